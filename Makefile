@@ -1,0 +1,60 @@
+# `make help` says what there is.
+#
+# One virtual environment, .venv, with requirements/dev.txt in it, serves every target: what runs is then exactly what
+# was tested, and going from `make run` to `make test` installs nothing more. A server that should not carry the tools
+# installs requirements/base.txt (and scale.txt for PostgreSQL and Redis) into an environment of its own.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+BIN := .venv/bin
+TESTS = tests
+
+# `make run HOST=...`: only what stands on the command line is passed on. Shells and build tools export a HOST of their
+# own, which would otherwise decide where the site listens.
+option = $(if $(filter command,$(firstword $(origin $(1)))),--$(2) '$($(1))')
+run_options = $(strip $(call option,HOST,host) $(call option,PORT,port) $(call option,DATA,data) \
+    $(call option,REFEREES,referees) $(call option,PUBLIC_URL,public-url))
+
+.PHONY: help setup run test lint bench lock clean
+
+help:  ## say what the targets do
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "make run takes HOST, PORT, DATA, REFEREES and PUBLIC_URL:  make run HOST=0.0.0.0 PORT=8080"
+	@echo "make test takes TESTS:                                     make test TESTS=tests/matches"
+	@echo "all of them take PYTHON, any Python from 3.11 on:          make setup PYTHON=python3.12"
+
+setup:  ## make .venv and install what is locked; quick when that is done
+	@PYTHON='$(PYTHON)' deploy/setup-venv.sh
+
+run: setup  ## run the whole site in one command: web, conductor, referees
+	$(BIN)/python manage.py host $(run_options)
+
+test: setup lint  ## check the style, the types and the import arrows, then run all tests but the long ones
+	$(BIN)/python -m pytest -m "not long" $(TESTS)
+
+lint: setup  ## ruff, mypy, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: setup  ## measure how fast the site is on this machine
+	$(BIN)/python -m tests.bench
+
+# Every version is chosen for 3.11 and holds for newer ones too; each file keeps to the ones before it.
+compile = ../$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
+    --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
+
+# Not `lock: setup`: a lock file that cannot be installed must not stand in the way of making a better one.
+lock:  ## choose versions for requirements/*.in, keeping those that still fit; UPGRADE=1 takes the newest
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || PYTHON='$(PYTHON)' deploy/setup-venv.sh
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	cd requirements && $(compile) base.in -o base.txt
+	cd requirements && $(compile) -c base.txt scale.in -o scale.txt
+	cd requirements && $(compile) -c base.txt -c scale.txt dev.in -o dev.txt
+
+clean:  ## remove what can be made again; data/ stays
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache staticfiles
+	rm -rf build dist league_sdk/build league_sdk/dist league_sdk/*.egg-info *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
