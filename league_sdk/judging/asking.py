@@ -1,0 +1,233 @@
+"""One request to one player: tries, retries, GAME_ERROR between them, and the verdict (ruling, section 6)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from league_sdk.dialects import canonical
+from league_sdk.judging import messages
+from league_sdk.judging.brief import Brief, Seat
+from league_sdk.judging.clock import Clock
+from league_sdk.judging.log import MatchLog
+from league_sdk.protocol.errors import RETRYABLE, LeagueError
+from league_sdk.protocol.messages import METHODS, MessageType
+from league_sdk.protocol.transcript import entry
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What came of one try.
+
+    Attributes:
+        message: the answer's fields, empty when there was none.
+        error_code: E001 or E009 when no answer came, E002 when what came was none, else None.
+        problem: what was wrong, for people.
+        elapsed_s: seconds from sending to the answer or to giving up.
+        http_status: of the answer.
+        notes: what was tolerated.
+        body: what came, for the transcript.
+        connected: whether the message may have arrived.
+    """
+
+    message: Mapping[str, Any] = field(default_factory=dict)
+    error_code: str | None = None
+    problem: str = ""
+    elapsed_s: float = 0.0
+    http_status: int | None = None
+    notes: tuple[str, ...] = ()
+    body: Any = None
+    connected: bool = True
+
+
+class Ask(Protocol):
+    """Send a message to a seat and wait for its answer, at most ``limit_s`` seconds."""
+
+    def __call__(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Awaitable[Heard]: ...
+
+
+class Tell(Protocol):
+    """Send a message to a seat whose answer does not matter, at most ``limit_s`` seconds."""
+
+    def __call__(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Awaitable[Heard]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a player has no valid answer after all its tries."""
+
+    player_id: str
+    error_code: str
+    message_type: str
+    tries: int
+    sentence: str
+
+    def to_report(self) -> dict[str, Any]:
+        """As MATCH_RESULT_REPORT carries it."""
+        return {
+            "player_id": self.player_id,
+            "error_code": self.error_code,
+            "message_type": self.message_type,
+            "tries": self.tries,
+            "sentence": self.sentence,
+        }
+
+
+class Conversation:
+    """All requests of one attempt at a match, on one transcript."""
+
+    def __init__(self, brief: Brief, *, ask: Ask, tell: Tell, clock: Clock, log: MatchLog) -> None:
+        self.brief = brief
+        self.log = log
+        self.clock = clock
+        self._ask = ask
+        self._tell = tell
+
+    async def obtain(
+        self,
+        seat: Seat,
+        build: Callable[[datetime, datetime], dict[str, Any]],
+        *,
+        limit_s: float,
+        answer_type: MessageType,
+        accept: Callable[[Mapping[str, Any]], Any],
+        hidden: bool = False,
+        max_retries: int | None = None,
+    ) -> Any | Fault:
+        """Ask until a valid answer comes or the tries are used up.
+
+        Args:
+            seat: whom.
+            build: makes the message from now and the deadline; fresh for each try.
+            limit_s: seconds for each try.
+            answer_type: the message expected back.
+            accept: turns an answer into its value, or raises LeagueError when it is none.
+            hidden: keep answers off the public transcript until the draw.
+            max_retries: instead of the league's.
+
+        Returns the value, or the Fault that stands after the last try.
+        """
+        rules = self.brief.settings
+        retries = rules.max_retries if max_retries is None else max_retries
+        begun = self.clock.monotonic()
+        delay = rules.retry_base_s
+        tries = 0
+        while True:
+            left = rules.request_patience_s - (self.clock.monotonic() - begun)
+            limit = min(limit_s, max(left, 0.001))
+            now = self.clock.now()
+            message = build(now, now + timedelta(seconds=limit))
+            heard = await self._exchange(seat, message, limit, answer_type, hidden)
+            tries += 1
+            error = self._judge(heard, accept)
+            if not isinstance(error, _Wrong):
+                return error
+            wait = delay if error.code in RETRYABLE else 0.0
+            left = rules.request_patience_s - (self.clock.monotonic() - begun)
+            again = error.code in (*RETRYABLE, "E004") and tries <= retries and left > wait
+            await self._complain(seat, error, answer_type, tries, retries, wait if again else None, hidden)
+            if not again:
+                return Fault(seat.player_id, error.code, message["message_type"], tries, error.sentence)
+            if error.code in RETRYABLE:
+                delay *= rules.retry_factor
+
+    async def tell(self, seat: Seat, message: dict[str, Any], *, limit_s: float, hidden: bool = False) -> Heard:
+        """Send a message whose answer does not matter; both go on the transcript."""
+        self._note_sent(seat, message, hidden)
+        heard = await self._tell(seat, message, limit_s=limit_s)
+        self._note_heard(seat, heard, message["message_type"], "", limit_s, hidden)
+        return heard
+
+    async def _exchange(
+        self, seat: Seat, message: dict[str, Any], limit: float, answer_type: str, hidden: bool
+    ) -> Heard:
+        self._note_sent(seat, message, False)
+        heard = await self._ask(seat, message, limit_s=limit)
+        self._note_heard(seat, heard, message["message_type"], answer_type, limit, hidden)
+        return heard
+
+    @staticmethod
+    def _judge(heard: Heard, accept: Callable[[Mapping[str, Any]], Any]) -> Any:
+        if heard.error_code is not None:
+            return _Wrong(heard.error_code, heard.problem, {})
+        try:
+            return accept(heard.message)
+        except LeagueError as error:
+            return _Wrong(error.error_code, error.message, error.context)
+
+    async def _complain(
+        self,
+        seat: Seat,
+        error: _Wrong,
+        answer_type: MessageType,
+        tries: int,
+        retries: int,
+        wait: float | None,
+        hidden: bool,
+    ) -> None:
+        """GAME_ERROR, while the delay before the next try runs."""
+        rules = self.brief.settings
+        now = self.clock.now()
+        message = messages.game_error(
+            self.brief,
+            seat,
+            now=now,
+            error_code=error.code,
+            sentence=error.sentence,
+            action_required=answer_type,
+            game_state=self.log.state,
+            retry_count=tries if wait is not None else tries - 1,
+            max_retries=retries,
+            next_retry_at=None if wait is None else now + timedelta(seconds=wait),
+            context=error.context,
+        )
+        # A player that is slow to take the complaint must not delay its own next try for long.
+        limit = max(wait or 0.0, min(1.0, rules.generic_timeout_s))
+        await asyncio.gather(self.clock.sleep(wait or 0.0), self.tell(seat, message, limit_s=limit, hidden=hidden))
+
+    def _note_sent(self, seat: Seat, message: dict[str, Any], hidden: bool) -> None:
+        kind = message["message_type"]
+        self.log.add(
+            entry(
+                n=self.log.count,
+                at=self.clock.now(),
+                sender=self.brief.referee_id,
+                recipient=seat.player_id,
+                message_type=kind,
+                method=METHODS[MessageType(kind)],
+                body=message,
+            ),
+            hidden=hidden,
+        )
+
+    def _note_heard(self, seat: Seat, heard: Heard, asked: str, answer_type: str, limit_s: float, hidden: bool) -> None:
+        notes = [*heard.notes]
+        if heard.message:
+            notes += canonical.oddities(heard.message, match_id=self.brief.match_id, player_id=seat.player_id)
+        said = heard.message.get("message_type")
+        self.log.add(
+            entry(
+                n=self.log.count,
+                at=self.clock.now(),
+                sender=seat.player_id,
+                recipient=self.brief.referee_id,
+                message_type=str(said)[:40] if said else answer_type or f"reply to {asked}",
+                elapsed_ms=round(heard.elapsed_s * 1000),
+                limit_ms=round(limit_s * 1000),
+                http_status=heard.http_status,
+                problem=heard.problem,
+                notes=notes,
+                body=heard.body,
+            ),
+            hidden=hidden,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    code: str
+    sentence: str
+    context: dict[str, Any]

@@ -1,0 +1,120 @@
+"""What a referee is told by ``start_match`` (ruling, section 10), read strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from league_sdk.protocol.errors import InvalidFormat, MissingField
+from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.messages import ROLES
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One player of a match.
+
+    Attributes:
+        player_id: its id in the league.
+        role: PLAYER_A or PLAYER_B.
+        endpoint: where it listens.
+        dialect: how it speaks.
+        league_token: what our messages to it carry.
+        token_digests: SHA-256 of the auth_tokens it may prove a callback with.
+        standings: ``your_standings`` (wins, losses, draws).
+        joined_before: it accepted in an earlier attempt.
+        suspended: one invitation without retries (ruling, section 8).
+    """
+
+    player_id: str
+    role: str
+    endpoint: str
+    dialect: str
+    league_token: str
+    token_digests: tuple[str, ...]
+    standings: dict[str, int]
+    joined_before: bool
+    suspended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """One attempt at one match."""
+
+    league_id: str
+    round_id: int
+    match_id: str
+    attempt: int
+    game_type: str
+    conversation_id: str
+    seats: tuple[Seat, Seat]
+    settings: LeagueSettings
+    referee_id: str
+    referee_endpoint: str
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What makes ``start_match`` idempotent."""
+        return self.league_id, self.match_id, self.attempt
+
+    @property
+    def player_ids(self) -> tuple[str, str]:
+        """PLAYER_A and PLAYER_B."""
+        return self.seats[0].player_id, self.seats[1].player_id
+
+
+def _get(holder: Mapping[str, Any], name: str, kind: type, where: str = "") -> Any:
+    value = holder.get(name)
+    if value is None:
+        raise MissingField(f"{where}{name} is missing.", field=f"{where}{name}", expected=kind.__name__)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise InvalidFormat(
+            f"{where}{name} has the wrong type.", field=f"{where}{name}", seen=value, expected=kind.__name__
+        )
+    return value
+
+
+def read_brief(params: Mapping[str, Any], *, referee_id: str, referee_endpoint: str) -> Brief:
+    """Read the params of a ``start_match``.
+
+    Raises:
+        MissingField, InvalidFormat: E003, E002, naming the field.
+    """
+    try:
+        settings = LeagueSettings.model_validate(_get(params, "settings", dict))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise InvalidFormat(f"settings.{name}: {first['msg']}", field=f"settings.{name}", seen=first["input"]) from None
+    return Brief(
+        league_id=_get(params, "league_id", str),
+        round_id=_get(params, "round_id", int),
+        match_id=_get(params, "match_id", str),
+        attempt=_get(params, "attempt", int),
+        game_type=_get(params, "game_type", str),
+        conversation_id=_get(params, "conversation_id", str),
+        seats=(_read_seat(params, "player_A", ROLES[0]), _read_seat(params, "player_B", ROLES[1])),
+        settings=settings,
+        referee_id=referee_id,
+        referee_endpoint=referee_endpoint,
+    )
+
+
+def _read_seat(params: Mapping[str, Any], name: str, role: str) -> Seat:
+    seat = _get(params, name, dict)
+    where = f"{name}."
+    standings = _get(seat, "your_standings", dict, where)
+    return Seat(
+        player_id=_get(seat, "id", str, where),
+        role=role,
+        endpoint=_get(seat, "endpoint", str, where),
+        dialect=_get(seat, "dialect", str, where),
+        league_token=_get(seat, "league_token", str, where),
+        token_digests=tuple(_get(seat, "auth_token_sha256", list, where)),
+        standings={key: int(standings.get(key, 0)) for key in ("wins", "losses", "draws")},
+        joined_before=seat.get("joined_before") is True,
+        suspended=seat.get("suspended") is True,
+    )

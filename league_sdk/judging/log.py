@@ -1,0 +1,83 @@
+"""What a running match shows of itself: state, who has joined and locked in, the transcript.
+
+Entries that hold a hidden choice are kept back until the draw (ruling, sections 7 and 10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from league_sdk.protocol import rpc
+from league_sdk.protocol.states import MatchState
+from league_sdk.protocol.transcript import Entry
+
+
+class MatchLog:
+    """Written by the match, read by the reporter.
+
+    Args:
+        on_change: called whenever there is something new to report.
+    """
+
+    def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
+        self.state = MatchState.WAITING_FOR_PLAYERS
+        self.joined: list[str] = []
+        self.locked_in: list[str] = []
+        self.view: dict[str, Any] = {}
+        self.count = 0
+        self._on_change = on_change
+        self._unsent: list[Entry] = []
+        self._hidden: list[Entry] = []
+
+    def move_to(self, state: MatchState) -> None:
+        """The match has a new state."""
+        self.state = state
+        self._on_change()
+
+    def join(self, player_id: str) -> None:
+        """A player has accepted."""
+        if player_id not in self.joined:
+            self.joined.append(player_id)
+            self._on_change()
+
+    def lock_in(self, player_id: str) -> None:
+        """A player's move is in; which one it is stays here."""
+        self.locked_in.append(player_id)
+        self._on_change()
+
+    def show(self, view: dict[str, Any]) -> None:
+        """What the public may see of the game has changed; a new turn has nobody locked in."""
+        self.view = view
+        self.locked_in = []
+        self._on_change()
+
+    def add(self, entry: Entry, *, hidden: bool = False) -> None:
+        """Add an entry, for now only to ourselves if it is hidden."""
+        self.count += 1
+        (self._hidden if hidden else self._unsent).append(entry)
+        self._on_change()
+
+    def reveal(self) -> None:
+        """The draw is over, or there will be none: hidden entries may be told."""
+        self._unsent = sorted(self._unsent + self._hidden, key=lambda entry: entry["n"])
+        self._hidden = []
+
+    def take(self, budget: int) -> list[Entry]:
+        """Entries to send now, at most ``budget`` bytes of them; :meth:`give_back` what did not arrive."""
+        taken: list[Entry] = []
+        for entry in self._unsent:
+            budget -= len(rpc.dumps(entry))
+            if budget < 0:
+                break
+            taken.append(entry)
+        self._unsent = self._unsent[len(taken) :]
+        return taken
+
+    def give_back(self, entries: list[Entry]) -> None:
+        """Entries that did not arrive are sent again."""
+        self._unsent = entries + self._unsent
+
+    def size(self) -> int:
+        """Bytes of the entries that could be sent now."""
+        return sum(len(rpc.dumps(entry)) for entry in self._unsent)

@@ -1,0 +1,220 @@
+"""One attempt at one match: invite, collect, draw, tell (004 3.2, 8.7; ruling sections 6 to 8).
+
+Pure but for what is passed in: ``ask`` and ``tell`` reach the players, ``rng`` draws, ``clock``
+tells the time, ``log`` is what others may watch meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from league_sdk.dialects import canonical
+from league_sdk.judging import messages
+from league_sdk.judging.asking import Ask, Conversation, Fault, Tell
+from league_sdk.judging.brief import Brief, Seat
+from league_sdk.judging.clock import Clock
+from league_sdk.judging.log import MatchLog
+from league_sdk.protocol.errors import IllegalMove, MissingField
+from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.states import MatchState, ResultStatus
+from league_sdk.rules.game import Game, Random, State
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """How a match ended, as it is reported."""
+
+    status: ResultStatus
+    winner: str | None
+    reason: str
+    details: dict[str, Any]
+    faults: tuple[Fault, ...]
+
+
+async def play_match(
+    brief: Brief, game: Game, *, ask: Ask, tell: Tell, rng: Random, clock: Clock, log: MatchLog
+) -> Played:
+    """Play one attempt from the invitation to GAME_OVER.
+
+    Args:
+        brief: what ``start_match`` said.
+        game: the rules.
+        ask: sends a message and waits for the answer.
+        tell: sends a message whose answer does not matter.
+        rng: where numbers are drawn from.
+        clock: time.
+        log: state and transcript for those who watch.
+
+    Returns the result to report.
+    """
+    talk = Conversation(brief, ask=ask, tell=tell, clock=clock, log=log)
+    state = game.new_state(brief.player_ids)
+    log.move_to(MatchState.WAITING_FOR_PLAYERS)
+    faults = await _gather_players(talk)
+    if not faults:
+        log.move_to(MatchState.COLLECTING_CHOICES)
+        while not faults and game.outcome(state) is None:
+            movers = game.to_move(state)
+            if movers:
+                state, faults = await _collect(talk, game, state, movers)
+                if not game.hidden:
+                    log.show(game.view(state, None))
+            else:
+                log.move_to(MatchState.DRAWING_NUMBER)
+                state = game.draw(state, rng)
+    log.reveal()
+    log.show(game.view(state, None))
+    played = _verdict(brief, game, state, faults)
+    await _tell_the_end(talk, played)
+    return played
+
+
+async def _gather_players(talk: Conversation) -> tuple[Fault, ...]:
+    """Invite both at once; who is absent after all tries has a Fault."""
+    answers = await asyncio.gather(*(_invite(talk, seat) for seat in talk.brief.seats))
+    return tuple(answer for answer in answers if answer is not None)
+
+
+async def _invite(talk: Conversation, seat: Seat) -> Fault | None:
+    brief = talk.brief
+    answer = await _invite_once(talk, seat)
+    if answer is False and brief.attempt > 1:
+        if seat.joined_before:
+            # Some players refuse a repeated invitation of a match they are in (ruling, section 8).
+            answer = True
+        else:
+            await _cancel_lost_attempt(talk, seat)
+            answer = await _invite_once(talk, seat)
+    if answer is True:
+        talk.log.join(seat.player_id)
+        return None
+    if isinstance(answer, Fault):
+        return answer
+    return Fault(seat.player_id, "E002", MessageType.GAME_INVITATION, 1, f"{seat.player_id} refused the invitation")
+
+
+async def _invite_once(talk: Conversation, seat: Seat) -> bool | Fault:
+    brief = talk.brief
+
+    def accept(message: Mapping[str, Any]) -> bool:
+        accepted = canonical.accepted(message)
+        if accepted is None:
+            raise MissingField("The answer has no accept.", field="accept", expected="true or false")
+        return accepted
+
+    answer: bool | Fault = await talk.obtain(
+        seat,
+        lambda now, deadline: messages.invitation(brief, seat, now=now, deadline=deadline),
+        limit_s=brief.settings.join_timeout_s,
+        answer_type=MessageType.GAME_JOIN_ACK,
+        accept=accept,
+        max_retries=0 if seat.suspended else None,
+    )
+    return answer
+
+
+async def _cancel_lost_attempt(talk: Conversation, seat: Seat) -> None:
+    """Free a player that stays busy with the attempt its former referee lost."""
+    brief = talk.brief
+    result = {
+        "status": ResultStatus.CANCELLED,
+        "winner_player_id": None,
+        "drawn_number": None,
+        "number_parity": None,
+        "choices": dict.fromkeys(brief.player_ids),
+        "reason": "the referee of the earlier attempt was lost; the match is played again",
+    }
+    message = messages.game_over(brief, seat, now=talk.clock.now(), attempt=brief.attempt - 1, result=result)
+    await talk.tell(seat, message, limit_s=brief.settings.game_over_timeout_s)
+
+
+async def _collect(
+    talk: Conversation, game: Game, state: State, movers: tuple[str, ...]
+) -> tuple[State, tuple[Fault, ...]]:
+    """Ask everyone who is to move, in parallel; moves are made only when all are in."""
+    brief = talk.brief
+    seats = [seat for seat in brief.seats if seat.player_id in movers]
+
+    async def one(seat: Seat) -> Any:
+        def accept(message: Mapping[str, Any]) -> Any:
+            move = canonical.choice(message, game.choice_field)
+            if move is None:
+                raise MissingField(
+                    f"The answer has no {game.choice_field}.",
+                    field=game.choice_field,
+                    expected=", ".join(game.valid_choices),
+                )
+            game.apply(state, seat.player_id, move)
+            return move
+
+        move = await talk.obtain(
+            seat,
+            lambda now, deadline: messages.move_call(brief, seat, game, state, now=now, deadline=deadline),
+            limit_s=brief.settings.move_timeout_s,
+            answer_type=game.response_message,
+            accept=accept,
+            hidden=game.hidden,
+        )
+        if not isinstance(move, Fault):
+            talk.log.lock_in(seat.player_id)
+        return move
+
+    moves = await asyncio.gather(*(one(seat) for seat in seats))
+    for seat, move in zip(seats, moves, strict=True):
+        if not isinstance(move, Fault):
+            state = game.apply(state, seat.player_id, move)
+    return state, tuple(move for move in moves if isinstance(move, Fault))
+
+
+def _verdict(brief: Brief, game: Game, state: State, faults: tuple[Fault, ...]) -> Played:
+    outcome = game.outcome(state)
+    if outcome is not None and not faults:
+        status = ResultStatus.WIN if outcome.winner else ResultStatus.DRAW
+        return Played(status, outcome.winner, outcome.reason, outcome.details, ())
+    faults = tuple(replace(fault, sentence=_sentence(brief, fault)) for fault in faults)
+    absent = {fault.player_id for fault in faults}
+    present = [player for player in brief.player_ids if player not in absent]
+    reason = "; ".join(fault.sentence for fault in faults)
+    invited = all(fault.message_type == MessageType.GAME_INVITATION for fault in faults)
+    details = game.unfinished(state)
+    if invited and brief.settings.no_show == "cancel":
+        return Played(ResultStatus.CANCELLED, None, reason, details, faults)
+    winner = present[0] if present else None
+    return Played(ResultStatus.TECHNICAL_LOSS, winner, reason, details, faults)
+
+
+def _sentence(brief: Brief, fault: Fault) -> str:
+    """One fault in words, such as "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4)"."""
+    if fault.error_code == "E001":
+        invited = fault.message_type == MessageType.GAME_INVITATION
+        limit = brief.settings.join_timeout_s if invited else brief.settings.move_timeout_s
+        return f"{fault.player_id} did not answer {fault.message_type} in {limit:g} s (tries: {fault.tries})"
+    if fault.error_code == "E009":
+        where = f"{fault.player_id} could not be reached for {fault.message_type}"
+        return f"{where} (tries: {fault.tries}): {fault.sentence}"
+    if fault.error_code == IllegalMove.error_code:
+        return f"{fault.player_id} made no legal move (tries: {fault.tries}): {fault.sentence}"
+    return f"{fault.player_id} gave no valid answer to {fault.message_type}: {fault.sentence}"
+
+
+async def _tell_the_end(talk: Conversation, played: Played) -> None:
+    """GAME_OVER to both at once; one more try after a failed connect (ruling, section 6)."""
+    brief = talk.brief
+    result = {
+        "status": played.status,
+        "winner_player_id": played.winner,
+        **played.details,
+        "reason": played.reason,
+    }
+
+    async def one(seat: Seat) -> None:
+        for _ in range(2):
+            message = messages.game_over(brief, seat, now=talk.clock.now(), attempt=brief.attempt, result=result)
+            heard = await talk.tell(seat, message, limit_s=brief.settings.game_over_timeout_s)
+            if heard.connected:
+                return
+
+    await asyncio.gather(*(one(seat) for seat in brief.seats))

@@ -1,0 +1,127 @@
+"""The messages of a referee, canonical and with every field the documents name (004 4.4 to 4.6, 4.10.2)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from league_sdk.judging.brief import Brief, Seat
+from league_sdk.protocol.envelope import envelope, stamp
+from league_sdk.protocol.errors import NAMES, RETRYABLE
+from league_sdk.protocol.messages import MessageType
+from league_sdk.rules.game import Game, State
+
+
+def _message(brief: Brief, seat: Seat, message_type: str, now: datetime, **fields: Any) -> dict[str, Any]:
+    return envelope(
+        message_type,
+        sender=f"referee:{brief.referee_id}",
+        conversation_id=brief.conversation_id,
+        now=now,
+        auth_token=seat.league_token,
+        league_id=brief.league_id,
+        round_id=brief.round_id,
+        match_id=brief.match_id,
+        game_type=brief.game_type,
+        player_id=seat.player_id,
+        **fields,
+    )
+
+
+def _context(brief: Brief, seat: Seat) -> dict[str, Any]:
+    return {
+        "opponent_id": opponent(brief, seat).player_id,
+        "round_id": brief.round_id,
+        "your_standings": dict(seat.standings),
+    }
+
+
+def opponent(brief: Brief, seat: Seat) -> Seat:
+    """The other seat."""
+    return brief.seats[1] if seat is brief.seats[0] else brief.seats[0]
+
+
+def invitation(brief: Brief, seat: Seat, *, now: datetime, deadline: datetime) -> dict[str, Any]:
+    """GAME_INVITATION (004 4.4.1)."""
+    return _message(
+        brief,
+        seat,
+        MessageType.GAME_INVITATION,
+        now,
+        role_in_match=seat.role,
+        opponent_id=opponent(brief, seat).player_id,
+        referee_endpoint=brief.referee_endpoint,
+        context=_context(brief, seat),
+        deadline=stamp(deadline),
+    )
+
+
+def move_call(
+    brief: Brief, seat: Seat, game: Game, state: State, *, now: datetime, deadline: datetime
+) -> dict[str, Any]:
+    """CHOOSE_PARITY_CALL or GAME_MOVE_CALL (004 4.5.1, 3.8.2)."""
+    message = _message(
+        brief,
+        seat,
+        game.call_message,
+        now,
+        opponent_id=opponent(brief, seat).player_id,
+        referee_endpoint=brief.referee_endpoint,
+        context=_context(brief, seat),
+        deadline=stamp(deadline),
+    )
+    if game.call_message == MessageType.GAME_MOVE_CALL:
+        message["move_request"] = {
+            "move_type": game.move_type,
+            "valid_options": game.options(state, seat.player_id),
+            "context": {**_context(brief, seat), "state": game.view(state, seat.player_id)},
+        }
+    return message
+
+
+def game_over(brief: Brief, seat: Seat, *, now: datetime, attempt: int, result: dict[str, Any]) -> dict[str, Any]:
+    """GAME_OVER (004 4.6.1); ``attempt`` tells which one stands when a match was played again."""
+    return _message(brief, seat, MessageType.GAME_OVER, now, attempt=attempt, game_result=result)
+
+
+def game_error(
+    brief: Brief,
+    seat: Seat,
+    *,
+    now: datetime,
+    error_code: str,
+    sentence: str,
+    action_required: str,
+    game_state: str,
+    retry_count: int,
+    max_retries: int,
+    next_retry_at: datetime | None,
+    context: dict[str, Any],
+) -> dict[str, Any]:
+    """GAME_ERROR (004 2.9.2, 4.10.2), flat and nested fields both."""
+    again = next_retry_at is not None
+    return _message(
+        brief,
+        seat,
+        MessageType.GAME_ERROR,
+        now,
+        error_code=error_code,
+        error_name=NAMES[error_code],
+        error_description=NAMES[error_code],
+        message=sentence,
+        context=context,
+        affected_player=seat.player_id,
+        action_required=action_required,
+        game_state=game_state,
+        retryable=again or error_code in RETRYABLE,
+        retry_count=retry_count,
+        max_retries=max_retries,
+        retry_info={
+            "retry_count": retry_count,
+            "max_retries": max_retries,
+            "next_retry_at": stamp(next_retry_at) if next_retry_at else None,
+        },
+        consequence="Technical loss if no valid answer comes within the retries"
+        if again
+        else "Technical loss: the retries are used up",
+    )

@@ -1,0 +1,372 @@
+"""A referee: takes matches, plays up to so many at once, reports, keeps its leases, drains.
+
+One asyncio process; an exception inside one match ends that match only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from league_sdk.dialects import canonical
+from league_sdk.judging.asking import Heard
+from league_sdk.judging.brief import Brief, Seat, read_brief
+from league_sdk.judging.clock import SystemClock
+from league_sdk.judging.league_link import LeagueLink, Refused
+from league_sdk.judging.log import MatchLog
+from league_sdk.judging.match import Played, play_match
+from league_sdk.protocol import rpc, tokens
+from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
+from league_sdk.protocol.states import ResultStatus
+from league_sdk.rules.registry import games
+from league_sdk.transport.breaker import Breaker
+from league_sdk.transport.client import CallFailed, Client
+from league_sdk.transport.policy import EndpointPolicy
+
+logger = logging.getLogger(__name__)
+
+PROGRESS_EVERY_S = 0.1
+"""At most ten progress reports a second."""
+DEFAULT_LEASE_S = 8.0
+BODY_BUDGET = 40 * 1024
+"""Bytes of transcript in one report, well below the 64 KiB of a body."""
+HANDED_BACK = "HANDED_BACK"
+
+
+@dataclass(slots=True)
+class Running:
+    """A match in play."""
+
+    brief: Brief
+    log: MatchLog
+    task: asyncio.Task[None] | None = None
+    seats: dict[str, Seat] = field(default_factory=dict)
+
+
+class Referee:
+    """Plays the matches that the league manager gives it.
+
+    Args:
+        link: the line to the league manager, registered.
+        endpoint: this referee's own address, for the players.
+        max_concurrent: matches at once.
+    """
+
+    def __init__(self, link: LeagueLink, *, endpoint: str, max_concurrent: int) -> None:
+        self._link = link
+        self._endpoint = endpoint
+        self._max = max_concurrent
+        self._clock = SystemClock()
+        self._rng = random.SystemRandom()
+        self._breaker = Breaker(self._clock.monotonic)
+        self._clients: dict[EndpointPolicy, Client] = {}
+        self._running: dict[tuple[str, str, int], Running] = {}
+        self._done: dict[tuple[str, str, int], None] = {}
+        self._news = asyncio.Event()
+        self._rpc_id = 1000
+        self._draining = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    # Taking matches --------------------------------------------------------------------------
+
+    def start_match(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Take a match, or say why not; idempotent by league, match and attempt.
+
+        Raises:
+            TokenInvalid: E012, it does not carry our own league_token.
+            MissingField, InvalidFormat: E003, E002.
+        """
+        who = self._link.identity
+        token = params.get("auth_token")
+        if who is None or not isinstance(token, str) or not tokens.same(token, who.league_token):
+            raise TokenInvalid(
+                "start_match is taken from the league manager only.",
+                field="auth_token",
+                expected="the league_token of this referee",
+            )
+        brief = read_brief(params, referee_id=who.referee_id, referee_endpoint=self._endpoint)
+        if brief.key in self._running or brief.key in self._done:
+            return {"accepted": True, "reason": None}
+        if brief.game_type not in games():
+            return {"accepted": False, "reason": f"this referee has no rules for {brief.game_type}"}
+        if self._draining:
+            return {"accepted": False, "reason": "this referee is leaving"}
+        if len(self._running) >= self._max:
+            return {"accepted": False, "reason": f"this referee plays {self._max} matches already"}
+        for key in [key for key in self._running if key[:2] == brief.key[:2]]:
+            self._give_up(key)
+        running = Running(brief, MatchLog(self._news.set))
+        self._running[brief.key] = running
+        self._idle.clear()
+        policy = EndpointPolicy.from_params(params.get("endpoint_policy"))
+        running.task = asyncio.create_task(self._play(running, policy), name=f"match {brief.match_id}")
+        return {"accepted": True, "reason": None}
+
+    def match_state(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """get_match_state (004 8.11.2): the public view, to a player of the match.
+
+        Raises:
+            InvalidFormat: no such match here.
+            TokenInvalid: the asker's own auth_token is needed.
+        """
+        match_id, league_id = params.get("match_id"), params.get("league_id")
+        for key, running in self._running.items():
+            if key[1] != match_id or (league_id is not None and key[0] != league_id):
+                continue
+            token = params.get("auth_token")
+            if isinstance(token, str) and any(
+                tokens.same(tokens.digest(token), digest)
+                for seat in running.brief.seats
+                for digest in seat.token_digests
+            ):
+                return {
+                    "match_id": match_id,
+                    "attempt": key[2],
+                    "state": running.log.state,
+                    "joined": running.log.joined,
+                    "locked_in": running.log.locked_in,
+                    "view": running.log.view,
+                }
+            raise TokenInvalid(
+                "Only the players of a match may ask.", field="auth_token", expected="your own auth_token"
+            )
+        raise InvalidFormat(
+            "This match is not being played here.",
+            field="match_id",
+            seen=match_id,
+            expected="a match in play",
+        )
+
+    # Playing ---------------------------------------------------------------------------------
+
+    async def _play(self, running: Running, policy: EndpointPolicy) -> None:
+        brief = running.brief
+        client = self._clients.get(policy)
+        if client is None:
+            client = self._clients[policy] = Client(agent_type="referee", policy=policy)
+
+        async def ask(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
+            return await self._exchange(client, seat, message, limit_s, brief, counted=True)
+
+        async def tell(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
+            return await self._exchange(client, seat, message, limit_s, brief, counted=False)
+
+        try:
+            played = await play_match(
+                brief,
+                games()[brief.game_type],
+                ask=ask,
+                tell=tell,
+                rng=self._rng,
+                clock=self._clock,
+                log=running.log,
+            )
+            await self._report(running, played)
+        except Refused as error:
+            logger.error("the result of %s was refused: %s", brief.match_id, error)
+        except Exception:
+            # Only this match ends; the league manager sees that its progress stops and plays it again.
+            logger.exception("match %s of %s failed here", brief.match_id, brief.league_id)
+        finally:
+            self._forget(brief.key)
+
+    async def _exchange(
+        self,
+        client: Client,
+        seat: Seat,
+        message: dict[str, Any],
+        limit_s: float,
+        brief: Brief,
+        *,
+        counted: bool,
+    ) -> Heard:
+        rules = brief.settings
+        if counted and not self._breaker.allows(seat.endpoint, reset_s=rules.breaker_reset_s):
+            return Heard(
+                error_code="E009",
+                problem=f"not called: {rules.breaker_threshold} failures in a row",
+                connected=False,
+            )
+        self._rpc_id += 1
+        begun = self._clock.monotonic()
+        try:
+            reply = await client.post(seat.endpoint, canonical.wrap(message, rpc_id=self._rpc_id), limit_s=limit_s)
+        except CallFailed as error:
+            if counted:
+                self._breaker.failed(seat.endpoint, threshold=rules.breaker_threshold)
+            return Heard(
+                error_code=error.error_code,
+                problem=str(error),
+                elapsed_s=self._clock.monotonic() - begun,
+                connected=error.connected,
+            )
+        if counted:
+            self._breaker.succeeded(seat.endpoint)
+        if reply.status >= 500:
+            return Heard(
+                error_code="E009",
+                problem=f"HTTP status {reply.status}",
+                elapsed_s=reply.elapsed_s,
+                http_status=reply.status,
+                body=reply.body,
+            )
+        if reply.problem:
+            return Heard(
+                error_code="E002",
+                problem=f"HTTP {reply.status}: {reply.problem}",
+                elapsed_s=reply.elapsed_s,
+                http_status=reply.status,
+            )
+        answer = canonical.read_answer(reply.body, rpc_id=self._rpc_id)
+        refused = answer.refused is not None
+        return Heard(
+            message=answer.message,
+            error_code="E002" if refused else None,
+            problem="the player answered with an error" if refused else "",
+            elapsed_s=reply.elapsed_s,
+            http_status=reply.status,
+            notes=answer.notes,
+            body=reply.body,
+        )
+
+    async def _report(self, running: Running, played: Played) -> None:
+        """MATCH_RESULT_REPORT (004 4.6.2), with what is left of the transcript."""
+        brief = running.brief
+        while running.log.size() > BODY_BUDGET:
+            await self._send_progress()
+        points = brief.settings
+        score = dict.fromkeys(brief.player_ids, points.loss_points)
+        if played.status == ResultStatus.DRAW:
+            score = dict.fromkeys(brief.player_ids, points.draw_points)
+        elif played.status == ResultStatus.TECHNICAL_LOSS:
+            score = dict.fromkeys(brief.player_ids, points.technical_loss_points if played.winner else 0)
+        if played.winner is not None:
+            score[played.winner] = points.win_points
+        await self._link.report(
+            {
+                "league_id": brief.league_id,
+                "round_id": brief.round_id,
+                "match_id": brief.match_id,
+                "game_type": brief.game_type,
+                "attempt": brief.attempt,
+                "status": played.status,
+                "reason": played.reason,
+                "faults": [fault.to_report() for fault in played.faults],
+                "result": {"winner": played.winner, "score": score, "details": played.details},
+                "transcript": running.log.take(BODY_BUDGET),
+            }
+        )
+
+    def _forget(self, key: tuple[str, str, int]) -> None:
+        self._running.pop(key, None)
+        self._done[key] = None
+        while len(self._done) > 10_000:
+            self._done.pop(next(iter(self._done)))
+        if not self._running:
+            self._idle.set()
+
+    def _give_up(self, key: tuple[str, str, int]) -> None:
+        """Stop calling the players of a match at once."""
+        running = self._running.get(key)
+        if running is not None and running.task is not None:
+            running.task.cancel()
+            self._forget(key)
+
+    # Progress, heartbeat, leases -------------------------------------------------------------
+
+    def _lease_s(self) -> float:
+        return min((one.brief.settings.referee_lease_s for one in self._running.values()), default=DEFAULT_LEASE_S)
+
+    async def keep_reporting(self) -> None:
+        """Report progress whenever there is some, at least every quarter of the lease, for ever.
+
+        Without an accepted heartbeat for three quarters of a lease its match is given up: another
+        referee may have it by then.
+        """
+        while True:
+            try:
+                async with asyncio.timeout(self._lease_s() / 4):
+                    await self._news.wait()
+            except TimeoutError:
+                logger.debug("nothing new: a heartbeat is due")
+            self._news.clear()
+            try:
+                await self._send_progress()
+            except CallFailed as error:
+                logger.warning("the league manager does not answer: %s", error)
+            except Refused as error:
+                logger.warning("the league manager refuses our progress: %s", error)
+                if error.error_code in ("E012", "E013"):
+                    await self._register_again()
+            silent = time.monotonic() - self._link.heard_at
+            for key, running in list(self._running.items()):
+                if silent > running.brief.settings.referee_lease_s * 0.75:
+                    logger.error("no heartbeat accepted for %.1f s: giving up %s", silent, key[1])
+                    self._give_up(key)
+            await asyncio.sleep(PROGRESS_EVERY_S)
+
+    async def _register_again(self) -> None:
+        for key in list(self._running):
+            self._give_up(key)
+        await self._link.register()
+
+    async def _send_progress(self, final_state: str | None = None) -> None:
+        """One report for all matches in play; entries that did not arrive are kept for the next."""
+        budget = BODY_BUDGET
+        items, taken = [], []
+        for running in self._running.values():
+            entries = running.log.take(budget) if budget > 0 else []
+            budget -= len(rpc.dumps(entries)) if entries else 0
+            taken.append((running.log, entries))
+            items.append(
+                {
+                    "league_id": running.brief.league_id,
+                    "match_id": running.brief.match_id,
+                    "attempt": running.brief.attempt,
+                    "state": final_state or running.log.state,
+                    "joined": running.log.joined,
+                    "locked_in": running.log.locked_in,
+                    "view": running.log.view,
+                    "transcript": entries,
+                }
+            )
+        try:
+            answers = await self._link.progress(items)
+        except (CallFailed, Refused):
+            for log, entries in taken:
+                log.give_back(entries)
+            raise
+        if budget <= 0:
+            self._news.set()
+        for answer in answers:
+            if isinstance(answer, dict) and answer.get("status") == "lost":
+                self._give_up((answer.get("league_id", ""), answer.get("match_id", ""), answer.get("attempt", 0)))
+
+    async def drain(self, patience_s: float) -> None:
+        """Take no new match, give those near their end ``patience_s`` seconds, hand the others back."""
+        self._draining = True
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._idle.wait()
+        except TimeoutError:
+            logger.info("handing back %d matches", len(self._running))
+        for running in self._running.values():
+            if running.task is not None:
+                running.task.cancel()
+        if self._running:
+            try:
+                async with asyncio.timeout(1):
+                    await self._send_progress(final_state=HANDED_BACK)
+            except (CallFailed, Refused, TimeoutError) as error:
+                logger.warning("the matches could not be handed back: %s", error)
+
+    async def aclose(self) -> None:
+        """Close every connection to players."""
+        for client in self._clients.values():
+            await client.aclose()

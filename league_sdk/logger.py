@@ -1,0 +1,128 @@
+"""JsonLogger: one JSON object a line (004 10.6, 5.10, 9.5), without tokens."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from league_sdk.protocol.tokens import redact
+from league_sdk.protocol.transcript import clean
+
+LOG_ROOT = Path("logs")
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class JsonLogger:
+    """The log of one component.
+
+    The file is ``<log_root>/league/<league_id>/<component>.log.jsonl``; without a league
+    ``<log_root>/system/<component>.log.jsonl`` (004 10.6.2), or for an agent such as ``player:P01``
+    ``<log_root>/agents/P01.log.jsonl`` (004 9.5.2).
+
+    Args:
+        component: ``league_manager``, ``referee:REF01``, ``player:P01``.
+        league_id: the league it works for.
+        log_root: the folder of all logs.
+        min_level: what lies below is not written.
+        clock: gives the time of an entry, aware.
+
+    Raises:
+        OSError: the folder cannot be made.
+        ValueError: an unknown level.
+    """
+
+    def __init__(
+        self,
+        component: str,
+        league_id: str | None = None,
+        *,
+        log_root: Path | str = LOG_ROOT,
+        min_level: str = "DEBUG",
+        clock: Callable[[], datetime] = _now,
+    ) -> None:
+        self.component = component
+        self._least = _height(min_level)
+        self._clock = clock
+        kind, _, agent_id = component.partition(":")
+        if league_id:
+            folder, name = Path(log_root) / "league" / _safe(league_id), component
+        elif agent_id:
+            folder, name = Path(log_root) / "agents", agent_id
+        else:
+            folder, name = Path(log_root) / "system", kind
+        folder.mkdir(parents=True, exist_ok=True)
+        # A colon cannot stand in a file name everywhere, and a slash nowhere.
+        self.log_file = folder / f"{_safe(name)}.log.jsonl"
+
+    def log(self, event_type: str, level: str = "INFO", **details: Any) -> None:
+        """Append one entry.
+
+        Args:
+            event_type: what happened, such as ``MATCH_STARTED``; also the ``message`` unless one is given.
+            level: DEBUG, INFO, WARNING or ERROR.
+            details: more fields; secrets and anything like a token are blanked. What is no JSON is
+                written as text.
+
+        Raises:
+            ValueError: an unknown level.
+            OSError: the file cannot be written.
+        """
+        if _height(level) < self._least:
+            return
+        moment = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        entry = {
+            "timestamp": moment,
+            "level": level,
+            "component": self.component,
+            "agent_id": self.component,
+            "event_type": event_type,
+            "message": event_type,
+        }
+        # Our own fields stand: a detail cannot forge when or where something happened.
+        fixed = {name: value for name, value in entry.items() if name not in ("agent_id", "message")}
+        line = json.dumps({**entry, **clean(details), **fixed}, ensure_ascii=False, default=str)
+        with self.log_file.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(redact(line) + "\n")
+
+    def debug(self, event_type: str, **details: Any) -> None:
+        """An entry of level DEBUG."""
+        self.log(event_type, level="DEBUG", **details)
+
+    def info(self, event_type: str, **details: Any) -> None:
+        """An entry of level INFO."""
+        self.log(event_type, level="INFO", **details)
+
+    def warning(self, event_type: str, **details: Any) -> None:
+        """An entry of level WARNING."""
+        self.log(event_type, level="WARNING", **details)
+
+    def error(self, event_type: str, **details: Any) -> None:
+        """An entry of level ERROR."""
+        self.log(event_type, level="ERROR", **details)
+
+    def log_message_sent(self, message_type: str, recipient: str, **details: Any) -> None:
+        """A message left (004 10.6.3)."""
+        self.debug("MESSAGE_SENT", message_type=message_type, recipient=recipient, **details)
+
+    def log_message_received(self, message_type: str, sender: str, **details: Any) -> None:
+        """A message came in."""
+        self.debug("MESSAGE_RECEIVED", message_type=message_type, sender=sender, **details)
+
+
+def _height(level: str) -> int:
+    if level not in LEVELS:
+        raise ValueError(f"level is {level!r}, not one of {', '.join(LEVELS)}")
+    return LEVELS.index(level)
+
+
+def _safe(name: str) -> str:
+    return _NOT_IN_A_NAME.sub("_", name).lstrip(".") or "_"

@@ -1,0 +1,269 @@
+"""One player: a message in, an answer out, as 004 chapter 8 shows them. No sockets here."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from league_sdk.player.deciding import Decider
+from league_sdk.player.memory import Memory, read_result
+from league_sdk.player.strategy import Random, Strategy
+from league_sdk.protocol.envelope import check_protocol, envelope, stamp
+from league_sdk.protocol.errors import InvalidFormat, MissingField, TokenInvalid, TokenMissing, UnknownMethod
+from league_sdk.protocol.messages import METHODS, WRAPPER_METHOD, MessageType
+from league_sdk.protocol.tokens import same
+from league_sdk.rules import even_odd
+
+logger = logging.getLogger("league_sdk.player")
+
+REGISTRATION_GRACE_S = 3.0
+"""How long a call waits that has overtaken the answer to our registration."""
+MAX_INVITATIONS = 256
+CONTEXT_FIELDS = (
+    "match_id", "game_type", "league_id", "round_id", "opponent_id", "role_in_match", "deadline",
+)  # fmt: skip
+
+Params = dict[str, Any]
+_RECEIVED = {"status": "received"}
+
+
+@dataclass
+class Player:
+    """A player's identity, memory and answers.
+
+    Attributes:
+        name: the display name it registers under.
+        think_s: seconds that every choice takes at least, so that people can watch.
+        player_id: given by the league; empty before.
+        auth_token: proves us to the league. league_token: what the league's messages to us carry.
+        registering: whether an answer to our registration is on its way.
+    """
+
+    name: str
+    strategy: Strategy = field(default_factory=Random)
+    memory: Memory = field(default_factory=Memory)
+    think_s: float = 0.0
+    league_id: str | None = None
+    player_id: str = ""
+    auth_token: str = ""
+    league_token: str = ""
+    registering: bool = False
+    registered: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.decider = Decider(self.name, self.strategy, self.think_s)
+        self._invitations: dict[str, Params] = {}
+        self._standings: list[Any] = []
+        by_type: dict[MessageType, Callable[[Params], Awaitable[Any]]] = {
+            MessageType.GAME_INVITATION: self._invited,
+            MessageType.CHOOSE_PARITY_CALL: self._choose_parity,
+            MessageType.GAME_MOVE_CALL: self._make_move,
+            MessageType.GAME_OVER: self._game_over,
+            MessageType.GAME_ERROR: self._told,
+            MessageType.ROUND_ANNOUNCEMENT: self._told,
+            MessageType.LEAGUE_STANDINGS_UPDATE: self._standings_update,
+            MessageType.ROUND_COMPLETED: self._told,
+            MessageType.LEAGUE_COMPLETED: self._told,
+        }
+        self.tools: dict[str, Callable[[Params], Awaitable[Any]]] = {
+            METHODS[kind]: tool for kind, tool in by_type.items()
+        } | {"ping": self._ping, "get_player_state": self._state, "list_tools": self._list_tools}
+        self._by_name = self.tools | {str(kind): tool for kind, tool in by_type.items()}
+
+    # -- the one entry ------------------------------------------------------------------------------------
+
+    async def call(self, method: str, params: Params) -> Any:
+        """Answer one call.
+
+        Args:
+            method: a tool (``choose_parity``), a message type (``CHOOSE_PARITY_CALL``), or ``mcp_message``,
+                which leaves it to ``params["message_type"]`` (004 5.11.2).
+            params: the message.
+
+        Returns:
+            The JSON-RPC ``result``.
+
+        Raises:
+            LeagueError: the call is not usable; it says what was expected.
+        """
+        name: object = params.get("message_type") if method == WRAPPER_METHOD else method
+        tool = self._by_name.get(name) if isinstance(name, str) else None
+        if tool is None:
+            raise UnknownMethod(f"Method not found: {name!s:.80}.", field="method", seen=name)
+        check_protocol(params)
+        return await tool(params)
+
+    def accept(self, response: Params) -> None:
+        """Take up what LEAGUE_REGISTER_RESPONSE gave us (004 8.4.2)."""
+        self.player_id = str(response.get("player_id") or "")
+        self.auth_token = str(response.get("auth_token") or "")
+        self.league_token = str(response.get("league_token") or "")
+        self.league_id = str(response["league_id"]) if response.get("league_id") else self.league_id
+        try:
+            self.memory.load(self.player_id)
+        except (OSError, ValueError) as error:
+            logger.warning("%s: starting without the history: %s", self.name, error)
+        self.registering = False
+        self.registered.set()
+
+    # -- tools --------------------------------------------------------------------------------------------
+
+    async def _invited(self, params: Params) -> Params:
+        match_id = _text(params, "match_id")
+        await self._known()
+        if len(self._invitations) >= MAX_INVITATIONS:
+            self._invitations.clear()
+        self._invitations[match_id] = params
+        now = datetime.now(UTC)
+        return self._answer(MessageType.GAME_JOIN_ACK, params, now, arrival_timestamp=stamp(now), accept=True)
+
+    async def _choose_parity(self, params: Params) -> Params:
+        _text(params, "match_id")
+        await self._known()
+        choice = await self._move(params, list(even_odd.CHOICES), once=True)
+        return self._answer(MessageType.CHOOSE_PARITY_RESPONSE, params, datetime.now(UTC), parity_choice=choice)
+
+    async def _make_move(self, params: Params) -> Params:
+        """The generic move of 004 3.8.2."""
+        if params.get("message_type") == MessageType.CHOOSE_PARITY_CALL:
+            return await self._choose_parity(params)
+        _text(params, "match_id")
+        request = params.get("move_request")
+        request = request if isinstance(request, dict) else {}
+        options = request.get("valid_options")
+        if not isinstance(options, list) or not options:
+            raise InvalidFormat(
+                "The call does not say which moves are allowed.",
+                field="move_request.valid_options",
+                seen=options,
+                expected="an array with at least one move",
+            )
+        await self._known()
+        game_type = params.get("game_type")
+        choice = await self._move(params, options, once=game_type == even_odd.EvenOdd.game_type)
+        return self._answer(
+            MessageType.GAME_MOVE_RESPONSE,
+            params,
+            datetime.now(UTC),
+            game_type=game_type,
+            move_data={"move_type": request.get("move_type"), "choice": choice},
+        )
+
+    async def _game_over(self, params: Params) -> Params:
+        match_id = _text(params, "match_id")
+        await self._known()
+        invitation = self._invitations.pop(match_id, {})
+        # Chapter 8 shows neither league nor round here; the invitation had both.
+        known = {name: params.get(name, invitation.get(name)) for name in ("league_id", "round_id")}
+        row = read_result(params | known, player_id=self.player_id)
+        if row["opponent_id"] is None:
+            row["opponent_id"] = invitation.get("opponent_id")
+        self.decider.forget(match_id)
+        try:
+            self.memory.remember(row, player_id=self.player_id)
+        except OSError as error:
+            logger.warning("%s: the history could not be saved: %s", self.name, error)
+        self._hook(self.strategy.on_result, row)
+        return _RECEIVED
+
+    async def _standings_update(self, params: Params) -> Params:
+        rows = params.get("standings")
+        self._standings = rows if isinstance(rows, list) else []
+        return await self._told(params)
+
+    async def _told(self, params: Params) -> Params:
+        self._hook(self.strategy.on_message, params)
+        return _RECEIVED
+
+    async def _ping(self, params: Params) -> Params:
+        return {"status": "ok"}
+
+    async def _list_tools(self, params: Params) -> Params:
+        return {"tools": [{"name": name} for name in self.tools]}
+
+    async def _state(self, params: Params) -> Params:
+        """004 8.11.2: the games history, for those who hold one of our tokens only."""
+        token = params.get("auth_token")
+        if not isinstance(token, str) or not token:
+            raise TokenMissing("get_player_state needs auth_token.", field="auth_token")
+        if not any(own and same(token, own) for own in (self.auth_token, self.league_token)):
+            raise TokenInvalid("That token is not this player's.", field="auth_token")
+        history = self.memory.as_dict(self.player_id)
+        return history | {
+            "display_name": self.name,
+            "league_id": self.league_id,
+            "standings": self._standings,
+        }
+
+    # -- deciding -----------------------------------------------------------------------------------------
+
+    async def _move(self, params: Params, options: list[Any], *, once: bool) -> Any:
+        key: tuple[str, ...] = (params["match_id"], str(params.get("conversation_id")))
+        if not once:
+            # A turn-based game asks many times in one conversation.
+            key += (json.dumps(params["move_request"], sort_keys=True),)
+        return await self.decider.decide(key, options, self._context(params), once=once)
+
+    def _context(self, params: Params) -> Params:
+        request = params.get("move_request")
+        inner = params.get("context")
+        if not isinstance(inner, dict):
+            inner = request.get("context") if isinstance(request, dict) else None
+        context = dict(inner) if isinstance(inner, dict) else {}
+        invitation = self._invitations.get(params["match_id"], {})
+        for name in (
+            "match_id",
+            "game_type",
+            "league_id",
+            "round_id",
+            "opponent_id",
+            "role_in_match",
+            "deadline",
+        ):
+            context[name] = params.get(name, context.get(name, invitation.get(name)))
+        context["player_id"] = self.player_id
+        context["numbers_drawn"] = self.memory.numbers_drawn
+        context["history"] = self.memory.matches
+        return context
+
+    # -- helpers ------------------------------------------------------------------------------------------
+
+    def _answer(self, kind: MessageType, params: Params, now: datetime, **fields: Any) -> Params:
+        conversation = params.get("conversation_id")
+        return envelope(
+            kind,
+            sender=f"player:{self.player_id or self.name}",
+            conversation_id=conversation if isinstance(conversation, str) else "conv-unknown",
+            now=now,
+            auth_token=self.auth_token,
+            match_id=params["match_id"],
+            player_id=self.player_id or str(params.get("player_id") or ""),
+            **fields,
+        )
+
+    async def _known(self) -> None:
+        """Wait a little for our id when a call has overtaken the answer to our registration."""
+        if self.registering:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.registered.wait(), REGISTRATION_GRACE_S)
+
+    def _hook(self, hook: Callable[[Params], None], argument: Params) -> None:
+        try:
+            hook(argument)
+        except Exception:
+            logger.exception("%s: %s() failed", self.name, hook.__name__)
+
+
+def _text(params: Params, name: str) -> str:
+    value = params.get(name)
+    if value is None:
+        raise MissingField(f"{name} is missing.", field=name, expected="a string")
+    if not isinstance(value, str) or not value:
+        raise InvalidFormat(f"{name} is not usable.", field=name, seen=value, expected="a string")
+    return value

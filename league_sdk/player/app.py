@@ -1,0 +1,137 @@
+"""A player as a program: ``python -m league_sdk.player``, or ``run(MyStrategy)`` in a student's file."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from league_sdk.player.agent import Player
+from league_sdk.player.memory import Memory
+from league_sdk.player.registration import RegistrationRefused, league_address, register_all
+from league_sdk.player.server import PlayerServer
+from league_sdk.player.strategy import STRATEGIES, Strategy
+from league_sdk.protocol.limits import MAX_NAME_CHARS
+
+EXIT_USAGE, EXIT_REJECTED = 2, 3
+
+
+def _parser(own_strategy: bool) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="A player of the league.")
+    parser.add_argument("--league", required=True, help="the league's address: http://127.0.0.1:8000/mcp")
+    parser.add_argument("--name", required=True, help="the name on the table")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on and to register")
+    parser.add_argument("--port", type=int, default=8101, help="0 is a free one")
+    if not own_strategy:
+        parser.add_argument("--strategy", choices=list(STRATEGIES), default="random")
+    parser.add_argument("--league-id", help="which league, when there are several")
+    parser.add_argument("--think", type=float, default=0.0, metavar="SECONDS", help="how long a choice takes")
+    parser.add_argument("--count", type=int, default=1, metavar="N", help="N players in one process")
+    parser.add_argument("--data", type=Path, help="a folder to keep the history in")
+    parser.add_argument("--exit-with-parent", action="store_true", help="end when stdin ends")
+    parser.add_argument("--registration-code", help=argparse.SUPPRESS)
+    return parser
+
+
+def make_players(options: argparse.Namespace, make: Callable[[], Strategy]) -> dict[str, Player]:
+    """The players of one process, by path: /mcp, or /1/mcp to /N/mcp."""
+    if options.count == 1:
+        names = {"/mcp": options.name}
+    else:
+        names = {f"/{n}/mcp": f"{options.name} {n}" for n in range(1, options.count + 1)}
+    return {
+        path: Player(name, make(), Memory(options.data), think_s=options.think, league_id=options.league_id or None)
+        for path, name in names.items()
+    }
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _watch_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    def read() -> None:
+        # os.read and not sys.stdin, whose lock a daemon thread would hold at interpreter exit.
+        while os.read(0, 4096):
+            pass
+        loop.call_soon_threadsafe(stop.set)
+
+    threading.Thread(target=read, name="watch-parent", daemon=True).start()
+
+
+def _summary(base: str, players: dict[str, Player]) -> str:
+    (first, one), *rest = players.items()
+    if not rest:
+        return f"{one.name} is {one.player_id} of {one.league_id} at {base}{first}"
+    last, other = rest[-1]
+    ids = f"{one.player_id} to {other.player_id}"
+    return f"{len(players)} players are {ids} of {one.league_id} at {base}{first} to {base}{last}"
+
+
+async def serve(options: argparse.Namespace, players: dict[str, Player]) -> int:
+    """Open the port, register, and play until told to stop; returns the exit code."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    if options.exit_with_parent:
+        _watch_parent(loop, stop)
+    server = PlayerServer(players)
+    try:
+        port = await server.start(options.host, options.port)
+    except OSError as error:
+        _say(f"cannot listen on {options.host}:{options.port}: {error}")
+        return 1
+    # An address that means "every interface" is not one to be called at.
+    host = "127.0.0.1" if options.host in ("0.0.0.0", "::") else options.host  # noqa: S104
+    base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    registration = register_all(players, league=options.league, base=base, code=options.registration_code)
+    registering, stopping = asyncio.create_task(registration), asyncio.create_task(stop.wait())
+    code = 0
+    try:
+        await asyncio.wait({registering, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if registering.done() and not stop.is_set():
+            registering.result()
+            _say(_summary(base, players))
+            await stopping
+    except RegistrationRefused as refused:
+        _say(f"REJECTED: {refused}")
+        code = EXIT_REJECTED
+    finally:
+        for task in (registering, stopping):
+            task.cancel()
+        await asyncio.gather(registering, stopping, return_exceptions=True)
+        await server.stop()
+    return code
+
+
+def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str] | None = None) -> int:
+    """Read the command line and play.
+
+    Args:
+        strategy: a Strategy class; None lets ``--strategy`` choose one of ours.
+        arguments: the command line; None takes the process's own.
+
+    Returns:
+        The exit code: 0 after SIGTERM, 1 when the port is taken, 3 when the league rejected us.
+    """
+    parser = _parser(strategy is not None)
+    options = parser.parse_args(arguments)
+    try:
+        options.league = league_address(options.league)
+    except ValueError as error:
+        parser.error(str(error))
+    if options.count < 1 or options.think < 0 or not 0 < len(options.name) <= MAX_NAME_CHARS:
+        parser.error(f"--count from 1, --think from 0, --name of 1 to {MAX_NAME_CHARS} characters")
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    return asyncio.run(_main(options, strategy or STRATEGIES[options.strategy]))
+
+
+async def _main(options: argparse.Namespace, make: Callable[[], Strategy]) -> int:
+    return await serve(options, make_players(options, make))

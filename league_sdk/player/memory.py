@@ -1,0 +1,131 @@
+"""What a player remembers: its matches, in the layout of history.json (004 9.4.4)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from league_sdk.protocol.envelope import stamp
+from league_sdk.protocol.errors import InvalidFormat
+from league_sdk.protocol.states import ResultStatus
+
+SCHEMA_VERSION = "1.0.0"
+
+
+def read_result(params: Mapping[str, Any], *, player_id: str) -> dict[str, Any]:
+    """One row of the history from a GAME_OVER (004 4.6.1).
+
+    Raises:
+        InvalidFormat: E002, when there is no ``game_result`` object in it.
+    """
+    found = params.get("game_result")
+    if not isinstance(found, Mapping):
+        raise InvalidFormat("GAME_OVER needs its game_result.", field="game_result", seen=found, expected="an object")
+    choices = found.get("choices")
+    choices = choices if isinstance(choices, Mapping) else {}
+    others = [str(player) for player in choices if player != player_id]
+    opponent = others[0] if others else None
+    winner, status = found.get("winner_player_id"), found.get("status")
+    # Both absent is a technical loss without a winner; a draw is a draw only by its status.
+    won, drawn = winner == player_id and bool(player_id), winner is None and status == ResultStatus.DRAW
+    return {
+        "match_id": params.get("match_id"),
+        "league_id": params.get("league_id"),
+        "round_id": params.get("round_id"),
+        "opponent_id": opponent,
+        "result": "WIN" if won else "DRAW" if drawn else "LOSS",
+        "status": status,
+        "my_choice": choices.get(player_id),
+        "opponent_choice": choices.get(opponent) if opponent else None,
+        "drawn_number": found.get("drawn_number"),
+    }
+
+
+class Memory:
+    """Matches by league and id; the last GAME_OVER of a match stands (an earlier attempt may have been lost).
+
+    Args:
+        folder: where to keep ``<player_id>/history.json``; None keeps it in memory only.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
+        self._matches: dict[tuple[Any, Any], dict[str, Any]] = {}
+
+    @property
+    def matches(self) -> list[dict[str, Any]]:
+        """The rows, oldest first."""
+        return list(self._matches.values())
+
+    @property
+    def numbers_drawn(self) -> list[int]:
+        """Every number drawn in our matches, oldest first."""
+        numbers = (row["drawn_number"] for row in self._matches.values())
+        return [number for number in numbers if isinstance(number, int) and not isinstance(number, bool)]
+
+    def stats(self) -> dict[str, int]:
+        """The totals of 004 9.4.4."""
+        results = [row["result"] for row in self._matches.values()]
+        return {
+            "total_matches": len(results),
+            "wins": results.count("WIN"),
+            "losses": results.count("LOSS"),
+            "draws": results.count("DRAW"),
+        }
+
+    def remember(self, row: dict[str, Any], *, player_id: str) -> None:
+        """Take up one match, and write the file when there is a folder. A cancelled match is forgotten."""
+        key = (row["league_id"], row["match_id"])
+        self._matches.pop(key, None)
+        if row["status"] != ResultStatus.CANCELLED:
+            self._matches[key] = row
+        if self.folder is not None and player_id:
+            self.save(self.folder, player_id)
+
+    def as_dict(self, player_id: str) -> dict[str, Any]:
+        """The content of history.json."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "player_id": player_id,
+            "last_updated": stamp(datetime.now(UTC)),
+            "stats": self.stats(),
+            "matches": self.matches,
+        }
+
+    def _path(self, folder: Path, player_id: str) -> Path:
+        # The id comes from a server: only its last part may name a folder.
+        return folder / (Path(player_id).name or "player") / "history.json"
+
+    def save(self, folder: Path, player_id: str) -> None:
+        """Write history.json whole: a reader sees the old file or the new one.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        path = self._path(folder, player_id)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(".tmp")
+        text = json.dumps(self.as_dict(player_id), ensure_ascii=False, indent=2)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+
+    def load(self, player_id: str) -> None:
+        """Read history.json back, if there is one.
+
+        Raises:
+            ValueError: the file is not what :meth:`save` writes.
+        """
+        if self.folder is None:
+            return
+        path = self._path(self.folder, player_id)
+        if not path.exists():
+            return
+        data = json.loads(path.read_text(encoding="utf-8"))
+        rows = data.get("matches") if isinstance(data, dict) else None
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise ValueError(f"{path}: field matches is missing or not a list of objects")
+        blank = dict.fromkeys(("league_id", "match_id", "result", "status", "drawn_number"))
+        self._matches = {(row.get("league_id"), row.get("match_id")): blank | row for row in rows}

@@ -1,0 +1,66 @@
+"""The settings of a league by the names of the ruling's section 11, with their ranges."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
+Points = Annotated[int, Field(ge=-100, le=100)]
+
+
+class LeagueSettings(BaseModel):
+    """What an instructor may set. Times in seconds, fractions allowed.
+
+    An unknown name or a value out of range raises ``pydantic.ValidationError``, which names it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    join_timeout_s: Seconds = 5
+    move_timeout_s: Seconds = 30
+    game_over_timeout_s: Seconds = 5
+    generic_timeout_s: Seconds = 10
+    announce_wait_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 2
+    max_retries: Annotated[int, Field(ge=0, le=10)] = 3
+    retry_base_s: Annotated[float, Field(ge=0, le=60, allow_inf_nan=False)] = 1
+    retry_factor: Annotated[float, Field(ge=1, le=10, allow_inf_nan=False)] = 2
+    request_patience_s: Seconds = 130
+    breaker_threshold: Annotated[int, Field(ge=1, le=1000)] = 5
+    breaker_reset_s: Seconds = 30
+    win_points: Points = 3
+    draw_points: Points = 1
+    loss_points: Points = 0
+    technical_loss_points: Points = 0
+    min_players: Annotated[int, Field(ge=2, le=10000)] = 2
+    max_players: Annotated[int, Field(ge=2, le=10000)] = 10000
+    auto_advance: bool = False
+    error_style: Literal["error", "result"] = "error"
+    no_show: Literal["technical_loss", "cancel"] = "technical_loss"
+    suspend_after: Annotated[int, Field(ge=1, le=1000)] = 2
+    shutdown_after: Annotated[int, Field(ge=1, le=1000)] = 5
+    registration_code: Annotated[str, Field(max_length=64)] | None = None
+    require_check: bool = False
+    referee_lease_s: Annotated[float, Field(ge=1, le=600, allow_inf_nan=False)] = 8
+    hold_s: Annotated[float, Field(gt=0, le=86400, allow_inf_nan=False)] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> LeagueSettings:
+        if self.max_players < self.min_players:
+            raise ValueError("max_players is smaller than min_players")
+        if self.shutdown_after < self.suspend_after:
+            raise ValueError("shutdown_after is smaller than suspend_after")
+        return self
+
+    def longest_match_s(self) -> float:
+        """The longest a match can take when every try runs out of time (ruling, section 6)."""
+        tries = self.max_retries + 1
+        waits = sum(self.retry_base_s * self.retry_factor**n for n in range(self.max_retries))
+        join = min(self.request_patience_s, tries * self.join_timeout_s + waits)
+        move = min(self.request_patience_s, tries * self.move_timeout_s + waits)
+        return join + move + 2 * self.game_over_timeout_s + self.generic_timeout_s
+
+    def for_referee(self) -> dict[str, Any]:
+        """What ``start_match`` carries: everything but what only the league manager needs."""
+        return self.model_dump(exclude={"registration_code", "require_check", "min_players", "max_players"})

@@ -1,0 +1,187 @@
+"""JSON-RPC 2.0 as the league speaks it: bytes in, a request out; a result or an error in, a reply out.
+
+No I/O and no league knowledge. The ladder is that of the ruling's section 5: size, content type,
+JSON, request object, method, params.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from league_sdk.protocol.errors import InvalidFormat, NotARequest, NotJson, TooLarge
+from league_sdk.protocol.limits import MAX_BODY_BYTES, MAX_JSON_DEPTH
+
+_ID_TYPES = (str, int, float, type(None))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A well-formed JSON-RPC request.
+
+    Attributes:
+        method: as sent.
+        params: an object, empty when absent.
+        id: echoed with its type.
+        notification: true when no id was sent; nothing is answered then.
+    """
+
+    method: str
+    params: dict[str, Any]
+    id: str | int | float | None
+    notification: bool
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _depth_ok(value: Any, left: int) -> bool:
+    if left < 0:
+        return False
+    if isinstance(value, dict):
+        return all(_depth_ok(item, left - 1) for item in value.values())
+    if isinstance(value, list):
+        return all(_depth_ok(item, left - 1) for item in value)
+    return True
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError("a number is too large")
+    return value
+
+
+def loads(raw: bytes) -> Any:
+    """Read JSON from a stranger.
+
+    Refuses what later steps could choke on: invalid UTF-8, NaN and Infinity, duplicate keys,
+    integers too long to convert, lone surrogates, NUL characters, nesting deeper than
+    ``MAX_JSON_DEPTH``.
+
+    Raises:
+        NotJson: with a sentence that says which.
+    """
+    try:
+        text = raw.decode("utf-8")
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+        lowered = text.lower()
+        if "\\u0000" in lowered or "\x00" in text:
+            raise ValueError("it holds a NUL character")
+        if "\\ud" in lowered:
+            # An escaped lone surrogate decodes to a string that no encoder will take.
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        raise NotJson(f"The body is nested deeper than {MAX_JSON_DEPTH} levels.") from None
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:
+        raise NotJson(f"The body is not valid UTF-8 text: {error.reason}.") from None
+    except ValueError as error:
+        raise NotJson(f"The body is not JSON: {error}.") from None
+    if text.count("[") + text.count("{") > MAX_JSON_DEPTH and not _depth_ok(value, MAX_JSON_DEPTH):
+        raise NotJson(f"The body is nested deeper than {MAX_JSON_DEPTH} levels.")
+    return value
+
+
+def check_http(content_type: str, size: int) -> None:
+    """The two rungs before the body is read: its size and its content type.
+
+    Args:
+        content_type: the header's value, parameters allowed.
+        size: bytes of the body.
+
+    Raises:
+        TooLarge: over 64 KiB.
+        NotARequest: the content type is not JSON.
+    """
+    if size > MAX_BODY_BYTES:
+        raise TooLarge(
+            "The body is too large.",
+            field="body",
+            seen=f"{size} bytes",
+            expected=f"at most {MAX_BODY_BYTES} bytes",
+        )
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise NotARequest(
+            "Send the body as application/json.",
+            field="Content-Type",
+            seen=content_type,
+            expected="application/json",
+        )
+
+
+def request_id(value: Any) -> str | int | float | None:
+    """The id to answer with, also for a request that is refused; None when it has no usable one."""
+    if isinstance(value, Mapping):
+        found = value.get("id")
+        if isinstance(found, _ID_TYPES) and not isinstance(found, bool):
+            return found
+    return None
+
+
+def read_request(value: Any) -> Request:
+    """Make a request of a decoded body.
+
+    Raises:
+        NotARequest: a batch, not an object, wrong ``jsonrpc``, no method, an id of a wrong type.
+        InvalidFormat: params are not an object.
+    """
+    if isinstance(value, list):
+        raise NotARequest(
+            "Batches are not supported: send one request a body.",
+            field="body",
+            seen=f"an array of {len(value)}",
+            expected="one JSON-RPC request object",
+        )
+    if not isinstance(value, dict):
+        raise NotARequest("The body is not a JSON-RPC request.", field="body", seen=value, expected="a JSON object")
+    if value.get("jsonrpc", "2.0") != "2.0":
+        raise NotARequest("Only JSON-RPC 2.0 is spoken here.", field="jsonrpc", seen=value["jsonrpc"], expected="2.0")
+    method = value.get("method")
+    if not isinstance(method, str) or not method:
+        raise NotARequest("The request has no method.", field="method", seen=method, expected="the name of a method")
+    if "id" in value and (isinstance(value["id"], bool) or not isinstance(value["id"], _ID_TYPES)):
+        raise NotARequest(
+            "The id has a type that JSON-RPC does not allow.",
+            field="id",
+            seen=value["id"],
+            expected="a string, a number or null",
+        )
+    params = value.get("params")
+    if params is None:
+        params = {}
+    if not isinstance(params, dict):
+        raise InvalidFormat(
+            "params must be an object with named fields.", field="params", seen=params, expected="an object"
+        )
+    return Request(method=method, params=params, id=value.get("id"), notification="id" not in value)
+
+
+def call(method: str, params: Mapping[str, Any], rpc_id: int) -> dict[str, Any]:
+    """A request as we send it: always an integer id, never a batch."""
+    return {"jsonrpc": "2.0", "method": method, "params": dict(params), "id": rpc_id}
+
+
+def result(rpc_id: Any, value: Any) -> dict[str, Any]:
+    """A successful reply."""
+    return {"jsonrpc": "2.0", "result": value, "id": rpc_id}
+
+
+def error(rpc_id: Any, code: int, message: str, data: Any) -> dict[str, Any]:
+    """A reply that carries an error."""
+    return {"jsonrpc": "2.0", "error": {"code": code, "message": message, "data": data}, "id": rpc_id}
+
+
+def dumps(value: Any) -> bytes:
+    """Compact UTF-8 JSON, as every body of ours is written."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")

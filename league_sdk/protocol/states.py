@@ -1,0 +1,87 @@
+"""States and their arrows as data: agents (004 2.8), matches (004 3.3), rounds and leagues (our choice)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class AgentState(StrEnum):
+    """004 2.8.1."""
+
+    INIT = "INIT"
+    REGISTERED = "REGISTERED"
+    ACTIVE = "ACTIVE"
+    SUSPENDED = "SUSPENDED"
+    SHUTDOWN = "SHUTDOWN"
+
+
+AGENT_ARROWS: dict[AgentState, frozenset[AgentState]] = {
+    AgentState.INIT: frozenset({AgentState.REGISTERED, AgentState.SHUTDOWN}),
+    AgentState.REGISTERED: frozenset({AgentState.ACTIVE, AgentState.SUSPENDED, AgentState.SHUTDOWN}),
+    AgentState.ACTIVE: frozenset({AgentState.SUSPENDED, AgentState.SHUTDOWN}),
+    AgentState.SUSPENDED: frozenset({AgentState.ACTIVE, AgentState.SHUTDOWN}),
+    AgentState.SHUTDOWN: frozenset({AgentState.REGISTERED}),
+}
+
+
+class LeagueState(StrEnum):
+    REGISTRATION = "REGISTRATION"
+    SCHEDULED = "SCHEDULED"
+    RUNNING = "RUNNING"
+    COMPLETED = "COMPLETED"
+    STOPPED = "STOPPED"
+
+
+LEAGUE_ARROWS: dict[LeagueState, frozenset[LeagueState]] = {
+    LeagueState.REGISTRATION: frozenset({LeagueState.SCHEDULED, LeagueState.STOPPED}),
+    LeagueState.SCHEDULED: frozenset({LeagueState.RUNNING, LeagueState.STOPPED}),
+    LeagueState.RUNNING: frozenset({LeagueState.COMPLETED, LeagueState.STOPPED}),
+    LeagueState.COMPLETED: frozenset({LeagueState.STOPPED}),
+    LeagueState.STOPPED: frozenset(),
+}
+
+
+class RoundState(StrEnum):
+    PENDING = "PENDING"
+    ANNOUNCING = "ANNOUNCING"
+    RUNNING = "RUNNING"
+    COMPLETED = "COMPLETED"
+
+
+class MatchState(StrEnum):
+    """004 3.3 in the middle; what comes before a referee has it, and HELD, are ours."""
+
+    PENDING = "PENDING"
+    READY = "READY"
+    ASSIGNED = "ASSIGNED"
+    WAITING_FOR_PLAYERS = "WAITING_FOR_PLAYERS"
+    COLLECTING_CHOICES = "COLLECTING_CHOICES"
+    DRAWING_NUMBER = "DRAWING_NUMBER"
+    FINISHED = "FINISHED"
+    HELD = "HELD"
+
+
+IN_PLAY = (
+    MatchState.ASSIGNED,
+    MatchState.WAITING_FOR_PLAYERS,
+    MatchState.COLLECTING_CHOICES,
+    MatchState.DRAWING_NUMBER,
+)
+"""A referee answers for these; they carry a lease."""
+
+PROGRESS_ORDER = (
+    MatchState.ASSIGNED,
+    MatchState.WAITING_FOR_PLAYERS,
+    MatchState.COLLECTING_CHOICES,
+    MatchState.DRAWING_NUMBER,
+)
+"""Progress reports move a match forward along this line only."""
+
+
+class ResultStatus(StrEnum):
+    """``game_result.status`` (004 4.6.1; CANCELLED is from 000)."""
+
+    WIN = "WIN"
+    DRAW = "DRAW"
+    TECHNICAL_LOSS = "TECHNICAL_LOSS"
+    CANCELLED = "CANCELLED"

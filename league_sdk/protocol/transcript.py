@@ -1,0 +1,84 @@
+"""Entries of a match's transcript: every message, both directions, without secrets (004 9.4.3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypedDict
+
+from league_sdk.protocol.errors import SECRET_FIELDS
+from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
+from league_sdk.protocol.tokens import REDACTED, redact
+
+
+class Entry(TypedDict):
+    """One message as the transcript keeps it.
+
+    ``n`` counts from 0 within an attempt; ``at`` is ISO 8601 with microseconds; ``sender`` and
+    ``recipient`` are ids. For an answer ``elapsed_ms`` is the time since its request was sent and
+    ``limit_ms`` the time it was given. ``problem`` says what was wrong, ``notes`` what was odd.
+    """
+
+    n: int
+    at: str
+    sender: str
+    recipient: str
+    message_type: str
+    method: str
+    elapsed_ms: int | None
+    limit_ms: int | None
+    http_status: int | None
+    problem: str
+    notes: list[str]
+    body: Any
+
+
+def clean(value: Any) -> Any:
+    """A body without secrets: secret fields and anything that looks like a token are blanked."""
+    if isinstance(value, Mapping):
+        return {str(key): REDACTED if key in SECRET_FIELDS and item else clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean(item) for item in value]
+    return redact(value) if isinstance(value, str) else value
+
+
+def body_for_transcript(value: Any) -> Any:
+    """A body as the transcript keeps it: cleaned, and cut with a mark beyond 4 KiB."""
+    cleaned = clean(value)
+    text = json.dumps(cleaned, ensure_ascii=False)
+    if len(text.encode("utf-8", "replace")) <= MAX_TRANSCRIPT_BODY_BYTES:
+        return cleaned
+    return {"cut": True, "beginning": text[: MAX_TRANSCRIPT_BODY_BYTES // 4]}
+
+
+def entry(
+    *,
+    n: int,
+    at: datetime,
+    sender: str,
+    recipient: str,
+    message_type: str,
+    method: str = "",
+    elapsed_ms: int | None = None,
+    limit_ms: int | None = None,
+    http_status: int | None = None,
+    problem: str = "",
+    notes: list[str] | None = None,
+    body: Any = None,
+) -> Entry:
+    """Build an entry; the body is cleaned here so that no other place can forget to."""
+    return Entry(
+        n=n,
+        at=at.isoformat(),
+        sender=sender,
+        recipient=recipient,
+        message_type=message_type,
+        method=method,
+        elapsed_ms=elapsed_ms,
+        limit_ms=limit_ms,
+        http_status=http_status,
+        problem=redact(problem)[:500],
+        notes=[redact(note)[:200] for note in (notes or [])],
+        body=body_for_transcript(body),
+    )

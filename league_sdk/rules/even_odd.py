@@ -1,0 +1,98 @@
+"""Even/Odd (004 chapter 3): both choose in secret, then a number from 1 to 10 is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from league_sdk.protocol.errors import IllegalMove
+from league_sdk.protocol.messages import MessageType
+from league_sdk.rules.game import Game, Outcome, Random, State
+
+CHOICES = ("even", "odd")
+LOWEST, HIGHEST = 1, 10
+
+
+def init_game_state(players: tuple[str, str]) -> State:
+    """004 3.7.1: a new game for PLAYER_A and PLAYER_B."""
+    return {"players": list(players), "choices": dict.fromkeys(players), "number": None}
+
+
+def validate_choice(choice: object) -> bool:
+    """004 3.7.1 and 4.12.2: exactly ``"even"`` or ``"odd"``."""
+    return isinstance(choice, str) and choice in CHOICES
+
+
+def draw_number(rng: Random) -> int:
+    """004 3.7.1: a number from 1 to 10, each equally likely."""
+    return rng.randint(LOWEST, HIGHEST)
+
+
+def parity(number: int) -> str:
+    """``"even"`` or ``"odd"``."""
+    return CHOICES[number % 2]
+
+
+def determine_winner(choices: Mapping[str, str], number: int) -> str | None:
+    """004 3.7.1: who alone guessed right; None when both or neither did."""
+    right = [player for player, choice in choices.items() if choice == parity(number)]
+    return right[0] if len(right) == 1 else None
+
+
+class EvenOdd(Game):
+    """The course's game as a :class:`~league_sdk.rules.game.Game`."""
+
+    game_type = "even_odd"
+    display_name = "Even/Odd"
+    move_type = "choose_parity"
+    valid_choices = CHOICES
+    call_message = MessageType.CHOOSE_PARITY_CALL
+    response_message = MessageType.CHOOSE_PARITY_RESPONSE
+    choice_field = "parity_choice"
+    hidden = True
+    max_round_time_sec = 60
+
+    def new_state(self, players: tuple[str, str]) -> State:
+        return init_game_state(players)
+
+    def to_move(self, state: State) -> tuple[str, ...]:
+        return tuple(player for player in state["players"] if state["choices"][player] is None)
+
+    def options(self, state: State, player: str) -> list[Any]:
+        return list(CHOICES)
+
+    def view(self, state: State, viewer: str | None) -> dict[str, Any]:
+        if state["number"] is None:
+            return {}
+        return {"choices": dict(state["choices"]), "drawn_number": state["number"]}
+
+    def apply(self, state: State, player: str, move: Any) -> State:
+        if not validate_choice(move):
+            raise IllegalMove(
+                'parity_choice must be exactly "even" or "odd".',
+                field="parity_choice",
+                seen=move,
+                expected='"even" or "odd"',
+            )
+        return state | {"choices": state["choices"] | {player: move}}
+
+    def draw(self, state: State, rng: Random) -> State:
+        return state | {"number": draw_number(rng)}
+
+    def outcome(self, state: State) -> Outcome | None:
+        number = state["number"]
+        if number is None:
+            return None
+        choices: dict[str, str] = state["choices"]
+        winner = determine_winner(choices, number)
+        drawn = f"number was {number} ({parity(number)})"
+        if winner is not None:
+            reason = f"{winner} chose {choices[winner]}, {drawn}"
+        else:
+            verb = "guessed right" if parity(number) in choices.values() else "guessed wrong"
+            reason = f"both {verb}, {drawn}"
+        details = {"drawn_number": number, "number_parity": parity(number), "choices": dict(choices)}
+        return Outcome(winner=winner, reason=reason, details=details)
+
+    def unfinished(self, state: State) -> dict[str, Any]:
+        return {"drawn_number": None, "number_parity": None, "choices": dict(state["choices"])}

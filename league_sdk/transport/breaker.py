@@ -1,0 +1,47 @@
+"""A circuit breaker per endpoint (000 section 6, 004 5.9.2; ruling section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class _Circuit:
+    failures: int = 0
+    opened_at: float | None = None
+    testing: bool = False
+
+
+class Breaker:
+    """Counts consecutive failures per endpoint; while open, calls to it are not made.
+
+    Args:
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._circuits: dict[str, _Circuit] = {}
+
+    def allows(self, endpoint: str, *, reset_s: float) -> bool:
+        """Whether a call may be made now; after ``reset_s`` seconds one test call may (HALF_OPEN)."""
+        circuit = self._circuits.get(endpoint)
+        if circuit is None or circuit.opened_at is None:
+            return True
+        if circuit.testing or self._clock() - circuit.opened_at < reset_s:
+            return False
+        circuit.testing = True
+        return True
+
+    def succeeded(self, endpoint: str) -> None:
+        """An answer came: CLOSED, the count starts anew."""
+        self._circuits.pop(endpoint, None)
+
+    def failed(self, endpoint: str, *, threshold: int) -> None:
+        """No answer came; at ``threshold`` failures in a row, or in the test call, OPEN."""
+        circuit = self._circuits.setdefault(endpoint, _Circuit())
+        circuit.failures += 1
+        if circuit.testing or circuit.failures >= threshold:
+            circuit.opened_at = self._clock()
+            circuit.testing = False

@@ -1,0 +1,107 @@
+"""Strategies, good and bad, and what a player remembers (004 3.6, 9.4.4)."""
+
+import asyncio
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league_sdk.player import AlwaysOdd, History, Memory, Player, Random, Strategy
+from league_sdk.rules.registry import games
+from tests.league_sdk.player.samples import ACCEPTED, CHOICE, INVITATION, OVER
+
+
+class Broken(Strategy):
+    def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
+        raise RuntimeError("a student's mistake")
+
+    def on_result(self, result: dict[str, Any]) -> None:
+        raise RuntimeError("another")
+
+
+class Illegal(Strategy):
+    quick = True
+
+    def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
+        return "Even"
+
+
+class Slow(Strategy):
+    """Waits to be let go; counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked, self.context = 0, dict[str, Any]()
+        self.begun, self.go = asyncio.Event(), asyncio.Event()
+
+    async def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
+        self.asked, self.context = self.asked + 1, context
+        self.begun.set()
+        await self.go.wait()
+        return options[0]
+
+
+@pytest.mark.parametrize("make", [Broken, Illegal])
+async def test_a_broken_strategy_still_plays(make: type[Strategy], caplog: pytest.LogCaptureFixture) -> None:
+    player = Player("Alpha", make())
+    player.accept(ACCEPTED)
+    assert (await player.call("choose_parity", dict(CHOICE)))["parity_choice"] in ("even", "odd")
+    assert await player.call("notify_match_result", dict(OVER)) == {"status": "received"}
+    assert "playing at random" in caplog.text
+
+
+async def test_a_choice_asked_again_is_thought_about_once() -> None:
+    """A referee that gave up waiting and asks again meets the same thought, and the same answer."""
+    player = Player("Alpha", strategy := Slow())
+    player.accept(ACCEPTED)
+    await player.call("handle_game_invitation", dict(INVITATION))
+    first = asyncio.create_task(player.call("choose_parity", dict(CHOICE)))
+    second = asyncio.create_task(player.call("choose_parity", dict(CHOICE)))
+    await strategy.begun.wait()
+    first.cancel()
+    assert await player.call("ping", {}) == {"status": "ok"}
+    strategy.go.set()
+    assert (await second)["parity_choice"] == "even"
+    assert (await player.call("choose_parity", dict(CHOICE)))["parity_choice"] == "even"
+    assert strategy.asked == 1
+    known = {name: strategy.context[name] for name in ("opponent_id", "round_id", "league_id", "role_in_match")}
+    assert known == {
+        "opponent_id": "P02", "round_id": 1, "league_id": "league_2025_even_odd", "role_in_match": "PLAYER_A",
+    }  # fmt: skip
+    # A new attempt is a new conversation: it is thought about anew.
+    await player.call("choose_parity", CHOICE | {"conversation_id": "conv-r1m1-002"})
+    assert strategy.asked == 2
+
+
+def test_history_follows_the_majority_and_random_plays_every_game() -> None:
+    strategy = History(random.Random(1))
+    for numbers, expected in (([2, 4, 1], "even"), ([1, 3, 2], "odd")):
+        assert strategy.choose(["even", "odd"], {"numbers_drawn": numbers}) == expected
+    assert strategy.choose(["even", "odd"], {"numbers_drawn": []}) in ("even", "odd")
+    assert Random().game_types == tuple(games())
+
+
+def over(match_id: str, status: str, winner: str | None) -> dict[str, Any]:
+    result = {"status": status, "winner_player_id": winner, "choices": {"P01": None, "P02": None}}
+    return {"match_id": match_id, "game_result": result}
+
+
+async def test_the_last_result_of_a_match_stands_and_survives_a_restart(tmp_path: Path) -> None:
+    player = Player("Alpha", AlwaysOdd(), Memory(tmp_path))
+    player.accept(ACCEPTED)
+    for params in (
+        over("R1M1", "WIN", "P01"),
+        over("R1M1", "WIN", "P02"),
+        over("R2M1", "TECHNICAL_LOSS", None),
+        over("R3M1", "DRAW", None),
+        over("R4M1", "WIN", "P01"),
+        over("R4M1", "CANCELLED", None),
+    ):
+        await player.call("notify_match_result", params)
+    stats = {"total_matches": 3, "wins": 0, "losses": 2, "draws": 1}
+    assert player.memory.stats() == stats
+    assert json.loads((tmp_path / "P01" / "history.json").read_text(encoding="utf-8"))["stats"] == stats
+    again = Player("Alpha", AlwaysOdd(), Memory(tmp_path))
+    again.accept(ACCEPTED)
+    assert again.memory.matches == player.memory.matches

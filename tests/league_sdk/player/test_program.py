@@ -1,0 +1,155 @@
+"""Registration, and the player as a program (004 8.4, 5.12)."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from aiohttp import ClientSession, web
+
+from league_sdk.player import AlwaysOdd, Player
+from league_sdk.player.registration import (
+    RegistrationRefused,
+    league_address,
+    read_response,
+    register,
+    register_all,
+)
+from league_sdk.protocol.envelope import parse_stamp
+from tests.league_sdk.player.samples import ACCEPTED, CHOICE, LEAGUE_TOKEN, TOKEN
+
+
+@pytest_asyncio.fixture
+async def league() -> AsyncIterator[tuple[str, list[Any], list[web.Response]]]:
+    """A league that answers from a list, and keeps what it was asked."""
+    asked: list[Any] = []
+    answers: list[web.Response] = []
+
+    async def mcp(request: web.BaseRequest) -> web.Response:
+        asked.append(await request.json())
+        return answers.pop(0)
+
+    runner = web.ServerRunner(web.Server(mcp))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}/mcp", asked, answers
+    await runner.cleanup()
+
+
+def accepted(**fields: Any) -> web.Response:
+    return web.json_response({"jsonrpc": "2.0", "result": ACCEPTED | fields, "id": 1})
+
+
+async def test_registration_asks_as_chapter_8_shows_until_it_is_answered(
+    league: tuple[str, list[Any], list[web.Response]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("league_sdk.player.registration.FIRST_WAIT_S", 0.0)
+    url, asked, answers = league
+    answers += [web.Response(status=503), web.Response(text="not json"), accepted()]
+    player = Player("Alpha", AlwaysOdd(), league_id="L7")
+    async with ClientSession() as session:
+        await register(player, league=url, endpoint="http://127.0.0.1:8101/mcp", session=session, code="abc")
+    assert (player.player_id, player.auth_token, player.league_token) == ("P01", TOKEN, LEAGUE_TOKEN)
+    assert (player.league_id, player.registered.is_set(), len(asked)) == ("league_2025_even_odd", True, 3)
+    assert (asked[2]["method"], asked[2]["id"], asked[2]["jsonrpc"]) == ("register_player", 1, "2.0")
+    params = asked[2]["params"]
+    parse_stamp(params.pop("timestamp"))
+    assert params == {
+        "protocol": "league.v2",
+        "message_type": "LEAGUE_REGISTER_REQUEST",
+        "sender": "player:Alpha",
+        "conversation_id": "conv-player-alpha-reg-001",
+        "league_id": "L7",
+        "player_meta": {
+            "display_name": "Alpha",
+            "version": "1.0.0",
+            "protocol_version": "2.1.0",
+            "game_types": ["even_odd"],
+            "contact_endpoint": "http://127.0.0.1:8101/mcp",
+            "league_id": "L7",
+            "registration_code": "abc",
+        },
+    }
+
+
+async def test_a_rejection_names_the_player_and_the_reason(
+    league: tuple[str, list[Any], list[web.Response]],
+) -> None:
+    url, _, answers = league
+    answers.append(accepted(status="REJECTED", reason="The league is full."))
+    with pytest.raises(RegistrationRefused, match=r"^Alpha was rejected: The league is full\.$"):
+        await register_all({"/mcp": Player("Alpha", AlwaysOdd())}, league=url, base="http://127.0.0.1:1")
+
+
+def test_which_answers_are_final() -> None:
+    assert read_response([]) is None
+    assert read_response({"error": {"code": -32603, "message": "busy"}}) is None
+    assert read_response({"error": {"code": -32000, "data": {"retryable": True}}}) is None
+    with pytest.raises(RegistrationRefused, match="no such league"):
+        read_response({"error": {"code": -32000, "message": "no such league"}})
+
+
+def test_the_address_of_the_league() -> None:
+    for given in ("http://127.0.0.1:8000", "http://127.0.0.1:8000/", "http://127.0.0.1:8000/mcp"):
+        assert league_address(given) == "http://127.0.0.1:8000/mcp"
+    for wrong in ("127.0.0.1:8000", "ftp://x/mcp", "http://", "localhost"):
+        with pytest.raises(ValueError, match="is not an address"):
+            league_address(wrong)
+
+
+async def start(url: str, *options: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "league_sdk.player", "--league", url, "--name", "Alpha", "--port", "0",
+        *options,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+
+
+async def said(process: asyncio.subprocess.Process) -> str:
+    assert process.stdout is not None
+    return (await process.stdout.readline()).decode()
+
+
+@pytest.mark.parametrize("end", ["SIGTERM", "stdin"])
+async def test_several_players_of_one_process(league: tuple[str, list[Any], list[web.Response]], end: str) -> None:
+    url, asked, answers = league
+    answers += [accepted(player_id=f"P0{n}") for n in (1, 2, 3)]
+    process = await start(url, "--count", "3", "--exit-with-parent", "--strategy", "even")
+    line = await said(process)
+    base = line.rpartition(" to ")[2].strip().removesuffix("/3/mcp")
+    assert line == f"3 players are P01 to P03 of league_2025_even_odd at {base}/1/mcp to {base}/3/mcp\n"
+    metas = sorted((request["params"]["player_meta"] for request in asked), key=lambda meta: meta["display_name"])
+    assert [(meta["display_name"], meta["contact_endpoint"]) for meta in metas] == [
+        (f"Alpha {n}", f"{base}/{n}/mcp") for n in (1, 2, 3)
+    ]
+    async with ClientSession() as http:
+        body = {"jsonrpc": "2.0", "method": "choose_parity", "params": CHOICE, "id": 1}
+        async with http.post(f"{base}/2/mcp", json=body) as reply:
+            result = (await reply.json())["result"]
+    assert (result["player_id"], result["parity_choice"]) == ("P02", "even")
+    if end == "SIGTERM":
+        process.send_signal(signal.SIGTERM)
+    else:
+        assert process.stdin is not None
+        process.stdin.close()
+    assert await process.wait() == 0
+
+
+async def test_a_rejected_program_says_why_and_exits_with_3(
+    league: tuple[str, list[Any], list[web.Response]],
+) -> None:
+    url, _, answers = league
+    answers.append(accepted(status="REJECTED", reason="The league is full."))
+    process = await start(url)
+    assert await said(process) == "REJECTED: Alpha was rejected: The league is full.\n"
+    assert await process.wait() == 3
+
+
+async def test_a_program_that_waits_for_its_league_ends_at_once() -> None:
+    process = await start("http://127.0.0.1:9", "--exit-with-parent")
+    assert process.stdin is not None
+    process.stdin.close()
+    assert await process.wait() == 0

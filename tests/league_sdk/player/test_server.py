@@ -1,0 +1,198 @@
+"""The player as its referees see it: real ports, chapter 8's messages (004 8.6 to 8.11)."""
+
+import json
+import random
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from aiohttp import ClientSession
+
+from league_sdk.player import AlwaysOdd, Player, PlayerServer, Random
+from league_sdk.protocol.envelope import parse_stamp
+from tests.league_sdk.player.samples import ACCEPTED, CHOICE, INVITATION, LEAGUE_TOKEN, OVER, TOKEN, message
+
+
+class Desk:
+    """A player on a real port, and a client of it."""
+
+    def __init__(self, player: Player, server: PlayerServer, http: ClientSession) -> None:
+        self.player, self.server, self.http = player, server, http
+        self.base = f"http://127.0.0.1:{server.port}"
+
+    async def post(self, body: bytes, **headers: str) -> tuple[int, Any]:
+        sent = {"Content-Type": "application/json"} | {k.replace("_", "-"): v for k, v in headers.items()}
+        async with self.http.post(self.base + "/mcp", data=body, headers=sent) as reply:
+            raw = await reply.read()
+            return reply.status, json.loads(raw) if raw else None
+
+    async def call(self, method: str, params: Any = None, rpc_id: Any = 1101) -> dict[str, Any]:
+        body = {"jsonrpc": "2.0", "method": method, "params": params, "id": rpc_id}
+        status, reply = await self.post(json.dumps(body).encode())
+        assert (status, reply["jsonrpc"], reply["id"]) == (200, "2.0", rpc_id)
+        return dict(reply)
+
+
+async def open_desk(player: Player) -> AsyncIterator[Desk]:
+    server = PlayerServer({"/mcp": player})
+    await server.start("127.0.0.1", 0)
+    async with ClientSession() as http:
+        yield Desk(player, server, http)
+    await server.stop()
+
+
+@pytest_asyncio.fixture
+async def desk() -> AsyncIterator[Desk]:
+    player = Player("Alpha", AlwaysOdd())
+    player.accept(ACCEPTED)
+    async for made in open_desk(player):
+        yield made
+
+
+# -- chapter 8's calls ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["handle_game_invitation", "GAME_INVITATION", "mcp_message"])
+async def test_an_invitation_is_answered_as_chapter_8_shows(desk: Desk, method: str) -> None:
+    result = (await desk.call(method, INVITATION))["result"]
+    parse_stamp(result.pop("timestamp"))
+    parse_stamp(result.pop("arrival_timestamp"))
+    assert result == {
+        "protocol": "league.v2",
+        "message_type": "GAME_JOIN_ACK",
+        "sender": "player:P01",
+        "conversation_id": "conv-r1m1-001",
+        "auth_token": TOKEN,
+        "match_id": "R1M1",
+        "player_id": "P01",
+        "accept": True,
+    }
+
+
+@pytest.mark.parametrize("method", ["choose_parity", "CHOOSE_PARITY_CALL", "make_move"])
+async def test_a_choice_is_answered_as_chapter_8_shows(desk: Desk, method: str) -> None:
+    result = (await desk.call(method, CHOICE))["result"]
+    parse_stamp(result.pop("timestamp"))
+    assert result == {
+        "protocol": "league.v2",
+        "message_type": "CHOOSE_PARITY_RESPONSE",
+        "sender": "player:P01",
+        "conversation_id": "conv-r1m1-001",
+        "auth_token": TOKEN,
+        "match_id": "R1M1",
+        "player_id": "P01",
+        "parity_choice": "odd",
+    }
+
+
+@pytest.mark.parametrize("method", ["make_move", "GAME_MOVE_CALL"])
+async def test_the_generic_move(desk: Desk, method: str) -> None:
+    desk.player.decider.strategy = Random(random.Random(1))
+    request = {"move_type": "place", "valid_options": [4], "context": {"board": []}}
+    params = message("GAME_MOVE_CALL", game_type="tic_tac_toe", move_request=request)
+    result = (await desk.call(method, params))["result"]
+    assert (result["message_type"], result["game_type"]) == ("GAME_MOVE_RESPONSE", "tic_tac_toe")
+    assert result["move_data"] == {"move_type": "place", "choice": 4}
+
+
+@pytest.mark.parametrize(
+    ("method", "message_type"),
+    [
+        ("notify_round", "ROUND_ANNOUNCEMENT"),
+        ("update_standings", "LEAGUE_STANDINGS_UPDATE"),
+        ("notify_round_completed", "ROUND_COMPLETED"),
+        ("notify_league_completed", "LEAGUE_COMPLETED"),
+        ("notify_game_error", "GAME_ERROR"),
+    ],
+)
+async def test_what_asks_for_nothing_is_received_under_both_names(desk: Desk, method: str, message_type: str) -> None:
+    for name in (method, message_type):
+        assert (await desk.call(name, message(message_type)))["result"] == {"status": "received"}
+
+
+async def test_a_match_is_remembered_and_shown_to_holders_of_a_token_only(desk: Desk) -> None:
+    for method, params in (
+        ("handle_game_invitation", INVITATION),
+        ("choose_parity", CHOICE),
+        ("notify_match_result", OVER),
+    ):
+        assert "result" in await desk.call(method, params)
+    for token in (TOKEN, LEAGUE_TOKEN):
+        state = (await desk.call("get_player_state", {"auth_token": token}))["result"]
+        assert state["stats"] == {"total_matches": 1, "wins": 1, "losses": 0, "draws": 0}
+        assert state["matches"] == [
+            {
+                "match_id": "R1M1",
+                "league_id": "league_2025_even_odd",
+                "round_id": 1,
+                "opponent_id": "P02",
+                "result": "WIN",
+                "status": "WIN",
+                "my_choice": "odd",
+                "opponent_choice": "even",
+                "drawn_number": 7,
+            }
+        ]
+    for params, code in (({}, "E011"), ({"auth_token": 7}, "E011"), ({"auth_token": "tok_x"}, "E012")):
+        error = (await desk.call("get_player_state", params))["error"]
+        assert (error["code"], error["data"]["error_code"]) == (-32001, code)
+        assert "tok_" not in json.dumps(error)
+
+
+async def test_an_unregistered_player_shows_its_state_to_nobody() -> None:
+    async for desk in open_desk(Player("Alpha", AlwaysOdd())):
+        error = (await desk.call("get_player_state", {"auth_token": ""}))["error"]
+        assert error["data"]["error_code"] == "E011"
+
+
+async def test_tools_and_health(desk: Desk) -> None:
+    assert (await desk.call("ping"))["result"] == {"status": "ok"}
+    names = {tool["name"] for tool in (await desk.call("list_tools"))["result"]["tools"]}
+    assert names == {
+        "handle_game_invitation", "choose_parity", "make_move", "notify_match_result", "notify_game_error",
+        "notify_round", "update_standings", "notify_round_completed", "notify_league_completed", "ping",
+        "get_player_state", "list_tools",
+    }  # fmt: skip
+    async with desk.http.get(desk.base + "/health") as reply:
+        assert await reply.json() == {"status": "ok", "players": {"Alpha": "P01"}}
+
+
+# -- what is not usable -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"{", -32700),
+        (b"\xff", -32700),
+        (b"[]", -32600),
+        (b"7", -32600),
+        (b'{"jsonrpc":"2.0","id":1}', -32600),
+        (b'{"jsonrpc":"2.0","method":"nothing_like_it","id":1}', -32601),
+        (b'{"jsonrpc":"2.0","method":"mcp_message","id":1,"params":{"message_type":["x"]}}', -32601),
+        (b'{"jsonrpc":"2.0","method":"choose_parity","id":1,"params":[1]}', -32602),
+        (b'{"jsonrpc":"2.0","method":"choose_parity","id":1}', -32602),
+        (b'{"jsonrpc":"2.0","method":"choose_parity","id":1,"params":{"match_id":{}}}', -32602),
+        (b'{"jsonrpc":"2.0","method":"make_move","id":1,"params":{"match_id":"R1M1"}}', -32602),
+        (b'{"jsonrpc":"2.0","method":"notify_match_result","id":1,"params":{"match_id":"R1M1"}}', -32602),
+        (b'{"jsonrpc":"2.0","method":"choose_parity","id":1,"params":{"protocol":"league.v1"}}', -32000),
+    ],
+)
+async def test_what_is_malformed_gets_a_json_rpc_error(desk: Desk, body: bytes, code: int) -> None:
+    status, reply = await desk.post(body)
+    assert (status, reply["error"]["code"]) == (200, code)
+    assert "Traceback" not in json.dumps(reply)
+
+
+async def test_the_edges_of_http(desk: Desk) -> None:
+    big = json.dumps({"jsonrpc": "2.0", "method": "ping", "id": 1, "params": {"x": "y" * 70_000}}).encode()
+    assert (await desk.post(big))[0] == 413
+    assert (await desk.post(b"{}", Content_Type="text/plain"))[1]["error"]["code"] == -32600
+    assert await desk.post(b'{"jsonrpc":"2.0","method":"ping"}') == (204, None)
+    async with desk.http.get(desk.base + "/mcp") as reply:
+        assert (reply.status, reply.headers["Allow"]) == (405, "POST")
+    async with desk.http.post(desk.base + "/elsewhere", json={}) as reply:
+        assert (reply.status, (await reply.json())["error"]["code"]) == (404, -32601)
+    async with desk.http.post(desk.base + "/mcp/", json={"jsonrpc": "2.0", "method": "ping", "id": 1}) as reply:
+        assert reply.status == 200

@@ -1,0 +1,97 @@
+"""JsonLogger (004 10.6, 5.10, 9.5)."""
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league_sdk import JsonLogger
+
+LEAGUE = "league_2025_even_odd"
+SECRET = "tok_" + "a1" * 16
+
+
+def noon() -> datetime:
+    return datetime(2025, 1, 15, 14, 0, 0, 123456, tzinfo=timezone(timedelta(hours=2)))
+
+
+def lines(logger: JsonLogger) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in logger.log_file.read_text(encoding="utf-8").splitlines()]
+
+
+def test_an_entry_has_the_fields_of_both_chapters(tmp_path: Path) -> None:
+    logger = JsonLogger("league_manager", LEAGUE, log_root=tmp_path, clock=noon)
+    logger.info("ROUND_ANNOUNCEMENT_SENT", round_id=1)
+    assert lines(logger) == [
+        {
+            "timestamp": "2025-01-15T12:00:00.123Z",
+            "level": "INFO",
+            "component": "league_manager",
+            "agent_id": "league_manager",
+            "event_type": "ROUND_ANNOUNCEMENT_SENT",
+            "message": "ROUND_ANNOUNCEMENT_SENT",
+            "round_id": 1,
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("component", "league", "path"),
+    [
+        ("league_manager", LEAGUE, f"league/{LEAGUE}/league_manager.log.jsonl"),
+        ("referee:REF01", LEAGUE, f"league/{LEAGUE}/referee_REF01.log.jsonl"),
+        ("player:P01", None, "agents/P01.log.jsonl"),
+        ("setup", None, "system/setup.log.jsonl"),
+        ("player:../../x", "../up", "league/_up/player_.._.._x.log.jsonl"),
+    ],
+)
+def test_where_a_log_lies(tmp_path: Path, component: str, league: str | None, path: str) -> None:
+    assert JsonLogger(component, league, log_root=tmp_path).log_file == tmp_path / path
+
+
+def test_the_convenience_methods_and_the_levels(tmp_path: Path) -> None:
+    logger = JsonLogger("player:P01", log_root=tmp_path)
+    logger.debug("A")
+    logger.warning("B")
+    logger.error("C", message="it broke")
+    logger.log_message_sent("GAME_JOIN_ACK", "referee:REF01", match_id="R1M1")
+    logger.log_message_received("GAME_OVER", "referee:REF01")
+    told = [(line["level"], line["event_type"], line["message"]) for line in lines(logger)]
+    assert told == [
+        ("DEBUG", "A", "A"),
+        ("WARNING", "B", "B"),
+        ("ERROR", "C", "it broke"),
+        ("DEBUG", "MESSAGE_SENT", "MESSAGE_SENT"),
+        ("DEBUG", "MESSAGE_RECEIVED", "MESSAGE_RECEIVED"),
+    ]
+    quiet = JsonLogger("player:P02", log_root=tmp_path, min_level="ERROR")
+    quiet.info("A")
+    assert not quiet.log_file.exists()
+    with pytest.raises(ValueError, match="LOUD"):
+        logger.log("A", level="LOUD")
+
+
+def test_no_token_is_ever_written(tmp_path: Path) -> None:
+    logger = JsonLogger("player:P01", log_root=tmp_path)
+    logger.info("SENT", auth_token="of any form", body={"league_token": SECRET, "text": f"I have {SECRET}."})
+    logger.info(f"ODD {SECRET}", error=ValueError(SECRET))
+    text = logger.log_file.read_text(encoding="utf-8")
+    assert SECRET not in text
+    assert "of any form" not in text
+
+
+def test_one_entry_is_one_line_whatever_is_in_it(tmp_path: Path) -> None:
+    logger = JsonLogger("player:P01", log_root=tmp_path)
+    logger.info(
+        "A\nB",
+        text="שלום\r\n\ud800",
+        at=datetime(2025, 1, 1, tzinfo=UTC),
+        timestamp="never",
+        component="other",
+    )
+    (entry,) = lines(logger)
+    assert entry["component"] == "player:P01"
+    assert entry["timestamp"] != "never"
+    assert "שלום" in logger.log_file.read_text(encoding="utf-8")
