@@ -1,0 +1,1 @@
+"""Who may play and who may judge."""

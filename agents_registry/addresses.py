@@ -1,0 +1,115 @@
+"""Addresses that agents give: read, mended where the machine is obvious, compared. No I/O but one bind."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+from urllib.parse import urlsplit, urlunsplit
+
+from league_sdk.protocol.errors import InvalidFormat
+from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
+
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104 - names, not a bind
+DEFAULT_PATH = "/mcp"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An agent's endpoint.
+
+    Attributes:
+        url: what we call.
+        key: the same in one spelling, for telling two registrations apart.
+        notes: what was changed, for the owner.
+    """
+
+    url: str
+    key: str
+    notes: tuple[str, ...]
+
+
+def read_address(value: object, *, caller: str, field: str) -> Address:
+    """Read a contact_endpoint.
+
+    An address on "this machine" that comes from another one means that other one: the caller's
+    address takes its place. An address without a path gets ``/mcp`` (004 6.3.1).
+
+    Args:
+        value: the endpoint as sent.
+        caller: the IP address the request came from.
+        field: the field's name, for the error.
+
+    Raises:
+        InvalidFormat: not an http address that could be called.
+    """
+    wrong = InvalidFormat(
+        f"{field} is not an address that can be called.",
+        field=field,
+        seen=value,
+        expected="a URL such as http://192.168.1.20:8101/mcp",
+    )
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_ENDPOINT_CHARS or not value.isascii():
+        raise wrong
+    if any(character <= " " or character in "\\<>\"'`" for character in value):
+        raise wrong
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError:
+        raise wrong from None
+    host = (parts.hostname or "").lower()
+    if parts.scheme not in ("http", "https") or not host or parts.username is not None or parts.fragment:
+        raise wrong
+    if port == 0:
+        raise wrong
+    notes: list[str] = []
+    if host in LOOPBACK_NAMES and _is_elsewhere(caller):
+        notes.append(f"address was {host}, called at {caller}")
+        host = caller
+    elif host in ("0.0.0.0", "::"):  # noqa: S104 - a name to replace
+        notes.append(f"address was {host}, called at 127.0.0.1")
+        host = "127.0.0.1"
+    path = parts.path
+    if path in ("", "/"):
+        path = DEFAULT_PATH
+        notes.append(f"address had no path, called at {DEFAULT_PATH}")
+    netloc = f"[{host}]" if ":" in host else host
+    if port is not None:
+        netloc += f":{port}"
+    url = urlunsplit((parts.scheme, netloc, path, parts.query, ""))
+    named = "127.0.0.1" if host in LOOPBACK_NAMES else host
+    number = port or (443 if parts.scheme == "https" else 80)
+    key = f"{named}|{number}{path.rstrip('/')}?{parts.query}"
+    return Address(url=url, key=key, notes=tuple(notes))
+
+
+def _is_elsewhere(caller: str) -> bool:
+    """Whether a caller's address is not "this machine" as an agent on this machine would mean it."""
+    try:
+        address = ipaddress.ip_address(caller)
+    except ValueError:
+        return False
+    if address.is_loopback:
+        # The other loopback addresses stand for machines of their own, so that one machine can be a class.
+        return str(address) not in LOOPBACK_NAMES
+    return not _is_own(address)
+
+
+def _is_own(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether an address is one of this machine's: only those can be bound."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((str(address), 0))
+        except OSError:
+            return False
+    return True
+
+
+def comes_from(url: str, caller: str) -> bool:
+    """Whether a request from ``caller`` comes from the machine that ``url`` names."""
+    host = (urlsplit(url).hostname or "").lower()
+    if host == caller:
+        return True
+    return host in LOOPBACK_NAMES and caller in LOOPBACK_NAMES

@@ -1,0 +1,100 @@
+"""Agents and the hashes of their tokens: constraints, no actions (writes are in registration.py)."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_ID_CHARS, MAX_NAME_CHARS, MAX_VERSION_CHARS
+from league_sdk.protocol.states import AgentState
+
+
+class Kind(models.TextChoices):
+    PLAYER = "player", _("player")
+    REFEREE = "referee", _("referee")
+
+
+class Agent(models.Model):
+    """A player of one league (or of the lobby: no league yet), or a referee (of the site, or of one league)."""
+
+    kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
+    code = models.CharField(_("id"), max_length=MAX_ID_CHARS)
+    league = models.ForeignKey(
+        "matches.League",
+        verbose_name=_("league"),
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="agents",
+    )
+    promised_league_id = models.CharField(max_length=MAX_ID_CHARS, blank=True, default="", editable=False)
+    name = models.CharField(_("registered name"), max_length=MAX_NAME_CHARS)
+    display_name = models.CharField(_("name"), max_length=MAX_NAME_CHARS + 8)
+    sender_name = models.CharField(max_length=MAX_NAME_CHARS, blank=True, default="", editable=False)
+    endpoint = models.CharField(_("address"), max_length=MAX_ENDPOINT_CHARS)
+    endpoint_key = models.CharField(max_length=MAX_ENDPOINT_CHARS, editable=False)
+    version = models.CharField(_("version"), max_length=MAX_VERSION_CHARS, blank=True, default="")
+    game_types = models.JSONField(_("games"), default=list, blank=True)
+    dialect = models.CharField(_("dialect"), max_length=32, default="canonical")
+    state = models.CharField(
+        _("state"), max_length=12, choices=[(s, s) for s in AgentState], default=AgentState.REGISTERED
+    )
+    trusted = models.BooleanField(
+        _("may judge"), default=False, help_text=_("A referee is given matches only when this is ticked.")
+    )
+    readmit = models.BooleanField(
+        _("let it register again"),
+        default=False,
+        help_text=_("The next registration under this name and address is taken without proof, once."),
+    )
+    max_concurrent = models.PositiveSmallIntegerField(_("matches at once"), default=1)
+    sends_progress = models.BooleanField(default=False, editable=False)
+    silences = models.PositiveSmallIntegerField(_("silences in a row"), default=0, editable=False)
+    token_epoch = models.PositiveIntegerField(default=0, editable=False)
+    notes = models.JSONField(_("what was odd at registration"), default=list, blank=True)
+    registered_at = models.DateTimeField(_("registered"), editable=False)
+    heard_at = models.DateTimeField(_("last heard"), null=True, editable=False)
+    check_wanted = models.BooleanField(default=False, editable=False)
+    checked_at = models.DateTimeField(_("checked"), null=True, editable=False)
+    problem = models.CharField(_("last problem"), max_length=200, blank=True, default="", editable=False)
+
+    class Meta:
+        verbose_name = _("agent")
+        verbose_name_plural = _("agents")
+        constraints = [
+            models.CheckConstraint(name="agent_kind", condition=Q(kind__in=list(Kind))),
+            models.CheckConstraint(name="agent_state", condition=Q(state__in=list(AgentState))),
+            models.UniqueConstraint(
+                name="agent_code_in_league",
+                fields=["league", "kind", "code"],
+                condition=Q(league__isnull=False),
+            ),
+            models.UniqueConstraint(
+                name="agent_code_of_site", fields=["kind", "code"], condition=Q(league__isnull=True)
+            ),
+            models.UniqueConstraint(
+                name="agent_identity_in_league",
+                fields=["league", "kind", "name", "endpoint_key"],
+                condition=Q(league__isnull=False),
+            ),
+            models.UniqueConstraint(
+                name="agent_identity_of_site",
+                fields=["kind", "name", "endpoint_key"],
+                condition=Q(league__isnull=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.display_name}"
+
+
+class AgentToken(models.Model):
+    """The SHA-256 of one auth_token. Several may be valid; revoking deletes."""
+
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="tokens")
+    sha256 = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"token of {self.agent_id}"

@@ -1,0 +1,357 @@
+"""Every change of an agent: registering, authenticating, trust, silence and recovery.
+
+Which league an agent belongs to is decided by the caller (``matches.league.entry``); here it is
+only who it is. Implements 004 2.8, 4.1, 4.2, 5.11 and the ruling's sections 8 and 9.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from agents_registry.addresses import Address, comes_from, read_address
+from agents_registry.models import Agent, AgentToken, Kind
+from league_sdk.protocol import tokens
+from league_sdk.protocol.envelope import parse_sender
+from league_sdk.protocol.errors import InvalidFormat, MissingField, TokenInvalid
+from league_sdk.protocol.limits import (
+    MAX_CONCURRENT_MATCHES,
+    MAX_GAME_TYPES,
+    MAX_ID_CHARS,
+    MAX_NAME_CHARS,
+    MAX_VERSION_CHARS,
+)
+from league_sdk.protocol.states import AGENT_ARROWS, AgentState
+
+_PREFIX = {Kind.PLAYER: "P", Kind.REFEREE: "REF"}
+_META = {Kind.PLAYER: "player_meta", Kind.REFEREE: "referee_meta"}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A registration request, read (004 4.1.1, 4.2.1)."""
+
+    kind: Kind
+    name: str
+    sender_name: str
+    address: Address
+    version: str
+    game_types: tuple[str, ...]
+    max_concurrent: int
+    code: str
+    token: str
+    caller: str
+    sends_progress: bool
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A registration that was accepted; ``auth_token`` is shown this once."""
+
+    agent: Agent
+    auth_token: str
+    again: bool
+
+
+class NotTheSame(Exception):
+    """A known player is registered again by someone who cannot show to be it (L003)."""
+
+    def __init__(self, agent: Agent) -> None:
+        super().__init__(agent.code)
+        self.agent = agent
+
+
+def clean_name(value: object) -> str:
+    """A display name as we keep it: no control or direction-changing characters, single spaces."""
+    if not isinstance(value, str):
+        return ""
+    kept = "".join(
+        " " if character.isspace() else character
+        for character in unicodedata.normalize("NFC", value)
+        if character.isspace() or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn")
+    )
+    return " ".join(kept.split())[:MAX_NAME_CHARS].strip()
+
+
+def read_request(params: Mapping[str, Any], *, kind: Kind, caller: str) -> Request:
+    """Read a registration; only a name and an address are needed, what else is odd is noted.
+
+    Args:
+        params: the message.
+        kind: player or referee.
+        caller: the IP address it came from.
+
+    Raises:
+        MissingField: E003, no name or no address.
+        InvalidFormat: E002, a meta or an address that cannot be read.
+    """
+    meta_name = _META[kind]
+    meta = params.get(meta_name)
+    if meta is None:
+        raise MissingField(
+            f"{meta_name} is missing.",
+            field=meta_name,
+            expected="an object with display_name and contact_endpoint",
+        )
+    if not isinstance(meta, Mapping):
+        raise InvalidFormat(f"{meta_name} must be an object.", field=meta_name, seen=meta, expected="an object")
+    notes: list[str] = []
+    sender = params.get("sender")
+    sender_name = clean_name(parse_sender(sender)[1] or sender) if isinstance(sender, str) else ""
+    name = clean_name(meta.get("display_name"))
+    if not name and sender_name:
+        name = sender_name
+        notes.append("display_name was missing, the sender's name is used")
+    if not name:
+        raise MissingField(
+            "display_name is missing.",
+            field=f"{meta_name}.display_name",
+            seen=meta.get("display_name"),
+            expected="a name to show",
+        )
+    if meta.get("contact_endpoint") in (None, ""):
+        raise MissingField(
+            "contact_endpoint is missing.",
+            field=f"{meta_name}.contact_endpoint",
+            expected="the URL your agent listens at",
+        )
+    address = read_address(meta["contact_endpoint"], caller=caller, field=f"{meta_name}.contact_endpoint")
+    games = meta.get("game_types")
+    if not isinstance(games, list):
+        notes.append("game_types was missing, every game is assumed")
+        games = []
+    version = meta.get("version")
+    if not isinstance(version, str):
+        notes.append("version was missing" if version is None else "version was not a string")
+    room = meta.get("max_concurrent_matches")
+    usable = isinstance(room, int) and not isinstance(room, bool) and room >= 1
+    code = meta.get("registration_code", params.get("registration_code"))
+    token = params.get("auth_token")
+    return Request(
+        kind=kind,
+        name=name,
+        sender_name=sender_name,
+        address=address,
+        version=str(version)[:MAX_VERSION_CHARS] if version is not None else "",
+        game_types=tuple(str(game)[:MAX_ID_CHARS] for game in games[:MAX_GAME_TYPES]),
+        max_concurrent=min(int(room), MAX_CONCURRENT_MATCHES) if usable and isinstance(room, int) else 1,
+        code=code if isinstance(code, str) else "",
+        token=token if isinstance(token, str) else "",
+        caller=caller,
+        sends_progress=meta.get("sends_progress") is True,
+        notes=(*notes, *address.notes),
+    )
+
+
+def register(*, request: Request, league_id: str | None, promised: str = "") -> Registered:
+    """Take an agent in, or take a known one in again.
+
+    Changes: the agent row is made or brought up to date, a token is added. Nothing leaves.
+
+    Args:
+        request: who asks.
+        league_id: the league it belongs to; None for the lobby and for the site's referees.
+        promised: for the lobby, the league that the agent was told.
+
+    Raises:
+        NotTheSame: it is known, and the caller showed neither its token nor its machine.
+    """
+    for _ in range(20):
+        try:
+            with transaction.atomic():
+                return _register(request, league_id, promised)
+        except IntegrityError:
+            # Two registrations chose the same free id at once (PostgreSQL only): choose again.
+            continue
+    raise InvalidFormat("No free id was found; try again.")
+
+
+def _register(request: Request, league_id: str | None, promised: str) -> Registered:
+    now = timezone.now()
+    peers = Agent.objects.filter(kind=request.kind, league_id=league_id)
+    agent = peers.filter(name=request.name, endpoint_key=request.address.key).first()
+    if agent is None and request.kind == Kind.REFEREE:
+        agent = _same_referee(peers, request)
+    again = agent is not None
+    trusted = request.kind == Kind.REFEREE and tokens.same(request.code, settings.LEAGUE_REFEREE_KEY)
+    if agent is None:
+        agent = Agent(
+            kind=request.kind,
+            league_id=league_id,
+            promised_league_id=promised,
+            code=_free_code(request.kind, peers),
+            name=request.name,
+            display_name=_shown_name(request.name, peers),
+            registered_at=now,
+        )
+    elif not (trusted or _proves(agent, request)):
+        raise NotTheSame(agent)
+    if agent.state == AgentState.SHUTDOWN:
+        agent.silences = 0
+        agent.state = AgentState.REGISTERED
+    agent.sender_name = request.sender_name
+    agent.endpoint = request.address.url
+    agent.endpoint_key = request.address.key
+    agent.version = request.version
+    agent.game_types = list(request.game_types)
+    agent.max_concurrent = request.max_concurrent
+    agent.sends_progress = request.sends_progress
+    agent.notes = list(request.notes)
+    agent.trusted = agent.trusted or trusted
+    agent.readmit = False
+    agent.heard_at = now
+    agent.problem = ""
+    if request.kind == Kind.REFEREE and agent.state == AgentState.SUSPENDED:
+        agent.state = AgentState.ACTIVE
+    agent.save()
+    token = tokens.new_token()
+    AgentToken.objects.create(agent=agent, sha256=tokens.digest(token), created_at=now)
+    return Registered(agent=agent, auth_token=token, again=again)
+
+
+def _same_referee(peers: Any, request: Request) -> Agent | None:
+    """A referee's id is fixed by its name and port, whatever name its machine goes by."""
+    tail = request.address.key.partition("|")[2]
+    return next((one for one in peers.filter(name=request.name) if one.endpoint_key.partition("|")[2] == tail), None)
+
+
+def _proves(agent: Agent, request: Request) -> bool:
+    """Whether the caller showed that it is this agent (ruling, section 8)."""
+    if agent.readmit or comes_from(agent.endpoint, request.caller):
+        return True
+    return bool(request.token) and agent.tokens.filter(sha256=tokens.digest(request.token)).exists()
+
+
+def _free_code(kind: Kind, peers: Any) -> str:
+    prefix = _PREFIX[kind]
+    taken = [int(code[len(prefix) :]) for code in peers.values_list("code", flat=True) if code[len(prefix) :].isdigit()]
+    return f"{prefix}{max(taken, default=0) + 1:02d}"
+
+
+def _shown_name(name: str, peers: Any) -> str:
+    """The name as people see it: a second "Alpha" is "Alpha (2)" (004 6.4.2 asks for four copies)."""
+    count = peers.filter(name=name).count()
+    return name if count == 0 else f"{name} ({count + 1})"
+
+
+def authenticate(token: str) -> Agent:
+    """Whose auth_token this is. A league_token, or any other, is refused.
+
+    Raises:
+        TokenInvalid: E012.
+    """
+    found = AgentToken.objects.select_related("agent", "agent__league").filter(sha256=tokens.digest(token)).first()
+    if found is None:
+        raise TokenInvalid(
+            "The auth_token is not valid.", field="auth_token", expected="the auth_token of your registration"
+        )
+    return found.agent
+
+
+def league_token(agent: Agent) -> str:
+    """The token our messages to this agent carry (ruling, section 9)."""
+    return tokens.league_token(settings.SECRET_KEY, str(agent.pk), agent.token_epoch)
+
+
+def token_digests(agent_ids: Iterable[int]) -> dict[int, list[str]]:
+    """The hashes of all valid tokens of some agents, for the referee that reads their callbacks."""
+    found: dict[int, list[str]] = {}
+    for agent_id, sha256 in AgentToken.objects.filter(agent_id__in=agent_ids).values_list("agent_id", "sha256"):
+        found.setdefault(agent_id, []).append(sha256)
+    return found
+
+
+def move_state(*, agent_id: int, to: AgentState) -> bool:
+    """Move an agent along an arrow of 004 2.8.2. False when there is no such arrow from where it is."""
+    sources = [state for state, targets in AGENT_ARROWS.items() if to in targets]
+    return bool(Agent.objects.filter(pk=agent_id, state__in=sources).update(state=to))
+
+
+def activate(*, agent_ids: Iterable[int]) -> None:
+    """REGISTERED to ACTIVE: the league starts."""
+    Agent.objects.filter(pk__in=list(agent_ids), state=AgentState.REGISTERED).update(state=AgentState.ACTIVE)
+
+
+def retire(*, agent_ids: Iterable[int]) -> None:
+    """The league is over: its players are SHUTDOWN until they register again."""
+    Agent.objects.filter(pk__in=list(agent_ids)).update(state=AgentState.SHUTDOWN)
+
+
+def count_answer(*, agent_id: int) -> None:
+    """A player answered in a match: the count of silences is cleared, a suspended one recovers."""
+    Agent.objects.filter(pk=agent_id).update(silences=0, heard_at=timezone.now(), problem="")
+    Agent.objects.filter(pk=agent_id, state=AgentState.SUSPENDED).update(state=AgentState.ACTIVE)
+
+
+def count_silence(*, agent_id: int, suspend_after: int, shutdown_after: int, problem: str) -> None:
+    """A player lost a match to silence (E001, E009): suspended after some, shut down after more."""
+    Agent.objects.filter(pk=agent_id).update(silences=F("silences") + 1, problem=problem[:200])
+    Agent.objects.filter(
+        pk=agent_id, silences__gte=suspend_after, state__in=[AgentState.ACTIVE, AgentState.REGISTERED]
+    ).update(state=AgentState.SUSPENDED)
+    Agent.objects.filter(pk=agent_id, silences__gte=shutdown_after, state=AgentState.SUSPENDED).update(
+        state=AgentState.SHUTDOWN
+    )
+
+
+def heard_from_referee(*, agent_id: int) -> None:
+    """A referee gave a sign of life; one that was suspended judges again."""
+    Agent.objects.filter(pk=agent_id).update(heard_at=timezone.now(), problem="")
+    Agent.objects.filter(pk=agent_id, state=AgentState.SUSPENDED).update(state=AgentState.ACTIVE)
+
+
+def suspend_referee(*, agent_id: int, problem: str) -> None:
+    """A referee gave no sign of life, or could not be reached: no match until it is heard of again."""
+    Agent.objects.filter(pk=agent_id, state__in=[AgentState.ACTIVE, AgentState.REGISTERED]).update(
+        state=AgentState.SUSPENDED, problem=problem[:200]
+    )
+
+
+def want_check(*, agent_ids: Iterable[int]) -> None:
+    """Have the conductor ask agents whether they answer; the answer appears in their rows."""
+    Agent.objects.filter(pk__in=list(agent_ids)).update(check_wanted=True)
+
+
+def note_check(*, agent_id: int, problem: str) -> None:
+    """What a check found: an empty problem means that it answered."""
+    now = timezone.now()
+    Agent.objects.filter(pk=agent_id).update(check_wanted=False, checked_at=now, problem=problem[:200])
+    if not problem:
+        Agent.objects.filter(pk=agent_id).update(heard_at=now)
+
+
+def bring_back(*, agent_ids: Iterable[int]) -> None:
+    """The instructor returns shut-down players for the rounds not yet played."""
+    Agent.objects.filter(pk__in=list(agent_ids), state=AgentState.SHUTDOWN).update(
+        state=AgentState.REGISTERED, silences=0
+    )
+
+
+def save_from_admin(agent: Agent) -> None:
+    """Write what the instructor edited in the admin (trust, readmission, name)."""
+    agent.save()
+
+
+def join_league(*, league_id: str, game_type: str, room: int) -> int:
+    """Take the players of the lobby into a league that opens, ids kept; how many came.
+
+    Only into a league that has no players yet: lobby ids cannot collide then.
+    """
+    if Agent.objects.filter(kind=Kind.PLAYER, league_id=league_id).exists():
+        return 0
+    waiting = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=True).order_by("pk")
+    chosen = [one.pk for one in waiting if not one.game_types or game_type in one.game_types][:room]
+    return Agent.objects.filter(pk__in=chosen).update(league_id=league_id)
+
+
+def forget_players(*, league_id: str) -> None:
+    """Remove the players of the demo league before new ones come."""
+    Agent.objects.filter(league_id=league_id, kind=Kind.PLAYER).delete()

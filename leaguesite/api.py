@@ -1,0 +1,232 @@
+"""The HTTP API: POST /mcp for agents, /api/ for instructors and the public, /health."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from ninja import NinjaAPI, Router, Schema
+from ninja.security import HttpBearer
+from pydantic import ConfigDict
+
+from league_sdk.protocol import rpc
+from leaguesite import health, mcp
+from leaguesite.accounts import is_api_key
+from matches import queries
+from matches.league import lifecycle, play, results
+from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.models import League
+
+
+class InstructorKey(HttpBearer):
+    """``Authorization: Bearer <API key>``."""
+
+    def authenticate(self, request: HttpRequest, token: str) -> str | None:
+        return "instructor" if is_api_key(token) else None
+
+
+class Refusal(Schema):
+    """Why an action was refused, and what to do."""
+
+    error: str
+    field: str | None = None
+
+
+class NewLeague(Schema):
+    """A league to open for registration."""
+
+    model_config = ConfigDict(extra="forbid")
+    league_id: str
+    display_name: str = ""
+    game_type: str = "even_odd"
+    settings: dict[str, Any] = {}
+
+
+class Start(Schema):
+    """How to start: with ``auto_advance`` the rounds follow each other to the end."""
+
+    model_config = ConfigDict(extra="forbid")
+    auto_advance: bool | None = None
+
+
+api = NinjaAPI(
+    title="leaguesite",
+    version="1",
+    description="What the admin does, for scripts; reading is public.",
+    docs_url="/api/docs",
+    openapi_url="/api/openapi.json",
+    urls_namespace="api",
+)
+router = Router()
+KEY = InstructorKey()
+REFUSED = {401: Refusal, 404: Refusal, 409: Refusal, 422: Any}
+
+
+@api.exception_handler(ActionRefused)
+def refused(request: HttpRequest, error: ActionRefused) -> HttpResponse:
+    """Every refused action is a sentence, under its status."""
+    field = error.field if isinstance(error, Invalid) else None
+    return api.create_response(request, {"error": str(error), "field": field}, status=error.status)
+
+
+def _mcp(request: HttpRequest, address_league: str | None) -> HttpResponse:
+    status, reply = mcp.answer(
+        request.body,
+        content_type=request.headers.get("Content-Type", ""),
+        caller=request.META.get("REMOTE_ADDR", ""),
+        address_league=address_league,
+    )
+    if reply is None:
+        return HttpResponse(status=status)
+    return HttpResponse(rpc.dumps(reply), status=status, content_type="application/json")
+
+
+@api.post("/mcp", include_in_schema=False)
+def mcp_endpoint(request: HttpRequest) -> HttpResponse:
+    """JSON-RPC 2.0, protocol league.v2."""
+    return _mcp(request, None)
+
+
+@api.post("/leagues/{league_id}/mcp", include_in_schema=False)
+def league_mcp_endpoint(request: HttpRequest, league_id: str) -> HttpResponse:
+    """The same, under a league's own address."""
+    return _mcp(request, league_id)
+
+
+@api.get("/health", tags=["public"])
+def health_endpoint(request: HttpRequest) -> HttpResponse:
+    """200 when leagues can be played here now, else 503 with the reason."""
+    found = health.status()
+    response = api.create_response(request, found, status=200 if found["status"] == "ok" else 503)
+    # "Not yet" is an answer here, not an error for the log.
+    response._has_been_logged = True
+    return response
+
+
+@router.post("/leagues", auth=KEY, tags=["instructor"], response={201: dict, **REFUSED})
+def create_league(request: HttpRequest, league: NewLeague) -> tuple[int, dict[str, Any]]:
+    """Open a league for registration."""
+    made = lifecycle.create_league(**league.model_dump())
+    return 201, queries.league_line(made)
+
+
+@router.post("/leagues/{league_id}/close", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
+def close_registration(request: HttpRequest, league_id: str) -> dict[str, Any]:
+    """Close registration and make the schedule."""
+    return queries.league_line(lifecycle.close_registration(league_id=league_id))
+
+
+@router.post("/leagues/{league_id}/start", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
+def start_league(request: HttpRequest, league_id: str, options: Start | None = None) -> dict[str, Any]:
+    """Close registration, make the schedule, start the next round; with auto_advance play to the end."""
+    advance = options.auto_advance if options else None
+    return queries.league_line(lifecycle.start_league(league_id=league_id, auto_advance=advance))
+
+
+@router.post("/leagues/{league_id}/rounds/start", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
+def start_round(request: HttpRequest, league_id: str) -> dict[str, Any]:
+    """Start the next round."""
+    lifecycle.start_round(league_id=league_id)
+    return queries.league_line(lifecycle.get_league(league_id))
+
+
+@router.post("/leagues/{league_id}/pause", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
+def pause(request: HttpRequest, league_id: str) -> dict[str, Any]:
+    """No round and no match starts; matches in play finish and count."""
+    return queries.league_line(lifecycle.pause(league_id=league_id))
+
+
+@router.post("/leagues/{league_id}/resume", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
+def resume(request: HttpRequest, league_id: str) -> dict[str, Any]:
+    """Go on after a pause."""
+    return queries.league_line(lifecycle.resume(league_id=league_id))
+
+
+@router.post("/leagues/{league_id}/stop", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
+def stop(request: HttpRequest, league_id: str) -> dict[str, Any]:
+    """End a league for good."""
+    return queries.league_line(lifecycle.stop(league_id=league_id))
+
+
+@router.post(
+    "/leagues/{league_id}/matches/{match_id}/release",
+    auth=KEY,
+    tags=["instructor"],
+    response={200: dict, **REFUSED},
+)
+def release(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any]:
+    """Play a held match again."""
+    play.release(league_id=league_id, match_id=match_id)
+    return queries.match_line(_match(league_id, match_id))
+
+
+@router.post(
+    "/leagues/{league_id}/matches/{match_id}/cancel",
+    auth=KEY,
+    tags=["instructor"],
+    response={200: dict, **REFUSED},
+)
+def cancel(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any]:
+    """End an open match of the current round so that it counts nowhere."""
+    results.cancel(league_id=league_id, match_id=match_id, why=_("cancelled by the instructor"))
+    return queries.match_line(_match(league_id, match_id))
+
+
+@router.get("/leagues", tags=["public"], response=list[dict])
+def list_leagues(request: HttpRequest) -> list[dict[str, Any]]:
+    """Every league."""
+    return [queries.league_line(league) for league in League.objects.order_by("-created_at")]
+
+
+@router.get("/leagues/{league_id}", tags=["public"], response={200: dict, 404: Refusal})
+def show_league(request: HttpRequest, league_id: str) -> dict[str, Any]:
+    """Status, round, rounds, matches done, champion."""
+    return queries.league_line(lifecycle.get_league(league_id))
+
+
+@router.get("/leagues/{league_id}/standings", tags=["public"], response={200: list[dict], 404: Refusal})
+def show_standings(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
+    """The table as it is now."""
+    return queries.standings_rows(lifecycle.get_league(league_id))
+
+
+@router.get("/leagues/{league_id}/rounds", tags=["public"], response={200: list[dict], 404: Refusal})
+def show_rounds(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
+    """The schedule with the state of every round and match."""
+    return queries.schedule(lifecycle.get_league(league_id))
+
+
+@router.get("/leagues/{league_id}/matches", tags=["public"], response={200: list[dict], 404: Refusal})
+def show_matches(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
+    """Every match."""
+    return [queries.match_line(match) for match in queries.matches_of(lifecycle.get_league(league_id))]
+
+
+@router.get("/leagues/{league_id}/matches/{match_id}", tags=["public"], response={200: dict, 404: Refusal})
+def show_match(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any]:
+    """One match: lifecycle with times, transcript, result."""
+    return queries.match_detail(_match(league_id, match_id))
+
+
+@router.get("/leagues/{league_id}/agents", tags=["public"], response={200: list[dict], 404: Refusal})
+def show_agents(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
+    """Players and referees; no token, no address."""
+    return queries.agents_of(lifecycle.get_league(league_id))
+
+
+@router.get("/games", tags=["public"], response=dict)
+def show_games(request: HttpRequest) -> dict[str, Any]:
+    """The games registry (004 3.8.3)."""
+    return queries.game_registry()
+
+
+def _match(league_id: str, match_id: str) -> Any:
+    league = lifecycle.get_league(league_id)
+    match = queries.matches_of(league).select_related("league").filter(match_id=match_id).first()
+    if match is None:
+        raise NotFound(_("%(league)s has no match %(match)s.") % {"league": league.pk, "match": match_id})
+    return match
+
+
+api.add_router("/api", router)

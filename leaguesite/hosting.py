@@ -1,0 +1,259 @@
+"""Everything in one command: web process and conductor here, referees and sample players as children."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+
+from agents_registry.models import Agent, Kind
+from league_sdk.protocol.states import AgentState, LeagueState
+from leaguesite import health
+from leaguesite.addresses import EVERYWHERE, host_of, is_free, next_free
+from leaguesite.children import Child
+from leaguesite.serving import conductor_thread
+from leaguesite.web_server import CappedServer
+from matches import live
+from matches.conductor import Conductor
+from matches.league import demo, lifecycle
+from matches.models import League
+
+FIRST_REFEREE_PORT = 8001
+FIRST_DEMO_PORT = 18101
+REFEREE_PATIENCE_S = 4.2
+PLAYER_PATIENCE_S = 0.4
+WATCHABLE_S = 2.0
+"""How long a sample player thinks about a choice."""
+SAMPLE_PLAYERS = (("Ada", "random"), ("Blaise", "even"), ("Grace", "odd"), ("Kurt", "history"))
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What the command line said."""
+
+    host: str
+    port: int
+    public_url: str
+    referees: int
+    with_demo: bool
+
+    @property
+    def local_url(self) -> str:
+        """The site as this machine reaches it."""
+        near = "127.0.0.1" if self.host in EVERYWHERE else self.host
+        return f"http://[{near}]:{self.port}" if ":" in near else f"http://{near}:{self.port}"
+
+
+class Host:
+    """Runs a site until it is told to stop."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._begun = timezone.now()
+        self._ports = _Ports(settings.DATA_DIR / "ports.json")
+        self._referees: list[Child] = []
+        self._players: list[Child] = []
+        self._conductor: Conductor | None = None
+        self._conducting: asyncio.Task[None] | None = None
+        self._stopping: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._server: CappedServer | None = None
+        self._with_demo = False
+
+    def run(self) -> None:
+        """Serve; returns when everything has stopped."""
+        self._prepare()
+        from leaguesite.asgi import application  # noqa: PLC0415 - reads the hosts that _prepare has set
+
+        self._server = CappedServer(
+            application,
+            endpoints=[f"tcp:port={self._site.port}:interface={self._site.host.replace(':', chr(92) + ':')}"],
+            ready_callable=self._ready,
+            signal_handlers=False,
+            server_name="leaguesite",
+            websocket_max_message_size=4096,
+            websocket_max_frame_size=4096,
+            application_close_timeout=2,
+        )
+        self._server.run()
+
+    def _prepare(self) -> None:
+        site = self._site
+        names = {host_of(site.public_url), host_of(site.local_url)}
+        settings.ALLOWED_HOSTS = sorted({*settings.ALLOWED_HOSTS, *names})
+        settings.CSRF_TRUSTED_ORIGINS = sorted({*settings.CSRF_TRUSTED_ORIGINS, site.public_url})
+        settings.LEAGUE_PUBLIC_URL = site.public_url
+        settings.LEAGUE_REFUSED_PORTS = [site.port]
+        secure = site.public_url.startswith("https://")
+        settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = secure
+        if not League.objects.filter(demo=False).exists():
+            lifecycle.create_league(league_id=settings.LEAGUE_DEFAULT_ID, display_name="Even/Odd League 2025")
+        self._with_demo = site.with_demo and _demo_may_run()
+        if self._with_demo:
+            demo.open_demo()
+        health.add_check("migrations", _migrations_missing)
+        health.add_check("conductor", self._conductor_missing)
+        health.add_check("referees", self._referees_missing)
+
+    def _ready(self) -> None:
+        """The reactor is about to turn: hang our work on its loop."""
+        loop = asyncio.get_event_loop()
+        loop.call_soon(self._begin, loop)
+
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        live.attach(loop)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop)
+        self._conductor = Conductor(conductor_thread)
+        self._conducting = loop.create_task(self._conductor.run())
+        self._referees = [self._referee(number) for number in range(1, self._site.referees + 1)]
+        self._players = [self._player(*sample) for sample in SAMPLE_PLAYERS] if self._with_demo else []
+        for child in (*self._referees, *self._players):
+            child.start()
+        self._watching = loop.create_task(self._watch_demo())
+
+    # Children --------------------------------------------------------------------------------
+
+    def _referee(self, number: int) -> Child:
+        site = self._site
+        name = f"Referee {number}"
+        public = host_of(site.public_url)
+        near = public in ("127.0.0.1", "localhost", "[::1]")
+        listen = site.host if near or site.host != "127.0.0.1" else "0.0.0.0"  # noqa: S104 - players are elsewhere
+
+        def command() -> Sequence[str]:
+            port = self._ports.choose(name, listen, FIRST_REFEREE_PORT)
+            return [
+                sys.executable,
+                "manage.py",
+                "referee",
+                *("--league", f"{site.local_url}/mcp", "--port", str(port), "--host", listen),
+                *("--endpoint", f"http://{public}:{port}/mcp", "--name", name, "--exit-with-parent"),
+            ]
+
+        return Child(name, command, {"LEAGUE_REFEREE_KEY": settings.LEAGUE_REFEREE_KEY})
+
+    def _player(self, name: str, strategy: str) -> Child:
+        def command() -> Sequence[str]:
+            port = self._ports.choose(name, "127.0.0.1", FIRST_DEMO_PORT)
+            return [
+                *(sys.executable, "-m", "league_sdk.player", "--league", f"{self._site.local_url}/mcp"),
+                *("--name", name, "--port", str(port), "--strategy", strategy, "--think", str(WATCHABLE_S)),
+                *("--league-id", settings.LEAGUE_DEMO_ID, "--registration-code", settings.LEAGUE_DEMO_KEY),
+                "--exit-with-parent",
+            ]
+
+        return Child(f"sample player {name}", command, {})
+
+    async def _watch_demo(self) -> None:
+        """When the demo has been stopped, its players go home."""
+        loop = asyncio.get_running_loop()
+        while self._players:
+            await asyncio.sleep(1)
+            if await loop.run_in_executor(conductor_thread, _demo_is_stopped):
+                players, self._players = self._players, []
+                await asyncio.gather(*(player.stop(PLAYER_PATIENCE_S) for player in players))
+
+    # Health ----------------------------------------------------------------------------------
+
+    def _conductor_missing(self) -> str:
+        running = self._conductor is not None and self._conductor.alive
+        return "" if running else "the conductor is not running"
+
+    def _referees_missing(self) -> str:
+        names = [child.name for child in self._referees]
+        here = Agent.objects.filter(
+            kind=Kind.REFEREE,
+            league__isnull=True,
+            name__in=names,
+            heard_at__gte=self._begun,
+            state__in=[AgentState.REGISTERED, AgentState.ACTIVE],
+        ).count()
+        missing = self._site.referees - here
+        return f"{missing} of {self._site.referees} referees have not registered" if missing > 0 else ""
+
+    # Stopping --------------------------------------------------------------------------------
+
+    def _stop(self) -> None:
+        if self._stopping is not None:
+            # A second signal means now.
+            for child in (*self._referees, *self._players):
+                child.release()
+            self._quit()
+            return
+        self._stopping = asyncio.get_running_loop().create_task(self._drain())
+
+    async def _drain(self) -> None:
+        """No new match; referees finish or hand back; then everything stops, within five seconds."""
+        sys.stderr.write("Stopping: matches near their end get 3 s, the others are handed back.\n")
+        if self._watching is not None:
+            self._watching.cancel()
+        if self._conductor is not None:
+            self._conductor.drain()
+        for player in self._players:
+            player.release()
+        await asyncio.gather(*(referee.stop(REFEREE_PATIENCE_S) for referee in self._referees))
+        await asyncio.gather(*(player.stop(PLAYER_PATIENCE_S) for player in self._players))
+        if self._conducting is not None:
+            self._conducting.cancel()
+            await asyncio.gather(self._conducting, return_exceptions=True)
+        self._quit()
+
+    def _quit(self) -> None:
+        if self._server is not None:
+            self._server.stop()
+
+
+class _Ports:
+    """Which child had which port, so that REF01 is REF01 after a restart."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._chosen: dict[str, int] = {}
+        try:
+            self._known: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            self._known = {}
+
+    def choose(self, name: str, host: str, first: int) -> int:
+        """The port ``name`` had, if it is free, else the next free one from ``first`` on."""
+        self._chosen.pop(name, None)
+        taken = set(self._chosen.values())
+        port = self._known.get(name)
+        if port is None or port in taken or not is_free(host, port):
+            reserved = taken | {known for other, known in self._known.items() if other != name}
+            port = next_free(host, first, reserved)
+        self._chosen[name] = self._known[name] = port
+        scratch = self._path.with_suffix(".new")
+        scratch.write_text(json.dumps(self._known), encoding="utf-8")
+        scratch.replace(self._path)
+        return port
+
+
+def _migrations_missing() -> str:
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        return "the database is not migrated"
+    # Checked once; a running process does not lose migrations.
+    health.add_check("migrations", lambda: "")
+    return ""
+
+
+def _demo_may_run() -> bool:
+    """The demo is for a site on which nothing has been played yet; once stopped it stays so."""
+    if League.objects.filter(demo=True, state=LeagueState.STOPPED).exists():
+        return False
+    return not League.objects.filter(demo=False, started_at__isnull=False).exists()
+
+
+def _demo_is_stopped() -> bool:
+    return not League.objects.filter(demo=True).exclude(state=LeagueState.STOPPED).exists()

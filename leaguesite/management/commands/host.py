@@ -1,0 +1,66 @@
+"""``manage.py host``: everything in one command."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.core.management import BaseCommand, CommandError, CommandParser, call_command
+
+from leaguesite.accounts import INSTRUCTOR, FirstRun, ensure_accounts
+from leaguesite.addresses import EVERYWHERE, is_free, public_url
+
+
+class Command(BaseCommand):
+    help = "Host leagues: the site, the conductor, referee workers, and a demo league."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen at; 0.0.0.0 for the class")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--public-url", help="the address students use; default: from host and port")
+        parser.add_argument("--referees", type=int, default=2, help="referee workers to run (default 2)")
+        parser.add_argument("--data", help="folder for everything the site writes (default: data)")
+        parser.add_argument(
+            "--demo", action="store_true", default=True, help="run a league that plays itself until a real one starts"
+        )
+        parser.add_argument("--no-demo", action="store_false", dest="demo")
+
+    def handle(self, **options: Any) -> None:
+        host, port = options["host"], options["port"]
+        if not is_free(host, port):
+            raise CommandError(
+                f"Port {port} at {host} is in use. Stop what listens there, or choose another with --port."
+            )
+        call_command("migrate", verbosity=0, interactive=False)
+        first = ensure_accounts()
+        # Daphne installs its event loop when it is imported, so only the command that serves does.
+        from leaguesite.hosting import Host, Site  # noqa: PLC0415
+
+        url = public_url(host, port, options["public_url"])
+        self._welcome(url, host, first)
+        Host(Site(host, port, url, options["referees"], options["demo"])).run()
+
+    def _welcome(self, url: str, host: str, first: FirstRun) -> None:
+        lines = [
+            "",
+            f"  Board           {url}/",
+            f"  Admin           {url}/admin/",
+            f"  Agents register {url}/mcp",
+            f"  API             {url}/api/docs",
+            f"  Data            {settings.DATA_DIR}",
+            "",
+        ]
+        if first.password:
+            lines += [f"  Login           {INSTRUCTOR} / {first.password}    (shown this once)"]
+        if first.api_key:
+            lines += [f"  API key         {first.api_key}    (shown this once)"]
+        if first.password or first.api_key:
+            lines += [""]
+        if host in EVERYWHERE:
+            frame = "═" * (len(url) + 38)
+            lines += [f"  {frame}", f"     STUDENTS GO TO   {url}/   ", f"  {frame}", ""]
+        lines += ["  Ctrl-C stops everything.", ""]
+        self.stdout.write("\n".join(lines))
+        sys.stdout.flush()

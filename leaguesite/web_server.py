@@ -1,0 +1,106 @@
+"""Daphne with limits on what it reads: it calls the application only when a whole body is in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from daphne.http_protocol import WebRequest
+from daphne.server import Server
+from twisted.internet import reactor
+
+from league_sdk.protocol.limits import MAX_BODY_BYTES
+from leaguesite.serving import is_agent_path, too_large
+
+BODY_LIMIT_S = 10.0
+"""How long a body may take to arrive."""
+LINGER_S = 1.0
+FORM_BYTES = 2 * 1024 * 1024
+"""The largest body of a page's form (an import in the admin)."""
+
+
+class CappedRequest(WebRequest):
+    """Refuses a body as soon as it is known to be too large, and one that takes too long."""
+
+    _refused = False
+    _received = 0
+    _timer: Any = None
+
+    def _cap(self) -> int:
+        # The path is known here only as the raw request line has it.
+        raw = getattr(self.channel, "_path", b"")
+        path = raw.partition(b"?")[0].decode("latin1")
+        return MAX_BODY_BYTES if is_agent_path(path) else FORM_BYTES
+
+    def gotLength(self, length: int | None) -> None:  # noqa: N802 - twisted's name
+        if length is not None and length > self._cap():
+            self._refuse(f"{length} bytes")
+            # Nothing of the body is kept from here on.
+            length = 0
+        elif length != 0:
+            self._timer = reactor.callLater(BODY_LIMIT_S, self._too_slow)
+        super().gotLength(length)
+
+    def handleContentChunk(self, data: bytes) -> None:  # noqa: N802 - twisted's name
+        if self._refused:
+            return
+        self._received += len(data)
+        if self._received > self._cap():
+            self._refuse(f"more than {self._received} bytes")
+            return
+        super().handleContentChunk(data)
+
+    def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:  # noqa: N802 - twisted's name
+        self._stop_timer()
+        if self._refused:
+            self.channel.loseConnection()
+        else:
+            super().requestReceived(command, path, version)
+
+    def connectionLost(self, reason: Any) -> None:  # noqa: N802 - twisted's name
+        self._stop_timer()
+        super().connectionLost(reason)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        self._timer = None
+
+    def _too_slow(self) -> None:
+        self._timer = None
+        self._refused = True
+        self.channel.abortConnection()
+
+    def _refuse(self, seen: str) -> None:
+        """413 with a JSON-RPC body at once; what still comes is thrown away, for a second at most.
+
+        Closing without reading on would reset the connection before the sender has read the answer.
+        """
+        self._refused = True
+        self._stop_timer()
+        content = too_large(seen)
+        head = (
+            b"HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            b"Content-Length: " + str(len(content)).encode() + b"\r\n\r\n"
+        )
+        self.channel.transport.write(head + content)
+        self._timer = reactor.callLater(LINGER_S, self.channel.abortConnection)
+
+
+class CappedServer(Server):
+    """Daphne's server with capped requests."""
+
+    def run(self) -> None:
+        """Serve until stopped."""
+        # Daphne makes its factory inside run(); the reactor calls this as soon as it turns.
+        reactor.callWhenRunning(self._cap_requests)
+        super().run()
+
+    def _cap_requests(self) -> None:
+        build = self.http_factory.buildProtocol
+
+        def capped(address: Any) -> Any:
+            protocol = build(address)
+            protocol.requestFactory = CappedRequest
+            return protocol
+
+        self.http_factory.buildProtocol = capped

@@ -1,0 +1,1 @@
+"""Leagues, rounds, matches, results, and what the audience sees of them."""

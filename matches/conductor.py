@@ -1,0 +1,180 @@
+"""The conductor: looks at the rows, has done what is due, sends what has to go out.
+
+It owns no state of its own but what is on its way. A nudge wakes it; a half-second tick is the
+safety net. Two conductors, or one killed anywhere, do no harm: every step is a compare-and-swap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor
+from typing import Any, TypeVar
+
+from django.db import close_old_connections
+
+from league_sdk.transport.client import CallFailed, Client, NotReached
+from matches import due, nudge
+from matches.league import play
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 0.5
+BREATH_S = 0.005
+"""Between two looks, so that what comes together is handled together."""
+ASLEEP_S = 3.0
+"""A pause between looks longer than this means that we were stopped ourselves."""
+AGAIN_AFTER_S = 1.0
+CHECK_LIMIT_S = 5.0
+
+T = TypeVar("T")
+
+
+class Conductor:
+    """One conductor on a running event loop.
+
+    Args:
+        executor: a single thread for the database work.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._wake = asyncio.Event()
+        self._outcomes = due.Outcomes()
+        self._busy: set[int] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._looked_at = 0.0
+        self._draining = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has looked at the rows within the last few seconds."""
+        return time.monotonic() - self._looked_at < 10 * TICK_S
+
+    def drain(self) -> None:
+        """No round and no match starts from now on; the rest goes on."""
+        self._draining = True
+
+    async def run(self) -> None:
+        """Conduct until cancelled."""
+        loop = asyncio.get_running_loop()
+        detach = nudge.attach(lambda: loop.call_soon_threadsafe(self._wake.set))
+        client = Client(agent_type="league_manager", policy=due.endpoint_policy())
+        try:
+            while True:
+                await self._once(client)
+                try:
+                    async with asyncio.timeout(TICK_S):
+                        await self._wake.wait()
+                except TimeoutError:
+                    logger.debug("tick")
+                await asyncio.sleep(BREATH_S)
+        finally:
+            detach()
+            for task in self._tasks:
+                task.cancel()
+            await client.aclose()
+
+    async def _once(self, client: Client) -> None:
+        self._wake.clear()
+        outcomes, self._outcomes = self._outcomes, due.Outcomes()
+        # An agent is free again only when what became of its messages is written down.
+        busy = frozenset(self._busy.difference(outcomes.freed))
+        slept = time.monotonic() - self._looked_at if self._looked_at else 0.0
+        try:
+            plan = await self._in_thread(lambda: self._look(outcomes, busy, slept))
+        except Exception:
+            # A database that is locked or gone for a moment: the rows are as they were.
+            logger.exception("a look failed; the next one tries again")
+            self._merge(outcomes)
+            return
+        self._looked_at = time.monotonic()
+        self._busy.difference_update(outcomes.freed)
+        for start in plan.starts:
+            self._spawn(self._start(client, start))
+        for agent_pk, parcels in plan.parcels.items():
+            self._busy.add(agent_pk)
+            self._spawn(self._deliver(client, agent_pk, parcels))
+        for check in plan.checks:
+            self._busy.add(check.agent_pk)
+            self._spawn(self._check(client, check))
+
+    def _look(self, outcomes: due.Outcomes, busy: frozenset[int], slept: float) -> due.Plan:
+        try:
+            if slept > ASLEEP_S:
+                logger.warning("no look for %.1f s: leases are extended by that", slept)
+                play.extend_leases(seconds=slept)
+            if outcomes:
+                due.note(outcomes)
+            return due.look(busy_agents=busy, draining=self._draining)
+        finally:
+            close_old_connections()
+
+    def _merge(self, outcomes: due.Outcomes) -> None:
+        now = self._outcomes
+        now.deliveries = outcomes.deliveries + now.deliveries
+        now.accepted = outcomes.accepted + now.accepted
+        now.undeliverable = outcomes.undeliverable + now.undeliverable
+        now.checks = outcomes.checks + now.checks
+        now.freed = outcomes.freed + now.freed
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _start(self, client: Client, start: due.Start) -> None:
+        """start_match; an unanswered or refused one sends the match elsewhere."""
+        try:
+            reply = await client.post(start.endpoint, start.body, limit_s=start.limit_s)
+        except CallFailed as error:
+            self._outcomes.undeliverable.append((start.match_pk, start.attempt, str(error)))
+        else:
+            result = reply.body.get("result") if isinstance(reply.body, dict) else None
+            refused = not isinstance(result, dict) or result.get("accepted") is False
+            if refused:
+                why = f"start_match was refused: {str(reply.body)[:120]}"
+                self._outcomes.undeliverable.append((start.match_pk, start.attempt, why))
+            else:
+                self._outcomes.accepted.append((start.match_pk, start.attempt))
+        self._wake.set()
+
+    async def _deliver(self, client: Client, agent_pk: int, parcels: list[due.Parcel]) -> None:
+        """Broadcasts to one agent, one after the other; any HTTP answer settles one (ruling, section 6)."""
+        try:
+            for parcel in parcels:
+                problem = await self._post_once(client, parcel)
+                # Looked up only now: a look may have taken the earlier outcomes meanwhile.
+                self._outcomes.deliveries.append((parcel.delivery_pk, problem))
+        finally:
+            self._outcomes.freed.append(agent_pk)
+            self._wake.set()
+
+    async def _post_once(self, client: Client, parcel: due.Parcel) -> str:
+        for last in (False, True):
+            try:
+                await client.post(parcel.endpoint, parcel.body, limit_s=parcel.limit_s)
+            except NotReached as error:
+                if last:
+                    return str(error)
+                await asyncio.sleep(AGAIN_AFTER_S)
+            except CallFailed as error:
+                return str(error)
+            else:
+                break
+        return ""
+
+    async def _check(self, client: Client, check: due.Check) -> None:
+        try:
+            await client.post(check.endpoint, check.body, limit_s=CHECK_LIMIT_S)
+            problem = ""
+        except CallFailed as error:
+            problem = str(error)
+        self._outcomes.checks.append((check.agent_pk, problem))
+        self._outcomes.freed.append(check.agent_pk)
+        self._wake.set()

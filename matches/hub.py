@@ -1,0 +1,191 @@
+"""Live pages: join, snapshot, then the fragments that changed, with a sequence number.
+
+One layer subscription per process. A page is rendered once per language for all who look at it,
+and a frame is put into words once for all who have seen the same. Each socket gets what changed
+since the last frame it acknowledged, so a slow one skips steps instead of queueing them, and
+nothing it needs is ever lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from channels.layers import get_channel_layer
+from django.db import close_old_connections
+
+from matches import live, pages
+from matches.pages import PageKey
+
+logger = logging.getLogger(__name__)
+
+SPACING_S = 0.2
+"""At least this long between two renderings of one page; the first comes at once."""
+LOOK_AFTER_S = 2.0
+"""Every page that has listeners is rendered again this often, in case a message was lost."""
+
+
+class Listener:
+    """One socket on a page."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.seen = 0
+        self.news = asyncio.Event()
+
+    def frame(self) -> str | None:
+        """The next frame for this socket, or None when it is up to date."""
+        if self.seen == self.page.seq:
+            return None
+        text = self.page.frame_since(self.seen)
+        self.seen = self.page.seq
+        return text
+
+
+class Page:
+    """A page that someone looks at: its fragments and the sequence number at which each last changed."""
+
+    def __init__(self, key: PageKey, language: str) -> None:
+        self.key = key
+        self.language = language
+        self.seq = 0
+        self.listeners: set[Listener] = set()
+        self.dirty = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None
+        self._fragments: dict[str, tuple[str, int]] = {}
+        self._frames: dict[int, str] = {}
+
+    def update(self, fragments: dict[str, str]) -> None:
+        """Take a new rendering; listeners hear of it if anything changed."""
+        changed = {name: html for name, html in fragments.items() if self._fragments.get(name, ("", 0))[0] != html}
+        if not changed:
+            return
+        self.seq += 1
+        self._fragments.update({name: (html, self.seq) for name, html in changed.items()})
+        self._frames = {}
+        for listener in self.listeners:
+            listener.news.set()
+
+    def frame_since(self, seen: int) -> str:
+        """Everything that changed after ``seen``; from 0 a snapshot."""
+        found = self._frames.get(seen)
+        if found is None:
+            newer = {name: html for name, (html, seq) in self._fragments.items() if seq > seen}
+            frame = {"type": "frame", "from": seen} if seen else {"type": "snapshot"}
+            found = json.dumps({**frame, "seq": self.seq, "fragments": newer}, ensure_ascii=False)
+            self._frames[seen] = found
+        return found
+
+
+class Hub:
+    """All live pages of this process.
+
+    Args:
+        executor: the thread that renders.
+    """
+
+    def __init__(self, executor: Executor | None = None) -> None:
+        self.executor = executor
+        self._pages: dict[tuple[PageKey, str], Page] = {}
+        self._subscription: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def sockets(self) -> int:
+        """How many sockets are open."""
+        return sum(len(page.listeners) for page in self._pages.values())
+
+    async def join(self, key: PageKey, language: str) -> Listener | None:
+        """Listen to a page; None when there is no such page. Subscribes first, then takes the snapshot."""
+        self._subscribe()
+        page = self._pages.get((key, language))
+        if page is None:
+            page = self._pages[key, language] = Page(key, language)
+        listener = Listener(page)
+        page.listeners.add(listener)
+        if page.task is None:
+            page.task = asyncio.create_task(self._keep(page))
+        if page.seq == 0:
+            await self._render(page)
+        if page.seq == 0:
+            self.leave(listener)
+            return None
+        listener.news.set()
+        return listener
+
+    def leave(self, listener: Listener) -> None:
+        """Stop listening; a page without listeners is forgotten."""
+        page = listener.page
+        page.listeners.discard(listener)
+        if not page.listeners:
+            self._pages.pop((page.key, page.language), None)
+            if page.task is not None:
+                page.task.cancel()
+                page.task = None
+
+    def _subscribe(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._subscription is None or self._subscription.done() or self._loop is not loop:
+            self._loop = loop
+            self._subscription = asyncio.create_task(self._listen())
+
+    async def _listen(self) -> None:
+        """Mark pages as dirty when the channel layer says that they changed."""
+        layer = get_channel_layer()
+        if layer is None:
+            return
+        while True:
+            try:
+                channel = await layer.new_channel("live")
+                await layer.group_add(live.GROUP, channel)
+                while True:
+                    message = await layer.receive(channel)
+                    self._mark(message["leagues"])
+            except Exception:
+                # Redis went away for a moment; the regular look keeps pages right meanwhile.
+                logger.exception("the channel layer failed; subscribing again")
+                await asyncio.sleep(1)
+
+    def _mark(self, leagues: dict[str, list[str]]) -> None:
+        for (key, _), page in self._pages.items():
+            matches = leagues.get(key.league_id)
+            if matches is not None and (key.match_id is None or key.match_id in matches or not matches):
+                page.dirty.set()
+
+    async def _keep(self, page: Page) -> None:
+        """Render a page when it is dirty, at most every ``SPACING_S``, and now and then anyway."""
+        while True:
+            try:
+                async with asyncio.timeout(LOOK_AFTER_S):
+                    await page.dirty.wait()
+            except TimeoutError:
+                logger.debug("regular look at %s", page.key)
+            page.dirty.clear()
+            await self._render(page)
+            await asyncio.sleep(SPACING_S)
+
+    async def _render(self, page: Page) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.run_in_executor(self.executor, _rendered, pages.fragments, page.key, page.language)
+        except Exception:
+            logger.exception("page %s could not be rendered", page.key)
+            return
+        if found is not None:
+            page.update(found)
+
+
+def _rendered(
+    render: Callable[[PageKey, str], dict[str, str] | None], key: PageKey, language: str
+) -> dict[str, str] | None:
+    try:
+        return render(key, language)
+    finally:
+        close_old_connections()
+
+
+hub = Hub()
+"""This process's hub; the server gives it its thread at start."""

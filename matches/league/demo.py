@@ -1,0 +1,75 @@
+"""The league that plays itself so that the board is alive at once, until a real one starts."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from agents_registry import registration
+from agents_registry.models import Kind
+from league_sdk.protocol.states import LeagueState
+from matches.league import lifecycle
+from matches.league.effects import changed, record
+from matches.league.errors import ActionRefused
+from matches.models import League
+
+PLAYERS = 4
+REST_S = 10
+SETTINGS: dict[str, Any] = {"auto_advance": True, "max_players": PLAYERS, "min_players": PLAYERS}
+
+
+def open_demo() -> None:
+    """Make the demo league anew for players that are about to register; nothing of an older one stays."""
+    with transaction.atomic():
+        old = League.objects.filter(pk=settings.LEAGUE_DEMO_ID, demo=True).first()
+        seq = 0
+        if old is not None:
+            seq = old.event_seq
+            registration.forget_players(league_id=old.pk)
+            old.delete()
+        lifecycle.create_league(league_id=settings.LEAGUE_DEMO_ID, display_name="Demo", settings=SETTINGS, demo=True)
+        # Browsers that watched the older one must not take the new one's numbers for old news.
+        League.objects.filter(pk=settings.LEAGUE_DEMO_ID).update(event_seq=seq + 1)
+
+
+def tend(*, now: datetime) -> None:
+    """Start the demo when its players are there; begin afresh ten seconds after its end."""
+    demo = League.objects.filter(pk=settings.LEAGUE_DEMO_ID, demo=True).first()
+    if demo is None or demo.paused:
+        return
+    try:
+        if demo.state == LeagueState.REGISTRATION and _may_start(demo):
+            lifecycle.start_league(league_id=demo.pk)
+        elif demo.state == LeagueState.COMPLETED and _has_rested(demo, now):
+            begin_afresh(demo)
+    except ActionRefused:
+        # No referee has registered yet: the next look tries again.
+        return
+
+
+def _may_start(demo: League) -> bool:
+    ready = demo.agents.filter(kind=Kind.PLAYER).count() >= PLAYERS
+    return ready and not League.objects.filter(state=LeagueState.RUNNING, demo=False).exists()
+
+
+def _has_rested(demo: League, now: datetime) -> bool:
+    return demo.completed_at is not None and now - demo.completed_at >= timedelta(seconds=REST_S)
+
+
+def begin_afresh(demo: League) -> None:
+    """COMPLETED to SCHEDULED with an empty table; then round 1."""
+    with transaction.atomic():
+        if not League.objects.filter(pk=demo.pk, state=LeagueState.COMPLETED).update(
+            state=LeagueState.REGISTRATION, completed_at=None, started_at=None
+        ):
+            return
+        demo.rounds.all().delete()
+        demo.broadcasts.all().delete()
+        demo.events.all().delete()
+        registration.bring_back(agent_ids=demo.agents.values_list("pk", flat=True))
+        record(demo.pk, "demo_afresh")
+        changed(demo.pk)
+        lifecycle.start_league(league_id=demo.pk)

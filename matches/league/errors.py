@@ -1,0 +1,31 @@
+"""Why an instructor's action is refused: a sentence for a person that says what to do."""
+
+from __future__ import annotations
+
+
+class ActionRefused(Exception):
+    """The action changes nothing; ``sentence`` (translatable) says why and what to do.
+
+    Attributes:
+        status: the HTTP status the API answers with.
+    """
+
+    status = 409
+
+    def __init__(self, sentence: object) -> None:
+        super().__init__(str(sentence))
+        self.sentence = sentence
+
+
+class NotFound(ActionRefused):
+    status = 404
+
+
+class Invalid(ActionRefused):
+    """A value is not usable; ``field`` names it."""
+
+    status = 422
+
+    def __init__(self, sentence: object, *, field: str) -> None:
+        super().__init__(sentence)
+        self.field = field

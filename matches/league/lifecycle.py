@@ -1,0 +1,357 @@
+"""A league from its creation to its end, as the instructor moves it (004 2.5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from pydantic import ValidationError as SettingsError
+
+from agents_registry import registration
+from agents_registry.models import Agent, Kind
+from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.states import LeagueState, MatchState, RoundState
+from league_sdk.rules.registry import games
+from matches.league import outbox, results
+from matches.league.effects import changed, record
+from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.models import League, Match, Round
+from matches.schedule import round_robin
+from matches.standings import natural
+
+
+def get_league(league_id: str) -> League:
+    """A league by its id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    league = League.objects.filter(pk=league_id).first()
+    if league is None:
+        raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
+    return league
+
+
+def check_settings(values: Any) -> dict[str, Any]:
+    """Settings as they are stored: only what was given, each name and range checked.
+
+    Raises:
+        Invalid: 422, naming the first setting that is wrong.
+    """
+    if not isinstance(values, dict):
+        raise Invalid(_("Settings must be an object of names and values."), field="settings")
+    try:
+        LeagueSettings.model_validate(values, strict=False)
+    except SettingsError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"]) or "settings"
+        raise Invalid(
+            _("Setting %(name)s: %(why)s (seen: %(seen)s).")
+            % {"name": name, "why": first["msg"], "seen": str(first["input"])[:80]},
+            field=name,
+        ) from None
+    return values
+
+
+def create_league(
+    *,
+    league_id: str,
+    display_name: str,
+    game_type: str = "even_odd",
+    settings: dict[str, Any] | None = None,
+    demo: bool = False,
+) -> League:
+    """Open a league for registration; the players of the lobby come in.
+
+    Raises:
+        Invalid: an id, game or setting that is not usable.
+        ActionRefused: the id is taken.
+    """
+    checked = check_settings(settings or {})
+    if game_type not in games():
+        raise Invalid(
+            _("There is no game %(game)s. Games: %(games)s.")
+            % {"game": game_type, "games": ", ".join(sorted(games()))},
+            field="game_type",
+        )
+    league = League(
+        league_id=league_id,
+        display_name=display_name or league_id,
+        game_type=game_type,
+        settings=checked,
+        demo=demo,
+        created_at=timezone.now(),
+    )
+    try:
+        league.clean_fields(exclude=["created_at"])
+    except ValidationError as error:
+        field, messages = next(iter(error.message_dict.items()))
+        raise Invalid(f"{field}: {messages[0]}", field=field) from None
+    with transaction.atomic():
+        try:
+            with transaction.atomic():
+                league.save(force_insert=True)
+        except IntegrityError:
+            raise ActionRefused(
+                _("A league with the id %(id)s exists already: choose another id.") % {"id": league_id}
+            ) from None
+        record(league.pk, "league_created")
+        if not demo:
+            came = registration.join_league(league_id=league.pk, game_type=game_type, room=league.rules.max_players)
+            if came:
+                record(league.pk, "lobby_joined", players=came)
+        changed(league.pk)
+    return league
+
+
+def edit_league(*, league_id: str, display_name: str, settings: dict[str, Any]) -> League:
+    """Change a league's name and settings; they hold from the next match on."""
+    checked = check_settings(settings)
+    with transaction.atomic():
+        if not League.objects.filter(pk=league_id).update(display_name=display_name, settings=checked):
+            raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
+        record(league_id, "settings_changed")
+        changed(league_id)
+    return get_league(league_id)
+
+
+def close_registration(*, league_id: str) -> League:
+    """REGISTRATION to SCHEDULED: every pair once, by the circle method.
+
+    Raises:
+        ActionRefused: not open, or too few players.
+    """
+    with transaction.atomic():
+        league = get_league(league_id)
+        players = sorted(league.agents.filter(kind=Kind.PLAYER), key=lambda player: natural(player.code))
+        least = league.rules.min_players
+        if league.state != LeagueState.REGISTRATION:
+            raise ActionRefused(_("The schedule of %(league)s is made already: start the next round.") % _named(league))
+        if len(players) < least:
+            raise ActionRefused(
+                _(
+                    "%(league)s has %(count)s of at least %(least)s players: wait until more have registered, "
+                    "or add them by hand."
+                )
+                % {**_named(league), "count": len(players), "least": least}
+            )
+        _move(league, LeagueState.REGISTRATION, LeagueState.SCHEDULED)
+        _make_schedule(league, players)
+        record(league.pk, "schedule_made", players=len(players), rounds=league.rounds.count())
+        changed(league.pk)
+        return league
+
+
+def _make_schedule(league: League, players: list[Agent]) -> None:
+    plan = round_robin(len(players))
+    rounds = Round.objects.bulk_create(
+        Round(league=league, number=one.number, bye=players[one.bye] if one.bye is not None else None) for one in plan
+    )
+    by_number = {one.number: one for one in rounds}
+    Match.objects.bulk_create(
+        Match(
+            league=league,
+            round=by_number[one.number],
+            match_id=pairing.match_id,
+            player_a=players[pairing.a],
+            player_b=players[pairing.b],
+        )
+        for one in plan
+        for pairing in one.pairings
+    )
+
+
+def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
+    """Close registration if it is open, make the schedule, start the next round; all in one.
+
+    Args:
+        auto_advance: when given, becomes the league's setting.
+
+    Raises:
+        ActionRefused: with what to do; nothing is changed then.
+    """
+    with transaction.atomic():
+        league = get_league(league_id)
+        if auto_advance is not None:
+            league.settings = league.settings | {"auto_advance": auto_advance}
+            League.objects.filter(pk=league.pk).update(settings=league.settings)
+        if league.state == LeagueState.REGISTRATION:
+            close_registration(league_id=league_id)
+        start_round(league_id=league_id)
+        return get_league(league_id)
+
+
+def run_all(*, league_id: str) -> League:
+    """Play to the end: rounds follow each other from here on. Starts the next one if none is running."""
+    with transaction.atomic():
+        league = get_league(league_id)
+        active = league.rounds.filter(state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).exists()
+        if not active or league.paused:
+            return start_league(league_id=league_id, auto_advance=True)
+        League.objects.filter(pk=league.pk).update(settings=league.settings | {"auto_advance": True})
+        record(league.pk, "auto_advance_on")
+        changed(league.pk)
+        return get_league(league_id)
+
+
+def start_round(*, league_id: str) -> Round:
+    """PENDING to ANNOUNCING: matches get referees, ROUND_ANNOUNCEMENT goes out (004 4.3.1, 8.6).
+
+    Raises:
+        ActionRefused: with what to do.
+    """
+    with transaction.atomic():
+        league = get_league(league_id)
+        _refuse_start(league)
+        referees = outbox.referees_of(league)
+        if not referees:
+            raise ActionRefused(
+                _(
+                    "No referee may judge %(game)s now: start one (manage.py referee), "
+                    "or tick “may judge” at a registered one."
+                )
+                % {"game": league.game_type}
+            )
+        coming = league.rounds.filter(state=RoundState.PENDING).order_by("number").first()
+        if coming is None:
+            raise ActionRefused(_("Every round of %(league)s has been played.") % _named(league))
+        now = timezone.now()
+        if not Round.objects.filter(pk=coming.pk, state=RoundState.PENDING).update(
+            state=RoundState.ANNOUNCING, started_at=now
+        ):
+            raise ActionRefused(_("Round %(number)s has just been started.") % {"number": coming.number})
+        if league.state == LeagueState.SCHEDULED:
+            _move(league, LeagueState.SCHEDULED, LeagueState.RUNNING)
+            League.objects.filter(pk=league.pk).update(started_at=now)
+            if not league.demo:
+                for demo in League.objects.filter(demo=True).exclude(state=LeagueState.STOPPED):
+                    stop(league_id=demo.pk)
+        registration.activate(agent_ids=league.agents.filter(kind=Kind.PLAYER).values_list("pk", flat=True))
+        announced = _hand_out(league, coming, referees)
+        outbox.queue(
+            league,
+            MessageType.ROUND_ANNOUNCEMENT,
+            conversation_id=f"conv-{league.pk}-round-{coming.number}-announce",
+            round_number=coming.number,
+            to_referees=True,
+            matches=announced,
+        )
+        record(league.pk, "round_started", round_id=coming.number)
+        changed(league.pk)
+        coming.refresh_from_db()
+        return coming
+
+
+def _refuse_start(league: League) -> None:
+    if league.paused:
+        raise ActionRefused(_("%(league)s is paused: resume it first.") % _named(league))
+    if league.state == LeagueState.REGISTRATION:
+        raise ActionRefused(_("%(league)s has no schedule yet: close registration first.") % _named(league))
+    if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED):
+        raise ActionRefused(_("%(league)s is over: create a new league to play again.") % _named(league))
+    running = league.rounds.filter(state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).first()
+    if running is not None:
+        left = running.matches.exclude(state=MatchState.FINISHED).count()
+        raise ActionRefused(
+            _("Round %(number)s is still running (%(left)s matches open): wait until it has ended.")
+            % {"number": running.number, "left": left}
+        )
+
+
+def _hand_out(league: League, coming: Round, referees: list[Agent]) -> list[dict[str, Any]]:
+    """Give each match of a round to the referee with the least to do; matches of absent players are decided."""
+    load = {referee.pk: 0.0 for referee in referees}
+    announced = []
+    matches = list(coming.matches.select_related("league", "player_a", "player_b").order_by("pk"))
+    for match in matches:
+        referee = min(referees, key=lambda one: (load[one.pk], one.pk))
+        load[referee.pk] += 1 / referee.max_concurrent
+        announced.append(
+            {
+                "match_id": match.match_id,
+                "game_type": league.game_type,
+                "player_A_id": match.player_a.code,
+                "player_B_id": match.player_b.code,
+                "referee_endpoint": referee.endpoint,
+            }
+        )
+        if results.decide_absent(match):
+            continue
+        Match.objects.filter(pk=match.pk, state=MatchState.PENDING).update(state=MatchState.READY, referee=referee)
+    return announced
+
+
+def open_round(*, round_pk: int) -> bool:
+    """ANNOUNCING to RUNNING: its matches may be played (004 8.6); a round with none left closes."""
+    with transaction.atomic():
+        moved = Round.objects.filter(pk=round_pk, state=RoundState.ANNOUNCING).update(state=RoundState.RUNNING)
+        if moved:
+            opened = Round.objects.get(pk=round_pk)
+            results.close_round_if_done(opened)
+            changed(opened.league_id)
+        return bool(moved)
+
+
+def pause(*, league_id: str) -> League:
+    """No round and no match starts from now on; matches in play finish and count."""
+    return _set_paused(league_id, True)
+
+
+def resume(*, league_id: str) -> League:
+    """Go on after a pause."""
+    return _set_paused(league_id, False)
+
+
+def _set_paused(league_id: str, paused: bool) -> League:
+    with transaction.atomic():
+        league = get_league(league_id)
+        if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED):
+            raise ActionRefused(_("%(league)s is over: there is nothing to pause or resume.") % _named(league))
+        if not League.objects.filter(pk=league_id, paused=not paused).update(paused=paused):
+            sentence = _("%(league)s is paused already.") if paused else _("%(league)s is not paused.")
+            raise ActionRefused(sentence % _named(league))
+        record(league_id, "paused" if paused else "resumed")
+        changed(league_id)
+        return get_league(league_id)
+
+
+def stop(*, league_id: str) -> League:
+    """End a league for good without playing it out; open matches are given up by their referees."""
+    with transaction.atomic():
+        league = get_league(league_id)
+        if (
+            not League.objects.filter(pk=league_id)
+            .exclude(state=LeagueState.STOPPED)
+            .update(state=LeagueState.STOPPED, completed_at=timezone.now())
+        ):
+            raise ActionRefused(_("%(league)s is stopped already.") % _named(league))
+        Match.objects.filter(league=league).exclude(state=MatchState.FINISHED).update(
+            state=MatchState.PENDING, lease_until=None, held_at=None
+        )
+        Round.objects.filter(league=league, state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).update(
+            state=RoundState.PENDING
+        )
+        registration.retire(agent_ids=league.agents.filter(kind=Kind.PLAYER).values_list("pk", flat=True))
+        outbox.drop_all(league_id)
+        record(league_id, "league_stopped")
+        changed(league_id)
+        return get_league(league_id)
+
+
+def _move(league: League, old: LeagueState, new: LeagueState) -> None:
+    """Compare-and-swap of the league's state.
+
+    Raises:
+        ActionRefused: someone else moved it first.
+    """
+    if not League.objects.filter(pk=league.pk, state=old).update(state=new):
+        raise ActionRefused(_("%(league)s has just changed: look again.") % _named(league))
+    league.state = new
+
+
+def _named(league: League) -> dict[str, str]:
+    return {"league": league.display_name}

@@ -1,0 +1,106 @@
+"""The outbox: broadcasts of the league, one row per agent, delivered by the conductor in order per agent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from agents_registry.models import Agent, Kind
+from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
+from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.states import AgentState
+from matches.models import Broadcast, Delivery, DeliveryState, League
+
+_RECEIVING = (AgentState.REGISTERED, AgentState.ACTIVE, AgentState.SUSPENDED)
+
+
+def referees_of(league: League) -> Any:
+    """The referees that may judge a league's matches now: trusted, alive, of the site or of the league."""
+    alive = Agent.objects.filter(
+        Q(league__isnull=True) | Q(league=league),
+        kind=Kind.REFEREE,
+        trusted=True,
+        state__in=[AgentState.REGISTERED, AgentState.ACTIVE],
+    ).order_by("pk")
+    # Containment in a JSON list is not portable to SQLite; referees are few.
+    return [one for one in alive if league.game_type in one.game_types]
+
+
+def queue(
+    league: League,
+    message_type: MessageType,
+    *,
+    conversation_id: str,
+    round_number: int | None = None,
+    to_referees: bool = False,
+    **fields: Any,
+) -> None:
+    """Queue one broadcast to all players of a league (004 4.3, 4.7, 4.8), and to its referees if asked.
+
+    Newer ones overtake: an undelivered older table, and an undelivered announcement of a round
+    that has ended, are dropped.
+    """
+    now = timezone.now()
+    payload = envelope(
+        message_type,
+        sender=LEAGUE_MANAGER,
+        conversation_id=conversation_id,
+        now=now,
+        league_id=league.pk,
+        round_id=round_number,
+        **fields,
+    )
+    overtaken = Q(broadcast__league=league, broadcast__message_type=message_type)
+    if message_type == MessageType.ROUND_COMPLETED:
+        overtaken = Q(
+            broadcast__league=league,
+            broadcast__message_type=MessageType.ROUND_ANNOUNCEMENT,
+            broadcast__round_number__lte=round_number,
+        )
+    if message_type in (MessageType.LEAGUE_STANDINGS_UPDATE, MessageType.ROUND_COMPLETED):
+        Delivery.objects.filter(overtaken, state=DeliveryState.PENDING).update(
+            state=DeliveryState.DROPPED, settled_at=now, problem="overtaken"
+        )
+    broadcast = Broadcast.objects.create(
+        league=league, message_type=message_type, round_number=round_number, payload=payload, created_at=now
+    )
+    receivers = list(
+        Agent.objects.filter(league=league, kind=Kind.PLAYER, state__in=_RECEIVING)
+        .order_by("pk")
+        .values_list("pk", flat=True)
+    )
+    if to_referees:
+        receivers += [one.pk for one in referees_of(league)]
+    Delivery.objects.bulk_create(Delivery(broadcast=broadcast, agent_id=pk) for pk in receivers)
+
+
+def announced(league_id: str, round_number: int) -> bool:
+    """Whether every announcement of a round is settled."""
+    return not Delivery.objects.filter(
+        broadcast__league_id=league_id,
+        broadcast__message_type=MessageType.ROUND_ANNOUNCEMENT,
+        broadcast__round_number=round_number,
+        state=DeliveryState.PENDING,
+    ).exists()
+
+
+def settle(outcomes: Sequence[tuple[int, str]]) -> None:
+    """Write down what became of deliveries: (delivery id, problem), an empty problem being settled."""
+    now = timezone.now()
+    good = [pk for pk, problem in outcomes if not problem]
+    pending = Delivery.objects.filter(state=DeliveryState.PENDING)
+    if good:
+        pending.filter(pk__in=good).update(state=DeliveryState.SETTLED, settled_at=now)
+    for pk, problem in outcomes:
+        if problem:
+            pending.filter(pk=pk).update(state=DeliveryState.FAILED, settled_at=now, problem=problem[:200])
+
+
+def drop_all(league_id: str) -> None:
+    """The league was stopped: nothing more is delivered."""
+    Delivery.objects.filter(broadcast__league_id=league_id, state=DeliveryState.PENDING).update(
+        state=DeliveryState.DROPPED, settled_at=timezone.now(), problem="league stopped"
+    )

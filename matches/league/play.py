@@ -1,0 +1,247 @@
+"""One match between the league and its referee: READY, ASSIGNED, progress, lost, held (ruling, section 10).
+
+Every move is a compare-and-swap on state, referee and attempt: whoever comes second changes nothing.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from agents_registry import registration
+from agents_registry.models import Agent
+from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
+from league_sdk.protocol.states import IN_PLAY, PROGRESS_ORDER, MatchState
+from league_sdk.protocol.transcript import clean
+from matches.league.effects import changed, record
+from matches.league.errors import ActionRefused
+from matches.models import Match, Message
+
+MAX_LOST_ATTEMPTS = 3
+MAX_ENTRIES = 500
+PROGRESS_STATES = frozenset(PROGRESS_ORDER[1:])
+HANDED_BACK = "HANDED_BACK"
+"""What a referee that leaves says of a match it gives back."""
+
+
+def lifecycle_step(state: str, at: datetime) -> dict[str, str]:
+    """One line of a match's lifecycle (004 9.4.3)."""
+    return {"state": state, "at": at.isoformat()}
+
+
+def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
+    """Give a READY match to a referee as its next attempt, with a new conversation_id.
+
+    Returns the match as it is now, or None when someone else was quicker.
+    """
+    now = timezone.now()
+    attempt = match.attempt + 1
+    with transaction.atomic():
+        moved = Match.objects.filter(pk=match.pk, state=MatchState.READY, attempt=match.attempt).update(
+            state=MatchState.ASSIGNED,
+            attempt=attempt,
+            referee=referee,
+            accepted=False,
+            conversation_id=f"conv-{match.match_id.lower()}-{attempt:03d}-{uuid.uuid4().hex[:8]}",
+            lease_until=now + timedelta(seconds=lease_s),
+            joined=match.joined,
+            locked_in=[],
+            view={},
+            lifecycle=[*match.lifecycle, lifecycle_step(MatchState.ASSIGNED, now)],
+        )
+        if not moved:
+            return None
+        changed(match.league_id, match.match_id)
+    match.refresh_from_db()
+    return match
+
+
+def accept(*, match_pk: int, attempt: int) -> bool:
+    """The referee took the match; false when the attempt is over."""
+    return bool(Match.objects.filter(pk=match_pk, attempt=attempt, state__in=IN_PLAY).update(accepted=True))
+
+
+def lose_attempt(*, matches: QuerySet[Match], why: str, counts: bool = True) -> int:
+    """Matches in play are lost by their referee: READY again, or HELD after three lost attempts.
+
+    Args:
+        matches: which; those not in play are left alone.
+        why: for the record.
+        counts: false when the referee gave it back in good order.
+
+    Returns how many were lost.
+    """
+    now = timezone.now()
+    lost = 0
+    with transaction.atomic():
+        for match in matches.filter(state__in=IN_PLAY).select_related("referee"):
+            held = counts and match.lost_attempts + 1 >= MAX_LOST_ATTEMPTS
+            state = MatchState.HELD if held else MatchState.READY
+            moved = Match.objects.filter(pk=match.pk, state__in=IN_PLAY, attempt=match.attempt).update(
+                state=state,
+                lost_attempts=F("lost_attempts") + (1 if counts else 0),
+                accepted=False,
+                lease_until=None,
+                held_at=now if held else None,
+                locked_in=[],
+                view={},
+                lifecycle=[*match.lifecycle, lifecycle_step(state, now)],
+            )
+            if not moved:
+                continue
+            lost += 1
+            record(
+                match.league_id,
+                "match_held" if held else "attempt_lost",
+                match_id=match.match_id,
+                attempt=match.attempt,
+                referee_id=match.referee.code if match.referee else "",
+                why=why,
+            )
+            changed(match.league_id, match.match_id)
+    return lost
+
+
+def lose_all_of(*, referee_id: int) -> int:
+    """A referee registered again: what it was playing is lost."""
+    return lose_attempt(matches=Match.objects.filter(referee_id=referee_id), why="the referee started again")
+
+
+def undeliverable(*, match_pk: int, attempt: int, problem: str) -> None:
+    """start_match did not reach its referee: the referee is suspended, the match goes to another."""
+    with transaction.atomic():
+        match = Match.objects.filter(pk=match_pk, attempt=attempt, state__in=IN_PLAY).first()
+        if match is None:
+            return
+        if match.referee_id is not None:
+            registration.suspend_referee(agent_id=match.referee_id, problem=problem)
+        # A referee that was never reached did not lose the match through playing it.
+        lose_attempt(matches=Match.objects.filter(pk=match_pk, attempt=attempt), why=problem, counts=False)
+
+
+def expire_leases(*, now: datetime) -> int:
+    """Referees without a sign of life for their lease are suspended; their matches are lost."""
+    late = Match.objects.filter(state__in=IN_PLAY, lease_until__lt=now)
+    referees = set(late.values_list("referee_id", flat=True))
+    if not referees:
+        return 0
+    with transaction.atomic():
+        for referee_id in referees:
+            if referee_id is not None:
+                registration.suspend_referee(agent_id=referee_id, problem="no sign of life")
+        return lose_attempt(matches=late, why="no sign of life from the referee")
+
+
+def extend_leases(*, seconds: float) -> None:
+    """We were asleep ourselves for that long: nobody's lease may run out through it."""
+    for match in Match.objects.filter(state__in=IN_PLAY, lease_until__isnull=False):
+        Match.objects.filter(pk=match.pk, attempt=match.attempt, state__in=IN_PLAY).update(
+            lease_until=match.lease_until + timedelta(seconds=seconds)
+        )
+
+
+def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Take a referee's progress report; it is its heartbeat too.
+
+    States move forward only; who has joined and locked in and the public view are kept as told;
+    transcript entries are added. Items must be read by :func:`matches.league.reports.read_progress`.
+
+    Returns per match ``ok``, or ``lost`` when the attempt is no longer this referee's.
+    """
+    now = timezone.now()
+    answers = []
+    with transaction.atomic():
+        registration.heard_from_referee(agent_id=referee.pk)
+        mine = {
+            (match.league_id, match.match_id): match
+            for match in Match.objects.filter(referee=referee, state__in=IN_PLAY).select_related(
+                "league", "referee", "player_a", "player_b"
+            )
+        }
+        for item in items:
+            match = mine.get((item["league_id"], item["match_id"]))
+            alive = match is not None and match.attempt == item["attempt"]
+            if match is not None and alive:
+                if item["state"] == HANDED_BACK:
+                    add_entries(match, item["transcript"])
+                    lose_attempt(
+                        matches=Match.objects.filter(pk=match.pk, attempt=match.attempt),
+                        why="the referee is leaving",
+                        counts=False,
+                    )
+                else:
+                    _advance(match, referee, item, now)
+            answers.append(
+                {
+                    "league_id": item["league_id"],
+                    "match_id": item["match_id"],
+                    "attempt": item["attempt"],
+                    "status": "ok" if alive else "lost",
+                }
+            )
+    return answers
+
+
+def _advance(match: Match, referee: Agent, item: Mapping[str, Any], now: datetime) -> None:
+    old, new = MatchState(match.state), MatchState(item["state"])
+    state = new if PROGRESS_ORDER.index(new) > PROGRESS_ORDER.index(old) else old
+    players = {match.player_a.code, match.player_b.code}
+    news: dict[str, Any] = {
+        "joined": sorted(players.intersection(item["joined"]) | set(match.joined)),
+        "locked_in": sorted(players.intersection(item["locked_in"])),
+        "view": item["view"],
+    }
+    news = {name: value for name, value in news.items() if getattr(match, name) != value}
+    if state != old:
+        news |= {"state": state, "lifecycle": [*match.lifecycle, lifecycle_step(state, now)]}
+    lease = timedelta(seconds=lease_s_of(match, referee))
+    if match.lease_until is None or match.lease_until - now < lease * 0.75 or news:
+        Match.objects.filter(pk=match.pk, attempt=match.attempt, state__in=IN_PLAY).update(
+            lease_until=now + lease, accepted=True, **news
+        )
+    add_entries(match, item["transcript"])
+    if news or item["transcript"]:
+        changed(match.league_id, match.match_id)
+
+
+def lease_s_of(match: Match, referee: Agent) -> float:
+    """How long a match may go without a sign of life: the lease, or the longest match for a foreign referee."""
+    rules = match.league.rules
+    return rules.referee_lease_s if referee.sends_progress else rules.longest_match_s()
+
+
+def add_entries(match: Match, entries: Iterable[Mapping[str, Any]]) -> None:
+    """Add transcript entries of the current attempt; ones that are there already are left alone.
+
+    What a referee sends is cleaned of tokens once more: not every referee is ours.
+    """
+    rows = [
+        Message(match=match, attempt=match.attempt, n=entry["n"], entry=clean(entry))
+        for entry in entries
+        if entry["n"] < MAX_ENTRIES and len(str(entry)) < 2 * MAX_TRANSCRIPT_BODY_BYTES
+    ]
+    if rows:
+        Message.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def release(*, league_id: str, match_id: str) -> None:
+    """The instructor lets a HELD match be played again, with a clean count of lost attempts."""
+    now = timezone.now()
+    with transaction.atomic():
+        match = Match.objects.filter(league_id=league_id, match_id=match_id).first()
+        moved = match is not None and Match.objects.filter(pk=match.pk, state=MatchState.HELD).update(
+            state=MatchState.READY,
+            lost_attempts=0,
+            held_at=None,
+            lifecycle=[*match.lifecycle, lifecycle_step(MatchState.READY, now)],
+        )
+        if not moved:
+            raise ActionRefused(f"{match_id} is not held: there is nothing to release.")
+        record(league_id, "match_released", match_id=match_id)
+        changed(league_id, match_id)

@@ -1,0 +1,199 @@
+"""Reading what referees report: MATCH_RESULT_REPORT (004 4.6.2) and report_progress. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from league_sdk.protocol.errors import InvalidFormat, MissingField
+from league_sdk.protocol.states import MatchState, ResultStatus
+from matches.league.play import HANDED_BACK, PROGRESS_STATES
+
+_STATUSES = frozenset(ResultStatus)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A result as the league understands it; ``winner`` is a player id."""
+
+    status: ResultStatus
+    winner: str | None
+    reason: str
+    details: dict[str, Any]
+    faults: list[dict[str, Any]]
+
+
+def whole_number(value: object, *, field: str) -> int:
+    """A number that came as an integer or as digits (000 sends round_id as a string).
+
+    Raises:
+        InvalidFormat: E002.
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31:
+        return value
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    raise InvalidFormat(f"{field} is not a whole number.", field=field, seen=value, expected="a whole number")
+
+
+def text(value: object, *, field: str, expected: str) -> str:
+    """A non-empty string.
+
+    Raises:
+        MissingField: E003, absent or empty.
+        InvalidFormat: E002, not a string.
+    """
+    if value is None or value == "":
+        raise MissingField(f"{field} is missing.", field=field, seen=value, expected=expected)
+    if not isinstance(value, str):
+        raise InvalidFormat(f"{field} must be a string.", field=field, seen=value, expected=expected)
+    return value
+
+
+def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict:
+    """Read a result report. ``score`` serves only to read a foreign one (ruling, section 7).
+
+    Args:
+        params: the message.
+        players: the ids of PLAYER_A and PLAYER_B.
+
+    Raises:
+        MissingField: no result, or no winner in it.
+        InvalidFormat: a winner who is not in the match, or a status that does not fit it.
+    """
+    result = params.get("result")
+    if result is None:
+        raise MissingField("result is missing.", field="result", expected="an object with winner, score, details")
+    if not isinstance(result, Mapping):
+        raise InvalidFormat("result must be an object.", field="result", seen=result, expected="an object")
+    details = result.get("details")
+    details = dict(details) if isinstance(details, Mapping) else {}
+    if "winner" not in result:
+        raise MissingField("result.winner is missing.", field="result.winner", expected="a player_id or null")
+    winner = result["winner"]
+    status = params.get("status")
+    if winner is not None and winner != "DRAW" and winner not in players:
+        raise InvalidFormat(
+            "The winner does not play in this match.",
+            field="result.winner",
+            seen=winner,
+            expected=f"{players[0]}, {players[1]}, DRAW or null",
+        )
+    if status is not None and (not isinstance(status, str) or status not in _STATUSES):
+        raise InvalidFormat(
+            "status is not a known one.", field="status", seen=status, expected=", ".join(sorted(_STATUSES))
+        )
+    if winner == "DRAW":
+        winner, status = None, status or ResultStatus.DRAW
+    if status is None:
+        status = ResultStatus.WIN if winner else _without_winner(result, details, players)
+    status = ResultStatus(status)
+    needs_winner = {ResultStatus.WIN: True, ResultStatus.DRAW: False, ResultStatus.CANCELLED: False}.get(status)
+    if needs_winner is not None and needs_winner != (winner is not None):
+        raise InvalidFormat(
+            f"status {status} does not fit the winner.",
+            field="result.winner",
+            seen=winner,
+            expected="a player_id" if needs_winner else "null",
+        )
+    reason = params.get("reason") or details.pop("reason", "")
+    return Verdict(
+        status=status,
+        winner=winner,
+        reason=reason[:500] if isinstance(reason, str) else "",
+        details=details,
+        faults=_read_faults(params.get("faults"), players),
+    )
+
+
+def _without_winner(result: Mapping[str, Any], details: Mapping[str, Any], players: tuple[str, str]) -> ResultStatus:
+    """Nobody won: a draw, or both absent (ruling, section 7)."""
+    score = result.get("score")
+    points = [score.get(player) for player in players] if isinstance(score, Mapping) else []
+    choices = details.get("choices")
+    chosen = [choices.get(player) for player in players] if isinstance(choices, Mapping) else []
+    numbers = [point for point in points if isinstance(point, (int, float)) and not isinstance(point, bool)]
+    if len(numbers) == 2 and numbers[0] == numbers[1] and numbers[0] > 0:
+        return ResultStatus.DRAW
+    if len(chosen) == 2 and all(chosen):
+        return ResultStatus.DRAW
+    if len(numbers) == 2 and numbers == [0, 0] and not (len(chosen) == 2 and all(chosen)):
+        return ResultStatus.TECHNICAL_LOSS
+    raise InvalidFormat(
+        "A result without a winner must show a draw or that both were absent.",
+        field="result.score",
+        seen=score,
+        expected="equal points above 0, or both choices, or 0:0 with a missing choice",
+    )
+
+
+def _read_faults(value: object, players: tuple[str, str]) -> list[dict[str, Any]]:
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        return []
+    found = []
+    for fault in value[:10]:
+        if isinstance(fault, Mapping) and fault.get("player_id") in players:
+            found.append(
+                {
+                    "player_id": fault["player_id"],
+                    "error_code": str(fault.get("error_code", ""))[:8],
+                    "message_type": str(fault.get("message_type", ""))[:40],
+                    "tries": fault["tries"] if isinstance(fault.get("tries"), int) else 1,
+                    "sentence": str(fault.get("sentence", ""))[:300],
+                }
+            )
+    return found
+
+
+def read_progress(params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Read a report_progress (ruling, section 10).
+
+    Raises:
+        MissingField: no matches.
+        InvalidFormat: an item that is not of the form.
+    """
+    matches = params.get("matches")
+    if matches is None:
+        raise MissingField("matches is missing.", field="matches", expected="an array of matches")
+    if not isinstance(matches, list) or len(matches) > 1000:
+        raise InvalidFormat("matches must be an array.", field="matches", seen=matches, expected="an array of matches")
+    return [_read_item(item, f"matches[{position}]") for position, item in enumerate(matches)]
+
+
+def _read_item(item: object, where: str) -> dict[str, Any]:
+    if not isinstance(item, Mapping):
+        raise InvalidFormat(f"{where} must be an object.", field=where, seen=item, expected="an object")
+    state = text(item.get("state"), field=f"{where}.state", expected="a match state")
+    if state not in PROGRESS_STATES and state != HANDED_BACK:
+        expected = ", ".join(sorted([*PROGRESS_STATES, HANDED_BACK]))
+        raise InvalidFormat(f"{where}.state is not one.", field=f"{where}.state", seen=state, expected=expected)
+    view = item.get("view")
+    return {
+        "league_id": text(item.get("league_id"), field=f"{where}.league_id", expected="a league id"),
+        "match_id": text(item.get("match_id"), field=f"{where}.match_id", expected="a match id"),
+        "attempt": whole_number(item.get("attempt"), field=f"{where}.attempt"),
+        "state": state if state == HANDED_BACK else MatchState(state),
+        "joined": _ids(item.get("joined")),
+        "locked_in": _ids(item.get("locked_in")),
+        "view": dict(view) if isinstance(view, Mapping) else {},
+        "transcript": read_entries(item.get("transcript")),
+    }
+
+
+def _ids(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def read_entries(value: object) -> list[dict[str, Any]]:
+    """The transcript entries of a report that have a usable number; the others are left out."""
+    if not isinstance(value, list):
+        return []
+    return [
+        dict(entry)
+        for entry in value
+        if isinstance(entry, Mapping)
+        and isinstance(entry.get("n"), int)
+        and not isinstance(entry.get("n"), bool)
+        and 0 <= entry["n"] < 2**31
+    ]

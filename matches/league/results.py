@@ -1,0 +1,258 @@
+"""A result counts, once; the last one closes its round, the last round its league (004 8.8, 8.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents_registry import registration
+from agents_registry.models import Agent, Kind
+from league_sdk.protocol.errors import InvalidFormat, RefereeNotRegistered
+from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.states import (
+    IN_PLAY,
+    AgentState,
+    LeagueState,
+    MatchState,
+    ResultStatus,
+    RoundState,
+)
+from league_sdk.rules.registry import get_game
+from matches import queries
+from matches.league import outbox
+from matches.league.effects import changed, record
+from matches.league.errors import ActionRefused
+from matches.league.play import add_entries, lifecycle_step
+from matches.league.reports import Verdict, read_verdict
+from matches.models import League, Match, Round
+
+SILENT = frozenset({"E001", "E009"})
+
+
+def report(
+    *,
+    referee: Agent,
+    league_id: str,
+    match_id: str,
+    attempt: int | None,
+    params: Mapping[str, Any],
+    transcript: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Take a MATCH_RESULT_REPORT.
+
+    Changes, when it counts: the match is FINISHED, its transcript is added, silences are counted,
+    perhaps the round and the league end. A second report, or one of a lost attempt, is answered
+    and changes nothing.
+
+    Args:
+        referee: whose token it came with.
+        attempt: as reported; None (a student's referee) counts if the sender is the referee assigned now.
+
+    Returns the fields of the answer: status ``ACCEPTED`` or ``IGNORED``, and why.
+
+    Raises:
+        InvalidFormat: E002, no such match, or a result that cannot be read.
+        RefereeNotRegistered: E013, this referee never had the match.
+    """
+    match = (
+        Match.objects.select_related("league", "round", "player_a", "player_b")
+        .filter(league_id=league_id, match_id=match_id)
+        .first()
+    )
+    if match is None:
+        raise InvalidFormat(
+            f"{league_id} has no match {match_id}.",
+            field="match_id",
+            seen=match_id,
+            expected="a match of the league",
+        )
+    claimed = match.attempt if attempt is None else attempt
+    if match.referee_id != referee.pk:
+        if 0 < claimed < match.attempt:
+            return {
+                "status": "IGNORED",
+                "reason": f"attempt {claimed} was lost; the match went on without it",
+            }
+        raise RefereeNotRegistered(
+            f"{referee.code} does not judge {match_id}.",
+            field="match_id",
+            seen=match_id,
+            expected="a match that start_match gave you",
+        )
+    verdict = read_verdict(params, (match.player_a.code, match.player_b.code))
+    if match.state == MatchState.FINISHED:
+        return {
+            "status": "ACCEPTED",
+            "duplicate": True,
+            "reason": "a result is on record; the first one stands",
+        }
+    if claimed != match.attempt or match.state not in IN_PLAY:
+        return {"status": "IGNORED", "reason": f"attempt {claimed} is over"}
+    with transaction.atomic():
+        if not _finish(match, verdict):
+            return {"status": "IGNORED", "reason": f"attempt {claimed} is over"}
+        add_entries(match, transcript)
+        _count_silences(match, verdict)
+        close_round_if_done(match.round)
+    return {"status": "ACCEPTED", "reason": None}
+
+
+def _finish(match: Match, verdict: Verdict) -> bool:
+    """IN_PLAY (or what the league decides itself) to FINISHED; false when someone else was quicker."""
+    now = timezone.now()
+    winner = {match.player_a.code: match.player_a, match.player_b.code: match.player_b}.get(verdict.winner or "")
+    moved = Match.objects.filter(pk=match.pk, attempt=match.attempt, state=match.state).update(
+        state=MatchState.FINISHED,
+        status=verdict.status,
+        winner=winner,
+        reason=verdict.reason,
+        details=verdict.details,
+        faults=verdict.faults,
+        finished_at=now,
+        lease_until=None,
+        locked_in=[],
+        lifecycle=[*match.lifecycle, lifecycle_step(MatchState.FINISHED, now)],
+    )
+    if not moved:
+        return False
+    record(
+        match.league_id,
+        "match_finished",
+        match_id=match.match_id,
+        status=verdict.status,
+        winner_id=verdict.winner,
+        reason=verdict.reason,
+    )
+    changed(match.league_id, match.match_id)
+    return True
+
+
+def _count_silences(match: Match, verdict: Verdict) -> None:
+    rules = match.league.rules
+    silent = {fault["player_id"]: fault for fault in verdict.faults if fault["error_code"] in SILENT}
+    for player in (match.player_a, match.player_b):
+        fault = silent.get(player.code)
+        if fault is None:
+            registration.count_answer(agent_id=player.pk)
+        else:
+            registration.count_silence(
+                agent_id=player.pk,
+                suspend_after=rules.suspend_after,
+                shutdown_after=rules.shutdown_after,
+                problem=fault["sentence"] or f"no answer in {match.match_id}",
+            )
+
+
+def decide_absent(match: Match) -> bool:
+    """A match with a player that is SHUTDOWN is decided at once, without calls (ruling, section 8).
+
+    Returns whether it was.
+    """
+    gone = [player.code for player in (match.player_a, match.player_b) if player.state == AgentState.SHUTDOWN]
+    if not gone:
+        return False
+    players = (match.player_a.code, match.player_b.code)
+    present = [player for player in players if player not in gone]
+    game = get_game(match.league.game_type)
+    cancel = match.league.rules.no_show == "cancel"
+    verdict = Verdict(
+        status=ResultStatus.CANCELLED if cancel else ResultStatus.TECHNICAL_LOSS,
+        winner=present[0] if present and not cancel else None,
+        reason=f"{' and '.join(gone)} shut down after too many silences: not called",
+        details=game.unfinished(game.new_state(players)),
+        faults=[
+            {
+                "player_id": player,
+                "error_code": "E005",
+                "message_type": "GAME_INVITATION",
+                "tries": 0,
+                "sentence": f"{player} is shut down",
+            }
+            for player in gone
+        ],
+    )
+    with transaction.atomic():
+        return _finish(match, verdict)
+
+
+def cancel(*, league_id: str, match_id: str, why: str) -> None:
+    """End an open match as CANCELLED: it counts nowhere (the instructor, or hold_s)."""
+    with transaction.atomic():
+        match = (
+            Match.objects.select_related("league", "round", "player_a", "player_b")
+            .filter(
+                league_id=league_id,
+                match_id=match_id,
+                state__in=[MatchState.HELD, MatchState.READY, *IN_PLAY],
+            )
+            .first()
+        )
+        if match is None:
+            raise ActionRefused(f"{match_id} is not open: only a match of the current round can be cancelled.")
+        game = get_game(match.league.game_type)
+        players = (match.player_a.code, match.player_b.code)
+        verdict = Verdict(ResultStatus.CANCELLED, None, why, game.unfinished(game.new_state(players)), [])
+        if _finish(match, verdict):
+            close_round_if_done(match.round)
+
+
+def close_round_if_done(played: Round) -> bool:
+    """RUNNING to COMPLETED when every match of the round is finished.
+
+    Queues LEAGUE_STANDINGS_UPDATE, then ROUND_COMPLETED; after the last round LEAGUE_COMPLETED.
+    """
+    if Match.objects.filter(round=played).exclude(state=MatchState.FINISHED).exists():
+        return False
+    now = timezone.now()
+    with transaction.atomic():
+        moved = Round.objects.filter(pk=played.pk, state=RoundState.RUNNING).update(
+            state=RoundState.COMPLETED, completed_at=now
+        )
+        if not moved:
+            return False
+        league = League.objects.get(pk=played.league_id)
+        record(league.pk, "round_completed", round_id=played.number)
+        rows = queries.standings_rows(league)
+        tag = f"conv-{league.pk}-round-{played.number}"
+        outbox.queue(
+            league,
+            MessageType.LEAGUE_STANDINGS_UPDATE,
+            conversation_id=f"{tag}-standings",
+            round_number=played.number,
+            standings=rows,
+        )
+        following = league.rounds.filter(number__gt=played.number).order_by("number").first()
+        outbox.queue(
+            league,
+            MessageType.ROUND_COMPLETED,
+            conversation_id=f"{tag}-complete",
+            round_number=played.number,
+            **queries.round_summary(played),
+            next_round_id=following.number if following else None,
+        )
+        if following is None:
+            _complete(league, rows)
+        changed(league.pk)
+    return True
+
+
+def _complete(league: League, rows: list[dict[str, Any]]) -> None:
+    """RUNNING to COMPLETED, and LEAGUE_COMPLETED to players and referees (004 4.8.2)."""
+    now = timezone.now()
+    League.objects.filter(pk=league.pk, state=LeagueState.RUNNING).update(state=LeagueState.COMPLETED, completed_at=now)
+    champion = {key: rows[0][key] for key in ("player_id", "display_name", "points")} if rows else None
+    record(league.pk, "league_completed", champion=champion)
+    outbox.queue(
+        league,
+        MessageType.LEAGUE_COMPLETED,
+        conversation_id=f"conv-{league.pk}-complete",
+        to_referees=True,
+        total_rounds=league.rounds.count(),
+        total_matches=league.matches.count(),
+        champion=champion,
+        final_standings=[{key: row[key] for key in ("rank", "player_id", "display_name", "points")} for row in rows],
+    )
+    registration.retire(agent_ids=league.agents.filter(kind=Kind.PLAYER).values_list("pk", flat=True))

@@ -1,0 +1,276 @@
+"""READS: what the pages of the audience show, and how they are rendered, whole and by fragment.
+
+The same fragment serves the first load and the live push. Nothing here shows a choice before the draw.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import translation
+
+from agents_registry.models import Agent, Kind
+from league_sdk.protocol.states import LeagueState, MatchState, RoundState
+from league_sdk.rules.registry import games
+from matches import queries, words
+from matches.models import League, Match, Round
+from matches.standings import Result, Row, table
+
+RECENT = 12
+
+
+class PageKey(NamedTuple):
+    """A page someone can look at: a league's board, or one match of it."""
+
+    league_id: str
+    match_id: str | None = None
+
+
+BOARD_FRAGMENTS = ("header", "standings", "current", "results", "feed")
+MATCH_FRAGMENTS = ("match_header", "match_transcript")
+
+
+def socket_path(key: PageKey) -> str:
+    """Where a page's socket is, in the language it is shown in."""
+    tail = f"matches/{key.match_id}/" if key.match_id else ""
+    return f"/ws/leagues/{key.league_id}/{tail}?language={translation.get_language() or settings.LANGUAGE_CODE}"
+
+
+def fragments(key: PageKey, language: str) -> dict[str, str] | None:
+    """Every fragment of a page, rendered; None when there is no such page any more."""
+    with translation.override(language):
+        context = context_of(key)
+        if context is None:
+            return None
+        names = MATCH_FRAGMENTS if key.match_id else BOARD_FRAGMENTS
+        return {name: render_to_string(f"leagues/fragments/{name}.html", context) for name in names}
+
+
+def context_of(key: PageKey) -> dict[str, Any] | None:
+    """A page's context, or None when there is no such page."""
+    league = League.objects.filter(pk=key.league_id).first()
+    if league is None:
+        return None
+    if key.match_id is None:
+        return board(league)
+    match = queries.matches_of(league).filter(match_id=key.match_id).first()
+    return None if match is None else match_page(league, match)
+
+
+def index() -> dict[str, Any]:
+    """All leagues, those that are being played first."""
+    order = list(LeagueState)
+    leagues = sorted(
+        League.objects.order_by("-created_at"),
+        key=lambda league: (league.state != LeagueState.RUNNING, league.demo, order.index(LeagueState(league.state))),
+    )
+    return {"leagues": [league_dict(league, _rounds(league)) for league in leagues]}
+
+
+def board(league: League) -> dict[str, Any]:
+    """The board of a league."""
+    rounds = _rounds(league)
+    matches = list(queries.matches_of(league))
+    current = _current(rounds)
+    done = sorted(
+        (match for match in matches if match.state == MatchState.FINISHED),
+        key=lambda match: (match.finished_at, match.pk),
+    )
+    names, states = _players(league)
+    rows = _rows(league, names, done, current)
+    champion = rows[0][0] if rows and league.state == LeagueState.COMPLETED else None
+    return {
+        "league": league_dict(league, rounds, matches, champion),
+        "standings": [_row_dict(row, delta, states) for row, delta in rows],
+        "matches": [match_dict(match) for match in matches if current is not None and match.round_id == current.pk],
+        "bye": _player_dict(current.bye) if current is not None and current.bye is not None else None,
+        "results": [_result_line(match) for match in reversed(done[-RECENT:])],
+        "feed": _feed(league),
+        "socket_path": socket_path(PageKey(league.pk)),
+    }
+
+
+def match_page(league: League, match: Match) -> dict[str, Any]:
+    """The page of one match."""
+    match.league = league
+    entries = queries.transcript(match)
+    begun = datetime.fromisoformat(entries[0]["at"]) if entries else None
+    return {
+        "league": league_dict(league, _rounds(league)),
+        "match": match_dict(match)
+        | {
+            "round_number": match.round.number,
+            "game_type": league.game_type,
+            "lifecycle": [
+                {"label": words.match_state(step["state"]), "at": datetime.fromisoformat(step["at"])}
+                for step in match.lifecycle
+            ],
+        },
+        "transcript": [_entry_dict(entry, begun) for entry in entries],
+        "attempts": match.attempt,
+        "socket_path": socket_path(PageKey(league.pk, match.match_id)),
+    }
+
+
+def _rounds(league: League) -> list[Round]:
+    return list(league.rounds.select_related("bye").order_by("number"))
+
+
+def _current(rounds: list[Round]) -> Round | None:
+    """The round that is on, else the last one that was."""
+    started = [one for one in rounds if one.state != RoundState.PENDING]
+    return started[-1] if started else None
+
+
+def _players(league: League) -> tuple[dict[str, str], dict[str, str]]:
+    players = list(league.agents.filter(kind=Kind.PLAYER).order_by("pk").values_list("code", "display_name", "state"))
+    return {code: name for code, name, _ in players}, {code: state for code, _, state in players}
+
+
+def _rows(league: League, names: dict[str, str], done: list[Match], current: Round | None) -> list[tuple[Row, int]]:
+    """The table, each row with the places gained since the round before the current one."""
+    results = [
+        Result(
+            match.round.number,
+            match.player_a.code,
+            match.player_b.code,
+            match.status,
+            match.winner.code if match.winner else None,
+        )
+        for match in done
+    ]
+    scoring = queries.scoring(league)
+    rows = table(names, results, scoring)
+    number = current.number if current else 0
+    if number < 2:
+        return [(row, 0) for row in rows]
+    earlier = {
+        row.player_id: row.rank
+        for row in table(names, [result for result in results if result.round_number < number], scoring)
+    }
+    return [(row, earlier[row.player_id] - row.rank) for row in rows]
+
+
+def league_dict(
+    league: League, rounds: list[Round], matches: list[Match] | None = None, champion: Row | None = None
+) -> dict[str, Any]:
+    """A league as the templates know it; counts are read when the matches are not at hand."""
+    current = _current(rounds)
+    if matches is None:
+        counts = list(Match.objects.filter(league=league).values_list("round_id", "state"))
+    else:
+        counts = [(match.round_id, match.state) for match in matches]
+    in_round = [state for round_id, state in counts if current is not None and round_id == current.pk]
+    found: dict[str, Any] = {
+        "league_id": league.pk,
+        "display_name": league.display_name,
+        "game_type": league.game_type,
+        "game_name": games()[league.game_type].display_name,
+        "state": league.state,
+        "state_label": words.league_state(league.state),
+        "paused": league.paused,
+        "round_number": current.number if current else None,
+        "rounds_total": len(rounds),
+        "round_done": in_round.count(MatchState.FINISHED),
+        "round_total": len(in_round),
+        "matches_done": [state for _, state in counts].count(MatchState.FINISHED),
+        "matches_total": len(counts),
+        "round_started_at": current.started_at if current and current.state != RoundState.COMPLETED else None,
+        "completed_at": league.completed_at,
+        "champion": None
+        if champion is None
+        else {
+            "player_id": champion.player_id,
+            "display_name": champion.display_name,
+            "points": champion.points,
+        },
+        "players_count": Agent.objects.filter(league=league, kind=Kind.PLAYER).count(),
+        "url": reverse("board", args=[league.pk]),
+    }
+    held = [state for _, state in counts].count(MatchState.HELD)
+    return found | {"headline": words.headline(found, current, held, league.rules.auto_advance)}
+
+
+def _row_dict(row: Row, delta: int, states: dict[str, str]) -> dict[str, Any]:
+    return queries.wire_row(row) | {"delta": delta, "agent_state": states[row.player_id], "form": row.form}
+
+
+def _player_dict(agent: Agent, match: Match | None = None) -> dict[str, Any]:
+    found: dict[str, Any] = {"player_id": agent.code, "display_name": agent.display_name}
+    if match is not None:
+        found |= {"locked_in": agent.code in match.locked_in, "joined": agent.code in match.joined}
+    return found
+
+
+def match_dict(match: Match) -> dict[str, Any]:
+    """A match as the templates know it."""
+    return {
+        "match_id": match.match_id,
+        "url": reverse("match", args=[match.league_id, match.match_id]),
+        "a": _player_dict(match.player_a, match),
+        "b": _player_dict(match.player_b, match),
+        "state": match.state,
+        "state_label": words.match_state(match.state),
+        "attempt": match.attempt,
+        "referee_id": match.referee.code if match.referee else None,
+        "result": _result_dict(match) if match.state == MatchState.FINISHED else None,
+    }
+
+
+def _result_dict(match: Match) -> dict[str, Any]:
+    winner = match.winner.code if match.winner else None
+    return {
+        "status": match.status,
+        "winner_id": winner,
+        "summary": words.result_summary(match.status, winner, match.details),
+        "reason": match.reason,
+        "drawn_number": match.details.get("drawn_number"),
+        "number_parity": match.details.get("number_parity"),
+        "choices": match.details.get("choices") or {},
+    }
+
+
+def _result_line(match: Match) -> dict[str, Any]:
+    winner = match.winner.code if match.winner else None
+    return {
+        "match_id": match.match_id,
+        "url": reverse("match", args=[match.league_id, match.match_id]),
+        "a": _player_dict(match.player_a),
+        "b": _player_dict(match.player_b),
+        "status": match.status,
+        "winner_id": winner,
+        "summary": words.result_summary(match.status, winner, match.details),
+        "at": match.finished_at,
+    }
+
+
+def _feed(league: League) -> list[dict[str, Any]]:
+    events = league.events.exclude(kind__in=words.SILENT_EVENTS).order_by("-seq")[:RECENT]
+    return [{"seq": event.seq, "at": event.at, "text": words.event(event.kind, event.data)} for event in events]
+
+
+def _entry_dict(entry: dict[str, Any], begun: datetime | None) -> dict[str, Any]:
+    at = datetime.fromisoformat(entry["at"])
+    to_player = bool(entry.get("method"))
+    return {
+        "n": entry["n"],
+        "at": at,
+        "offset_ms": round((at - begun).total_seconds() * 1000) if begun else 0,
+        "direction": "sent" if to_player else "received",
+        "sender": entry.get("sender", ""),
+        "recipient": entry.get("recipient", ""),
+        "message_type": entry.get("message_type", ""),
+        "method": entry.get("method", ""),
+        "elapsed_ms": entry.get("elapsed_ms"),
+        "limit_ms": entry.get("limit_ms"),
+        "http_status": entry.get("http_status"),
+        "problem": entry.get("problem", ""),
+        "notes": entry.get("notes", []),
+        "body": json.dumps(entry.get("body"), indent=2, ensure_ascii=False),
+        "attempt": entry["attempt"],
+    }

@@ -1,0 +1,58 @@
+"""Round robin by the circle method (004 2.5.3, 3.5; ids of 004 table 9). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """One match: its id and the seats (indexes into the players) of PLAYER_A and PLAYER_B."""
+
+    match_id: str
+    a: int
+    b: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRound:
+    """One round: its number from 1, its matches, and the seat that rests, if one does."""
+
+    number: int
+    pairings: tuple[Pairing, ...]
+    bye: int | None
+
+
+def round_robin(players: int) -> Sequence[PlannedRound]:
+    """Every pair once: n-1 rounds for even n, n rounds with one bye each for odd n.
+
+    The first seat stays, the others turn around it. The lower seat is PLAYER_A, as in 004 table 9.
+
+    Args:
+        players: how many, at least 2.
+
+    Raises:
+        ValueError: fewer than 2.
+    """
+    if players < 2:
+        raise ValueError("a round robin needs at least two players")
+    odd = players % 2 == 1
+    others = players - 1 + odd
+    empty = players if odd else None
+    rounds = []
+    for turn in range(others):
+        pairs = [(0, 1 + turn)]
+        for step in range(1, others // 2 + 1):
+            left, right = 1 + (turn + step) % others, 1 + (turn - step) % others
+            pairs.append((min(left, right), max(left, right)))
+        bye = next((a for a, b in pairs if b == empty), None)
+        played = [(a, b) for a, b in pairs if b != empty]
+        rounds.append(
+            PlannedRound(
+                number=turn + 1,
+                pairings=tuple(Pairing(f"R{turn + 1}M{number}", a, b) for number, (a, b) in enumerate(played, start=1)),
+                bye=bye,
+            )
+        )
+    return rounds
