@@ -1,0 +1,235 @@
+"""A real site as a process, and real players as processes, on free ports of 127.0.0.1."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+
+ROOT = Path(__file__).resolve().parents[2]
+API_KEY = "key-of-the-tests"
+PASSWORD = "password-of-the-tests"
+PATIENCE_S = 60.0
+
+T = TypeVar("T")
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """A port that nothing listens at now."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(what: str, look: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
+    """Look until something true is seen; what was last seen is in the error."""
+    tick = threading.Event()
+    for _ in range(int(patience_s / 0.05)):
+        seen = look()
+        if seen:
+            return seen
+        tick.wait(0.05)
+    raise AssertionError(f"{what}: not within {patience_s} s; last seen: {seen!r}")
+
+
+class Site:
+    """``manage.py host`` under test."""
+
+    def __init__(self, data: Path, *options: str, port: int | None = None) -> None:
+        self.data = data
+        self.port = port or free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._options = options
+        self._log = (data.parent / f"{data.name}.log").open("ab")
+        self.http = httpx.Client(
+            base_url=self.url, headers={"Authorization": f"Bearer {API_KEY}"}, timeout=20, trust_env=False
+        )
+        self.start()
+
+    def start(self) -> None:
+        """Start it (again), on the same data and port; returns when it is healthy."""
+        environment = os.environ | {"LEAGUE_API_KEY": API_KEY, "LEAGUE_ADMIN_PASSWORD": PASSWORD}
+        for name in ("LEAGUE_DATA", "DJANGO_SETTINGS_MODULE"):
+            environment.pop(name, None)
+        command = [sys.executable, "manage.py", "host", "--port", str(self.port), "--data", str(self.data)]
+        self.process = subprocess.Popen(
+            [*command, *self._options], cwd=ROOT, env=environment, stdout=self._log, stderr=self._log
+        )
+        wait_for("the site is healthy", self._healthy)
+
+    def _healthy(self) -> bool:
+        assert self.process.poll() is None, f"host ended: {self.log()[-3000:]}"
+        try:
+            return self.http.get("/health").status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    def log(self) -> str:
+        """Everything it has written so far."""
+        return Path(self._log.name).read_text(encoding="utf-8", errors="replace")
+
+    def children(self) -> list[int]:
+        """The processes it has started that are running."""
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[1]) == self.process.pid and fields[0] != "Z":
+                found.append(int(stat.parent.name))
+        return found
+
+    def referees(self) -> list[int]:
+        """The process ids of its referee workers."""
+        return [pid for pid in self.children() if "manage.py referee" in command_line(pid)]
+
+    def kill(self) -> None:
+        """kill -9."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        """SIGTERM; the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=20)
+
+    def close(self) -> None:
+        """Stop, whatever state it is in."""
+        children = self.children()
+        try:
+            self.stop()
+        finally:
+            if self.process.poll() is None:
+                self.kill()
+            for pid in children:
+                if is_running(pid):
+                    os.kill(pid, signal.SIGKILL)
+            self.http.close()
+            self._log.close()
+
+    # What an instructor does ------------------------------------------------------------------
+
+    def get(self, path: str) -> Any:
+        """GET under /api."""
+        answer = self.http.get(f"/api{path}")
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def post(self, path: str, body: Any = None, *, status: int = 200) -> Any:
+        """POST under /api."""
+        answer = self.http.post(f"/api{path}", json=body if body is not None else {})
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def create(self, league_id: str, **settings: Any) -> None:
+        """Open a league."""
+        self.post("/leagues", {"league_id": league_id, "display_name": league_id, "settings": settings}, status=201)
+
+    def wait_until(self, league_id: str, status: str, patience_s: float = PATIENCE_S) -> dict[str, Any]:
+        """Wait for a league's status; the league as the API shows it."""
+
+        def reached() -> dict[str, Any] | None:
+            league = self.get(f"/leagues/{league_id}")
+            return league if league["status"] == status else None
+
+        try:
+            return wait_for(f"{league_id} is {status}", reached, patience_s)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.get(f'/leagues/{league_id}')}\n{self.log()[-4000:]}") from None
+
+
+def command_line(pid: int) -> str:
+    """A process's command line."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there and is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class Player:
+    """The strict chapter-8 player as a process."""
+
+    def __init__(self, site: Site, name: str, folder: Path, *options: str) -> None:
+        self.log_file = folder / f"{name}.jsonl"
+        command = [sys.executable, str(ROOT / "tests/bots/chapter8.py"), "--league", f"{site.url}/mcp"]
+        self.process = subprocess.Popen(
+            [*command, "--name", name, "--port", "0", "--log", str(self.log_file), *options],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        ready = re.match(r"READY (\S+) (\S+)", line)
+        assert ready, f"{name} did not register: {line!r} {self.lines()}"
+        self.endpoint, self.player_id = ready[1], ready[2]
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Its log."""
+        if not self.log_file.exists():
+            return []
+        return [json.loads(line) for line in self.log_file.read_text(encoding="utf-8").splitlines()]
+
+    def deviations(self) -> list[str]:
+        """Where what it saw differs from chapter 8."""
+        return [line["deviation"] for line in self.lines() if "deviation" in line]
+
+    def messages(self) -> list[dict[str, Any]]:
+        """The params of every call it received, in order."""
+        return [line["params"] for line in self.lines() if "params" in line and "method" in line]
+
+    def wait_for_last_message(self) -> None:
+        """Wait for LEAGUE_COMPLETED."""
+
+        def came() -> bool:
+            return any(message.get("message_type") == "LEAGUE_COMPLETED" for message in self.messages())
+
+        wait_for("LEAGUE_COMPLETED", came)
+
+    def secrets(self) -> set[str]:
+        """Every token that stands anywhere in what it sent and saw."""
+        return set(re.findall(r"tok_[0-9a-f]{32}", self.log_file.read_text(encoding="utf-8")))
+
+    def close(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+@contextmanager
+def site_with_players(
+    folder: Path, players: int, *, options: tuple[str, ...] = ("--no-demo",), player_options: tuple[str, ...] = ()
+) -> Iterator[tuple[Site, list[Player]]]:
+    """A site and so many chapter-8 players, registered for its default league in the order of their ids."""
+    site = Site(folder / "data", *options)
+    cast: list[Player] = []
+    try:
+        for number in range(players):
+            cast.append(Player(site, f"Agent{number + 1}", folder, *player_options))
+        yield site, cast
+    finally:
+        for player in cast:
+            player.close()
+        site.close()
