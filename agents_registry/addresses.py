@@ -78,10 +78,22 @@ def read_address(value: object, *, caller: str, field: str) -> Address:
     if port is not None:
         netloc += f":{port}"
     url = urlunsplit((parts.scheme, netloc, path, parts.query, ""))
+    if len(url) > MAX_ENDPOINT_CHARS:
+        raise wrong
     named = "127.0.0.1" if host in LOOPBACK_NAMES else host
     number = port or (443 if parts.scheme == "https" else 80)
     key = f"{named}|{number}{path.rstrip('/')}?{parts.query}"
     return Address(url=url, key=key, notes=tuple(notes))
+
+
+def plain_ip(caller: str) -> str:
+    """An IPv4 address that came through an IPv6 socket (``::ffff:192.0.2.7``) as itself."""
+    try:
+        address = ipaddress.ip_address(caller)
+    except ValueError:
+        return caller
+    mapped = address.ipv4_mapped if address.version == 6 else None
+    return str(mapped or address)
 
 
 def _is_elsewhere(caller: str) -> bool:
@@ -112,4 +124,4 @@ def comes_from(url: str, caller: str) -> bool:
     host = (urlsplit(url).hostname or "").lower()
     if host == caller:
         return True
-    return host in LOOPBACK_NAMES and caller in LOOPBACK_NAMES
+    return host in LOOPBACK_NAMES and bool(caller) and not _is_elsewhere(caller)

@@ -16,7 +16,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from agents_registry.addresses import Address, comes_from, read_address
+from agents_registry.addresses import Address, comes_from, plain_ip, read_address
 from agents_registry.models import Agent, AgentToken, Kind
 from league_sdk.protocol import tokens
 from league_sdk.protocol.envelope import parse_sender
@@ -104,6 +104,7 @@ def read_request(params: Mapping[str, Any], *, kind: Kind, caller: str) -> Reque
     if not isinstance(meta, Mapping):
         raise InvalidFormat(f"{meta_name} must be an object.", field=meta_name, seen=meta, expected="an object")
     notes: list[str] = []
+    caller = plain_ip(caller)
     sender = params.get("sender")
     sender_name = clean_name(parse_sender(sender)[1] or sender) if isinstance(sender, str) else ""
     name = clean_name(meta.get("display_name"))
@@ -121,6 +122,7 @@ def read_request(params: Mapping[str, Any], *, kind: Kind, caller: str) -> Reque
         raise MissingField(
             "contact_endpoint is missing.",
             field=f"{meta_name}.contact_endpoint",
+            seen=meta.get("contact_endpoint"),
             expected="the URL your agent listens at",
         )
     address = read_address(meta["contact_endpoint"], caller=caller, field=f"{meta_name}.contact_endpoint")
@@ -197,6 +199,7 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     if agent.state == AgentState.SHUTDOWN:
         agent.silences = 0
         agent.state = AgentState.REGISTERED
+    agent.promised_league_id = promised or agent.promised_league_id
     agent.sender_name = request.sender_name
     agent.endpoint = request.address.url
     agent.endpoint_key = request.address.key
@@ -242,18 +245,24 @@ def _shown_name(name: str, peers: Any) -> str:
     return name if count == 0 else f"{name} ({count + 1})"
 
 
+def find_agent(token: str) -> Agent | None:
+    """Whose auth_token this is, or None. A league_token is nobody's."""
+    found = AgentToken.objects.select_related("agent", "agent__league").filter(sha256=tokens.digest(token)).first()
+    return found.agent if found is not None else None
+
+
 def authenticate(token: str) -> Agent:
     """Whose auth_token this is. A league_token, or any other, is refused.
 
     Raises:
         TokenInvalid: E012.
     """
-    found = AgentToken.objects.select_related("agent", "agent__league").filter(sha256=tokens.digest(token)).first()
-    if found is None:
+    agent = find_agent(token)
+    if agent is None:
         raise TokenInvalid(
             "The auth_token is not valid.", field="auth_token", expected="the auth_token of your registration"
         )
-    return found.agent
+    return agent
 
 
 def league_token(agent: Agent) -> str:
@@ -315,6 +324,13 @@ def suspend_referee(*, agent_id: int, problem: str) -> None:
     )
 
 
+def expect_again(*, names: Iterable[str]) -> None:
+    """The site's own referees are about to start: none of them is given a match before it has registered."""
+    Agent.objects.filter(kind=Kind.REFEREE, league__isnull=True, name__in=list(names)).exclude(
+        state=AgentState.SHUTDOWN
+    ).update(state=AgentState.SUSPENDED)
+
+
 def want_check(*, agent_ids: Iterable[int]) -> None:
     """Have the conductor ask agents whether they answer; the answer appears in their rows."""
     Agent.objects.filter(pk__in=list(agent_ids)).update(check_wanted=True)
@@ -326,6 +342,16 @@ def note_check(*, agent_id: int, problem: str) -> None:
     Agent.objects.filter(pk=agent_id).update(check_wanted=False, checked_at=now, problem=problem[:200])
     if not problem:
         Agent.objects.filter(pk=agent_id).update(heard_at=now)
+
+
+def trust(*, agent_ids: Iterable[int], trusted: bool) -> None:
+    """The instructor lets referees judge, or no longer."""
+    Agent.objects.filter(pk__in=list(agent_ids), kind=Kind.REFEREE).update(trusted=trusted)
+
+
+def readmit(*, agent_ids: Iterable[int]) -> None:
+    """The next registration of these players is taken without proof, once."""
+    Agent.objects.filter(pk__in=list(agent_ids)).update(readmit=True)
 
 
 def bring_back(*, agent_ids: Iterable[int]) -> None:

@@ -15,6 +15,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
+from agents_registry import registration
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.states import AgentState, LeagueState
 from leaguesite import health
@@ -31,6 +32,7 @@ FIRST_REFEREE_PORT = 8001
 FIRST_DEMO_PORT = 18101
 REFEREE_PATIENCE_S = 4.2
 PLAYER_PATIENCE_S = 0.4
+LARGEST_FRAME = 4 * 1024 * 1024
 WATCHABLE_S = 2.0
 """How long a sample player thinks about a choice."""
 SAMPLE_PLAYERS = (("Ada", "random"), ("Blaise", "even"), ("Grace", "odd"), ("Kurt", "history"))
@@ -59,6 +61,7 @@ class Host:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._begun = timezone.now()
+        self._numbers = range(1, site.referees + 1)
         self._ports = _Ports(settings.DATA_DIR / "ports.json")
         self._referees: list[Child] = []
         self._players: list[Child] = []
@@ -80,8 +83,9 @@ class Host:
             ready_callable=self._ready,
             signal_handlers=False,
             server_name="leaguesite",
-            websocket_max_message_size=4096,
-            websocket_max_frame_size=4096,
+            # Daphne holds what we send to these limits too.
+            websocket_max_message_size=LARGEST_FRAME,
+            websocket_max_frame_size=LARGEST_FRAME,
             application_close_timeout=2,
         )
         self._server.run()
@@ -97,6 +101,7 @@ class Host:
         settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = secure
         if not League.objects.filter(demo=False).exists():
             lifecycle.create_league(league_id=settings.LEAGUE_DEFAULT_ID, display_name="Even/Odd League 2025")
+        registration.expect_again(names=[_referee_name(number) for number in self._numbers])
         self._with_demo = site.with_demo and _demo_may_run()
         if self._with_demo:
             demo.open_demo()
@@ -115,7 +120,7 @@ class Host:
             loop.add_signal_handler(number, self._stop)
         self._conductor = Conductor(conductor_thread)
         self._conducting = loop.create_task(self._conductor.run())
-        self._referees = [self._referee(number) for number in range(1, self._site.referees + 1)]
+        self._referees = [self._referee(number) for number in self._numbers]
         self._players = [self._player(*sample) for sample in SAMPLE_PLAYERS] if self._with_demo else []
         for child in (*self._referees, *self._players):
             child.start()
@@ -125,7 +130,7 @@ class Host:
 
     def _referee(self, number: int) -> Child:
         site = self._site
-        name = f"Referee {number}"
+        name = _referee_name(number)
         public = host_of(site.public_url)
         near = public in ("127.0.0.1", "localhost", "[::1]")
         listen = site.host if near or site.host != "127.0.0.1" else "0.0.0.0"  # noqa: S104 - players are elsewhere
@@ -237,6 +242,10 @@ class _Ports:
         scratch.write_text(json.dumps(self._known), encoding="utf-8")
         scratch.replace(self._path)
         return port
+
+
+def _referee_name(number: int) -> str:
+    return f"Referee {number}"
 
 
 def _migrations_missing() -> str:

@@ -34,6 +34,7 @@ from league_sdk.protocol.errors import (
 )
 from league_sdk.protocol.limits import MAX_ID_CHARS
 from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, REPORT_PROGRESS, WRAPPER_METHOD, MessageType
+from league_sdk.protocol.transcript import clean
 from matches import queries
 from matches.league import entry, play, reports, results
 from matches.models import League
@@ -108,20 +109,23 @@ def answer(
     """
     body: Any = None
     call: Call | None = None
+    request: rpc.Request | None = None
+    status = 200
     try:
         rpc.check_http(content_type, len(raw))
         body = rpc.loads(raw)
         request = rpc.read_request(body)
         call = Call(_name(request), request.params, caller, address_league)
-        reply = _perform(call)
+        reply = rpc.result(request.id, _perform(call))
     except LeagueError as error:
-        return error.http_status, _refusal(error, body, call)
+        status, reply = error.http_status, _refusal(error, body, call)
     except Exception:
         logger.exception("a call of %s failed", call.name if call else "/mcp")
-        return 200, _refusal(InternalError("The league manager failed; nothing was changed."), body, call)
-    if request.notification:
+        reply = _refusal(InternalError("The league manager failed; nothing was changed."), body, call)
+    if request is not None and request.notification:
+        # JSON-RPC 2.0, 4.1: not even an error is answered.
         return 204, None
-    return 200, rpc.result(request.id, reply)
+    return status, reply
 
 
 def _name(request: rpc.Request) -> str:
@@ -155,7 +159,7 @@ def _find_league(call: Call) -> None:
     named = call.address_league or call.params.get("league_id")
     if named is None:
         return
-    if not isinstance(named, str) or len(named) > MAX_ID_CHARS:
+    if not isinstance(named, str) or len(named) > MAX_ID_CHARS or "\x00" in named:
         raise InvalidFormat("league_id must be a string.", field="league_id", seen=named, expected="a league id")
     call.league = League.objects.filter(pk=named).first()
     if call.league is not None:
@@ -163,8 +167,8 @@ def _find_league(call: Call) -> None:
     token = call.params.get("auth_token")
     if isinstance(token, str) and token:
         # An agent of the lobby goes on naming the league it was promised.
-        agent = registration.authenticate(token)
-        if agent.promised_league_id == named:
+        agent = registration.find_agent(token)
+        if agent is not None and agent.promised_league_id == named:
             call.agent = agent
             call.league = agent.league
             return
@@ -187,7 +191,8 @@ def _authenticate(call: Call, *, needed: bool) -> None:
             "Only referees report results.", field="auth_token", expected="the auth_token of a referee"
         )
     if agent.league_id is not None:
-        if call.league is not None and call.league.pk != agent.league_id:
+        # Naming the league that it was promised in the lobby goes on working.
+        if call.league is not None and call.league.pk not in (agent.league_id, agent.promised_league_id):
             raise TokenInvalid(
                 f"This auth_token belongs to {agent.league_id}.",
                 field="league_id",
@@ -206,7 +211,7 @@ def _check_sender(call: Call, agent: Agent) -> None:
     kind, name = parse_sender(sender) if isinstance(sender, str) else ("", "")
     claimed = name or kind
     same_kind = not name or kind == agent.kind
-    if not same_kind or claimed not in (agent.code, agent.name, agent.sender_name, agent.display_name):
+    if not claimed or not same_kind or claimed not in (agent.code, agent.name, agent.sender_name, agent.display_name):
         raise TokenInvalid(
             "The sender is not the owner of this auth_token.",
             field="sender",
@@ -223,10 +228,20 @@ def _refusal(error: LeagueError, body: Any, call: Call | None) -> dict[str, Any]
         original = body["method"][:MAX_ID_CHARS]
     fields = league_error(error, original_message_type=original)
     holder = call or Call("", {}, "", None)
-    message = holder.message(fields.pop("message_type"), **fields)
-    if call is not None and call.league is not None and call.league.rules.error_style == "result":
+    # What the sender wrote may be repeated here, and a token may stand in the wrong field.
+    message = clean(holder.message(fields.pop("message_type"), **fields))
+    if call is not None and not isinstance(error, InternalError) and _error_style(call) == "result":
         return rpc.result(rpc_id, message)
-    return rpc.error(rpc_id, error.rpc_code, error.message, message)
+    return rpc.error(rpc_id, error.rpc_code, message["message"], message)
+
+
+def _error_style(call: Call) -> str:
+    """The setting of the league that was meant, also when the request failed before that was checked."""
+    named = call.address_league or call.params.get("league_id")
+    league = call.league
+    if league is None and isinstance(named, str) and "\x00" not in named:
+        league = League.objects.filter(pk=named).first()
+    return league.rules.error_style if league is not None else "error"
 
 
 # Handlers -------------------------------------------------------------------------------------
@@ -244,7 +259,9 @@ def _register_referee(call: Call) -> dict[str, Any]:
     """REFEREE_REGISTER_REQUEST (004 4.1)."""
     request = registration.read_request(call.params, kind=Kind.REFEREE, caller=call.caller)
     done = entry.register_referee(
-        request=request, named=call.address_league, own_address=call.address_league is not None
+        request=request,
+        named=entry.named_league({}, None, call.address_league),
+        own_address=call.address_league is not None,
     )
     return _registered(call, MessageType.REFEREE_REGISTER_RESPONSE, "referee_id", done)
 

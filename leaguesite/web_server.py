@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from daphne.http_protocol import WebRequest
@@ -68,7 +69,7 @@ class CappedRequest(WebRequest):
     def _too_slow(self) -> None:
         self._timer = None
         self._refused = True
-        self.channel.abortConnection()
+        self.channel.transport.abortConnection()
 
     def _refuse(self, seen: str) -> None:
         """413 with a JSON-RPC body at once; what still comes is thrown away, for a second at most.
@@ -83,7 +84,7 @@ class CappedRequest(WebRequest):
             b"Content-Length: " + str(len(content)).encode() + b"\r\n\r\n"
         )
         self.channel.transport.write(head + content)
-        self._timer = reactor.callLater(LINGER_S, self.channel.abortConnection)
+        self._timer = reactor.callLater(LINGER_S, self.channel.transport.abortConnection)
 
 
 class CappedServer(Server):
@@ -104,3 +105,11 @@ class CappedServer(Server):
             return protocol
 
         self.http_factory.buildProtocol = capped
+
+    def kill_all_applications(self) -> Any:
+        """Cancel what is running; a connection whose request has not come in whole has nothing to cancel."""
+        nothing = asyncio.get_event_loop().create_future()
+        nothing.set_result(None)
+        for details in self.connections.values():
+            details.setdefault("application_instance", nothing)
+        return super().kill_all_applications()

@@ -46,6 +46,7 @@ class Conductor:
         self._busy: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._looked_at = 0.0
+        self._looked_round_at = 0.0
         self._draining = False
 
     @property
@@ -108,7 +109,12 @@ class Conductor:
                 play.extend_leases(seconds=slept)
             if outcomes:
                 due.note(outcomes)
-            return due.look(busy_agents=busy, draining=self._draining)
+            now = time.monotonic()
+            quick = now - self._looked_round_at < TICK_S
+            plan = due.look(busy_agents=busy, draining=self._draining, quick=quick)
+            if not quick:
+                self._looked_round_at = now
+            return plan
         finally:
             close_old_connections()
 

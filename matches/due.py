@@ -28,7 +28,7 @@ from league_sdk.transport.policy import EndpointPolicy
 from matches import queries
 from matches.league import demo, lifecycle, outbox, play, results
 from matches.league.errors import ActionRefused
-from matches.models import Delivery, DeliveryState, League, Match, Round
+from matches.models import Broadcast, Delivery, DeliveryState, League, Match, Round
 
 MOST_PARCELS = 2000
 
@@ -106,23 +106,26 @@ def note(outcomes: Outcomes) -> None:
             registration.note_check(agent_id=agent_pk, problem=problem)
 
 
-def look(*, busy_agents: Collection[int], draining: bool) -> Plan:
+def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False) -> Plan:
     """Do what is due and plan what has to go out.
 
     Args:
         busy_agents: agents that something is on its way to; they are left out.
         draining: no round and no match starts any more.
+        quick: only what a change makes due; what time makes due can wait for the next tick.
     """
     now = timezone.now()
-    play.expire_leases(now=now)
-    demo.tend(now=now)
+    if not quick:
+        play.expire_leases(now=now)
+        demo.tend(now=now)
+        _end_holds(now)
     _move_rounds(now, draining)
-    _end_holds(now)
     plan = Plan()
     if not draining:
         plan.starts = _dispatch()
     plan.parcels = _parcels(busy_agents, now)
-    plan.checks = _checks(busy_agents)
+    if not quick:
+        plan.checks = _checks(busy_agents)
     return plan
 
 
@@ -186,8 +189,9 @@ def _dispatch() -> list[Start]:
             if results.decide_absent(match):
                 results.close_round_if_done(match.round)
                 continue
-            candidates = referees.setdefault(match.league_id, outbox.referees_of(match.league))
-            referee = _referee_for(match, candidates, load)
+            if match.league_id not in referees:
+                referees[match.league_id] = outbox.referees_of(match.league)
+            referee = _referee_for(match, referees[match.league_id], load)
             if referee is None:
                 continue
             lease = play.lease_s_of(match, referee)
@@ -273,20 +277,25 @@ def endpoint_policy() -> EndpointPolicy:
 
 def _parcels(busy_agents: Collection[int], now: datetime) -> dict[int, list[Parcel]]:
     """Undelivered broadcasts by agent, in their order; the token and the time are put in here."""
-    due = (
+    due = list(
         Delivery.objects.filter(state=DeliveryState.PENDING)
         .exclude(agent_id__in=list(busy_agents))
-        .select_related("agent", "broadcast__league")
+        .select_related("agent")
         .order_by("pk")[:MOST_PARCELS]
     )
+    if not due:
+        return {}
+    # Not by select_related: each payload would be read from its JSON once for every agent.
+    broadcasts = Broadcast.objects.select_related("league").in_bulk({delivery.broadcast_id for delivery in due})
     limits: dict[str, float] = {}
     moment = stamp(now)
     found: dict[int, list[Parcel]] = {}
     for delivery in due:
-        league = delivery.broadcast.league
+        broadcast = broadcasts[delivery.broadcast_id]
+        league = broadcast.league
         if league.pk not in limits:
             limits[league.pk] = league.rules.generic_timeout_s
-        message = delivery.broadcast.payload | {
+        message = broadcast.payload | {
             "timestamp": moment,
             "auth_token": registration.league_token(delivery.agent),
         }

@@ -105,6 +105,8 @@ class Match(models.Model):
     finished_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name = _("match")
+        verbose_name_plural = _("matches")
         constraints = [
             models.CheckConstraint(name="match_state", condition=Q(state__in=list(MatchState))),
             models.CheckConstraint(name="match_status", condition=Q(status__in=["", *ResultStatus])),

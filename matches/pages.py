@@ -69,12 +69,12 @@ def index() -> dict[str, Any]:
         League.objects.order_by("-created_at"),
         key=lambda league: (league.state != LeagueState.RUNNING, league.demo, order.index(LeagueState(league.state))),
     )
-    return {"leagues": [league_dict(league, _rounds(league)) for league in leagues]}
+    return {"leagues": [league_dict(league, rounds_of(league)) for league in leagues]}
 
 
 def board(league: League) -> dict[str, Any]:
     """The board of a league."""
-    rounds = _rounds(league)
+    rounds = rounds_of(league)
     matches = list(queries.matches_of(league))
     current = _current(rounds)
     done = sorted(
@@ -82,6 +82,9 @@ def board(league: League) -> dict[str, Any]:
         key=lambda match: (match.finished_at, match.pk),
     )
     names, states = _players(league)
+    if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED):
+        # Every player is shut down when its league is over: that says nothing about it.
+        states = dict.fromkeys(states, "")
     rows = _rows(league, names, done, current)
     champion = rows[0][0] if rows and league.state == LeagueState.COMPLETED else None
     return {
@@ -101,7 +104,7 @@ def match_page(league: League, match: Match) -> dict[str, Any]:
     entries = queries.transcript(match)
     begun = datetime.fromisoformat(entries[0]["at"]) if entries else None
     return {
-        "league": league_dict(league, _rounds(league)),
+        "league": league_dict(league, rounds_of(league)),
         "match": match_dict(match)
         | {
             "round_number": match.round.number,
@@ -117,7 +120,8 @@ def match_page(league: League, match: Match) -> dict[str, Any]:
     }
 
 
-def _rounds(league: League) -> list[Round]:
+def rounds_of(league: League) -> list[Round]:
+    """A league's rounds in their order."""
     return list(league.rounds.select_related("bye").order_by("number"))
 
 

@@ -58,7 +58,7 @@ class Row:
 
 def natural(player_id: str) -> list[tuple[int, int, str]]:
     """A sort key in which digits count as numbers: P2 before P10."""
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in _DIGITS.split(player_id) if part]
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _DIGITS.split(player_id) if part]
 
 
 def table(players: Mapping[str, str], results: Iterable[Result], scoring: Scoring) -> list[Row]:

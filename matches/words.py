@@ -82,7 +82,7 @@ def result_summary(status: str, winner: str | None, details: Mapping[str, Any]) 
     """A result in a few words, such as "P01 won · 8 even"."""
     drawn = ""
     if details.get("drawn_number") is not None:
-        parity = {"even": _("even"), "odd": _("odd")}.get(details.get("number_parity") or _parity(details), "")
+        parity = {"even": _("even"), "odd": _("odd")}.get(str(details.get("number_parity") or _parity(details)), "")
         drawn = f" · {details['drawn_number']} {parity}".rstrip()
     if status == "WIN":
         return _("%(player)s won") % {"player": winner} + drawn

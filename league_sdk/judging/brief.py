@@ -106,15 +106,18 @@ def read_brief(params: Mapping[str, Any], *, referee_id: str, referee_endpoint: 
 def _read_seat(params: Mapping[str, Any], name: str, role: str) -> Seat:
     seat = _get(params, name, dict)
     where = f"{name}."
-    standings = _get(seat, "your_standings", dict, where)
+    standings = {"wins": 0, "losses": 0, "draws": 0} | _get(seat, "your_standings", dict, where)
+    digests = _get(seat, "auth_token_sha256", list, where)
+    for digest in digests:
+        _get({"auth_token_sha256": digest}, "auth_token_sha256", str, where)
     return Seat(
         player_id=_get(seat, "id", str, where),
         role=role,
         endpoint=_get(seat, "endpoint", str, where),
         dialect=_get(seat, "dialect", str, where),
         league_token=_get(seat, "league_token", str, where),
-        token_digests=tuple(_get(seat, "auth_token_sha256", list, where)),
-        standings={key: int(standings.get(key, 0)) for key in ("wins", "losses", "draws")},
+        token_digests=tuple(digests),
+        standings={key: _get(standings, key, int, f"{where}your_standings.") for key in ("wins", "losses", "draws")},
         joined_before=seat.get("joined_before") is True,
         suspended=seat.get("suspended") is True,
     )

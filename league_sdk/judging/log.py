@@ -6,6 +6,7 @@ Entries that hold a hidden choice are kept back until the draw (ruling, sections
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from league_sdk.protocol import rpc
@@ -22,6 +23,7 @@ class MatchLog:
 
     def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
         self.state = MatchState.WAITING_FOR_PLAYERS
+        self.steps: list[dict[str, str]] = []
         self.joined: list[str] = []
         self.locked_in: list[str] = []
         self.view: dict[str, Any] = {}
@@ -30,9 +32,10 @@ class MatchLog:
         self._unsent: list[Entry] = []
         self._hidden: list[Entry] = []
 
-    def move_to(self, state: MatchState) -> None:
+    def move_to(self, state: MatchState, at: datetime) -> None:
         """The match has a new state."""
         self.state = state
+        self.steps.append({"state": state, "at": at.isoformat()})
         self._on_change()
 
     def join(self, player_id: str) -> None:

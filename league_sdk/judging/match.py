@@ -52,10 +52,10 @@ async def play_match(
     """
     talk = Conversation(brief, ask=ask, tell=tell, clock=clock, log=log)
     state = game.new_state(brief.player_ids)
-    log.move_to(MatchState.WAITING_FOR_PLAYERS)
+    log.move_to(MatchState.WAITING_FOR_PLAYERS, clock.now())
     faults = await _gather_players(talk)
     if not faults:
-        log.move_to(MatchState.COLLECTING_CHOICES)
+        log.move_to(MatchState.COLLECTING_CHOICES, clock.now())
         while not faults and game.outcome(state) is None:
             movers = game.to_move(state)
             if movers:
@@ -63,7 +63,7 @@ async def play_match(
                 if not game.hidden:
                     log.show(game.view(state, None))
             else:
-                log.move_to(MatchState.DRAWING_NUMBER)
+                log.move_to(MatchState.DRAWING_NUMBER, clock.now())
                 state = game.draw(state, rng)
     log.reveal()
     log.show(game.view(state, None))

@@ -36,6 +36,8 @@ DEFAULT_LEASE_S = 8.0
 BODY_BUDGET = 40 * 1024
 """Bytes of transcript in one report, well below the 64 KiB of a body."""
 HANDED_BACK = "HANDED_BACK"
+FENCE = 0.75
+"""Of a lease: after that long without an accepted heartbeat its match is given up (ruling, section 10)."""
 
 
 @dataclass(slots=True)
@@ -46,6 +48,7 @@ class Running:
     log: MatchLog
     task: asyncio.Task[None] | None = None
     seats: dict[str, Seat] = field(default_factory=dict)
+    since: float = field(default_factory=time.monotonic)
 
 
 class Referee:
@@ -100,6 +103,8 @@ class Referee:
         if len(self._running) >= self._max:
             return {"accepted": False, "reason": f"this referee plays {self._max} matches already"}
         for key in [key for key in self._running if key[:2] == brief.key[:2]]:
+            if key > brief.key:
+                return {"accepted": False, "reason": f"attempt {key[2]} is being played"}
             self._give_up(key)
         running = Running(brief, MatchLog(self._news.set))
         self._running[brief.key] = running
@@ -116,10 +121,12 @@ class Referee:
             TokenInvalid: the asker's own auth_token is needed.
         """
         match_id, league_id = params.get("match_id"), params.get("league_id")
+        token, found = params.get("auth_token"), False
         for key, running in self._running.items():
+            # Every league has an R1M1: without league_id the token tells which one is meant.
             if key[1] != match_id or (league_id is not None and key[0] != league_id):
                 continue
-            token = params.get("auth_token")
+            found = True
             if isinstance(token, str) and any(
                 tokens.same(tokens.digest(token), digest)
                 for seat in running.brief.seats
@@ -133,6 +140,7 @@ class Referee:
                     "locked_in": running.log.locked_in,
                     "view": running.log.view,
                 }
+        if found:
             raise TokenInvalid(
                 "Only the players of a match may ask.", field="auth_token", expected="your own auth_token"
             )
@@ -194,9 +202,11 @@ class Referee:
                 connected=False,
             )
         self._rpc_id += 1
+        # Other matches count on while this one waits.
+        rpc_id = self._rpc_id
         begun = self._clock.monotonic()
         try:
-            reply = await client.post(seat.endpoint, canonical.wrap(message, rpc_id=self._rpc_id), limit_s=limit_s)
+            reply = await client.post(seat.endpoint, canonical.wrap(message, rpc_id=rpc_id), limit_s=limit_s)
         except CallFailed as error:
             if counted:
                 self._breaker.failed(seat.endpoint, threshold=rules.breaker_threshold)
@@ -223,7 +233,7 @@ class Referee:
                 elapsed_s=reply.elapsed_s,
                 http_status=reply.status,
             )
-        answer = canonical.read_answer(reply.body, rpc_id=self._rpc_id)
+        answer = canonical.read_answer(reply.body, rpc_id=rpc_id)
         refused = answer.refused is not None
         return Heard(
             message=answer.message,
@@ -239,7 +249,12 @@ class Referee:
         """MATCH_RESULT_REPORT (004 4.6.2), with what is left of the transcript."""
         brief = running.brief
         while running.log.size() > BODY_BUDGET:
-            await self._send_progress()
+            try:
+                await self._send_progress()
+            except (CallFailed, Refused) as error:
+                # The result must outlive this; keep_reporting ends the match if the league stays away.
+                logger.warning("the transcript of %s has to wait: %s", brief.match_id, error)
+                await asyncio.sleep(PROGRESS_EVERY_S)
         points = brief.settings
         score = dict.fromkeys(brief.player_ids, points.loss_points)
         if played.status == ResultStatus.DRAW:
@@ -259,6 +274,7 @@ class Referee:
                 "reason": played.reason,
                 "faults": [fault.to_report() for fault in played.faults],
                 "result": {"winner": played.winner, "score": score, "details": played.details},
+                "lifecycle": running.log.steps,
                 "transcript": running.log.take(BODY_BUDGET),
             }
         )
@@ -297,19 +313,31 @@ class Referee:
                 logger.debug("nothing new: a heartbeat is due")
             self._news.clear()
             try:
-                await self._send_progress()
-            except CallFailed as error:
+                # A league manager that takes the call and is silent must not outlast the lease.
+                async with asyncio.timeout(self._fence_s()):
+                    await self._send_progress()
+            except (CallFailed, TimeoutError) as error:
                 logger.warning("the league manager does not answer: %s", error)
             except Refused as error:
                 logger.warning("the league manager refuses our progress: %s", error)
                 if error.error_code in ("E012", "E013"):
                     await self._register_again()
-            silent = time.monotonic() - self._link.heard_at
             for key, running in list(self._running.items()):
-                if silent > running.brief.settings.referee_lease_s * 0.75:
+                if self._left_s(running) <= 0:
+                    silent = time.monotonic() - self._link.heard_at
                     logger.error("no heartbeat accepted for %.1f s: giving up %s", silent, key[1])
                     self._give_up(key)
             await asyncio.sleep(PROGRESS_EVERY_S)
+
+    def _left_s(self, running: Running) -> float:
+        """Seconds until a match has to be given up; being given it was a sign of life too."""
+        heard_at = max(self._link.heard_at, running.since)
+        return heard_at + running.brief.settings.referee_lease_s * FENCE - time.monotonic()
+
+    def _fence_s(self) -> float | None:
+        """Seconds until the first match has to be given up; None when there is none."""
+        left = [self._left_s(running) for running in self._running.values()]
+        return max(0.0, min(left)) + 0.01 if left else None
 
     async def _register_again(self) -> None:
         for key in list(self._running):
@@ -338,7 +366,7 @@ class Referee:
             )
         try:
             answers = await self._link.progress(items)
-        except (CallFailed, Refused):
+        except (CallFailed, Refused, asyncio.CancelledError):
             for log, entries in taken:
                 log.give_back(entries)
             raise

@@ -32,6 +32,7 @@ import json
 from typing import Any, ClassVar
 
 from league_sdk.protocol.limits import MAX_SEEN_CHARS
+from league_sdk.protocol.tokens import redact
 
 NAMES: dict[str, str] = {
     "E001": "TIMEOUT_ERROR",
@@ -52,9 +53,9 @@ SECRET_FIELDS = frozenset({"auth_token", "league_token", "registration_code", "a
 
 
 def seen_text(value: object) -> str:
-    """A wrong value as an error may repeat it: JSON, at most ``MAX_SEEN_CHARS`` characters."""
+    """A wrong value as an error may repeat it: JSON without tokens, at most ``MAX_SEEN_CHARS`` characters."""
     try:
-        text = json.dumps(value, ensure_ascii=True, default=repr)
+        text = redact(json.dumps(value, ensure_ascii=True, default=repr))
     except (ValueError, RecursionError):
         text = f"a {type(value).__name__}"
     return text if len(text) <= MAX_SEEN_CHARS else text[: MAX_SEEN_CHARS - 1] + "…"
@@ -84,8 +85,8 @@ class LeagueError(Exception):
         expected: str | None = None,
         **context: Any,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = redact(message)
+        super().__init__(self.message)
         self.context: dict[str, Any] = dict(context)
         if field is not None:
             self.context["field"] = field

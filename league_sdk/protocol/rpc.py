@@ -46,13 +46,10 @@ def _no_constant(name: str) -> Any:
 
 
 def _depth_ok(value: Any, left: int) -> bool:
-    if left < 0:
-        return False
-    if isinstance(value, dict):
-        return all(_depth_ok(item, left - 1) for item in value.values())
-    if isinstance(value, list):
-        return all(_depth_ok(item, left - 1) for item in value)
-    return True
+    if not isinstance(value, (dict, list)):
+        return True
+    items = value.values() if isinstance(value, dict) else value
+    return left > 0 and all(_depth_ok(item, left - 1) for item in items)
 
 
 def _finite(text: str) -> float:
@@ -76,7 +73,8 @@ def loads(raw: bytes) -> Any:
         text = raw.decode("utf-8")
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
         lowered = text.lower()
-        if "\\u0000" in lowered or "\x00" in text:
+        # An escaped backslash before it makes "u0000" plain text.
+        if "\\u0000" in lowered.replace("\\\\", ""):
             raise ValueError("it holds a NUL character")
         if "\\ud" in lowered:
             # An escaped lone surrogate decodes to a string that no encoder will take.

@@ -7,7 +7,8 @@ import hmac
 import re
 import secrets
 
-_TOKEN_ANYWHERE = re.compile(r"tok_[0-9a-f]{32}")
+_TOKEN_ANYWHERE = re.compile(r"tok_[0-9a-f]{16,}")
+"""Also one that a limit of length has cut."""
 REDACTED = "tok_…"
 
 

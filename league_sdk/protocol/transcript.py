@@ -37,7 +37,9 @@ class Entry(TypedDict):
 def clean(value: Any) -> Any:
     """A body without secrets: secret fields and anything that looks like a token are blanked."""
     if isinstance(value, Mapping):
-        return {str(key): REDACTED if key in SECRET_FIELDS and item else clean(item) for key, item in value.items()}
+        return {
+            redact(str(key)): REDACTED if key in SECRET_FIELDS and item else clean(item) for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [clean(item) for item in value]
     return redact(value) if isinstance(value, str) else value
@@ -73,7 +75,7 @@ def entry(
         at=at.isoformat(),
         sender=sender,
         recipient=recipient,
-        message_type=message_type,
+        message_type=redact(message_type),
         method=method,
         elapsed_ms=elapsed_ms,
         limit_ms=limit_ms,

@@ -59,7 +59,7 @@ class EvenOdd(Game):
         return tuple(player for player in state["players"] if state["choices"][player] is None)
 
     def options(self, state: State, player: str) -> list[Any]:
-        return list(CHOICES)
+        return list(CHOICES) if player in self.to_move(state) else []
 
     def view(self, state: State, viewer: str | None) -> dict[str, Any]:
         if state["number"] is None:
@@ -67,6 +67,13 @@ class EvenOdd(Game):
         return {"choices": dict(state["choices"]), "drawn_number": state["number"]}
 
     def apply(self, state: State, player: str, move: Any) -> State:
+        if player not in self.to_move(state):
+            raise IllegalMove(
+                f"{player} has no choice to make now.",
+                field="player_id",
+                seen=player,
+                expected=" or ".join(self.to_move(state)) or "nobody",
+            )
         if not validate_choice(move):
             raise IllegalMove(
                 'parity_choice must be exactly "even" or "odd".',

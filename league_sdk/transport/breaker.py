@@ -10,7 +10,6 @@ from dataclasses import dataclass
 class _Circuit:
     failures: int = 0
     opened_at: float | None = None
-    testing: bool = False
 
 
 class Breaker:
@@ -25,13 +24,17 @@ class Breaker:
         self._circuits: dict[str, _Circuit] = {}
 
     def allows(self, endpoint: str, *, reset_s: float) -> bool:
-        """Whether a call may be made now; after ``reset_s`` seconds one test call may (HALF_OPEN)."""
+        """Whether a call may be made now; after ``reset_s`` seconds one test call may (HALF_OPEN).
+
+        A test call of which nothing is heard (its match was given up) leaves room for another as late.
+        """
         circuit = self._circuits.get(endpoint)
         if circuit is None or circuit.opened_at is None:
             return True
-        if circuit.testing or self._clock() - circuit.opened_at < reset_s:
+        now = self._clock()
+        if now - circuit.opened_at < reset_s:
             return False
-        circuit.testing = True
+        circuit.opened_at = now
         return True
 
     def succeeded(self, endpoint: str) -> None:
@@ -42,6 +45,5 @@ class Breaker:
         """No answer came; at ``threshold`` failures in a row, or in the test call, OPEN."""
         circuit = self._circuits.setdefault(endpoint, _Circuit())
         circuit.failures += 1
-        if circuit.testing or circuit.failures >= threshold:
+        if circuit.opened_at is not None or circuit.failures >= threshold:
             circuit.opened_at = self._clock()
-            circuit.testing = False

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
-import httpx
-from httpx_aiohttp import AiohttpTransport
 
 from league_sdk.protocol import SDK_VERSION, rpc
 from league_sdk.protocol.errors import NotJson
@@ -82,23 +80,28 @@ class Client:
             "accept-encoding": "identity",
             "user-agent": f"{agent_type}/{SDK_VERSION}",
         }
-        self._http = httpx.AsyncClient(
-            transport=AiohttpTransport(client=self._session, trust_env=False),
-            timeout=None,  # noqa: S113 - the whole call stands under one asyncio timeout instead
-            trust_env=False,
-            follow_redirects=False,
-        )
+        self._made: aiohttp.ClientSession | None = None
 
     def _session(self) -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(
-            limit=self._max,
-            keepalive_timeout=KEEPALIVE_S,
-            resolver=PolicyResolver(self._policy),
-            use_dns_cache=False,
-        )
-        return aiohttp.ClientSession(
-            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), max_line_size=8190, max_field_size=8190
-        )
+        """Made at the first call: it belongs to the event loop that runs then."""
+        if self._made is None:
+            connector = aiohttp.TCPConnector(
+                limit=self._max,
+                keepalive_timeout=KEEPALIVE_S,
+                resolver=PolicyResolver(self._policy),
+                use_dns_cache=False,
+            )
+            self._made = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers=self._headers,
+                # The whole call stands under one asyncio timeout instead.
+                timeout=aiohttp.ClientTimeout(total=None),
+                auto_decompress=False,
+                max_line_size=8190,
+                max_field_size=8190,
+            )
+        return self._made
 
     async def post(self, url: str, message: Any, *, limit_s: float) -> Reply:
         """POST a JSON body and read the JSON answer.
@@ -118,17 +121,17 @@ class Client:
             self._policy.check_url(url)
             async with (
                 asyncio.timeout(limit_s),
-                self._http.stream("POST", url, content=content, headers=self._headers) as response,
+                self._session().post(url, data=content, allow_redirects=False) as response,
             ):
                 raw = await _read(response)
-                status = response.status_code
+                status = response.status
         except TimeoutError:
             raise TimedOut(f"no answer within {limit_s:g} s", connected=True) from None
         except Forbidden as error:
             raise NotReached(str(error), connected=False) from None
         except CallFailed:
             raise
-        except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, ValueError) as error:
+        except (aiohttp.ClientError, OSError, ValueError) as error:
             raise _failure(error) from None
         elapsed = time.monotonic() - begun
         try:
@@ -138,13 +141,14 @@ class Client:
 
     async def aclose(self) -> None:
         """Close every connection."""
-        await self._http.aclose()
+        if self._made is not None:
+            await self._made.close()
 
 
-async def _read(response: httpx.Response) -> bytes:
+async def _read(response: aiohttp.ClientResponse) -> bytes:
     parts: list[bytes] = []
     size = 0
-    async for part in response.aiter_raw():
+    async for part in response.content.iter_any():
         size += len(part)
         if size > MAX_ANSWER_BYTES:
             raise Broken(f"the answer is larger than {MAX_ANSWER_BYTES} bytes", connected=True)
@@ -154,11 +158,12 @@ async def _read(response: httpx.Response) -> bytes:
 
 def _failure(error: Exception) -> CallFailed:
     """Say what happened; what was before the connection stood is told from what came after."""
-    cause = error.__cause__ or error
-    if isinstance(cause, aiohttp.ClientConnectorDNSError):
+    if isinstance(error, (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, UnicodeError)):
+        return NotReached("the address cannot be read", connected=False)
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
         return NotReached("the name of the address is not known", connected=False)
-    if isinstance(cause, aiohttp.ClientConnectorError):
-        return NotReached(f"no connection: {cause.os_error.strerror or cause.os_error}", connected=False)
-    if isinstance(cause, aiohttp.ServerDisconnectedError):
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return NotReached(f"no connection: {error.os_error.strerror or error.os_error}", connected=False)
+    if isinstance(error, aiohttp.ServerDisconnectedError):
         return Broken("the connection was closed without an answer", connected=True)
-    return Broken(f"the connection broke off ({type(cause).__name__})", connected=True)
+    return Broken(f"the connection broke off ({type(error).__name__})", connected=True)

@@ -12,7 +12,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
 _IP = ipaddress.IPv4Address | ipaddress.IPv6Address
-_NEVER = ("169.254.0.0/16", "fe80::/10", "224.0.0.0/4", "ff00::/8", "0.0.0.0/32", "255.255.255.255/32")
+_NEVER = ("169.254.0.0/16", "fe80::/10", "224.0.0.0/4", "ff00::/8", "0.0.0.0/32", "255.255.255.255/32", "::/128")
 
 
 class Forbidden(Exception):
@@ -36,7 +36,8 @@ class EndpointPolicy:
         """Read the policy of a ``start_match``; what is missing has its default."""
         if not isinstance(value, Mapping):
             return cls()
-        ports = value.get("refused_ports", ())
+        ports = value.get("refused_ports")
+        ports = ports if isinstance(ports, (list, tuple)) else ()
         return cls(refused_ports=tuple(port for port in ports if isinstance(port, int)))
 
     def to_params(self) -> dict[str, Any]:

@@ -22,9 +22,10 @@ def record(league_id: str, kind: str, **data: Any) -> None:
 
 def changed(league_id: str, *match_ids: str) -> None:
     """After commit: browsers on this league (and on these matches) hear of it, the conductor looks."""
+    shown(league_id, *match_ids)
+    transaction.on_commit(nudge)
 
-    def after() -> None:
-        live.push(league_id, match_ids)
-        nudge()
 
-    transaction.on_commit(after)
+def shown(league_id: str, *match_ids: str) -> None:
+    """After commit: browsers hear of it. For changes through which nothing falls due: the conductor may sleep on."""
+    transaction.on_commit(lambda: live.push(league_id, match_ids))

@@ -48,7 +48,8 @@ def named_league(params: dict[str, Any], meta: Any, address_league: str | None) 
         meta.get("league_id") if isinstance(meta, dict) else None,
     ):
         if isinstance(value, str) and value:
-            return value
+            # No id holds a NUL, and PostgreSQL would not even look for one.
+            return value.replace("\x00", "\ufffd")
     return None
 
 
@@ -90,7 +91,7 @@ def _refusal(league: League, request: registration.Request, known: bool) -> tupl
             f"This league plays {league.game_type}; your agent plays {', '.join(request.game_types)}.",
             "L001",
         )
-    if known:
+    if known and league.state not in (LeagueState.COMPLETED, LeagueState.STOPPED):
         return None
     if league.state != LeagueState.REGISTRATION:
         return f"Registration for {league.pk} is closed.", "L001"
@@ -148,9 +149,13 @@ def register_referee(*, request: registration.Request, named: str | None, own_ad
     """Take a referee in: for the site, or for one league when it came to that league's own address.
 
     A referee that registers again has lost all that it was playing (ruling, section 10).
+
+    Raises:
+        UnknownLeague: E014, it came to the address of a league that is not there.
     """
     with transaction.atomic():
-        home = named if own_address and League.objects.filter(pk=named).exists() else None
+        league = choose_league(named) if own_address else None
+        home = league.pk if league is not None else None
         try:
             done = registration.register(request=request, league_id=home)
         except registration.NotTheSame as same:

@@ -231,6 +231,7 @@ def start_round(*, league_id: str) -> Round:
                 for demo in League.objects.filter(demo=True).exclude(state=LeagueState.STOPPED):
                     stop(league_id=demo.pk)
         registration.activate(agent_ids=league.agents.filter(kind=Kind.PLAYER).values_list("pk", flat=True))
+        registration.activate(agent_ids=[referee.pk for referee in referees])
         announced = _hand_out(league, coming, referees)
         outbox.queue(
             league,

@@ -19,7 +19,7 @@ from agents_registry.models import Agent
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
 from league_sdk.protocol.states import IN_PLAY, PROGRESS_ORDER, MatchState
 from league_sdk.protocol.transcript import clean
-from matches.league.effects import changed, record
+from matches.league.effects import changed, record, shown
 from matches.league.errors import ActionRefused
 from matches.models import Match, Message
 
@@ -42,23 +42,26 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     """
     now = timezone.now()
     attempt = match.attempt + 1
+    news: dict[str, Any] = {
+        "state": MatchState.ASSIGNED,
+        "attempt": attempt,
+        "referee": referee,
+        "accepted": False,
+        "conversation_id": f"conv-{match.match_id.lower()}-{attempt:03d}-{uuid.uuid4().hex[:8]}",
+        "lease_until": now + timedelta(seconds=lease_s),
+        "joined": match.joined,
+        "locked_in": [],
+        "view": {},
+        "lifecycle": [*match.lifecycle, lifecycle_step(MatchState.ASSIGNED, now)],
+    }
     with transaction.atomic():
-        moved = Match.objects.filter(pk=match.pk, state=MatchState.READY, attempt=match.attempt).update(
-            state=MatchState.ASSIGNED,
-            attempt=attempt,
-            referee=referee,
-            accepted=False,
-            conversation_id=f"conv-{match.match_id.lower()}-{attempt:03d}-{uuid.uuid4().hex[:8]}",
-            lease_until=now + timedelta(seconds=lease_s),
-            joined=match.joined,
-            locked_in=[],
-            view={},
-            lifecycle=[*match.lifecycle, lifecycle_step(MatchState.ASSIGNED, now)],
-        )
+        moved = Match.objects.filter(pk=match.pk, state=MatchState.READY, attempt=match.attempt).update(**news)
         if not moved:
             return None
-        changed(match.league_id, match.match_id)
-    match.refresh_from_db()
+        shown(match.league_id, match.match_id)
+    # Not refresh_from_db, which would forget the players and the league that came with the match.
+    for name, value in news.items():
+        setattr(match, name, value)
     return match
 
 
@@ -207,7 +210,7 @@ def _advance(match: Match, referee: Agent, item: Mapping[str, Any], now: datetim
         )
     add_entries(match, item["transcript"])
     if news or item["transcript"]:
-        changed(match.league_id, match.match_id)
+        shown(match.league_id, match.match_id)
 
 
 def lease_s_of(match: Match, referee: Agent) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from league_sdk.protocol.errors import InvalidFormat, MissingField
@@ -181,12 +182,30 @@ def _read_item(item: object, where: str) -> dict[str, Any]:
     }
 
 
+def read_lifecycle(value: object) -> list[dict[str, str]]:
+    """The steps of a match as its referee timed them; what is not of the form is left out."""
+    steps = value if isinstance(value, list) else []
+    return [
+        {"state": str(step["state"]), "at": step["at"]}
+        for step in steps[:20]
+        if isinstance(step, Mapping) and str(step.get("state")) in PROGRESS_STATES and is_moment(step.get("at"))
+    ]
+
+
+def is_moment(value: object) -> bool:
+    """Whether a value is a time with its zone, in ISO 8601."""
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False
+
+
 def _ids(value: object) -> list[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def read_entries(value: object) -> list[dict[str, Any]]:
-    """The transcript entries of a report that have a usable number; the others are left out."""
+    """The transcript entries of a report that have a usable number and time; the others are left out."""
     if not isinstance(value, list):
         return []
     return [
@@ -196,4 +215,6 @@ def read_entries(value: object) -> list[dict[str, Any]]:
         and isinstance(entry.get("n"), int)
         and not isinstance(entry.get("n"), bool)
         and 0 <= entry["n"] < 2**31
+        and is_moment(entry.get("at"))
+        and isinstance(entry.get("notes", []), list)
     ]

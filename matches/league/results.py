@@ -25,8 +25,8 @@ from matches import queries
 from matches.league import outbox
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
-from matches.league.play import add_entries, lifecycle_step
-from matches.league.reports import Verdict, read_verdict
+from matches.league.play import PROGRESS_STATES, add_entries, lifecycle_step
+from matches.league.reports import Verdict, read_lifecycle, read_verdict
 from matches.models import League, Match, Round
 
 SILENT = frozenset({"E001", "E009"})
@@ -92,7 +92,7 @@ def report(
     if claimed != match.attempt or match.state not in IN_PLAY:
         return {"status": "IGNORED", "reason": f"attempt {claimed} is over"}
     with transaction.atomic():
-        if not _finish(match, verdict):
+        if not _finish(match, verdict, read_lifecycle(params.get("lifecycle"))):
             return {"status": "IGNORED", "reason": f"attempt {claimed} is over"}
         add_entries(match, transcript)
         _count_silences(match, verdict)
@@ -100,7 +100,7 @@ def report(
     return {"status": "ACCEPTED", "reason": None}
 
 
-def _finish(match: Match, verdict: Verdict) -> bool:
+def _finish(match: Match, verdict: Verdict, steps: Sequence[dict[str, str]] = ()) -> bool:
     """IN_PLAY (or what the league decides itself) to FINISHED; false when someone else was quicker."""
     now = timezone.now()
     winner = {match.player_a.code: match.player_a, match.player_b.code: match.player_b}.get(verdict.winner or "")
@@ -114,7 +114,7 @@ def _finish(match: Match, verdict: Verdict) -> bool:
         finished_at=now,
         lease_until=None,
         locked_in=[],
-        lifecycle=[*match.lifecycle, lifecycle_step(MatchState.FINISHED, now)],
+        lifecycle=[*_timed(match.lifecycle, steps), lifecycle_step(MatchState.FINISHED, now)],
     )
     if not moved:
         return False
@@ -128,6 +128,14 @@ def _finish(match: Match, verdict: Verdict) -> bool:
     )
     changed(match.league_id, match.match_id)
     return True
+
+
+def _timed(lifecycle: list[dict[str, str]], steps: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """The lifecycle with the steps of the last attempt as its referee timed them: progress reports skip some."""
+    if not steps:
+        return lifecycle
+    begun = max((n for n, step in enumerate(lifecycle) if step["state"] not in PROGRESS_STATES), default=-1)
+    return [*lifecycle[: begun + 1], *steps]
 
 
 def _count_silences(match: Match, verdict: Verdict) -> None:

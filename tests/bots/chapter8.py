@@ -23,7 +23,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, web
+from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector, web
 from chapter8_judge import PARITIES, Judge
 from chapter8_shapes import RESPONSE, SHAPES, is_whole, misfits, now
 
@@ -102,7 +102,9 @@ class Player:
 
     async def post(self, body: dict[str, Any]) -> dict[str, Any] | None:
         """Send the registration; a refused connection is tried again, an answer is final."""
-        async with ClientSession(timeout=ClientTimeout(total=10)) as session:
+        # A player on another machine calls from there.
+        connector = TCPConnector(local_addr=(self.options.host, 0))
+        async with ClientSession(timeout=ClientTimeout(total=10), connector=connector) as session:
             for _ in range(REGISTER_TRIES):
                 try:
                     async with session.post(self.options.league, json=body) as response:

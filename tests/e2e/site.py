@@ -46,11 +46,12 @@ def wait_for(what: str, look: Callable[[], T], patience_s: float = PATIENCE_S) -
 class Site:
     """``manage.py host`` under test."""
 
-    def __init__(self, data: Path, *options: str, port: int | None = None) -> None:
+    def __init__(self, data: Path, *options: str, port: int | None = None, credentials: bool = True) -> None:
         self.data = data
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._options = options
+        self._credentials = {"LEAGUE_API_KEY": API_KEY, "LEAGUE_ADMIN_PASSWORD": PASSWORD} if credentials else {}
         self._log = (data.parent / f"{data.name}.log").open("ab")
         self.http = httpx.Client(
             base_url=self.url, headers={"Authorization": f"Bearer {API_KEY}"}, timeout=20, trust_env=False
@@ -59,7 +60,7 @@ class Site:
 
     def start(self) -> None:
         """Start it (again), on the same data and port; returns when it is healthy."""
-        environment = os.environ | {"LEAGUE_API_KEY": API_KEY, "LEAGUE_ADMIN_PASSWORD": PASSWORD}
+        environment = os.environ | self._credentials
         for name in ("LEAGUE_DATA", "DJANGO_SETTINGS_MODULE"):
             environment.pop(name, None)
         command = [sys.executable, "manage.py", "host", "--port", str(self.port), "--data", str(self.data)]
@@ -220,12 +221,20 @@ class Player:
 
 @contextmanager
 def site_with_players(
-    folder: Path, players: int, *, options: tuple[str, ...] = ("--no-demo",), player_options: tuple[str, ...] = ()
+    folder: Path,
+    players: int,
+    *,
+    options: tuple[str, ...] = ("--no-demo",),
+    player_options: tuple[str, ...] = (),
+    league: str | None = None,
+    settings: dict[str, Any] | None = None,
 ) -> Iterator[tuple[Site, list[Player]]]:
-    """A site and so many chapter-8 players, registered for its default league in the order of their ids."""
+    """A site and so many chapter-8 players, registered for a league (its default one) in the order of their ids."""
     site = Site(folder / "data", *options)
     cast: list[Player] = []
     try:
+        if league is not None:
+            site.create(league, **(settings or {}))
         for number in range(players):
             cast.append(Player(site, f"Agent{number + 1}", folder, *player_options))
         yield site, cast

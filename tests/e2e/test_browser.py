@@ -1,0 +1,60 @@
+"""An instructor in one browser, an anonymous spectator in another: a click, and the table moves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.browser import chromium
+from tests.e2e.site import PASSWORD, site_with_players
+
+pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+LEAGUE = "league_2025_even_odd"
+
+
+def test_a_click_in_the_admin_moves_the_table_on_another_page(tmp_path: Path) -> None:
+    with (
+        site_with_players(tmp_path, 4) as (site, players),
+        chromium() as browser,
+    ):
+        errors: list[str] = []
+        board = browser.new_context().new_page()
+        board.on("pageerror", lambda error: errors.append(str(error)))
+        board.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        board.goto(f"{site.url}/leagues/{LEAGUE}/")
+        rows = board.locator("#fragment-standings tbody tr")
+        expect(rows).to_have_count(4)
+        board.evaluate("window.sameDocument = true")
+
+        desk = browser.new_context().new_page()
+        desk.goto(f"{site.url}/admin/")
+        desk.fill("#id_username", "instructor")
+        desk.fill("#id_password", PASSWORD)
+        desk.click("input[type=submit]")
+        desk.goto(f"{site.url}/admin/matches/league/{LEAGUE}/change/")
+        for player in players:
+            expect(desk.locator(".desk")).to_contain_text(player.player_id)
+        desk.get_by_role("button", name="Close registration and make the schedule").click()
+        expect(desk.locator(".messagelist")).to_contain_text("the schedule is made")
+        expect(board.locator("#fragment-header")).to_contain_text("scheduled")
+        desk.get_by_role("button", name="Start round 1").click()
+        expect(desk.locator(".messagelist")).to_contain_text("The round is started")
+
+        played = board.locator("#fragment-standings tbody")
+        expect(board.locator("#fragment-results")).to_contain_text("R1M2", timeout=20_000)
+        site_table = site.get(f"/leagues/{LEAGUE}/standings")
+        assert [row["played"] for row in site_table] == [1, 1, 1, 1]
+        for row in site_table:
+            expect(played.locator(f"#row-{row['player_id']}")).to_contain_text(str(row["points"]))
+        expect(rows.first).to_contain_text(site_table[0]["player_id"])
+        expect(board.locator("#fragment-header")).to_contain_text("Round 1 is over")
+        assert board.evaluate("window.sameDocument") is True, "the page was reloaded"
+
+        desk.get_by_role("button", name="Run all rounds").click()
+        expect(board.locator("#fragment-header")).to_contain_text("The league is over", timeout=20_000)
+        desk.goto(f"{site.url}/admin/matches/league/{LEAGUE}/change/")
+        expect(desk.locator(".desk")).to_contain_text("completed")
+        assert errors == []
+        assert [player.deviations() for player in players] == [[], [], [], []]

@@ -1,0 +1,136 @@
+"""``manage.py host``: other machines, taken ports, first-run credentials, the demo, oversized bodies."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from leaguesite.addresses import is_free
+from tests.e2e.site import ROOT, Player, Site, command_line, free_port, site_with_players, wait_for
+
+pytestmark = pytest.mark.e2e
+LEAGUE = "league_2025_even_odd"
+
+
+def test_an_agent_of_another_machine_that_says_localhost_is_called_at_its_own_address(tmp_path: Path) -> None:
+    with site_with_players(tmp_path, 1, player_options=()) as (site, players):
+        far = Player(site, "Far", tmp_path, "--host", "127.0.0.2", "--register-host", "localhost")
+        try:
+            site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
+            site.wait_until(LEAGUE, "COMPLETED")
+            far.wait_for_last_message()
+            players[0].wait_for_last_message()
+            kinds = [message["message_type"] for message in far.messages()]
+            assert kinds == [
+                "ROUND_ANNOUNCEMENT",
+                "GAME_INVITATION",
+                "CHOOSE_PARITY_CALL",
+                "GAME_OVER",
+                "LEAGUE_STANDINGS_UPDATE",
+                "ROUND_COMPLETED",
+                "LEAGUE_COMPLETED",
+            ]
+            assert far.deviations() == players[0].deviations() == []
+        finally:
+            far.close()
+
+
+def test_the_demo_plays_itself_until_a_league_starts(tmp_path: Path) -> None:
+    with site_with_players(tmp_path, 2, options=("--demo",)) as (site, _):
+        demo = site.wait_until("demo", "RUNNING")
+        assert demo["players"] == 4
+        children = site.children()
+        samples = [pid for pid in children if "league_sdk.player" in command_line(pid)]
+        assert len(samples) == 4
+        assert all("--port 181" in command_line(pid) for pid in samples)
+        wait_for("a match of the demo is played", lambda: site.get("/leagues/demo")["matches_done"])
+        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
+        site.wait_until(LEAGUE, "COMPLETED")
+        site.wait_until("demo", "STOPPED")
+        wait_for("the sample players go home", lambda: set(site.children()).isdisjoint(samples))
+        site.stop()
+        site.start()
+        assert site.get("/leagues/demo")["status"] == "STOPPED"
+
+
+def test_the_demo_stops_for_good_by_one_click(tmp_path: Path) -> None:
+    with site_with_players(tmp_path, 0, options=("--demo",)) as (site, _):
+        site.wait_until("demo", "RUNNING")
+        site.post("/leagues/demo/stop")
+        wait_for("the sample players go home", lambda: len(site.children()) == 2)
+        assert site.get("/leagues/demo")["status"] == "STOPPED"
+
+
+def test_bodies_over_64_kib_are_refused_also_when_they_never_end(tmp_path: Path) -> None:
+    with site_with_players(tmp_path, 0) as (site, _):
+        large = b'{"jsonrpc":"2.0","method":"ping","id":1,"params":{"x":"' + b"x" * 70_000 + b'"}}'
+        answer = httpx.post(f"{site.url}/mcp", content=large, headers={"content-type": "application/json"})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (413, -32600)
+        with socket.create_connection(("127.0.0.1", site.port), timeout=10) as endless:
+            endless.sendall(
+                b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                b"Transfer-Encoding: chunked\r\n\r\n"
+            )
+            chunk = b"4000\r\n" + b"x" * 0x4000 + b"\r\n"
+            for _ in range(5):
+                endless.sendall(chunk)
+            assert endless.recv(100).startswith(b"HTTP/1.1 413 ")
+        fine = httpx.post(f"{site.url}/mcp", json={"jsonrpc": "2.0", "method": "ping", "id": 1})
+        assert fine.json() == {"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 1}
+
+
+def test_referees_take_the_next_free_port(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        port = next(port for port in range(8001, 8100) if is_free("127.0.0.1", port))
+        taken.bind(("127.0.0.1", port))
+        taken.listen()
+        with site_with_players(tmp_path, 0) as (site, _):
+            ports = [int(command_line(pid).partition("--port ")[2].split()[0]) for pid in site.referees()]
+            assert len(set(ports)) == 2
+            assert all(one > port for one in ports)
+
+
+def test_a_taken_port_is_said_in_a_sentence(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            [sys.executable, "manage.py", "host", "--port", str(port), "--data", str(tmp_path / "data")],
+            cwd=ROOT,
+            env={name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith(
+        f"Port {port} at 127.0.0.1 is in use. Stop what listens there, or choose another with --port."
+    )
+
+
+def test_credentials_are_made_and_shown_once(tmp_path: Path) -> None:
+    site = Site(tmp_path / "data", "--no-demo", "--referees", "0", credentials=False, port=free_port())
+    try:
+        shown = [line for line in site.log().splitlines() if "(shown this once)" in line]
+        assert [line.split()[0] for line in shown] == ["Login", "API"]
+        key = shown[1].split()[2]
+        denied = httpx.post(f"{site.url}/api/leagues", json={"league_id": "x"})
+        assert denied.status_code == 401
+        made = httpx.post(
+            f"{site.url}/api/leagues", json={"league_id": "x"}, headers={"Authorization": f"Bearer {key}"}
+        )
+        assert made.status_code == 201
+        site.stop()
+        site.start()
+        assert site.log().count("(shown this once)") == 2
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "data.log"]
+    finally:
+        site.close()
