@@ -1,0 +1,82 @@
+"""A player that dies in mid-league costs the room little: technical losses, suspended, shut down, back again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.site import Player, site_with_players, wait_for
+
+pytestmark = pytest.mark.e2e
+LEAGUE = "absent"
+QUICK = {
+    "join_timeout_s": 1,
+    "move_timeout_s": 1,
+    "retry_base_s": 0.05,
+    "announce_wait_s": 0.2,
+    "suspend_after": 1,
+    "shutdown_after": 2,
+}
+
+
+def test_a_dead_player_loses_its_own_matches_only(tmp_path: Path) -> None:
+    with site_with_players(tmp_path, 4, league=LEAGUE, settings=QUICK, player_options=("--league-id", LEAGUE)) as (
+        site,
+        players,
+    ):
+        dead = players[3]
+        dead.close()
+        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
+        site.wait_until(LEAGUE, "COMPLETED")
+
+        rows = {row["player_id"]: row for row in site.get(f"/leagues/{LEAGUE}/standings")}
+        assert (rows["P04"]["played"], rows["P04"]["technical_losses"], rows["P04"]["points"]) == (3, 3, 0)
+        assert all(rows[player]["technical_losses"] == 0 for player in ("P01", "P02", "P03"))
+        matches = {match["match_id"]: match for match in site.get(f"/leagues/{LEAGUE}/matches")}
+        lost = [matches[match_id] for match_id in ("R1M2", "R2M2", "R3M1")]
+        assert [match["status"] for match in lost] == ["TECHNICAL_LOSS"] * 3
+        assert [match["winner"] for match in lost] == ["P03", "P02", "P01"]
+
+        first = site.get(f"/leagues/{LEAGUE}/matches/R1M2")
+        [fault] = first["result"]["faults"]
+        assert (fault["error_code"], fault["message_type"], fault["tries"]) == ("E009", "GAME_INVITATION", 4)
+        assert first["result"]["choices"] == {"P03": None, "P04": None}
+        assert first["result"]["drawn_number"] is None
+        suspended = site.get(f"/leagues/{LEAGUE}/matches/R2M2")
+        assert [fault["tries"] for fault in suspended["result"]["faults"]] == [1]
+        shut_down = site.get(f"/leagues/{LEAGUE}/matches/R3M1")
+        assert (shut_down["attempt"], shut_down["transcript"]) == (0, [])
+        # P01 won R3M1 without being called (ruling, section 8): its strict reader misses that match.
+        assert set(players[0].deviations()) == {"our row is not our record"}
+        assert [player.deviations() for player in players[1:3]] == [[], []]
+
+
+def test_a_player_that_comes_back_plays_the_rest(tmp_path: Path) -> None:
+    with site_with_players(tmp_path, 2, league=LEAGUE, settings=QUICK, player_options=("--league-id", LEAGUE)) as (
+        site,
+        players,
+    ):
+        third = Player(site, "Third", tmp_path, "--league-id", LEAGUE)
+        port = third.endpoint.rsplit(":", 1)[1].split("/")[0]
+        third.close()
+        site.post(f"/leagues/{LEAGUE}/start")
+        wait_for("round 1 is over", lambda: site.get(f"/leagues/{LEAGUE}")["matches_done"] == 1)
+        back = Player(site, "Third", tmp_path, "--league-id", LEAGUE, "--port", port)
+        try:
+            assert back.player_id == third.player_id == "P03"
+            for done in (2, 3):
+                wait_for(
+                    "the round has ended",
+                    lambda: all(
+                        one["state"] in ("COMPLETED", "PENDING") for one in site.get(f"/leagues/{LEAGUE}/rounds")
+                    ),
+                )
+                site.post(f"/leagues/{LEAGUE}/rounds/start")
+                wait_for("its match is over", lambda done=done: site.get(f"/leagues/{LEAGUE}")["matches_done"] == done)
+            site.wait_until(LEAGUE, "COMPLETED")
+            assert {match["status"] for match in site.get(f"/leagues/{LEAGUE}/matches")} <= {"WIN", "DRAW"}
+            assert all(row["technical_losses"] == 0 for row in site.get(f"/leagues/{LEAGUE}/standings"))
+        finally:
+            back.close()
+        assert len(players) == 2
