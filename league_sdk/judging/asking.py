@@ -128,7 +128,9 @@ class Conversation:
             wait = delay if error.code in RETRYABLE else 0.0
             left = rules.request_patience_s - (self.clock.monotonic() - begun)
             again = error.code in (*RETRYABLE, "E004") and tries <= retries and left > wait
-            await self._complain(seat, error, answer_type, tries, retries, wait if again else None, hidden)
+            # That nothing came gives no choice away, and those who watch should see it at once.
+            secret = hidden and error.code not in RETRYABLE
+            await self._complain(seat, error, answer_type, tries, retries, wait if again else None, secret)
             if not again:
                 return Fault(seat.player_id, error.code, message["message_type"], tries, error.sentence)
             if error.code in RETRYABLE:
@@ -146,7 +148,8 @@ class Conversation:
     ) -> Heard:
         self._note_sent(seat, message, False)
         heard = await self._ask(seat, message, limit_s=limit)
-        self._note_heard(seat, heard, message["message_type"], answer_type, limit, hidden)
+        secret = hidden and heard.body is not None
+        self._note_heard(seat, heard, message["message_type"], answer_type, limit, secret)
         return heard
 
     @staticmethod

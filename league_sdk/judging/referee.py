@@ -317,7 +317,7 @@ class Referee:
                 async with asyncio.timeout(self._fence_s()):
                     await self._send_progress()
             except (CallFailed, TimeoutError) as error:
-                logger.warning("the league manager does not answer: %s", error)
+                logger.warning("the league manager does not answer: %s", str(error) or "not within the lease")
             except Refused as error:
                 logger.warning("the league manager refuses our progress: %s", error)
                 if error.error_code in ("E012", "E013"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,6 +14,11 @@ from aiohttp.resolver import ThreadedResolver
 
 _IP = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NEVER = ("169.254.0.0/16", "fe80::/10", "224.0.0.0/4", "ff00::/8", "0.0.0.0/32", "255.255.255.255/32", "::/128")
+
+
+@cache
+def _networks(texts: tuple[str, ...]) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+    return tuple(map(ipaddress.ip_network, texts))
 
 
 class Forbidden(Exception):
@@ -53,7 +59,7 @@ class EndpointPolicy:
         address: _IP = ipaddress.ip_address(text.partition("%")[0])
         if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
             address = address.ipv4_mapped
-        for network in map(ipaddress.ip_network, self.refused_networks):
+        for network in _networks(self.refused_networks):
             if address.version == network.version and address in network:
                 raise Forbidden(f"addresses in {network} are not called")
         if address.is_loopback and port in self.refused_ports:

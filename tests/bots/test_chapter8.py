@@ -1,0 +1,221 @@
+"""The strict reader is not a rubber stamp: what we send passes, and every deviation from chapter 8 is noticed.
+
+``chapter8.py`` is the judge of the end-to-end test; here its own judgement is tried on our samples.
+"""
+
+import copy
+import importlib
+import json
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+SAMPLES = HERE.parent / "samples"
+Call = tuple[str, dict[str, Any]]
+Change = Callable[[dict[str, dict[str, Any]]], Any]
+
+ANNOUNCED, INVITED, CALLED, OVER = "notify_round", "handle_game_invitation", "choose_parity", "notify_match_result"
+TABLE, ENDED, DONE, ERROR = "update_standings", "notify_round_completed", "notify_league_completed", "notify_game_error"
+TYPES = {
+    ANNOUNCED: "ROUND_ANNOUNCEMENT",
+    INVITED: "GAME_INVITATION",
+    CALLED: "CHOOSE_PARITY_CALL",
+    OVER: "GAME_OVER",
+    TABLE: "LEAGUE_STANDINGS_UPDATE",
+    ENDED: "ROUND_COMPLETED",
+    DONE: "LEAGUE_COMPLETED",
+    ERROR: "GAME_ERROR",
+}
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """``chapter8_judge``, imported as the bot imports it: from its own folder."""
+    monkeypatch.syspath_prepend(str(HERE))
+    return importlib.import_module("chapter8_judge")
+
+
+def story() -> dict[str, dict[str, Any]]:
+    """Our samples as P01 gets them, in a league of one round."""
+    found = {
+        method: json.loads((SAMPLES / f"{name}.json").read_text(encoding="utf-8")) for method, name in TYPES.items()
+    }
+    rows = found[TABLE]["standings"]
+    found[ENDED]["next_round_id"] = None
+    found[DONE] |= {
+        "total_rounds": 1,
+        "total_matches": 2,
+        "champion": {name: rows[0][name] for name in ("player_id", "display_name", "points")},
+        "final_standings": [{name: row[name] for name in ("rank", "player_id", "points")} for row in rows],
+    }
+    found[ERROR] |= {"affected_player": "P01", "player_id": "P01", "timestamp": found[CALLED]["timestamp"]}
+    return found
+
+
+COURSE = (ANNOUNCED, INVITED, CALLED, OVER, TABLE, ENDED, DONE)
+
+
+def judged(module: ModuleType, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the strict reader has to say of these calls; P01 chooses even."""
+    found: list[str] = []
+
+    def deviation(what: str, **facts: Any) -> None:
+        found.append(f"{what}: {facts['field']}" if "field" in facts else what)
+
+    judge = module.Judge(deviation, deviation, player_id="P01", league_id="league_2025_even_odd")
+    times = {method: datetime.fromisoformat(params["timestamp"]) for method, params in story().items()}
+    for method, params in calls:
+        monkeypatch.setattr(module, "now", lambda moment=times[method]: moment)
+        judge.check(method, params)
+        match = judge.matches.get(str(params.get("match_id")))
+        if method == CALLED and match is not None:
+            match.choice = "even"
+    return found
+
+
+def test_what_we_send_is_without_deviation(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = story()
+    assert judged(module, [(method, told[method]) for method in COURSE], monkeypatch) == []
+    again = [ANNOUNCED, INVITED, ERROR, INVITED, CALLED, ERROR, CALLED, OVER, TABLE, ENDED, DONE]
+    assert judged(module, [(method, told[method]) for method in again], monkeypatch) == []
+
+
+def put(method: str, path: str, value: Any) -> Change:
+    """A change of one field; the path may go into objects and arrays."""
+
+    def change(told: dict[str, dict[str, Any]]) -> None:
+        holder: Any = told[method]
+        *parents, name = path.split(".")
+        for parent in parents:
+            holder = holder[int(parent)] if isinstance(holder, list) else holder[parent]
+        if value is Ellipsis:
+            del holder[name]
+        else:
+            holder[name] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "first"),
+    [
+        # the envelope
+        (put(ANNOUNCED, "protocol", "league.v1"), "field is wrong: protocol"),
+        (put(ANNOUNCED, "sender", "league_manager:boss"), "field is wrong: sender"),
+        (put(INVITED, "sender", "REF01"), "field is wrong: sender"),
+        (put(INVITED, "timestamp", "2025-01-15T10:15:00+00:00"), "field is wrong: timestamp"),
+        (put(INVITED, "timestamp", "2025-01-15T12:15:00Z"), "timestamp is not the time"),
+        (put(CALLED, "conversation_id", ...), "field is missing: conversation_id"),
+        (put(CALLED, "message_type", "GAME_MOVE_CALL"), "field is wrong: message_type"),
+        (put(OVER, "auth_token", ""), "field is wrong: auth_token"),
+        (put(TABLE, "league_id", "another"), "league_id is not the one we registered in"),
+        # the announcement
+        (put(ANNOUNCED, "round_id", "1"), "field is wrong: round_id"),
+        (put(ANNOUNCED, "matches.0.player_A_id", ...), "field is missing: matches[0].player_A_id"),
+        (put(ANNOUNCED, "matches.1.referee_endpoint", None), "field is wrong: matches[1].referee_endpoint"),
+        (put(ANNOUNCED, "matches.1.player_B_id", "P02"), "a player or a match stands twice in a round"),
+        (put(ANNOUNCED, "matches.1.match_id", "R2M2"), "match_id is of another round"),
+        # one match
+        (put(INVITED, "role_in_match", "PLAYER_B"), "role_in_match contradicts the announcement"),
+        (put(INVITED, "opponent_id", "P03"), "opponent_id contradicts the announcement"),
+        (put(INVITED, "match_id", "R1M2"), "invitation for a match that was not announced as ours"),
+        (put(CALLED, "deadline", ...), "field is missing: deadline"),
+        (put(CALLED, "deadline", "2025-01-15T10:14:59Z"), "the deadline is not in the future"),
+        (put(CALLED, "player_id", "P02"), "player_id contradicts our registration"),
+        (put(CALLED, "context.your_standings", ...), "field is missing: context.your_standings"),
+        (put(CALLED, "context.your_standings.wins", 1), "your_standings is not our record"),
+        (put(CALLED, "conversation_id", "conv-other"), "conversation_id contradicts the invitation"),
+        (put(OVER, "sender", "referee:REF02"), "sender contradicts the invitation"),
+        (put(OVER, "game_result.winner_player_id", "P02"), "the verdict is not what the rules say"),
+        (put(OVER, "game_result.status", "DRAW"), "the verdict is not what the rules say"),
+        (put(OVER, "game_result.status", "VICTORY"), "field is wrong: game_result.status"),
+        (put(OVER, "game_result.drawn_number", 11), "field is wrong: game_result.drawn_number"),
+        (put(OVER, "game_result.drawn_number", None), "a played match without a number, or a parity of none"),
+        (put(OVER, "game_result.number_parity", "odd"), "number_parity is wrong"),
+        (put(OVER, "game_result.choices.P01", "odd"), "the choice named as ours is not ours"),
+        (put(OVER, "game_result.choices.P02", "Odd"), "a choice is neither even nor odd"),
+        (put(OVER, "game_result.choices.P02", ...), "choices must have exactly both players"),
+        (put(OVER, "game_result.reason", ""), "field is wrong: game_result.reason"),
+        # the table and the end
+        (put(TABLE, "standings.0.wins", 2), "played is not wins + draws + losses"),
+        (put(TABLE, "standings.0.points", 2), "points are not 3/1/0"),
+        (put(TABLE, "standings.3.rank", 3), "ranks do not count up from 1"),
+        (put(TABLE, "standings.3.player_id", "P03"), "a player stands twice in the table"),
+        (put(TABLE, "standings.2.display_name", ...), "field is missing: standings[2].display_name"),
+        (put(ENDED, "matches_completed", 1), "the counts of matches differ"),
+        (put(ENDED, "summary.draws", 0), "the summary does not add up"),
+        (put(ENDED, "next_round_id", 3), "next_round_id is not the next"),
+        (put(DONE, "total_rounds", 2), "LEAGUE_COMPLETED before the last round"),
+        (put(DONE, "total_matches", 3), "total_matches is not the sum"),
+        (put(DONE, "champion.player_id", "P02"), "the champion is not the first of the table"),
+        (put(DONE, "final_standings", []), "final_standings are empty or unusable"),
+        (put(DONE, "final_standings.1.points", 2), "final_standings are not the last table"),
+    ],
+)
+def test_one_wrong_field_is_noticed(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch, change: Change, first: str
+) -> None:
+    told = story()
+    change(told)
+    assert judged(module, [(method, told[method]) for method in COURSE], monkeypatch)[:1] == [first]
+
+
+@pytest.mark.parametrize(
+    ("course", "first"),
+    [
+        ((ANNOUNCED, ANNOUNCED), "the same broadcast twice"),
+        ((INVITED,), "invitation for a match that was not announced as ours"),
+        ((ANNOUNCED, CALLED), "call before the invitation"),
+        ((ANNOUNCED, OVER), "result before the invitation"),
+        ((ANNOUNCED, INVITED, INVITED), "asked again without a GAME_ERROR in between"),
+        ((ANNOUNCED, INVITED, CALLED, INVITED), "an invitation again, in the middle of its conversation"),
+        ((ANNOUNCED, INVITED, CALLED, CALLED), "asked again without a GAME_ERROR in between"),
+        ((ANNOUNCED, INVITED, CALLED, OVER, OVER), "GAME_OVER twice in one conversation"),
+        ((ANNOUNCED, INVITED, CALLED, OVER, CALLED), "a choice is asked for after GAME_OVER"),
+        ((ANNOUNCED, INVITED, CALLED, OVER, ENDED), "ROUND_COMPLETED before the standings of its round"),
+        ((ANNOUNCED, INVITED, CALLED, OVER, ENDED, TABLE), "ROUND_COMPLETED before the standings of its round"),
+        ((TABLE,), "standings of a round that is not open"),
+        ((ANNOUNCED, INVITED, CALLED, TABLE), "our row is not our record"),
+        ((ANNOUNCED, INVITED, CALLED, OVER, TABLE, DONE), "LEAGUE_COMPLETED before the last round"),
+        ((*COURSE, INVITED), "a call after LEAGUE_COMPLETED"),
+    ],
+)
+def test_a_wrong_order_is_noticed(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch, course: tuple[str, ...], first: str
+) -> None:
+    told = story()
+    calls = [(method, copy.deepcopy(told[method])) for method in course]
+    assert judged(module, calls, monkeypatch)[:1] == [first]
+
+
+def test_a_round_without_our_game_over_is_noticed(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = story()
+    course = (ANNOUNCED, INVITED, CALLED, TABLE, ENDED)
+    found = judged(module, [(method, told[method]) for method in course], monkeypatch)
+    assert found == ["our row is not our record", "the round ended and no GAME_OVER came"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "first"),
+    [
+        ("error_description", "Timeout", "error_description is not the code's name"),
+        ("affected_player", "P04", "affected_player is not in the match"),
+        ("retry_info.retry_count", 2, "retry_info contradicts the flat fields"),
+        ("retry_info", ..., "field is missing: retry_info"),
+        ("max_retries", 0, "retry_info contradicts the flat fields"),
+        ("consequence", ..., "field is missing: consequence"),
+        ("action_required", "ANSWER", "field is wrong: action_required"),
+    ],
+)
+def test_a_wrong_game_error_is_noticed(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch, path: str, value: Any, first: str
+) -> None:
+    told = story()
+    put(ERROR, path, value)(told)
+    calls = [(method, told[method]) for method in (ANNOUNCED, INVITED, CALLED, ERROR)]
+    assert judged(module, calls, monkeypatch)[:1] == [first]

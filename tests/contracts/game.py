@@ -1,0 +1,208 @@
+"""The contract of every game. A game's test file has one class: ``class TestX(GameContract): game = X()``.
+
+Only the interface of ``league_sdk.rules.game`` is used: a game that passes can be judged and shown.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from league_sdk.protocol.errors import IllegalMove
+from league_sdk.protocol.messages import MessageType
+from league_sdk.rules.game import Game, Outcome, State
+
+PLAYERS = ("P01", "P02")
+MOST_STEPS = 1000
+JUNK: tuple[Any, ...] = (None, "", "no such move", True, -1, 10**9, 1.5, [], ["even"], {}, {"choice": "even"}, "\x01")
+
+
+class Chance:
+    """A source of chance that counts, and for which every outcome of a range is the same."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.drawn: list[tuple[int, int, int]] = []
+
+    def randint(self, a: int, b: int) -> int:
+        number = self._random.randint(a, b)
+        self.drawn.append((a, b, number))
+        return number
+
+
+class Replay:
+    """Gives the numbers that another source gave, and nothing else."""
+
+    def __init__(self, drawn: list[tuple[int, int, int]]) -> None:
+        self._left = list(drawn)
+
+    def randint(self, a: int, b: int) -> int:
+        lowest, highest, number = self._left.pop(0)
+        assert (a, b) == (lowest, highest)
+        return number
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality that tells true from 1."""
+    return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
+
+
+class GameContract:
+    """What every game keeps; ``game`` is set by the subclass."""
+
+    game: ClassVar[Game]
+
+    def play(self, data: st.DataObject, chance: Chance) -> Iterator[tuple[State, str | None, Any]]:
+        """A whole random game: the state before each step, who moves (None: the draw), the move.
+
+        The last item is the final state with neither.
+        """
+        state = self.game.new_state(PLAYERS)
+        for _ in range(MOST_STEPS):
+            if self.game.outcome(state) is not None:
+                yield state, None, None
+                return
+            movers = self.game.to_move(state)
+            if not movers:
+                yield state, None, None
+                state = self.game.draw(state, chance)
+                continue
+            player = data.draw(st.sampled_from(movers))
+            move = data.draw(st.sampled_from(self.game.options(state, player)))
+            yield state, player, move
+            state = self.game.apply(state, player, move)
+        raise AssertionError(f"no end after {MOST_STEPS} steps")
+
+    def test_what_a_game_says_of_itself(self) -> None:
+        game = self.game
+        for text in (game.game_type, game.display_name, game.move_type, game.choice_field):
+            assert isinstance(text, str)
+            assert text == text.strip() != ""
+        assert [one for one in game.valid_choices if not isinstance(one, str)] == []
+        assert len(game.valid_choices) > 0
+        generic = (MessageType.GAME_MOVE_CALL, MessageType.GAME_MOVE_RESPONSE)
+        parity = (MessageType.CHOOSE_PARITY_CALL, MessageType.CHOOSE_PARITY_RESPONSE)
+        assert (game.call_message, game.response_message) == (parity if game.game_type == "even_odd" else generic)
+        assert isinstance(game.hidden, bool)
+        assert 0 < game.max_round_time_sec <= 3600
+
+    @given(data=st.data(), seed=st.integers(0, 2**32))
+    def test_random_legal_play_ends_with_a_whole_outcome(self, data: st.DataObject, seed: int) -> None:
+        *_, (final, _, _) = self.play(data, Chance(seed))
+        outcome = self.game.outcome(final)
+        assert isinstance(outcome, Outcome)
+        assert outcome.winner in (*PLAYERS, None)
+        assert outcome.reason == outcome.reason.strip() != ""
+        assert same(json.loads(json.dumps(outcome.details)), outcome.details)
+        assert self.game.to_move(final) == ()
+        # A reader of results finds the same fields whether or not the game was played out.
+        assert outcome.details.keys() == self.game.unfinished(self.game.new_state(PLAYERS)).keys()
+
+    @given(data=st.data(), seed=st.integers(0, 2**32))
+    def test_every_state_is_json_and_no_step_changes_the_one_before(self, data: st.DataObject, seed: int) -> None:
+        chance = Chance(seed)
+        for state, player, move in self.play(data, chance):
+            before = copy.deepcopy(state)
+            assert same(json.loads(json.dumps(state)), state)
+            self.game.to_move(state)
+            self.game.outcome(state)
+            self.game.unfinished(state)
+            self.game.view(state, None)
+            if player is not None:
+                self.game.options(state, player).clear()
+                self.game.apply(state, player, move)
+            elif self.game.outcome(state) is None:
+                self.game.draw(state, Chance(seed))
+            assert same(state, before)
+
+    @given(data=st.data(), seed=st.integers(0, 2**32))
+    def test_a_game_read_back_from_json_goes_on_alike(self, data: st.DataObject, seed: int) -> None:
+        for state, player, move in self.play(data, Chance(seed)):
+            again = json.loads(json.dumps(state))
+            assert self.game.to_move(again) == self.game.to_move(state)
+            assert self.game.outcome(again) == self.game.outcome(state)
+            assert same(self.game.view(again, None), self.game.view(state, None))
+            if player is not None:
+                assert same(self.game.apply(again, player, move), self.game.apply(state, player, move))
+
+    @given(data=st.data(), seed=st.integers(0, 2**32), junk=st.sampled_from(JUNK))
+    def test_what_is_no_option_is_an_illegal_move(self, data: st.DataObject, seed: int, junk: Any) -> None:
+        for state, player, _ in self.play(data, Chance(seed)):
+            if player is None or any(same(junk, option) for option in self.game.options(state, player)):
+                continue
+            before = copy.deepcopy(state)
+            with pytest.raises(IllegalMove) as caught:
+                self.game.apply(state, player, junk)
+            error = caught.value
+            assert (error.error_code, error.rpc_code) == ("E004", -32602)
+            assert {"field", "seen", "expected"} - error.context.keys() == set()
+            assert error.context["field"] == self.game.choice_field
+            assert same(state, before)
+
+    @given(data=st.data(), seed=st.integers(0, 2**32))
+    def test_there_is_always_an_option_and_each_one_is_distinct(self, data: st.DataObject, seed: int) -> None:
+        for state, player, _ in self.play(data, Chance(seed)):
+            if player is None:
+                continue
+            options = [json.dumps(option) for option in self.game.options(state, player)]
+            assert 0 < len(options) == len(set(options))
+            assert [one for one in options if json.loads(one) not in self.allowed()] == []
+
+    @given(data=st.data(), seed=st.integers(0, 2**32))
+    def test_who_is_not_to_move_has_no_options_and_no_move(self, data: st.DataObject, seed: int) -> None:
+        for state, player, move in self.play(data, Chance(seed)):
+            movers = self.game.to_move(state)
+            assert [one for one in movers if one not in PLAYERS] == []
+            assert player in (movers or (None,))
+            for other in (*PLAYERS, "P99"):
+                if other in movers:
+                    continue
+                assert self.game.options(state, other) == []
+                for attempt in (move, *self.allowed()):
+                    with pytest.raises(IllegalMove):
+                        self.game.apply(state, other, attempt)
+
+    @given(data=st.data())
+    def test_hidden_choices_change_nothing_that_others_see_before_the_draw(self, data: st.DataObject) -> None:
+        if not self.game.hidden:
+            return
+        state = self.game.new_state(PLAYERS)
+        shown = {viewer: self.game.view(state, viewer) for viewer in (None, *PLAYERS)}
+        for player in data.draw(st.permutations(PLAYERS)):
+            options = self.game.options(state, player)
+            others = [viewer for viewer in (None, *PLAYERS) if viewer != player]
+            after = [self.game.apply(state, player, option) for option in options]
+            for viewer in others:
+                views = [json.dumps(self.game.view(one, viewer), sort_keys=True) for one in after]
+                assert views == [json.dumps(shown[viewer], sort_keys=True)] * len(options)
+            state = data.draw(st.sampled_from(after))
+        assert self.game.to_move(state) == ()
+        assert self.game.outcome(state) is None
+
+    @given(data=st.data(), seed=st.integers(0, 2**32))
+    def test_chance_comes_from_the_source_it_is_given_only(self, data: st.DataObject, seed: int) -> None:
+        global_state = random.getstate()
+        for state, player, _ in self.play(data, Chance(seed)):
+            if player is not None or self.game.outcome(state) is not None:
+                continue
+            chance = Chance(seed)
+            first = self.game.draw(state, chance)
+            assert len(chance.drawn) > 0
+            assert same(self.game.draw(state, Replay(chance.drawn)), first)
+        assert random.getstate() == global_state
+
+    def allowed(self) -> list[Any]:
+        """``valid_choices`` as values: words, and ranges such as "0-8"."""
+        found: list[Any] = []
+        for choice in self.game.valid_choices:
+            low, dash, high = choice.partition("-")
+            numbers = dash and low.isdecimal() and high.isdecimal()
+            found += list(range(int(low), int(high) + 1)) if numbers else [choice]
+        return found

@@ -1,0 +1,217 @@
+"""A scripted conversation: players that answer from a list, time that passes at once, everything on record."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from league_sdk.judging.asking import Heard
+from league_sdk.judging.brief import Brief, Seat
+from league_sdk.judging.log import MatchLog
+from league_sdk.judging.match import Played, play_match
+from league_sdk.protocol.envelope import stamp
+from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.rules.even_odd import EvenOdd
+
+BEGIN = datetime(2025, 1, 15, 10, 15, tzinfo=UTC)
+A, B = "P01", "P02"
+ALL = 10**9
+"""A budget for MatchLog.take that nothing exceeds."""
+
+
+def seat(player_id: str, role: str, **changes: Any) -> Seat:
+    number = int(player_id[1:])
+    made = Seat(
+        player_id=player_id,
+        role=role,
+        endpoint=f"http://localhost:{8100 + number}/mcp",
+        dialect="canonical",
+        league_token="tok_" + f"{number:032x}",
+        token_digests=(f"{number:064x}",),
+        standings={"wins": number, "losses": 0, "draws": 0},
+        joined_before=False,
+        suspended=False,
+    )
+    return replace(made, **changes)
+
+
+def brief(*, a: dict[str, Any] | None = None, b: dict[str, Any] | None = None, attempt: int = 1, **rules: Any) -> Brief:
+    """R1M1 between P01 and P02; ``a`` and ``b`` change the seats, the rest are league settings."""
+    return Brief(
+        league_id="league_2025_even_odd",
+        round_id=1,
+        match_id="R1M1",
+        attempt=attempt,
+        game_type="even_odd",
+        conversation_id=f"conv-r1m1-{attempt:03d}",
+        seats=(seat(A, "PLAYER_A", **(a or {})), seat(B, "PLAYER_B", **(b or {}))),
+        settings=LeagueSettings(**rules),
+        referee_id="REF01",
+        referee_endpoint="http://localhost:8001/mcp",
+    )
+
+
+# What a player may do ------------------------------------------------------------------------------------
+
+JOIN = Heard(message={"message_type": "GAME_JOIN_ACK", "accept": True}, body={"accept": True}, elapsed_s=1.0)
+REFUSAL = Heard(message={"message_type": "GAME_JOIN_ACK", "accept": False}, body={"accept": False})
+SILENCE = Heard(error_code="E001", problem="no answer in time")
+REFUSED = Heard(error_code="E009", problem="no connection: Connection refused", connected=False)
+RESET = Heard(error_code="E009", problem="the connection broke off")
+RECEIVED = Heard(message={"status": "received"}, http_status=200)
+
+
+def choice(value: Any, elapsed_s: float = 2.0) -> Heard:
+    message = {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": value}
+    return Heard(message=message, body={"result": message}, elapsed_s=elapsed_s)
+
+
+# Time ----------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """Time that passes when everyone waits, straight to the first who is due."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._due: list[float] = []
+
+    def monotonic(self) -> float:
+        return 1000.0 + self.seconds
+
+    def now(self) -> datetime:
+        return BEGIN + timedelta(seconds=self.seconds)
+
+    async def sleep(self, seconds: float) -> None:
+        until = self.seconds + seconds
+        self._due.append(until)
+        while True:
+            # Everyone else gets as far as they can before time goes on.
+            for _ in range(25):
+                await asyncio.sleep(0)
+            if until == min(self._due):
+                break
+        self._due.remove(until)
+        self.seconds = until
+
+
+def at(seconds: float) -> str:
+    """The stamp of a moment of the match."""
+    return stamp(BEGIN + timedelta(seconds=seconds))
+
+
+# The match -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A message as it left, when, the limit it had, and how much had been published by then."""
+
+    at: float
+    player_id: str
+    message: dict[str, Any]
+    limit_s: float
+    published: int
+
+    @property
+    def type(self) -> str:
+        return str(self.message["message_type"])
+
+
+@dataclass
+class Table:
+    """One match with its scripted players.
+
+    Attributes:
+        joins, moves, ends: per player, the answers to invitations, to calls for a choice, to GAME_OVER.
+        number: what is drawn.
+        sent: every message, in order.
+        published: what the public could see at every change: state, joined, locked in, view, new entries.
+        drawn_after: how much was published when the number was drawn.
+    """
+
+    joins: dict[str, Iterable[Heard]] = field(default_factory=dict)
+    moves: dict[str, Iterable[Heard]] = field(default_factory=dict)
+    ends: dict[str, Iterable[Heard]] = field(default_factory=dict)
+    brief: Brief = field(default_factory=brief)
+    number: int = 8
+    clock: Clock = field(default_factory=Clock)
+    sent: list[Sent] = field(default_factory=list)
+    published: list[dict[str, Any]] = field(default_factory=list)
+    drawn_after: int | None = None
+
+    def __post_init__(self) -> None:
+        self.log = MatchLog(self._publish)
+        default = {"joins": [JOIN], "moves": None, "ends": [RECEIVED]}
+        self._scripts = {
+            (kind, player): iter(getattr(self, kind).get(player, default[kind] or [choice(word)]))
+            for kind in default
+            for player, word in ((A, "even"), (B, "odd"))
+        }
+
+    async def play(self) -> Played:
+        return await play_match(
+            self.brief, EvenOdd(), ask=self._ask, tell=self._tell, rng=self, clock=self.clock, log=self.log
+        )
+
+    def randint(self, lowest: int, highest: int) -> int:
+        assert (lowest, highest, self.drawn_after) == (1, 10, None)
+        self._publish()
+        self.drawn_after = len(self.published)
+        return self.number
+
+    async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
+        self._note(seat, message, limit_s)
+        kind = "joins" if message["message_type"] == "GAME_INVITATION" else "moves"
+        return await self._answer(kind, seat, limit_s)
+
+    async def _tell(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
+        self._note(seat, message, limit_s)
+        if message["message_type"] != "GAME_OVER" or message["attempt"] != self.brief.attempt:
+            return RECEIVED
+        return await self._answer("ends", seat, limit_s)
+
+    def _note(self, seat: Seat, message: dict[str, Any], limit_s: float) -> None:
+        # Through JSON: what cannot be sent must not pass, and what was sent does not change later.
+        self._publish()
+        message = json.loads(json.dumps(message))
+        self.sent.append(Sent(self.clock.seconds, seat.player_id, message, limit_s, len(self.published)))
+
+    async def _answer(self, kind: str, seat: Seat, limit_s: float) -> Heard:
+        heard = next(self._scripts[kind, seat.player_id], None)
+        assert heard is not None, f"{seat.player_id} has nothing left to say to {kind}"
+        if heard is SILENCE:
+            heard = replace(heard, elapsed_s=limit_s)
+        assert heard.elapsed_s <= limit_s
+        await self.clock.sleep(heard.elapsed_s)
+        return heard
+
+    def _publish(self) -> None:
+        log = self.log
+        self.published.append(
+            {
+                "state": str(log.state),
+                "joined": list(log.joined),
+                "locked_in": list(log.locked_in),
+                "view": dict(log.view),
+                "entries": [dict(entry) for entry in log.take(ALL)],
+            }
+        )
+
+    # What was sent ---------------------------------------------------------------------------------------
+
+    def to(self, player_id: str, *types: str) -> list[Sent]:
+        """Messages to a player, of some types only."""
+        return [one for one in self.sent if one.player_id == player_id and (not types or one.type in types)]
+
+    def types(self, player_id: str) -> list[str]:
+        return [one.type for one in self.to(player_id)]
+
+    def entries(self) -> list[dict[str, Any]]:
+        """The whole public transcript, in its order."""
+        self._publish()
+        return sorted((entry for one in self.published for entry in one["entries"]), key=lambda entry: entry["n"])

@@ -1,0 +1,282 @@
+"""A match from the invitation to GAME_OVER, with scripted players (004 3.2, 8.7; ruling sections 6 to 8)."""
+
+import json
+
+import pytest
+
+from league_sdk.judging.asking import Fault
+from league_sdk.judging.match import Played
+from tests.league_sdk.judging.scripted import (
+    JOIN,
+    REFUSAL,
+    REFUSED,
+    RESET,
+    SILENCE,
+    A,
+    B,
+    Table,
+    at,
+    brief,
+    choice,
+)
+
+COURSE = ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
+NOTHING = {"drawn_number": None, "number_parity": None, "choices": {A: None, B: None}}
+
+
+def faults(played: Played) -> list[tuple[str, str, str, int]]:
+    return [(one.player_id, one.error_code, one.message_type, one.tries) for one in played.faults]
+
+
+# -- matches that are played ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("choices", "number", "status", "winner", "reason"),
+    [
+        (("even", "odd"), 8, "WIN", A, "P01 chose even, number was 8 (even)"),
+        (("even", "odd"), 7, "WIN", B, "P02 chose odd, number was 7 (odd)"),
+        (("odd", "odd"), 3, "DRAW", None, "both guessed right, number was 3 (odd)"),
+        (("odd", "odd"), 4, "DRAW", None, "both guessed wrong, number was 4 (even)"),
+    ],
+)
+async def test_a_match_that_is_played_out(
+    choices: tuple[str, str], number: int, status: str, winner: str | None, reason: str
+) -> None:
+    table = Table(moves={A: [choice(choices[0])], B: [choice(choices[1])]}, number=number)
+    played = await table.play()
+    details = {
+        "drawn_number": number,
+        "number_parity": ("even", "odd")[number % 2],
+        "choices": dict(zip((A, B), choices, strict=True)),
+    }
+    assert played == Played(status, winner, reason, details, ())
+    assert (table.types(A), table.types(B)) == (COURSE, COURSE)
+    over = {"status": status, "winner_player_id": winner, **details, "reason": reason}
+    for player in (A, B):
+        (last,) = table.to(player, "GAME_OVER")
+        assert last.message["game_result"] == over
+        assert (last.message["attempt"], last.limit_s) == (1, 5)
+
+
+async def test_both_are_asked_at_the_same_moment() -> None:
+    table = Table(moves={A: [choice("even", 10)], B: [choice("odd", 25)]})
+    await table.play()
+    assert [(one.at, one.player_id, one.type) for one in table.sent] == [
+        (0, A, "GAME_INVITATION"),
+        (0, B, "GAME_INVITATION"),
+        (1, A, "CHOOSE_PARITY_CALL"),
+        (1, B, "CHOOSE_PARITY_CALL"),
+        (26, A, "GAME_OVER"),
+        (26, B, "GAME_OVER"),
+    ]
+
+
+async def test_what_the_public_sees_in_order() -> None:
+    table = Table(moves={A: [choice("even", 10)], B: [choice("odd", 25)]})
+    await table.play()
+    shown = [tuple(one[name] for name in ("state", "joined", "locked_in", "view")) for one in table.published]
+    changes = [now for before, now in zip([None, *shown], shown, strict=False) if now != before]
+    view = {"choices": {A: "even", B: "odd"}, "drawn_number": 8}
+    assert changes == [
+        ("WAITING_FOR_PLAYERS", [], [], {}),
+        ("WAITING_FOR_PLAYERS", [A], [], {}),
+        ("WAITING_FOR_PLAYERS", [A, B], [], {}),
+        ("COLLECTING_CHOICES", [A, B], [], {}),
+        ("COLLECTING_CHOICES", [A, B], [A], {}),
+        ("COLLECTING_CHOICES", [A, B], [A, B], {}),
+        ("DRAWING_NUMBER", [A, B], [A, B], {}),
+        ("DRAWING_NUMBER", [A, B], [], view),
+    ]
+
+
+# -- the secret -------------------------------------------------------------------------------------------
+
+
+async def test_no_choice_is_public_before_the_draw() -> None:
+    """Every state of the log, after every change, up to the moment the number is drawn."""
+    rude = choice({"parity_choice": "odd", "i_wanted": "even"})
+    table = Table(moves={A: [choice("Even"), choice("even")], B: [rude, SILENCE, choice("odd")]}, number=8)
+    await table.play()
+    assert table.drawn_after is not None
+    before = json.dumps(table.published[: table.drawn_after])
+    assert [word for word in ('"even"', '"odd"', '"Even"', '\\"odd\\"') if word in before] == []
+    # The whole of it is told afterwards, in order and without a gap.
+    entries = table.entries()
+    assert [entry["n"] for entry in entries] == list(range(len(entries)))
+    answers = [entry["body"] for entry in entries if entry["message_type"] == "CHOOSE_PARITY_RESPONSE"]
+    told = [answer["result"]["parity_choice"] for answer in answers if answer]
+    assert sorted(map(str, told)) == sorted(["Even", "even", str(rude.message["parity_choice"]), "odd"])
+
+
+async def test_a_choice_stays_secret_while_the_other_player_is_silent_to_the_end() -> None:
+    table = Table(moves={B: [SILENCE] * 4})
+    await table.play()
+    last = table.to(B, "GAME_ERROR")[-1]
+    answers = [entry for one in table.published[: last.published] for entry in one["entries"] if entry["sender"] == A]
+    assert [entry["message_type"] for entry in answers] == ["GAME_JOIN_ACK"]
+    assert table.published[last.published - 1]["locked_in"] == [A]
+    assert [entry["body"] for entry in table.entries() if entry["message_type"] == "CHOOSE_PARITY_RESPONSE"] == [
+        {"result": {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "even"}}, None, None, None, None,
+    ]  # fmt: skip
+
+
+# -- silence ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit", "asked", "tries"),
+    [
+        ("joins", 5, "GAME_INVITATION", [0, 6, 13, 22]),
+        ("moves", 30, "CHOOSE_PARITY_CALL", [1, 32, 64, 98]),
+    ],
+)
+async def test_three_retries_after_1_2_and_4_seconds(kind: str, limit: float, asked: str, tries: list[float]) -> None:
+    table = Table(**{kind: {B: [SILENCE] * 4}})
+    played = await table.play()
+    calls = table.to(B, asked)
+    assert [(one.at, one.limit_s) for one in calls] == [(moment, limit) for moment in tries]
+    assert [one.message["deadline"] for one in calls] == [at(moment + limit) for moment in tries]
+    assert [one.message["timestamp"] for one in calls] == [at(moment) for moment in tries]
+    assert {one.message["conversation_id"] for one in table.sent} == {"conv-r1m1-001"}
+    assert (played.status, played.winner, faults(played)) == ("TECHNICAL_LOSS", A, [(B, "E001", asked, 4)])
+    assert played.reason == f"P02 did not answer {asked} in {limit:g} s (tries: 4)"
+    ends = [moment + limit for moment in tries]
+    assert [(one.at, one.type) for one in table.to(B) if one.at >= tries[0]] == [
+        (tries[0], asked), (ends[0], "GAME_ERROR"), (tries[1], asked), (ends[1], "GAME_ERROR"),
+        (tries[2], asked), (ends[2], "GAME_ERROR"), (tries[3], asked), (ends[3], "GAME_ERROR"),
+        (ends[3], "GAME_OVER"),
+    ]  # fmt: skip
+    assert "GAME_ERROR" not in table.types(A)
+
+
+async def test_game_error_between_the_tries_has_flat_and_nested_fields() -> None:
+    table = Table(joins={B: [SILENCE] * 4})
+    await table.play()
+    found = [one.message for one in table.to(B, "GAME_ERROR")]
+    for message, count, moment, again in zip(found, (1, 2, 3, 3), (5, 11, 18, 27), (6, 13, 22, None), strict=True):
+        next_retry_at = None if again is None else at(again)
+        assert message == {
+            "protocol": "league.v2",
+            "message_type": "GAME_ERROR",
+            "sender": "referee:REF01",
+            "timestamp": at(moment),
+            "conversation_id": "conv-r1m1-001",
+            "auth_token": table.brief.seats[1].league_token,
+            "league_id": "league_2025_even_odd",
+            "round_id": 1,
+            "match_id": "R1M1",
+            "game_type": "even_odd",
+            "player_id": B,
+            "affected_player": B,
+            "error_code": "E001",
+            "error_name": "TIMEOUT_ERROR",
+            "error_description": "TIMEOUT_ERROR",
+            "message": "no answer in time",
+            "context": {},
+            "action_required": "GAME_JOIN_ACK",
+            "game_state": "WAITING_FOR_PLAYERS",
+            "retryable": True,
+            "retry_count": count,
+            "max_retries": 3,
+            "retry_info": {"retry_count": count, "max_retries": 3, "next_retry_at": next_retry_at},
+            "consequence": "Technical loss if no valid answer comes within the retries"
+            if again
+            else "Technical loss: the retries are used up",
+        }
+
+
+@pytest.mark.parametrize("failure", [REFUSED, RESET])
+async def test_a_dead_address_ends_it_after_seven_seconds(failure: object) -> None:
+    table = Table(joins={B: [failure] * 4})
+    played = await table.play()
+    assert [one.at for one in table.to(B, "GAME_INVITATION")] == [0, 1, 3, 7]
+    assert faults(played) == [(B, "E009", "GAME_INVITATION", 4)]
+    assert table.to(A, "GAME_OVER")[0].at == 7
+
+
+async def test_an_answer_to_a_later_try_plays_on() -> None:
+    table = Table(joins={A: [SILENCE, JOIN], B: [RESET, SILENCE, SILENCE, JOIN]}, moves={A: [SILENCE, choice("odd")]})
+    played = await table.play()
+    assert (played.status, played.details["choices"], played.faults) == ("DRAW", {A: "odd", B: "odd"}, ())
+
+
+async def test_the_delays_are_settings() -> None:
+    table = Table(joins={B: [REFUSED] * 3}, brief=brief(max_retries=2, retry_base_s=0.5, retry_factor=3))
+    await table.play()
+    assert [one.at for one in table.to(B, "GAME_INVITATION")] == [0, 0.5, 2]
+
+
+@pytest.mark.parametrize(
+    ("patience", "tries"),
+    [(130, [(1, 30), (32, 30), (64, 30), (98, 30)]), (40, [(1, 30), (32, 9)]), (31, [(1, 30)]), (20, [(1, 20)])],
+)
+async def test_patience_caps_all_tries_of_one_request(patience: float, tries: list[tuple[float, float]]) -> None:
+    table = Table(moves={B: [SILENCE] * 4}, brief=brief(request_patience_s=patience))
+    played = await table.play()
+    calls = table.to(B, "CHOOSE_PARITY_CALL")
+    assert [(one.at, one.limit_s) for one in calls] == tries
+    assert [one.message["deadline"] for one in calls] == [at(moment + limit) for moment, limit in tries]
+    assert faults(played) == [(B, "E001", "CHOOSE_PARITY_CALL", len(tries))]
+    assert table.to(B, "GAME_ERROR")[-1].message["retry_info"]["next_retry_at"] is None
+
+
+# -- absent players ---------------------------------------------------------------------------------------
+
+
+async def test_both_absent_nobody_wins() -> None:
+    table = Table(joins={A: [REFUSED] * 4, B: [SILENCE] * 4})
+    played = await table.play()
+    assert (played.status, played.winner, played.details) == ("TECHNICAL_LOSS", None, NOTHING)
+    assert faults(played) == [(A, "E009", "GAME_INVITATION", 4), (B, "E001", "GAME_INVITATION", 4)]
+    assert played.reason == (
+        "P01 could not be reached for GAME_INVITATION (tries: 4): no connection: Connection refused; "
+        "P02 did not answer GAME_INVITATION in 5 s (tries: 4)"
+    )
+    assert table.drawn_after is None
+
+
+async def test_both_silent_at_the_choice() -> None:
+    table = Table(moves={A: [SILENCE] * 4, B: [SILENCE] * 4})
+    played = await table.play()
+    assert (played.status, played.winner, played.details) == ("TECHNICAL_LOSS", None, NOTHING)
+
+
+@pytest.mark.parametrize("absent", [[A], [B], [A, B]])
+async def test_no_show_cancel_cancels_what_nobody_came_to(absent: list[str]) -> None:
+    table = Table(joins={player: [REFUSED] * 4 for player in absent}, brief=brief(no_show="cancel"))
+    played = await table.play()
+    assert (played.status, played.winner, played.details) == ("CANCELLED", None, NOTHING)
+    assert [one.message["game_result"]["status"] for one in table.to(A, "GAME_OVER")] == ["CANCELLED"]
+
+
+async def test_no_show_cancel_is_not_for_those_who_came() -> None:
+    table = Table(moves={A: [SILENCE] * 4}, brief=brief(no_show="cancel"))
+    played = await table.play()
+    assert (played.status, played.winner) == ("TECHNICAL_LOSS", B)
+
+
+async def test_a_refusal_is_not_asked_again() -> None:
+    table = Table(joins={A: [REFUSAL]})
+    played = await table.play()
+    assert (played.status, played.winner) == ("TECHNICAL_LOSS", B)
+    assert played.faults == (
+        Fault(
+            A, "E002", "GAME_INVITATION", 1, "P01 gave no valid answer to GAME_INVITATION: P01 refused the invitation"
+        ),
+    )
+    assert table.types(A) == ["GAME_INVITATION", "GAME_OVER"]
+
+
+async def test_game_over_without_a_number() -> None:
+    table = Table(moves={B: [SILENCE] * 4})
+    await table.play()
+    for player in (A, B):
+        assert table.to(player, "GAME_OVER")[0].message["game_result"] == {
+            "status": "TECHNICAL_LOSS",
+            "winner_player_id": A,
+            "drawn_number": None,
+            "number_parity": None,
+            "choices": {A: "even", B: None},
+            "reason": "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4)",
+        }

@@ -1,0 +1,234 @@
+"""The referee: which matches it takes, what it shows and what it reports (ruling, sections 9 and 10).
+
+``play_match`` is a stand-in that waits to be told how the match ended; the league manager is a record.
+"""
+
+from typing import Any
+
+import pytest
+
+from league_sdk.judging.asking import Fault
+from league_sdk.judging.match import Played
+from league_sdk.judging.referee import Referee
+from league_sdk.protocol.errors import InvalidFormat, MissingField, TokenInvalid
+from league_sdk.protocol.states import ResultStatus
+from league_sdk.protocol.transcript import entry
+from league_sdk.transport.client import TimedOut
+from tests.league_sdk.judging.scripted import BEGIN
+from tests.league_sdk.judging.staged import DETAILS, KEY, TAKEN, WIN, Stage, in_play, settle
+from tests.league_sdk.judging.starts import AUTH_TOKEN, LEAGUE_TOKEN, START, Link, tell, with_tokens
+
+# -- taking matches ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("token", [None, "", 7, "tok_" + "f" * 32, AUTH_TOKEN, LEAGUE_TOKEN[:-1], [LEAGUE_TOKEN]])
+async def test_start_match_is_taken_with_the_own_league_token_only(referee: Referee, stage: Stage, token: Any) -> None:
+    with pytest.raises(TokenInvalid) as caught:
+        referee.start_match(START | {"auth_token": token})
+    assert (caught.value.error_code, caught.value.rpc_code) == ("E012", -32001)
+    assert caught.value.context == {"field": "auth_token", "expected": "the league_token of this referee"}
+    await settle()
+    assert stage.begun == []
+
+
+async def test_before_it_is_registered_a_referee_takes_nothing(referee: Referee, link: Link) -> None:
+    link.identity = None
+    with pytest.raises(TokenInvalid):
+        referee.start_match(START | {"auth_token": ""})
+
+
+async def test_the_token_is_looked_at_before_anything_else(referee: Referee) -> None:
+    with pytest.raises(TokenInvalid):
+        referee.start_match({})
+    with pytest.raises(MissingField) as caught:
+        referee.start_match({"auth_token": LEAGUE_TOKEN})
+    assert caught.value.context["field"] == "settings"
+
+
+async def test_a_match_is_played_once_however_often_it_is_started(referee: Referee, link: Link, stage: Stage) -> None:
+    assert [referee.start_match(START) for _ in range(3)] == [TAKEN] * 3
+    await settle()
+    stage.end(WIN)
+    await settle()
+    assert referee.start_match(START) == TAKEN
+    await settle()
+    assert (stage.begun, len(link.reports)) == ([KEY], 1)
+
+
+async def test_league_match_and_attempt_make_the_key(referee: Referee, stage: Stage) -> None:
+    assert referee.start_match(START) == TAKEN
+    assert referee.start_match(START | {"league_id": "other"}) == TAKEN
+    await settle()
+    assert stage.begun == [KEY, ("other", "R1M1", 1)]
+
+
+async def test_a_new_attempt_ends_the_one_before_and_an_old_one_is_not_taken(referee: Referee, stage: Stage) -> None:
+    referee.start_match(START | {"attempt": 2})
+    await settle()
+    assert referee.start_match(START | {"attempt": 3}) == TAKEN
+    await settle()
+    assert stage.given_up == [("league_2025_even_odd", "R1M1", 2)]
+    assert referee.start_match(START | {"attempt": 1}) == {
+        "accepted": False,
+        "reason": "attempt 3 is being played",
+    }
+    await settle()
+    assert [key[2] for key in stage.begun] == [2, 3]
+
+
+async def test_a_full_referee_says_so_and_still_knows_what_it_has(referee: Referee, stage: Stage) -> None:
+    assert [referee.start_match(START | {"match_id": f"R1M{number}"}) for number in (1, 2, 3, 1)] == [
+        TAKEN,
+        TAKEN,
+        {"accepted": False, "reason": "this referee plays 2 matches already"},
+        TAKEN,
+    ]
+    await settle()
+    stage.end(WIN)
+    await settle()
+    assert referee.start_match(START | {"match_id": "R1M3"}) == TAKEN
+
+
+async def test_a_game_without_rules_is_not_taken(referee: Referee) -> None:
+    assert referee.start_match(START | {"game_type": "chess960"}) == {
+        "accepted": False,
+        "reason": "this referee has no rules for chess960",
+    }
+
+
+@pytest.mark.parametrize("policy", [None, 7, [], {"refused_ports": 8000}, {"refused_ports": ["8000", None]}])
+async def test_a_policy_of_another_form_does_not_stop_a_match(referee: Referee, stage: Stage, policy: Any) -> None:
+    assert referee.start_match(START | {"endpoint_policy": policy}) == TAKEN
+    await settle()
+    assert stage.begun == [KEY]
+
+
+# -- what it shows ----------------------------------------------------------------------------------------
+
+
+async def test_a_match_is_shown_to_its_players_and_without_choices(referee: Referee, stage: Stage) -> None:
+    referee.start_match(with_tokens())
+    await settle()
+    log = stage.logs[KEY]
+    log.join("P01")
+    log.join("P02")
+    log.lock_in("P02")
+    secret = entry(n=0, at=BEGIN, sender="P02", recipient="REF01", message_type="X", body={"parity_choice": "odd"})
+    log.add(secret, hidden=True)
+    for player in ("P01", "P02"):
+        assert referee.match_state({"match_id": "R1M1", "auth_token": tell("league_2" + player)}) == {
+            "match_id": "R1M1",
+            "attempt": 1,
+            "state": "WAITING_FOR_PLAYERS",
+            "joined": ["P01", "P02"],
+            "locked_in": ["P02"],
+            "view": {},
+        }
+
+
+@pytest.mark.parametrize("token", [None, "", 7, "tok_" + "1" * 32, LEAGUE_TOKEN, AUTH_TOKEN, "f" * 64, tell("P03")])
+async def test_a_match_is_shown_to_nobody_else(referee: Referee, token: Any) -> None:
+    """Not for a league_token either: everyone an agent calls may hold that."""
+    referee.start_match(with_tokens())
+    with pytest.raises(TokenInvalid) as caught:
+        referee.match_state({"match_id": "R1M1", "auth_token": token})
+    assert caught.value.context == {"field": "auth_token", "expected": "your own auth_token"}
+
+
+async def test_every_league_has_an_r1m1(referee: Referee) -> None:
+    referee.start_match(with_tokens())
+    referee.start_match(with_tokens(league_id="other_league", attempt=7))
+    token = tell("other_leP02")
+    assert referee.match_state({"match_id": "R1M1", "auth_token": token})["attempt"] == 7
+    assert referee.match_state({"match_id": "R1M1", "league_id": "other_league", "auth_token": token})["attempt"] == 7
+    with pytest.raises(TokenInvalid):
+        referee.match_state({"match_id": "R1M1", "league_id": "league_2025_even_odd", "auth_token": token})
+
+
+@pytest.mark.parametrize(
+    "asked", [{"match_id": "R9M9"}, {}, {"match_id": ["R1M1"]}, {"match_id": "R1M1", "league_id": 7}]
+)
+async def test_a_match_that_is_not_played_here(referee: Referee, asked: dict[str, Any]) -> None:
+    referee.start_match(START)
+    with pytest.raises(InvalidFormat) as caught:
+        referee.match_state(asked | {"auth_token": tell("P01")})
+    assert caught.value.context["expected"] == "a match in play"
+
+
+# -- what it reports --------------------------------------------------------------------------------------
+
+FAULT = Fault("P02", "E001", "GAME_INVITATION", 4, "P02 did not answer")
+
+
+@pytest.mark.parametrize(
+    ("played", "score"),
+    [
+        (WIN, {"P01": 5, "P02": -1}),
+        (Played(ResultStatus.DRAW, None, "r", DETAILS, ()), {"P01": 2, "P02": 2}),
+        (Played(ResultStatus.TECHNICAL_LOSS, "P01", "r", {}, (FAULT,)), {"P01": 5, "P02": -3}),
+        (Played(ResultStatus.TECHNICAL_LOSS, None, "r", {}, (FAULT,)), {"P01": 0, "P02": 0}),
+    ],
+)
+async def test_the_report_of_a_result(
+    referee: Referee, link: Link, stage: Stage, played: Played, score: dict[str, int]
+) -> None:
+    points = {"win_points": 5, "draw_points": 2, "loss_points": -1, "technical_loss_points": -3}
+    referee.start_match(START | {"settings": points})
+    await settle()
+    stage.end(played)
+    await settle()
+    (report,) = link.reports
+    expected = {
+        "league_id": "league_2025_even_odd",
+        "round_id": 1,
+        "match_id": "R1M1",
+        "game_type": "even_odd",
+        "attempt": 1,
+        "status": played.status,
+        "reason": played.reason,
+        "faults": [fault.to_report() for fault in played.faults],
+        "result": {"winner": played.winner, "score": score, "details": played.details},
+        "transcript": [],
+    }
+    assert {name: report[name] for name in expected} == expected
+    assert not in_play(referee)
+
+
+async def test_a_result_outlives_a_league_manager_that_does_not_take_the_transcript(
+    referee: Referee, link: Link, stage: Stage
+) -> None:
+    referee.start_match(START)
+    await settle()
+    for n in range(20):
+        stage.logs[KEY].add(entry(n=n, at=BEGIN, sender="P01", recipient="REF01", message_type="X", body="x" * 3000))
+    failures = 2
+
+    async def fail_at_first(matches: list[dict[str, Any]]) -> list[Any]:
+        nonlocal failures
+        failures -= 1
+        if failures >= 0:
+            raise TimedOut("no answer within 10 s", connected=True)
+        return []
+
+    link.on_progress = fail_at_first
+    stage.end(WIN)
+    while not link.reports:
+        link.changed.clear()
+        await link.changed.wait()
+    sent = [one["n"] for one in link.heartbeats[-1][0]["transcript"] + link.reports[0]["transcript"]]
+    assert sent == list(range(20))
+
+
+async def test_an_exception_in_one_match_ends_that_match_only(
+    referee: Referee, link: Link, stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    referee.start_match(START)
+    referee.start_match(START | {"match_id": "R1M2"})
+    await settle()
+    stage.end(ZeroDivisionError("a mistake of ours"))
+    await settle()
+    assert (in_play(referee, "R1M1"), in_play(referee, "R1M2"), link.reports) == (False, True, [])
+    assert [record.message for record in caplog.records] == ["match R1M1 of league_2025_even_odd failed here"]
+    stage.end(WIN, ("league_2025_even_odd", "R1M2", 1))
+    await settle()
+    assert [report["match_id"] for report in link.reports] == ["R1M2"]

@@ -1,0 +1,236 @@
+"""Heartbeats, leases and leaving (ruling, section 10)."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from league_sdk.judging import referee as module
+from league_sdk.judging.league_link import Refused
+from league_sdk.judging.referee import Referee
+from league_sdk.protocol.transcript import entry
+from league_sdk.transport.client import NotReached, TimedOut
+from tests.league_sdk.judging.scripted import BEGIN
+from tests.league_sdk.judging.staged import KEY, TAKEN, WIN, Stage, in_play, settle
+from tests.league_sdk.judging.starts import START, Link
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets the clock that the referee looks at; the event loop keeps its own."""
+
+    def set_to(moment: float) -> None:
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: moment))
+
+    return set_to
+
+
+ENTRIES = [entry(n=n, at=BEGIN, sender="P02", recipient="REF01", message_type="GAME_JOIN_ACK") for n in range(3)]
+
+
+@asynccontextmanager
+async def reporting(referee: Referee) -> AsyncIterator[asyncio.Task[None]]:
+    task = asyncio.create_task(referee.keep_reporting())
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def refusing(error: Exception) -> Any:
+    async def answer(matches: list[dict[str, Any]]) -> list[Any]:
+        raise error
+
+    return answer
+
+
+# -- heartbeats -------------------------------------------------------------------------------------------
+
+
+async def test_one_heartbeat_tells_of_every_match(referee: Referee, link: Link, stage: Stage) -> None:
+    referee.start_match(START)
+    referee.start_match(START | {"match_id": "R1M2"})
+    await settle()
+    log = stage.logs[KEY]
+    log.join("P02")
+    log.lock_in("P02")
+    log.add(ENTRIES[0])
+    log.add(ENTRIES[1], hidden=True)
+    async with reporting(referee):
+        await link.changed.wait()
+    common = {"league_id": "league_2025_even_odd", "attempt": 1, "state": "WAITING_FOR_PLAYERS", "view": {}}
+    expected = [
+        common | {"match_id": "R1M1", "joined": ["P02"], "locked_in": ["P02"], "transcript": [ENTRIES[0]]},
+        common | {"match_id": "R1M2", "joined": [], "locked_in": [], "transcript": []},
+    ]
+    assert [{name: one[name] for name in expected[0]} for one in link.heartbeats[0]] == expected
+
+
+async def test_entries_that_did_not_arrive_are_sent_again(referee: Referee, link: Link, stage: Stage) -> None:
+    referee.start_match(START)
+    await settle()
+    log = stage.logs[KEY]
+    log.add(ENTRIES[0])
+    link.on_progress = refusing(TimedOut("no answer within 10 s", connected=True))
+    async with reporting(referee):
+        await link.changed.wait()
+        await settle()
+        link.on_progress = None
+        log.add(ENTRIES[1])
+        await settle()
+        log.add(ENTRIES[2])
+        await settle()
+    told = [[one["n"] for one in heartbeat[0]["transcript"]] for heartbeat in link.heartbeats]
+    assert [numbers for numbers in told if numbers] == [[0], [0, 1], [2]]
+
+
+async def test_a_heartbeat_stays_below_64_kib(referee: Referee, link: Link, stage: Stage) -> None:
+    referee.start_match(START)
+    await settle()
+    for n in range(30):
+        body = "x" * 3500
+        stage.logs[KEY].add(entry(n=n, at=BEGIN, sender="P01", recipient="REF01", message_type="X", body=body))
+    async with reporting(referee):
+        await link.changed.wait()
+        await settle()
+    assert max(sum(len(str(one)) for one in heartbeat) for heartbeat in link.heartbeats) < 60 * 1024
+    first = [one["n"] for one in link.heartbeats[0][0]["transcript"]]
+    assert first == list(range(len(first)))
+    assert 5 < len(first) < 30
+
+
+# -- leases -----------------------------------------------------------------------------------------------
+
+
+async def test_a_match_that_is_lost_is_given_up(referee: Referee, link: Link, stage: Stage) -> None:
+    referee.start_match(START)
+    referee.start_match(START | {"match_id": "R1M2"})
+    await settle()
+
+    async def lost(matches: list[dict[str, Any]]) -> list[Any]:
+        named = {name: matches[0][name] for name in ("league_id", "match_id", "attempt")}
+        return [named | {"status": "lost"}, {"match_id": "R1M2", "status": "ok"}, "?"]
+
+    link.on_progress = lost
+    async with reporting(referee):
+        await stage.curtain.wait()
+        await settle()
+    assert (stage.given_up, in_play(referee), in_play(referee, "R1M2")) == ([KEY], False, True)
+    assert link.reports == []
+
+
+async def test_without_an_accepted_heartbeat_for_three_quarters_of_a_lease_matches_are_given_up(
+    referee: Referee, link: Link, stage: Stage, now: Callable[[float], None]
+) -> None:
+    begun = time.monotonic()
+    referee.start_match(START | {"settings": {"referee_lease_s": 8}})
+    referee.start_match(START | {"match_id": "R1M2", "settings": {"referee_lease_s": 600}})
+    await settle()
+    link.heard_at = begun
+    link.on_progress = refusing(NotReached("no connection", connected=False))
+    async with reporting(referee):
+        now(begun + 5.9)
+        stage.logs[KEY].join("P01")
+        await settle()
+        assert (in_play(referee), in_play(referee, "R1M2")) == (True, True)
+        now(begun + 6.1)
+        stage.logs[KEY].join("P02")
+        await settle()
+        assert (in_play(referee), in_play(referee, "R1M2")) == (False, True)
+    assert stage.given_up == [KEY]
+
+
+async def test_a_league_manager_that_takes_the_heartbeat_and_is_silent_does_not_outlast_the_lease(
+    referee: Referee, link: Link, stage: Stage, now: Callable[[float], None]
+) -> None:
+    begun = time.monotonic()
+    never = asyncio.Event()
+
+    async def silent(matches: list[dict[str, Any]]) -> list[Any]:
+        now(begun + 6.1)
+        await never.wait()
+        return []
+
+    link.on_progress = silent
+    referee.start_match(START)
+    await settle()
+    link.heard_at = begun
+    now(begun + 5.99)
+    async with reporting(referee):
+        await stage.curtain.wait()
+    assert (stage.given_up, in_play(referee)) == ([KEY], False)
+
+
+async def test_being_given_a_match_is_a_sign_of_life_too(
+    referee: Referee, link: Link, stage: Stage, now: Callable[[float], None]
+) -> None:
+    """An idle referee's last heartbeat may be older than a short lease; its first match must not die of that."""
+    begun = time.monotonic()
+    link.heard_at = begun - 100
+    link.on_progress = refusing(NotReached("no connection", connected=False))
+    now(begun)
+    referee.start_match(START | {"settings": {"referee_lease_s": 1}})
+    async with reporting(referee):
+        await settle()
+        assert in_play(referee)
+        now(begun + 0.76)
+        stage.logs[KEY].join("P01")
+        await settle()
+        assert not in_play(referee)
+
+
+@pytest.mark.parametrize("code", ["E012", "E013"])
+async def test_a_referee_that_is_not_known_any_more_registers_again_with_empty_hands(
+    referee: Referee, link: Link, stage: Stage, code: str
+) -> None:
+    referee.start_match(START)
+    await settle()
+    link.on_progress = refusing(Refused(code, "who are you?"))
+    async with reporting(referee):
+        await stage.curtain.wait()
+        await settle()
+        link.on_progress = None
+    assert (stage.given_up, link.registrations, in_play(referee)) == ([KEY], 1, False)
+
+
+async def test_another_refusal_of_a_heartbeat_changes_nothing(referee: Referee, link: Link, stage: Stage) -> None:
+    referee.start_match(START)
+    await settle()
+    link.on_progress = refusing(Refused("E002", "not readable"))
+    async with reporting(referee) as task:
+        await link.changed.wait()
+        await settle()
+        assert not task.done()
+    assert (link.registrations, in_play(referee)) == (0, True)
+
+
+# -- leaving ----------------------------------------------------------------------------------------------
+
+
+async def test_who_leaves_takes_nothing_and_hands_back_what_is_open(referee: Referee, link: Link, stage: Stage) -> None:
+    referee.start_match(START)
+    await settle()
+    stage.logs[KEY].add(ENTRIES[0])
+    await referee.drain(0)
+    await settle()
+    refusal = {"accepted": False, "reason": "this referee is leaving"}
+    assert referee.start_match(START | {"match_id": "R1M2"}) == refusal
+    assert referee.start_match(START) == TAKEN
+    (item,) = link.heartbeats[-1]
+    assert (item["match_id"], item["state"], item["transcript"]) == ("R1M1", "HANDED_BACK", [ENTRIES[0]])
+    assert (stage.given_up, link.reports) == ([KEY], [])
+
+
+async def test_a_match_near_its_end_is_waited_for(referee: Referee, link: Link, stage: Stage) -> None:
+    referee.start_match(START)
+    await settle()
+    leaving = asyncio.create_task(referee.drain(60))
+    await settle()
+    stage.end(WIN)
+    await leaving
+    assert ([one["status"] for one in link.reports], link.heartbeats) == (["WIN"], [])

@@ -1,0 +1,77 @@
+"""Tokens: what proves an agent, and what only shows agents that it is us (ruling, section 9)."""
+
+import hashlib
+import hmac
+import re
+import secrets
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from league_sdk.protocol import tokens
+
+SHAPE = re.compile(r"tok_[0-9a-f]{32}")
+
+
+def test_a_token_is_tok_and_32_hex_digits_of_the_systems_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secrets, "token_hex", lambda count: "ab" * count)
+    assert tokens.new_token() == "tok_" + "ab" * 16
+
+
+def test_no_two_tokens_are_the_same() -> None:
+    made = [tokens.new_token() for _ in range(500)]
+    assert len(set(made)) == 500
+    assert [token for token in made if not SHAPE.fullmatch(token)] == []
+
+
+def test_a_league_token_is_an_hmac_of_site_key_agent_and_epoch() -> None:
+    made = tokens.league_token("site-key", "7", 3)
+    assert made == "tok_" + hmac.digest(b"site-key", b"league-token:7:3", "sha256").hex()[:32]
+    others = [("site-kez", "7", 3), ("site-key", "8", 3), ("site-key", "7", 4), ("site-key", "7:3", 3)]
+    assert [tokens.league_token(*other) for other in others].count(made) == 0
+
+
+def test_only_the_sha_256_is_stored() -> None:
+    assert tokens.digest("tok_ä") == hashlib.sha256("tok_ä".encode()).hexdigest()
+
+
+@given(st.text(), st.text())
+def test_same_is_equality_for_any_two_texts(left: str, right: str) -> None:
+    assert tokens.same(left, right) is (left == right)
+    assert tokens.same(left, left) is True
+
+
+def test_same_takes_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+
+    def compare(left: bytes, right: bytes) -> bool:
+        compared.append((left, right))
+        return True
+
+    monkeypatch.setattr(hmac, "compare_digest", compare)
+    assert tokens.same("a", "b") is True
+    assert compared == [(b"a", b"b")]
+
+
+def test_lone_surrogates_of_a_stranger_are_compared_too() -> None:
+    assert tokens.same("\ud800", "\ud800") is True
+    assert len(tokens.digest("\ud800")) == 64
+
+
+@given(
+    st.lists(st.text("tok_0123456789abcdef \"'\n", max_size=12), min_size=1, max_size=5),
+    st.lists(st.binary(min_size=16, max_size=16).map(lambda raw: "tok_" + raw.hex()), max_size=5),
+)
+def test_redact_leaves_no_token(words: list[str], made: list[str]) -> None:
+    text = "".join(word + token for word, token in zip(words, made, strict=False)) + words[-1]
+    redacted = tokens.redact(text)
+    assert SHAPE.search(redacted) is None
+    assert [token for token in made[: len(words)] if token in redacted] == []
+
+
+def test_redact_touches_tokens_only_and_those_that_a_limit_has_cut() -> None:
+    token = tokens.league_token("k", "1", 0)
+    assert tokens.redact(f"a {token}, b {token}.") == "a tok_…, b tok_…."
+    assert tokens.redact(token[:-3]) == "tok_…"
+    assert tokens.redact("tok_ is how tokens begin; tok_p01 is none") == "tok_ is how tokens begin; tok_p01 is none"

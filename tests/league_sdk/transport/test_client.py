@@ -1,0 +1,298 @@
+"""The HTTP client against real servers, good and bad, on free ports."""
+
+import asyncio
+import gzip
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+import pytest_asyncio
+from aiohttp import web
+
+from league_sdk.protocol import SDK_VERSION
+from league_sdk.protocol.limits import MAX_ANSWER_BYTES
+from league_sdk.transport.client import Broken, CallFailed, Client, NotReached, Reply, TimedOut
+from league_sdk.transport.policy import EndpointPolicy
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+PATIENT, HASTY = 60.0, 0.05
+
+
+@asynccontextmanager
+async def agent(handler: Handler, path: str = "/mcp") -> AsyncIterator[str]:
+    """A server that answers with the handler; gives its address."""
+    application = web.Application()
+    application.router.add_route("*", path, handler)
+    runner = web.AppRunner(application, shutdown_timeout=0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}{path}"
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def raw_agent(answer: bytes, *, reset: bool = False) -> AsyncIterator[str]:
+    """A server that reads a request, writes these bytes and closes the connection."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        await writer.drain()
+        if reset:
+            plug = writer.get_extra_info("socket")
+            plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+@pytest_asyncio.fixture
+async def client() -> AsyncIterator[Client]:
+    made = Client(agent_type="referee")
+    yield made
+    await made.aclose()
+
+
+def returning(response: Callable[[], web.StreamResponse]) -> Handler:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return response()
+
+    return handle
+
+
+async def failure(client: Client, url: str, limit_s: float = PATIENT) -> tuple[type[CallFailed], str, bool, str]:
+    with pytest.raises(CallFailed) as caught:
+        await client.post(url, {"jsonrpc": "2.0"}, limit_s=limit_s)
+    error = caught.value
+    return type(error), error.error_code, error.connected, str(error)
+
+
+# -- answers ----------------------------------------------------------------------------------------------
+
+
+async def test_a_call_and_its_answer(client: Client) -> None:
+    seen = {}
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        seen.update(request.headers, method=request.method, body=await request.read())
+        return web.json_response({"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 7})
+
+    async with agent(handle) as url:
+        reply = await client.post(url, {"name": "Zoë"}, limit_s=PATIENT)
+    answer = {"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 7}
+    assert (reply.status, reply.body, reply.problem) == (200, answer, "")
+    assert (seen["method"], seen["body"]) == ("POST", '{"name":"Zoë"}'.encode())
+    names = ("User-Agent", "Content-Type", "Accept", "Accept-Encoding")
+    expected = [f"referee/{SDK_VERSION}", "application/json", "application/json", "identity"]
+    assert [seen[name] for name in names] == expected
+    assert [name for name in ("Cookie", "Authorization") if name in seen] == []
+
+
+async def test_a_body_that_is_encoded_already_is_sent_as_it_is(client: Client) -> None:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return web.json_response((await request.read()).decode())
+
+    async with agent(handle) as url:
+        assert (await client.post(url, b'{"a": 1}', limit_s=PATIENT)).body == '{"a": 1}'
+
+
+@pytest.mark.parametrize("status", [200, 400, 404, 500])
+async def test_json_is_read_whatever_the_status_and_the_content_type(client: Client, status: int) -> None:
+    async with agent(returning(lambda: web.Response(body=b'{"a":1}', status=status, content_type="text/plain"))) as url:
+        reply = await client.post(url, {}, limit_s=PATIENT)
+    assert (reply.status, reply.body, reply.problem) == (status, {"a": 1}, "")
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (b"", "The body is not JSON: Expecting value: line 1 column 1 (char 0)."),
+        (b"<html>Not found</html>", "The body is not JSON: Expecting value: line 1 column 1 (char 0)."),
+        (b"\xff\xfe", "The body is not valid UTF-8 text: invalid start byte."),
+        (b'{"choice": NaN}', "The body is not JSON: NaN is not JSON."),
+    ],
+)
+async def test_what_is_not_json_is_a_reply_with_a_problem(client: Client, body: bytes, problem: str) -> None:
+    async with agent(returning(lambda: web.Response(body=body, content_type="text/html"))) as url:
+        reply = await client.post(url, {}, limit_s=PATIENT)
+    assert reply == Reply(200, None, problem, reply.elapsed_s)
+
+
+async def test_a_redirect_is_not_followed(client: Client) -> None:
+    visited = []
+
+    async def elsewhere(request: web.Request) -> web.StreamResponse:
+        visited.append(request.path)
+        return web.json_response({})
+
+    async with agent(elsewhere) as target:
+        away = returning(lambda: web.Response(status=307, headers={"Location": target}))
+        async with agent(away) as url:
+            reply = await client.post(url, {}, limit_s=PATIENT)
+        assert (reply.status, reply.body, visited) == (307, None, [])
+        await client.post(target, {}, limit_s=PATIENT)
+    assert visited == ["/mcp"]
+
+
+async def test_a_compressed_body_is_not_unpacked(client: Client) -> None:
+    """A small body could unpack to gigabytes."""
+    packed = gzip.compress(json.dumps({"bomb": "x" * 10_000_000}).encode())
+    assert len(packed) < MAX_ANSWER_BYTES
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    async with agent(returning(lambda: web.Response(body=packed, headers=headers))) as url:
+        reply = await client.post(url, {}, limit_s=PATIENT)
+    assert (reply.body, reply.problem) == (None, "The body is not valid UTF-8 text: invalid start byte.")
+
+
+async def test_cookies_are_not_kept(client: Client) -> None:
+    cookies = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        cookies.append(dict(request.cookies))
+        response = web.json_response({})
+        response.set_cookie("session", "1")
+        return response
+
+    async with agent(handle) as url:
+        for _ in range(2):
+            await client.post(url, {}, limit_s=PATIENT)
+    assert cookies == [{}, {}]
+
+
+@pytest.mark.parametrize(("size", "fits"), [(MAX_ANSWER_BYTES, True), (MAX_ANSWER_BYTES + 1, False)])
+async def test_an_answer_has_at_most_64_kib(client: Client, size: int, fits: bool) -> None:
+    async with agent(returning(lambda: web.Response(body=b'"' + b"x" * (size - 2) + b'"'))) as url:
+        if fits:
+            assert len((await client.post(url, {}, limit_s=PATIENT)).body) == size - 2
+        else:
+            sentence = f"the answer is larger than {MAX_ANSWER_BYTES} bytes"
+            assert await failure(client, url) == (Broken, "E009", True, sentence)
+
+
+# -- no answer --------------------------------------------------------------------------------------------
+
+
+async def test_an_endless_body_is_cut_off(client: Client) -> None:
+    ended = asyncio.Event()
+
+    async def endless(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        try:
+            while True:
+                await response.write(b"x" * 4096)
+        finally:
+            ended.set()
+
+    async with agent(endless) as url:
+        assert (await failure(client, url))[:3] == (Broken, "E009", True)
+        await ended.wait()
+
+
+async def test_a_body_that_comes_byte_by_byte_runs_out_of_time(client: Client) -> None:
+    """A limit between two bytes would never be reached."""
+
+    async def dripping(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        while True:
+            await response.write(b" ")
+            await asyncio.sleep(0.001)
+
+    async with agent(dripping) as url:
+        assert await failure(client, url, HASTY) == (TimedOut, "E001", True, "no answer within 0.05 s")
+
+
+async def test_an_agent_that_never_answers_runs_out_of_time(client: Client) -> None:
+    never = asyncio.Event()
+
+    async def silent(request: web.Request) -> web.StreamResponse:
+        await never.wait()
+        return web.Response()
+
+    async with agent(silent) as url:
+        found = await failure(client, url, HASTY)
+        never.set()
+    assert found == (TimedOut, "E001", True, "no answer within 0.05 s")
+
+
+async def test_a_refused_connection_was_not_connected(client: Client) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets the port
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+        kind, code, connected, _ = await failure(client, url)
+    assert (kind, code, connected) == (NotReached, "E009", False)
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reset"),
+    [
+        (b"", False),
+        (b"", True),
+        (OK, False),
+        (OK + b"Content-Length: 100\r\n\r\n{}", False),
+        (OK + b"Content-Length: 100\r\n\r\n{}", True),
+        (OK + b'Content-Length: 7\r\n\r\n{"a":1}{"a":2}', False),
+        (OK + b"Content-Length: -5\r\n\r\n{}", False),
+        (OK + b"Content-Length: two\r\n\r\n{}", False),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}", False),
+        (OK + b"X-Long: " + b"x" * 100_000 + b"\r\n\r\n{}", False),
+        (b"I am not HTTP\r\n\r\n", False),
+    ],
+)
+async def test_a_connection_that_breaks_off_may_have_reached_the_agent(
+    client: Client, answer: bytes, reset: bool
+) -> None:
+    async with raw_agent(answer, reset=reset) as url:
+        assert (await failure(client, url))[:3] == (Broken, "E009", True)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://169.254.169.254/mcp", "http://user:pw@127.0.0.1:1/mcp", "file:///etc/passwd", "http://[::", "127.0.0.1:1"],
+)
+async def test_what_the_policy_forbids_is_not_called(client: Client, url: str) -> None:
+    kind, code, connected, _ = await failure(client, url)
+    assert (kind, code, connected) == (NotReached, "E009", False)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]"])
+async def test_the_sites_own_port_is_not_called_under_any_name(host: str) -> None:
+    visited = []
+
+    async def own(request: web.Request) -> web.StreamResponse:
+        visited.append(request.path)
+        return web.json_response({})
+
+    async with agent(own) as url:
+        port = int(url.rpartition(":")[2].partition("/")[0])
+        client = Client(agent_type="referee", policy=EndpointPolicy(refused_ports=(port,)))
+        kind, code, connected, _ = await failure(client, f"http://{host}:{port}/mcp")
+        await client.aclose()
+    assert (kind, code, connected, visited) == (NotReached, "E009", False, [])
+
+
+async def test_an_agent_is_called_again_on_the_same_connection(client: Client) -> None:
+    ports = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        assert request.transport is not None
+        ports.append(request.transport.get_extra_info("peername")[1])
+        return web.json_response({})
+
+    async with agent(handle) as url:
+        for _ in range(3):
+            await client.post(url, {}, limit_s=PATIENT)
+    assert ports == [ports[0]] * 3
