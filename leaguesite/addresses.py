@@ -29,6 +29,18 @@ def public_url(host: str, port: int, given: str | None) -> str:
     return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
 
 
+def own_names() -> list[str]:
+    """The names and addresses by which others may call this machine."""
+    name = socket.gethostname().lower()
+    found = {name, f"{name.partition('.')[0]}.local", lan_address()}
+    try:
+        found.update(str(entry[4][0]) for entry in socket.getaddrinfo(name, None, socket.AF_INET))
+    except OSError:
+        # A machine whose own name is not known to it has its address all the same.
+        found.add("localhost")
+    return sorted(found)
+
+
 def host_of(url: str) -> str:
     """The host in a URL, with brackets around an IPv6 address."""
     name = urlsplit(url).hostname or ""

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from ninja import NinjaAPI, Router, Schema
+from django.views import defaults
+from ninja import NinjaAPI, Router, Schema, Status
+from ninja.errors import HttpError, ValidationError
 from ninja.security import HttpBearer
 from pydantic import ConfigDict
 
 from league_sdk.protocol import rpc
+from league_sdk.protocol.errors import NotARequest
 from leaguesite import health, mcp
 from leaguesite.accounts import is_api_key
+from leaguesite.serving import is_agent_path
 from matches import queries
 from matches.league import lifecycle, play, results
 from matches.league.errors import ActionRefused, Invalid, NotFound
@@ -60,7 +65,7 @@ api = NinjaAPI(
 )
 router = Router()
 KEY = InstructorKey()
-REFUSED = {401: Refusal, 404: Refusal, 409: Refusal, 422: Any}
+REFUSED = {400: Refusal, 401: Refusal, 404: Refusal, 409: Refusal, 422: Refusal}
 
 
 @api.exception_handler(ActionRefused)
@@ -68,6 +73,23 @@ def refused(request: HttpRequest, error: ActionRefused) -> HttpResponse:
     """Every refused action is a sentence, under its status."""
     field = error.field if isinstance(error, Invalid) else None
     return api.create_response(request, {"error": str(error), "field": field}, status=error.status)
+
+
+@api.exception_handler(HttpError)
+def not_taken(request: HttpRequest, error: HttpError) -> HttpResponse:
+    """No key, or a body that is not JSON, in the same shape."""
+    keyless = _("Send the instructor's API key: Authorization: Bearer <key>.")
+    sentence = keyless if error.status_code == 401 else str(error)
+    return api.create_response(request, {"error": sentence, "field": None}, status=error.status_code)
+
+
+@api.exception_handler(ValidationError)
+def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    """A body that does not fit: the first field that is wrong."""
+    first = error.errors[0]
+    # The location begins with "body" and the name of the operation's argument.
+    field = ".".join(str(part) for part in first["loc"][2:]) or "body"
+    return api.create_response(request, {"error": f"{field}: {first['msg']}", "field": field}, status=422)
 
 
 def _mcp(request: HttpRequest, address_league: str | None) -> HttpResponse:
@@ -80,6 +102,19 @@ def _mcp(request: HttpRequest, address_league: str | None) -> HttpResponse:
     if reply is None:
         return HttpResponse(status=status)
     return HttpResponse(rpc.dumps(reply), status=status, content_type="application/json")
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """What Django refuses itself, such as a Host that is not this site's: agents get it as JSON-RPC."""
+    if not is_agent_path(request.path):
+        return defaults.bad_request(request, exception)
+    seen = request.META.get("HTTP_HOST", "")
+    error = NotARequest(
+        "This request was not meant for this site.", field="Host", seen=seen, expected=settings.LEAGUE_PUBLIC_URL
+    )
+    data = {"error_code": error.error_code, "error_name": error.error_name, "context": error.context}
+    reply = rpc.error(None, error.rpc_code, error.message, data)
+    return HttpResponse(rpc.dumps(reply), status=400, content_type="application/json")
 
 
 @api.post("/mcp", include_in_schema=False)
@@ -105,10 +140,10 @@ def health_endpoint(request: HttpRequest) -> HttpResponse:
 
 
 @router.post("/leagues", auth=KEY, tags=["instructor"], response={201: dict, **REFUSED})
-def create_league(request: HttpRequest, league: NewLeague) -> tuple[int, dict[str, Any]]:
+def create_league(request: HttpRequest, league: NewLeague) -> Status[dict[str, Any]]:
     """Open a league for registration."""
     made = lifecycle.create_league(**league.model_dump())
-    return 201, queries.league_line(made)
+    return Status(201, queries.league_line(made))
 
 
 @router.post("/leagues/{league_id}/close", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
@@ -157,6 +192,7 @@ def stop(request: HttpRequest, league_id: str) -> dict[str, Any]:
 )
 def release(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any]:
     """Play a held match again."""
+    _match(league_id, match_id)
     play.release(league_id=league_id, match_id=match_id)
     return queries.match_line(_match(league_id, match_id))
 
@@ -169,6 +205,7 @@ def release(request: HttpRequest, league_id: str, match_id: str) -> dict[str, An
 )
 def cancel(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any]:
     """End an open match of the current round so that it counts nowhere."""
+    _match(league_id, match_id)
     results.cancel(league_id=league_id, match_id=match_id, why=_("cancelled by the instructor"))
     return queries.match_line(_match(league_id, match_id))
 
@@ -223,7 +260,9 @@ def show_games(request: HttpRequest) -> dict[str, Any]:
 
 def _match(league_id: str, match_id: str) -> Any:
     league = lifecycle.get_league(league_id)
-    match = queries.matches_of(league).select_related("league").filter(match_id=match_id).first()
+    # No id holds a NUL, and PostgreSQL would not even look for one.
+    wanted = match_id.replace("\x00", "\ufffd")
+    match = queries.matches_of(league).select_related("league").filter(match_id=wanted).first()
     if match is None:
         raise NotFound(_("%(league)s has no match %(match)s.") % {"league": league.pk, "match": match_id})
     return match

@@ -23,6 +23,7 @@ application = ProtocolTypeRouter(
         "websocket": AllowedHostsOriginValidator(
             URLRouter(
                 [
+                    path("ws/leagues/", LivePage.as_asgi()),
                     path("ws/leagues/<slug:league_id>/", LivePage.as_asgi()),
                     path("ws/leagues/<slug:league_id>/matches/<slug:match_id>/", LivePage.as_asgi()),
                 ]

@@ -19,7 +19,7 @@ from agents_registry import registration
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.states import AgentState, LeagueState
 from leaguesite import health
-from leaguesite.addresses import EVERYWHERE, host_of, is_free, next_free
+from leaguesite.addresses import EVERYWHERE, host_of, is_free, next_free, own_names
 from leaguesite.children import Child
 from leaguesite.serving import conductor_thread
 from leaguesite.web_server import CappedServer
@@ -93,6 +93,8 @@ class Host:
     def _prepare(self) -> None:
         site = self._site
         names = {host_of(site.public_url), host_of(site.local_url)}
+        if site.host in EVERYWHERE:
+            names.update(own_names())
         settings.ALLOWED_HOSTS = sorted({*settings.ALLOWED_HOSTS, *names})
         settings.CSRF_TRUSTED_ORIGINS = sorted({*settings.CSRF_TRUSTED_ORIGINS, site.public_url})
         settings.LEAGUE_PUBLIC_URL = site.public_url

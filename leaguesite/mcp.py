@@ -161,7 +161,7 @@ def _find_league(call: Call) -> None:
         return
     if not isinstance(named, str) or len(named) > MAX_ID_CHARS or "\x00" in named:
         raise InvalidFormat("league_id must be a string.", field="league_id", seen=named, expected="a league id")
-    call.league = League.objects.filter(pk=named).first()
+    call.league = next(iter(League.objects.filter(pk=named)), None)
     if call.league is not None:
         return
     token = call.params.get("auth_token")
@@ -199,7 +199,8 @@ def _authenticate(call: Call, *, needed: bool) -> None:
                 seen=call.league.pk,
                 expected=agent.league_id,
             )
-        call.league = agent.league
+        if call.league is None or call.league.pk != agent.league_id:
+            call.league = agent.league
     _check_sender(call, agent)
 
 

@@ -9,6 +9,8 @@ from django.views.i18n import set_language
 
 from leaguesite.api import api
 
+handler400 = "leaguesite.api.bad_request"
+
 admin.site.site_header = gettext_lazy("League desk")
 admin.site.site_title = gettext_lazy("League desk")
 admin.site.index_title = gettext_lazy("What would you like to do?")

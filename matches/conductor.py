@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 TICK_S = 0.5
 BREATH_S = 0.005
 """Between two looks, so that what comes together is handled together."""
+MOMENT_S = 0.05
+"""What is not urgent waits so long for company."""
 ASLEEP_S = 3.0
 """A pause between looks longer than this means that we were stopped ourselves."""
 AGAIN_AFTER_S = 1.0
@@ -42,6 +44,8 @@ class Conductor:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._wake = asyncio.Event()
+        self._waking: asyncio.TimerHandle | None = None
+        self._delivering = 0
         self._outcomes = due.Outcomes()
         self._busy: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -61,7 +65,7 @@ class Conductor:
     async def run(self) -> None:
         """Conduct until cancelled."""
         loop = asyncio.get_running_loop()
-        detach = nudge.attach(lambda: loop.call_soon_threadsafe(self._wake.set))
+        detach = nudge.attach(lambda urgent: loop.call_soon_threadsafe(self._wake_up, urgent))
         client = Client(agent_type="league_manager", policy=due.endpoint_policy())
         try:
             while True:
@@ -74,12 +78,25 @@ class Conductor:
                 await asyncio.sleep(BREATH_S)
         finally:
             detach()
+            self._sleep_on()
             for task in self._tasks:
                 task.cancel()
             await client.aclose()
 
-    async def _once(self, client: Client) -> None:
+    def _wake_up(self, urgent: bool = True) -> None:
+        if urgent:
+            self._wake.set()
+        elif self._waking is None:
+            self._waking = asyncio.get_running_loop().call_later(MOMENT_S, self._wake.set)
+
+    def _sleep_on(self) -> None:
         self._wake.clear()
+        if self._waking is not None:
+            self._waking.cancel()
+            self._waking = None
+
+    async def _once(self, client: Client) -> None:
+        self._sleep_on()
         outcomes, self._outcomes = self._outcomes, due.Outcomes()
         # An agent is free again only when what became of its messages is written down.
         busy = frozenset(self._busy.difference(outcomes.freed))
@@ -97,6 +114,7 @@ class Conductor:
             self._spawn(self._start(client, start))
         for agent_pk, parcels in plan.parcels.items():
             self._busy.add(agent_pk)
+            self._delivering += 1
             self._spawn(self._deliver(client, agent_pk, parcels))
         for check in plan.checks:
             self._busy.add(check.agent_pk)
@@ -136,6 +154,7 @@ class Conductor:
 
     async def _start(self, client: Client, start: due.Start) -> None:
         """start_match; an unanswered or refused one sends the match elsewhere."""
+        refused = True
         try:
             reply = await client.post(start.endpoint, start.body, limit_s=start.limit_s)
         except CallFailed as error:
@@ -148,7 +167,7 @@ class Conductor:
                 self._outcomes.undeliverable.append((start.match_pk, start.attempt, why))
             else:
                 self._outcomes.accepted.append((start.match_pk, start.attempt))
-        self._wake.set()
+        self._wake_up(urgent=refused)
 
     async def _deliver(self, client: Client, agent_pk: int, parcels: list[due.Parcel]) -> None:
         """Broadcasts to one agent, one after the other; any HTTP answer settles one (ruling, section 6)."""
@@ -159,7 +178,9 @@ class Conductor:
                 self._outcomes.deliveries.append((parcel.delivery_pk, problem))
         finally:
             self._outcomes.freed.append(agent_pk)
-            self._wake.set()
+            self._delivering -= 1
+            # A round waits for its last announcement, and for no other.
+            self._wake_up(urgent=self._delivering == 0)
 
     async def _post_once(self, client: Client, parcel: due.Parcel) -> str:
         for last in (False, True):

@@ -24,25 +24,25 @@ def agents(league: League) -> list[Agent]:
 
 def headline(league: League) -> str:
     """What is happening in a league, in one sentence."""
-    return str(pages.league_dict(league, pages.rounds_of(league))["headline"])
+    return str(pages.league_dict(league, pages.rounds_of(league), pages.tally(league)[league.pk])["headline"])
 
 
 def context(league: League) -> dict[str, Any]:
     """The desk: state, the next action, agents with their last answer, matches that need a decision."""
     rounds = pages.rounds_of(league)
-    matches = list(queries.matches_of(league))
+    unfinished = list(queries.matches_of(league).filter(state__in=[MatchState.READY, MatchState.HELD, *IN_PLAY]))
     around = agents(league)
     able = outbox.referees_of(league)
     lines = [_agent_line(agent) for agent in around]
     return {
         "desk": {
-            "league": pages.league_dict(league, rounds, matches),
+            "league": pages.league_dict(league, rounds, pages.tally(league)[league.pk]),
             "buttons": _buttons(league, rounds),
             "problems": _problems(league, around, able),
             "players": [line for line in lines if line["kind"] == Kind.PLAYER],
             "referees": [line for line in lines if line["kind"] == Kind.REFEREE],
-            "open": [pages.match_dict(match) for match in matches if match.state in (MatchState.READY, *IN_PLAY)],
-            "held": [pages.match_dict(match) for match in matches if match.state == MatchState.HELD],
+            "open": [pages.match_dict(match) for match in unfinished if match.state != MatchState.HELD],
+            "held": [pages.match_dict(match) for match in unfinished if match.state == MatchState.HELD],
             "at": timezone.now(),
         }
     }

@@ -98,8 +98,7 @@ def note(outcomes: Outcomes) -> None:
     """Write down what became of what went out, in one transaction."""
     with transaction.atomic():
         outbox.settle(outcomes.deliveries)
-        for match_pk, attempt in outcomes.accepted:
-            play.accept(match_pk=match_pk, attempt=attempt)
+        play.accept(attempts=outcomes.accepted)
         for match_pk, attempt, why in outcomes.undeliverable:
             play.undeliverable(match_pk=match_pk, attempt=attempt, problem=why)
         for agent_pk, problem in outcomes.checks:
@@ -130,21 +129,22 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False) -
 
 
 def _move_rounds(now: datetime, draining: bool) -> None:
+    playing = set()
     for active in Round.objects.filter(state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).select_related("league"):
+        playing.add(active.league_id)
         if active.state == RoundState.ANNOUNCING:
             waited = active.started_at is None or now - active.started_at >= timedelta(
                 seconds=active.league.rules.announce_wait_s
             )
             if not active.league.paused and (waited or outbox.announced(active.league_id, active.number)):
                 lifecycle.open_round(round_pk=active.pk)
-        elif not active.matches.exclude(state=MatchState.FINISHED).exists():
-            results.close_round_if_done(active)
+        elif results.close_round_if_done(active):
+            playing.discard(active.league_id)
     if draining:
         return
-    waiting = League.objects.filter(state=LeagueState.RUNNING, paused=False, settings__auto_advance=True).exclude(
-        rounds__state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]
-    )
-    for league in waiting.order_by("demo", "created_at"):
+    for league in League.objects.filter(state=LeagueState.RUNNING, paused=False).order_by("demo", "created_at"):
+        if league.pk in playing or not league.rules.auto_advance:
+            continue
         try:
             lifecycle.start_round(league_id=league.pk)
         except ActionRefused:
@@ -162,29 +162,31 @@ def _end_holds(now: datetime) -> None:
 
 def _dispatch() -> list[Start]:
     """READY matches to their referees, as far as these have room; the demo comes last."""
-    ready = list(
-        Match.objects.filter(
-            state=MatchState.READY,
-            round__state=RoundState.RUNNING,
-            league__paused=False,
-            league__state=LeagueState.RUNNING,
-        )
-        .select_related("league", "round", "referee", "player_a", "player_b")
-        .order_by("league__demo", "pk")
+    ready = Match.objects.filter(
+        state=MatchState.READY,
+        round__state=RoundState.RUNNING,
+        league__paused=False,
+        league__state=LeagueState.RUNNING,
     )
-    if not ready:
+    # Most looks find none: asking that first is several times cheaper than asking for everything about them.
+    if not ready.exists():
         return []
-    in_play = Match.objects.filter(state__in=IN_PLAY).values_list("referee_id", "player_a_id", "player_b_id")
+    whole = ready.select_related("league", "round", "referee", "player_a", "player_b")
+    in_play = Match.objects.filter(state__in=IN_PLAY).values_list(
+        "referee_id", "player_a__endpoint_key", "player_b__endpoint_key"
+    )
     load: Counter[int] = Counter()
-    playing: set[int] = set()
+    # An agent is never in two matches at once, also where one address plays in two leagues.
+    playing: set[str] = set()
     for referee_id, a, b in in_play:
         load[referee_id] += 1
         playing.update((a, b))
     referees: dict[str, list[Agent]] = {}
     chosen: list[tuple[Match, Agent]] = []
     with transaction.atomic():
-        for match in ready:
-            if match.player_a_id in playing or match.player_b_id in playing:
+        for match in sorted(whole, key=lambda match: (match.league.demo, match.pk)):
+            addresses = {match.player_a.endpoint_key, match.player_b.endpoint_key}
+            if not playing.isdisjoint(addresses):
                 continue
             if results.decide_absent(match):
                 results.close_round_if_done(match.round)
@@ -198,7 +200,7 @@ def _dispatch() -> list[Start]:
             taken = play.assign(match=match, referee=referee, lease_s=lease)
             if taken is not None:
                 load[referee.pk] += 1
-                playing.update((match.player_a_id, match.player_b_id))
+                playing.update(addresses)
                 chosen.append((taken, referee))
     return _starts(chosen)
 
@@ -277,14 +279,10 @@ def endpoint_policy() -> EndpointPolicy:
 
 def _parcels(busy_agents: Collection[int], now: datetime) -> dict[int, list[Parcel]]:
     """Undelivered broadcasts by agent, in their order; the token and the time are put in here."""
-    due = list(
-        Delivery.objects.filter(state=DeliveryState.PENDING)
-        .exclude(agent_id__in=list(busy_agents))
-        .select_related("agent")
-        .order_by("pk")[:MOST_PARCELS]
-    )
-    if not due:
+    pending = Delivery.objects.filter(state=DeliveryState.PENDING).exclude(agent_id__in=list(busy_agents))
+    if not pending.exists():
         return {}
+    due = list(pending.select_related("agent").order_by("pk")[:MOST_PARCELS])
     # Not by select_related: each payload would be read from its JSON once for every agent.
     broadcasts = Broadcast.objects.select_related("league").in_bulk({delivery.broadcast_id for delivery in due})
     limits: dict[str, float] = {}

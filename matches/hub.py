@@ -55,6 +55,7 @@ class Page:
         self.listeners: set[Listener] = set()
         self.dirty = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
+        self.first = asyncio.Lock()
         self._fragments: dict[str, tuple[str, int]] = {}
         self._frames: dict[int, str] = {}
 
@@ -108,8 +109,15 @@ class Hub:
         page.listeners.add(listener)
         if page.task is None:
             page.task = asyncio.create_task(self._keep(page))
-        if page.seq == 0:
-            await self._render(page)
+        try:
+            # A class that opens the board at once waits for one rendering, not each for its own.
+            async with page.first:
+                if page.seq == 0:
+                    await self._render(page)
+        except asyncio.CancelledError:
+            # The browser went away meanwhile; nobody else would take it off the page.
+            self.leave(listener)
+            raise
         if page.seq == 0:
             self.leave(listener)
             return None
@@ -151,6 +159,9 @@ class Hub:
 
     def _mark(self, leagues: dict[str, list[str]]) -> None:
         for (key, _), page in self._pages.items():
+            if key.league_id is None:
+                page.dirty.set()
+                continue
             matches = leagues.get(key.league_id)
             if matches is not None and (key.match_id is None or key.match_id in matches or not matches):
                 page.dirty.set()

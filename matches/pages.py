@@ -6,10 +6,12 @@ The same fragment serves the first load and the live push. Nothing here shows a 
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.db.models import Count
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
@@ -19,26 +21,28 @@ from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import games
 from matches import queries, words
 from matches.models import League, Match, Round
-from matches.standings import Result, Row, table
+from matches.standings import Row, table
 
 RECENT = 12
 
 
 class PageKey(NamedTuple):
-    """A page someone can look at: a league's board, or one match of it."""
+    """A page someone can look at: a league's board, one match of it, or (without a league) the list of all."""
 
-    league_id: str
+    league_id: str | None = None
     match_id: str | None = None
 
 
 BOARD_FRAGMENTS = ("header", "standings", "current", "results", "feed")
 MATCH_FRAGMENTS = ("match_header", "match_transcript")
+INDEX_FRAGMENTS = ("leagues",)
 
 
 def socket_path(key: PageKey) -> str:
     """Where a page's socket is, in the language it is shown in."""
-    tail = f"matches/{key.match_id}/" if key.match_id else ""
-    return f"/ws/leagues/{key.league_id}/{tail}?language={translation.get_language() or settings.LANGUAGE_CODE}"
+    league = f"{key.league_id}/" if key.league_id else ""
+    match = f"matches/{key.match_id}/" if key.match_id else ""
+    return f"/ws/leagues/{league}{match}?language={translation.get_language() or settings.LANGUAGE_CODE}"
 
 
 def fragments(key: PageKey, language: str) -> dict[str, str] | None:
@@ -47,12 +51,14 @@ def fragments(key: PageKey, language: str) -> dict[str, str] | None:
         context = context_of(key)
         if context is None:
             return None
-        names = MATCH_FRAGMENTS if key.match_id else BOARD_FRAGMENTS
+        names = MATCH_FRAGMENTS if key.match_id else BOARD_FRAGMENTS if key.league_id else INDEX_FRAGMENTS
         return {name: render_to_string(f"leagues/fragments/{name}.html", context) for name in names}
 
 
 def context_of(key: PageKey) -> dict[str, Any] | None:
     """A page's context, or None when there is no such page."""
+    if key.league_id is None:
+        return index()
     league = League.objects.filter(pk=key.league_id).first()
     if league is None:
         return None
@@ -69,30 +75,34 @@ def index() -> dict[str, Any]:
         League.objects.order_by("-created_at"),
         key=lambda league: (league.state != LeagueState.RUNNING, league.demo, order.index(LeagueState(league.state))),
     )
-    return {"leagues": [league_dict(league, rounds_of(league)) for league in leagues]}
+    rounds: dict[str, list[Round]] = defaultdict(list)
+    for one in Round.objects.order_by("number"):
+        rounds[one.league_id].append(one)
+    tallies = tally()
+    return {
+        "leagues": [league_dict(league, rounds[league.pk], tallies[league.pk]) for league in leagues],
+        "socket_path": socket_path(PageKey()),
+    }
 
 
 def board(league: League) -> dict[str, Any]:
     """The board of a league."""
     rounds = rounds_of(league)
-    matches = list(queries.matches_of(league))
     current = _current(rounds)
-    done = sorted(
-        (match for match in matches if match.state == MatchState.FINISHED),
-        key=lambda match: (match.finished_at, match.pk),
-    )
+    matches = queries.matches_of(league)
     names, states = _players(league)
     if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED):
         # Every player is shut down when its league is over: that says nothing about it.
         states = dict.fromkeys(states, "")
-    rows = _rows(league, names, done, current)
+    rows = _rows(league, names, current)
     champion = rows[0][0] if rows and league.state == LeagueState.COMPLETED else None
+    recent = matches.filter(state=MatchState.FINISHED).order_by("-finished_at", "-pk")[:RECENT]
     return {
-        "league": league_dict(league, rounds, matches, champion),
+        "league": league_dict(league, rounds, tally(league)[league.pk], champion),
         "standings": [_row_dict(row, delta, states) for row, delta in rows],
-        "matches": [match_dict(match) for match in matches if current is not None and match.round_id == current.pk],
+        "matches": [match_dict(match) for match in matches.filter(round=current)] if current else [],
         "bye": _player_dict(current.bye) if current is not None and current.bye is not None else None,
-        "results": [_result_line(match) for match in reversed(done[-RECENT:])],
+        "results": [_result_line(match) for match in recent],
         "feed": _feed(league),
         "socket_path": socket_path(PageKey(league.pk)),
     }
@@ -104,7 +114,7 @@ def match_page(league: League, match: Match) -> dict[str, Any]:
     entries = queries.transcript(match)
     begun = datetime.fromisoformat(entries[0]["at"]) if entries else None
     return {
-        "league": league_dict(league, rounds_of(league)),
+        "league": league_dict(league, rounds_of(league), tally(league)[league.pk]),
         "match": match_dict(match)
         | {
             "round_number": match.round.number,
@@ -125,6 +135,30 @@ def rounds_of(league: League) -> list[Round]:
     return list(league.rounds.select_related("bye").order_by("number"))
 
 
+class Tally(NamedTuple):
+    """How many players a league has, and how many matches by round and state."""
+
+    players: int
+    matches: Counter[tuple[int, str]]
+
+
+def tally(league: League | None = None) -> dict[str, Tally]:
+    """The counts of one league, or of all."""
+    agents = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=False)
+    matches = Match.objects.all()
+    if league is not None:
+        agents, matches = agents.filter(league=league), matches.filter(league=league)
+    players = dict(agents.order_by().values_list("league_id").annotate(Count("pk")))
+    found: dict[str, Tally] = defaultdict(lambda: Tally(0, Counter()))
+    for league_id, count in players.items():
+        found[league_id] = Tally(count, Counter())
+    for league_id, round_id, state, count in (
+        matches.order_by().values_list("league_id", "round_id", "state").annotate(Count("pk"))
+    ):
+        found[league_id].matches[round_id, state] = count
+    return found
+
+
 def _current(rounds: list[Round]) -> Round | None:
     """The round that is on, else the last one that was."""
     started = [one for one in rounds if one.state != RoundState.PENDING]
@@ -136,18 +170,9 @@ def _players(league: League) -> tuple[dict[str, str], dict[str, str]]:
     return {code: name for code, name, _ in players}, {code: state for code, _, state in players}
 
 
-def _rows(league: League, names: dict[str, str], done: list[Match], current: Round | None) -> list[tuple[Row, int]]:
+def _rows(league: League, names: dict[str, str], current: Round | None) -> list[tuple[Row, int]]:
     """The table, each row with the places gained since the round before the current one."""
-    results = [
-        Result(
-            match.round.number,
-            match.player_a.code,
-            match.player_b.code,
-            match.status,
-            match.winner.code if match.winner else None,
-        )
-        for match in done
-    ]
+    results = queries.finished(league)
     scoring = queries.scoring(league)
     rows = table(names, results, scoring)
     number = current.number if current else 0
@@ -160,16 +185,15 @@ def _rows(league: League, names: dict[str, str], done: list[Match], current: Rou
     return [(row, earlier[row.player_id] - row.rank) for row in rows]
 
 
-def league_dict(
-    league: League, rounds: list[Round], matches: list[Match] | None = None, champion: Row | None = None
-) -> dict[str, Any]:
-    """A league as the templates know it; counts are read when the matches are not at hand."""
+def league_dict(league: League, rounds: list[Round], counts: Tally, champion: Row | None = None) -> dict[str, Any]:
+    """A league as the templates know it."""
     current = _current(rounds)
-    if matches is None:
-        counts = list(Match.objects.filter(league=league).values_list("round_id", "state"))
-    else:
-        counts = [(match.round_id, match.state) for match in matches]
-    in_round = [state for round_id, state in counts if current is not None and round_id == current.pk]
+    by_state: Counter[str] = Counter()
+    in_round: Counter[str] = Counter()
+    for (round_id, state), count in counts.matches.items():
+        by_state[state] += count
+        if current is not None and round_id == current.pk:
+            in_round[state] += count
     found: dict[str, Any] = {
         "league_id": league.pk,
         "display_name": league.display_name,
@@ -180,10 +204,11 @@ def league_dict(
         "paused": league.paused,
         "round_number": current.number if current else None,
         "rounds_total": len(rounds),
-        "round_done": in_round.count(MatchState.FINISHED),
-        "round_total": len(in_round),
-        "matches_done": [state for _, state in counts].count(MatchState.FINISHED),
-        "matches_total": len(counts),
+        "round_done": in_round[MatchState.FINISHED],
+        "round_total": in_round.total(),
+        "round_waiting": in_round[MatchState.READY],
+        "matches_done": by_state[MatchState.FINISHED],
+        "matches_total": by_state.total(),
         "round_started_at": current.started_at if current and current.state != RoundState.COMPLETED else None,
         "completed_at": league.completed_at,
         "champion": None
@@ -193,11 +218,11 @@ def league_dict(
             "display_name": champion.display_name,
             "points": champion.points,
         },
-        "players_count": Agent.objects.filter(league=league, kind=Kind.PLAYER).count(),
+        "players_count": counts.players,
         "url": reverse("board", args=[league.pk]),
     }
-    held = [state for _, state in counts].count(MatchState.HELD)
-    return found | {"headline": words.headline(found, current, held, league.rules.auto_advance)}
+    headline = words.headline(found, current, by_state[MatchState.HELD], league.rules.auto_advance)
+    return found | {"headline": headline}
 
 
 def _row_dict(row: Row, delta: int, states: dict[str, str]) -> dict[str, Any]:

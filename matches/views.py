@@ -11,7 +11,7 @@ from matches.pages import PageKey
 
 def index(request: HttpRequest) -> HttpResponse:
     """All leagues."""
-    return render(request, "leagues/index.html", pages.index())
+    return _page(request, "leagues/index.html", PageKey())
 
 
 def board(request: HttpRequest, league_id: str) -> HttpResponse:

@@ -71,6 +71,8 @@ def headline(league: Mapping[str, Any], current: Round | None, held: int, auto_a
             held,
         ) % {"count": held}
     left = league["round_total"] - league["round_done"]
+    if left and league["round_waiting"] == left:
+        return _("Waiting for a referee: as soon as one is there, round %(round)d is played.") % numbers
     return ngettext(
         "Round %(round)d is being played: %(left)d match to go.",
         "Round %(round)d is being played: %(left)d matches to go.",

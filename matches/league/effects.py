@@ -20,10 +20,10 @@ def record(league_id: str, kind: str, **data: Any) -> None:
     Event.objects.create(league_id=league_id, seq=seq, kind=kind, data=data, at=timezone.now())
 
 
-def changed(league_id: str, *match_ids: str) -> None:
+def changed(league_id: str, *match_ids: str, urgent: bool = True) -> None:
     """After commit: browsers on this league (and on these matches) hear of it, the conductor looks."""
     shown(league_id, *match_ids)
-    transaction.on_commit(nudge)
+    transaction.on_commit(lambda: nudge(urgent=urgent))
 
 
 def shown(league_id: str, *match_ids: str) -> None:

@@ -81,7 +81,8 @@ def _refusal(league: League, request: registration.Request, known: bool) -> tupl
     """Why a league does not take a player, with 002's code where one corresponds; None when it does."""
     rules = league.rules
     if league.demo:
-        if tokens.same(request.code, settings.LEAGUE_DEMO_KEY):
+        ours = tokens.same(request.code, settings.LEAGUE_DEMO_KEY)
+        if ours and (known or league.state == LeagueState.REGISTRATION):
             return None
         return "The demo league is never open for registration.", "L001"
     if rules.registration_code and not tokens.same(request.code, rules.registration_code):

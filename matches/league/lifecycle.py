@@ -30,7 +30,8 @@ def get_league(league_id: str) -> League:
     Raises:
         NotFound: there is none.
     """
-    league = League.objects.filter(pk=league_id).first()
+    # No id holds a NUL, and PostgreSQL would not even look for one.
+    league = League.objects.filter(pk=league_id.replace("\x00", "\ufffd")).first()
     if league is None:
         raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
     return league
@@ -45,7 +46,9 @@ def check_settings(values: Any) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise Invalid(_("Settings must be an object of names and values."), field="settings")
     try:
-        LeagueSettings.model_validate(values, strict=False)
+        _refuse_unstorable(values.get("registration_code"), "registration_code")
+        # "true" or 1 for true is taken, and stored as what it means: the database is asked for the value too.
+        return LeagueSettings.model_validate(values).model_dump(exclude_unset=True)
     except SettingsError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"]) or "settings"
@@ -54,7 +57,12 @@ def check_settings(values: Any) -> dict[str, Any]:
             % {"name": name, "why": first["msg"], "seen": str(first["input"])[:80]},
             field=name,
         ) from None
-    return values
+
+
+def _refuse_unstorable(text: object, field: str) -> None:
+    """NUL characters and lone surrogates, which no database takes."""
+    if isinstance(text, str) and ("\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text)):
+        raise Invalid(_("%(field)s holds a character that cannot be stored.") % {"field": field}, field=field)
 
 
 def create_league(
@@ -72,6 +80,7 @@ def create_league(
         ActionRefused: the id is taken.
     """
     checked = check_settings(settings or {})
+    _refuse_unstorable(display_name, "display_name")
     if game_type not in games():
         raise Invalid(
             _("There is no game %(game)s. Games: %(games)s.")
@@ -129,6 +138,7 @@ def close_registration(*, league_id: str) -> League:
         league = get_league(league_id)
         players = sorted(league.agents.filter(kind=Kind.PLAYER), key=lambda player: natural(player.code))
         least = league.rules.min_players
+        _refuse_over(league)
         if league.state != LeagueState.REGISTRATION:
             raise ActionRefused(_("The schedule of %(league)s is made already: start the next round.") % _named(league))
         if len(players) < least:
@@ -252,8 +262,7 @@ def _refuse_start(league: League) -> None:
         raise ActionRefused(_("%(league)s is paused: resume it first.") % _named(league))
     if league.state == LeagueState.REGISTRATION:
         raise ActionRefused(_("%(league)s has no schedule yet: close registration first.") % _named(league))
-    if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED):
-        raise ActionRefused(_("%(league)s is over: create a new league to play again.") % _named(league))
+    _refuse_over(league)
     running = league.rounds.filter(state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).first()
     if running is not None:
         left = running.matches.exclude(state=MatchState.FINISHED).count()
@@ -263,9 +272,15 @@ def _refuse_start(league: League) -> None:
         )
 
 
+def _refuse_over(league: League) -> None:
+    if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED):
+        raise ActionRefused(_("%(league)s is over: create a new league to play again.") % _named(league))
+
+
 def _hand_out(league: League, coming: Round, referees: list[Agent]) -> list[dict[str, Any]]:
     """Give each match of a round to the referee with the least to do; matches of absent players are decided."""
     load = {referee.pk: 0.0 for referee in referees}
+    given: dict[int, list[int]] = {referee.pk: [] for referee in referees}
     announced = []
     matches = list(coming.matches.select_related("league", "player_a", "player_b").order_by("pk"))
     for match in matches:
@@ -280,9 +295,11 @@ def _hand_out(league: League, coming: Round, referees: list[Agent]) -> list[dict
                 "referee_endpoint": referee.endpoint,
             }
         )
-        if results.decide_absent(match):
-            continue
-        Match.objects.filter(pk=match.pk, state=MatchState.PENDING).update(state=MatchState.READY, referee=referee)
+        if not results.decide_absent(match):
+            given[referee.pk].append(match.pk)
+    for referee_pk, matches_pk in given.items():
+        theirs = Match.objects.filter(pk__in=matches_pk, state=MatchState.PENDING)
+        theirs.update(state=MatchState.READY, referee_id=referee_pk)
     return announced
 
 

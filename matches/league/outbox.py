@@ -25,8 +25,8 @@ def referees_of(league: League) -> Any:
         trusted=True,
         state__in=[AgentState.REGISTERED, AgentState.ACTIVE],
     ).order_by("pk")
-    # Containment in a JSON list is not portable to SQLite; referees are few.
-    return [one for one in alive if league.game_type in one.game_types]
+    # Containment in a JSON list is not portable to SQLite; referees are few. One that names no game judges every game.
+    return [one for one in alive if not one.game_types or league.game_type in one.game_types]
 
 
 def queue(

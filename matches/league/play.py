@@ -65,9 +65,13 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     return match
 
 
-def accept(*, match_pk: int, attempt: int) -> bool:
-    """The referee took the match; false when the attempt is over."""
-    return bool(Match.objects.filter(pk=match_pk, attempt=attempt, state__in=IN_PLAY).update(accepted=True))
+def accept(*, attempts: Iterable[tuple[int, int]]) -> None:
+    """Referees took these attempts, (match, attempt); nothing changes for one that is over."""
+    by_attempt: dict[int, list[int]] = {}
+    for match_pk, attempt in attempts:
+        by_attempt.setdefault(attempt, []).append(match_pk)
+    for attempt, pks in by_attempt.items():
+        Match.objects.filter(pk__in=pks, attempt=attempt, state__in=IN_PLAY).update(accepted=True)
 
 
 def lose_attempt(*, matches: QuerySet[Match], why: str, counts: bool = True) -> int:
@@ -164,7 +168,7 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]]) -> list[dict
         mine = {
             (match.league_id, match.match_id): match
             for match in Match.objects.filter(referee=referee, state__in=IN_PLAY).select_related(
-                "league", "referee", "player_a", "player_b"
+                "league", "player_a", "player_b"
             )
         }
         for item in items:

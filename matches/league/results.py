@@ -29,6 +29,7 @@ from matches.league.play import PROGRESS_STATES, add_entries, lifecycle_step
 from matches.league.reports import Verdict, read_lifecycle, read_verdict
 from matches.models import League, Match, Round
 
+_OPEN = (MatchState.HELD, MatchState.READY, *IN_PLAY)
 SILENT = frozenset({"E001", "E009"})
 
 
@@ -57,11 +58,9 @@ def report(
         InvalidFormat: E002, no such match, or a result that cannot be read.
         RefereeNotRegistered: E013, this referee never had the match.
     """
-    match = (
-        Match.objects.select_related("league", "round", "player_a", "player_b")
-        .filter(league_id=league_id, match_id=match_id)
-        .first()
-    )
+    whole = Match.objects.select_related("league", "round", "player_a", "player_b")
+    # Not first(): putting the one row in order costs more than finding it.
+    match = next(iter(whole.filter(league_id=league_id, match_id=match_id)), None)
     if match is None:
         raise InvalidFormat(
             f"{league_id} has no match {match_id}.",
@@ -92,7 +91,7 @@ def report(
     if claimed != match.attempt or match.state not in IN_PLAY:
         return {"status": "IGNORED", "reason": f"attempt {claimed} is over"}
     with transaction.atomic():
-        if not _finish(match, verdict, read_lifecycle(params.get("lifecycle"))):
+        if not _finish(match, verdict, states=IN_PLAY, steps=read_lifecycle(params.get("lifecycle"))):
             return {"status": "IGNORED", "reason": f"attempt {claimed} is over"}
         add_entries(match, transcript)
         _count_silences(match, verdict)
@@ -100,11 +99,11 @@ def report(
     return {"status": "ACCEPTED", "reason": None}
 
 
-def _finish(match: Match, verdict: Verdict, steps: Sequence[dict[str, str]] = ()) -> bool:
-    """IN_PLAY (or what the league decides itself) to FINISHED; false when someone else was quicker."""
+def _finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequence[dict[str, str]] = ()) -> bool:
+    """One of ``states`` to FINISHED; false when the attempt is over or someone else was quicker."""
     now = timezone.now()
     winner = {match.player_a.code: match.player_a, match.player_b.code: match.player_b}.get(verdict.winner or "")
-    moved = Match.objects.filter(pk=match.pk, attempt=match.attempt, state=match.state).update(
+    moved = Match.objects.filter(pk=match.pk, attempt=match.attempt, state__in=states).update(
         state=MatchState.FINISHED,
         status=verdict.status,
         winner=winner,
@@ -126,7 +125,8 @@ def _finish(match: Match, verdict: Verdict, steps: Sequence[dict[str, str]] = ()
         winner_id=verdict.winner,
         reason=verdict.reason,
     )
-    changed(match.league_id, match.match_id)
+    # A referee has room again. What cannot wait, the end of the round, says so itself.
+    changed(match.league_id, match.match_id, urgent=False)
     return True
 
 
@@ -141,11 +141,11 @@ def _timed(lifecycle: list[dict[str, str]], steps: Sequence[dict[str, str]]) -> 
 def _count_silences(match: Match, verdict: Verdict) -> None:
     rules = match.league.rules
     silent = {fault["player_id"]: fault for fault in verdict.faults if fault["error_code"] in SILENT}
-    for player in (match.player_a, match.player_b):
+    players = (match.player_a, match.player_b)
+    registration.count_answers(agent_ids=[player.pk for player in players if player.code not in silent])
+    for player in players:
         fault = silent.get(player.code)
-        if fault is None:
-            registration.count_answer(agent_id=player.pk)
-        else:
+        if fault is not None:
             registration.count_silence(
                 agent_id=player.pk,
                 suspend_after=rules.suspend_after,
@@ -183,7 +183,7 @@ def decide_absent(match: Match) -> bool:
         ],
     )
     with transaction.atomic():
-        return _finish(match, verdict)
+        return _finish(match, verdict, states=[MatchState.PENDING, MatchState.READY])
 
 
 def cancel(*, league_id: str, match_id: str, why: str) -> None:
@@ -203,7 +203,7 @@ def cancel(*, league_id: str, match_id: str, why: str) -> None:
         game = get_game(match.league.game_type)
         players = (match.player_a.code, match.player_b.code)
         verdict = Verdict(ResultStatus.CANCELLED, None, why, game.unfinished(game.new_state(players)), [])
-        if _finish(match, verdict):
+        if _finish(match, verdict, states=_OPEN):
             close_round_if_done(match.round)
 
 

@@ -1,0 +1,25 @@
+"""What every test of the site shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+
+API_KEY = "key-of-the-tests"
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """SQLite in a file: threads see each other's writes as on a real site, which a database in memory forbids."""
+    database = settings.DATABASES["default"]
+    if database["ENGINE"].endswith("sqlite3"):
+        database.setdefault("TEST", {})["NAME"] = str(settings.DATA_DIR / "tests.sqlite3")
+
+
+@pytest.fixture
+def api_key(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The instructor's API key."""
+    monkeypatch.setenv("LEAGUE_API_KEY", API_KEY)
+    yield API_KEY

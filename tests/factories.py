@@ -1,0 +1,231 @@
+"""Leagues, agents and reports for tests, made through the same verbs as real ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from agents_registry import registration
+from agents_registry.models import Agent, Kind
+from league_sdk.protocol.transcript import REDACTED
+from matches import due
+from matches.league import entry, lifecycle, play, results
+from matches.models import League, Match, Round
+from tests import wire
+
+
+def signed(who: Member, message_type: str, **fields: Any) -> dict[str, Any]:
+    """A message of a registered agent."""
+    return {
+        "protocol": "league.v2",
+        "message_type": message_type,
+        "sender": f"{who.agent.kind}:{who.agent.code}",
+        "timestamp": wire.STAMP,
+        "conversation_id": "conv-of-the-test",
+        "auth_token": who.token,
+    } | fields
+
+
+# Agents and leagues -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Member:
+    """An agent and the auth_token it was given."""
+
+    agent: Agent
+    token: str
+
+    def fresh(self) -> Agent:
+        """Its row as it is now."""
+        return Agent.objects.get(pk=self.agent.pk)
+
+
+def join(name: str, league_id: str | None = None, *, port: int = 8101, **changes: Any) -> Member:
+    """Register a player."""
+    params = wire.player_request(name, port=port, sender=f"player:{name}", **changes)
+    read = registration.read_request(params, kind=Kind.PLAYER, caller="127.0.0.1")
+    done = entry.register_player(request=read, named=league_id)
+    assert done.agent is not None, done.reason
+    return Member(done.agent, done.auth_token)
+
+
+def hire(
+    name: str = "Referee 1",
+    *,
+    port: int = 8001,
+    trusted: bool = True,
+    progress: bool = True,
+    room: int = 10,
+    own_league: str | None = None,
+    endpoint: str | None = None,
+) -> Member:
+    """Register a referee; a trusted one shows the site's key."""
+    code = {"code": settings.LEAGUE_REFEREE_KEY} if trusted else {}
+    where = {"endpoint": endpoint} if endpoint else {}
+    params = wire.referee_request(name, port=port, progress=progress, room=room, **code, **where)
+    read = registration.read_request(params, kind=Kind.REFEREE, caller="127.0.0.1")
+    done = entry.register_referee(request=read, named=own_league, own_address=own_league is not None)
+    assert done.agent is not None, done.reason
+    return Member(done.agent, done.auth_token)
+
+
+def open_league(league_id: str = "fall", **settings_: Any) -> League:
+    """A league that is open for registration."""
+    return lifecycle.create_league(league_id=league_id, display_name=league_id.title(), settings=settings_)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A league with its players and referees."""
+
+    league_id: str
+    players: list[Member]
+    referees: list[Member]
+
+    @property
+    def league(self) -> League:
+        """Its row as it is now."""
+        return League.objects.get(pk=self.league_id)
+
+    def match(self, match_id: str) -> Match:
+        """A match as it is now."""
+        return Match.objects.select_related("referee", "player_a", "player_b", "winner", "league").get(
+            league_id=self.league_id, match_id=match_id
+        )
+
+    def states(self) -> dict[str, str]:
+        """The state of every match."""
+        return dict(Match.objects.filter(league_id=self.league_id).order_by("pk").values_list("match_id", "state"))
+
+    def events(self) -> list[str]:
+        """Kinds of all events, in order."""
+        return list(self.league.events.order_by("seq").values_list("kind", flat=True))
+
+    def referee_of(self, match_id: str) -> Member:
+        """The member that judges a match now."""
+        judge = self.match(match_id).referee_id
+        return next(one for one in self.referees if one.agent.pk == judge)
+
+
+def setting(league_id: str = "fall", *, players: int = 4, referees: int = 1, **settings_: Any) -> Setting:
+    """A league in REGISTRATION with players P01, P02, … and referees."""
+    judges = [hire(f"Referee {number}", port=8000 + number) for number in range(1, referees + 1)]
+    open_league(league_id, **settings_)
+    members = [join(f"Player {number}", league_id, port=8100 + number) for number in range(1, players + 1)]
+    return Setting(league_id, members, judges)
+
+
+def playing(league_id: str = "fall", **how: Any) -> Setting:
+    """The same with round 1 RUNNING and its matches handed to their referees."""
+    found = setting(league_id, **how)
+    lifecycle.start_league(league_id=league_id)
+    open_current(league_id)
+    look()
+    return found
+
+
+def open_current(league_id: str) -> None:
+    """The announcements of the current round are settled."""
+    lifecycle.open_round(round_pk=Round.objects.get(league_id=league_id, state="ANNOUNCING").pk)
+
+
+def look() -> due.Plan:
+    """One look of the conductor."""
+    return due.look(busy_agents=(), draining=False)
+
+
+# Play -------------------------------------------------------------------------------------------
+
+
+def result_fields(match: Match, winner: str | None, **changes: Any) -> dict[str, Any]:
+    """What a report of one match says: a win, or a draw when there is no winner."""
+    a, b = match.player_a.code, match.player_b.code
+    points = {a: 1, b: 1} if winner is None else {a: 3 * (a == winner), b: 3 * (b == winner)}
+    choices = {a: "even", b: "odd" if winner else "even"}
+    return {
+        "league_id": match.league_id,
+        "round_id": match.round.number,
+        "match_id": match.match_id,
+        "game_type": match.league.game_type,
+        "attempt": match.attempt,
+        "result": {"winner": winner, "score": points, "details": {"drawn_number": 8, "choices": choices}},
+    } | changes
+
+
+def silent(match: Match, *player_ids: str) -> dict[str, Any]:
+    """Changes to a report: these players never answered."""
+    others = [code for code in (match.player_a.code, match.player_b.code) if code not in player_ids]
+    winner = others[0] if others else None
+    return {
+        "status": "TECHNICAL_LOSS",
+        "result": {"winner": winner, "score": {}, "details": {}},
+        "faults": [
+            {"player_id": code, "error_code": "E001", "message_type": "GAME_INVITATION", "tries": 4, "sentence": "gone"}
+            for code in player_ids
+        ],
+    }
+
+
+def report(match: Match, winner: str | None, **changes: Any) -> dict[str, Any]:
+    """Have the match's referee report; the fields of the answer."""
+    fields = result_fields(match, winner, **changes)
+    assert match.referee is not None
+    return results.report(
+        referee=match.referee,
+        league_id=match.league_id,
+        match_id=match.match_id,
+        attempt=fields["attempt"],
+        params=fields,
+        transcript=fields.get("transcript", []),
+    )
+
+
+def finish_round(place: Setting, winner: int | None = 0) -> None:
+    """Hand out what is left of the running round and let PLAYER_A (0), PLAYER_B (1) or nobody win every match."""
+    look()
+    for match_id, state in place.states().items():
+        if state == "ASSIGNED":
+            match = place.match(match_id)
+            codes = (match.player_a.code, match.player_b.code)
+            report(match, None if winner is None else codes[winner])
+
+
+def progress_item(match: Match, **changes: Any) -> dict[str, Any]:
+    """One match of a report_progress."""
+    return {
+        "league_id": match.league_id,
+        "match_id": match.match_id,
+        "attempt": match.attempt,
+        "state": "WAITING_FOR_PLAYERS",
+        "joined": [],
+        "locked_in": [],
+        "view": {},
+        "transcript": [],
+    } | changes
+
+
+def progress(match: Match, **changes: Any) -> str:
+    """Have the match's referee report progress; ``ok`` or ``lost``."""
+    assert match.referee is not None
+    return play.progress(referee=match.referee, items=[progress_item(match, **changes)])[0]["status"]
+
+
+def line(number: int, **changes: Any) -> dict[str, Any]:
+    """One entry of a transcript."""
+    return {
+        "n": number,
+        "at": f"2025-01-15T10:15:0{number % 10}+00:00",
+        "sender": "referee:REF01",
+        "recipient": "player:P01",
+        "message_type": "GAME_INVITATION",
+        "method": "handle_game_invitation",
+        "elapsed_ms": None,
+        "limit_ms": 5000,
+        "http_status": None,
+        "problem": "",
+        "notes": [],
+        "body": {"auth_token": REDACTED},
+    } | changes

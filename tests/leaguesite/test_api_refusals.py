@@ -1,0 +1,102 @@
+"""What the HTTP API refuses: one shape, a sentence that says what to do, the field that is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from matches.models import League
+from tests import factories as make
+from tests.leaguesite.script import ACTIONS, READS, Script
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("path", ACTIONS)
+@pytest.mark.parametrize("key", ["", "wrong", "kéy"])
+def test_401_without_the_key(api_key: str, path: str, key: str) -> None:
+    make.setting()
+    before = list(League.objects.values())
+    found = Script(key).post(path, {"league_id": "new"})
+    sentence = "Send the instructor's API key: Authorization: Bearer <key>."
+    assert found == (401, {"error": sentence, "field": None})
+    assert list(League.objects.values()) == before
+
+
+@pytest.mark.parametrize("path", [*(path for path in READS if path != "/leagues"), "/leagues/fall/matches/R1M1"])
+def test_404_of_a_league_for_reading(public: Script, path: str) -> None:
+    assert public.get(path) == (404, {"error": "There is no league fall.", "field": None})
+
+
+@pytest.mark.parametrize("path", ACTIONS[1:])
+def test_404_of_a_league_for_acting(script: Script, path: str) -> None:
+    assert script.post(path) == (404, {"error": "There is no league fall.", "field": None})
+
+
+@pytest.mark.parametrize("name", ["%00", "%F0%9F%8E%B2", "x" * 500])
+def test_404_of_a_strange_name(public: Script, name: str) -> None:
+    make.setting()
+    assert [public.get(f"/leagues/{name}")[0], public.get(f"/leagues/fall/matches/{name}")[0]] == [404, 404]
+
+
+def test_404_of_a_match(script: Script) -> None:
+    make.playing()
+    missing = (404, {"error": "fall has no match R9M9.", "field": None})
+    assert script.get("/leagues/fall/matches/R9M9") == missing
+    assert script.post("/leagues/fall/matches/R9M9/release") == missing
+    assert script.post("/leagues/fall/matches/R9M9/cancel") == missing
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("/close", "The schedule of Fall is made already: start the next round."),
+        ("/start", "Round 1 is still running (2 matches open): wait until it has ended."),
+        ("/rounds/start", "Round 1 is still running (2 matches open): wait until it has ended."),
+        ("/resume", "Fall is not paused."),
+        ("/matches/R1M1/release", "R1M1 is not held: there is nothing to release."),
+        ("/matches/R2M1/cancel", "R2M1 is not open: only a match of the current round can be cancelled."),
+    ],
+)
+def test_409_says_what_to_do(script: Script, path: str, sentence: str) -> None:
+    make.playing()
+    assert script.post(f"/leagues/fall{path}") == (409, {"error": sentence, "field": None})
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "sentence", "field"),
+    [
+        ("/leagues", {"league_id": "a b"}, "league_id: Use letters, digits, - and _ only.", "league_id"),
+        (
+            "/leagues",
+            {"league_id": "a", "settings": {"max_retries": -1}},
+            "Setting max_retries: Input should be greater than or equal to 0 (seen: -1).",
+            "max_retries",
+        ),
+        ("/leagues", {}, "league_id: Field required", "league_id"),
+        ("/leagues", {"league_id": 5}, "league_id: Input should be a valid string", "league_id"),
+        ("/leagues", {"league_id": "a", "x": 1}, "x: Extra inputs are not permitted", "x"),
+        ("/leagues", {"league_id": "a", "settings": []}, "settings: Input should be a valid dictionary", "settings"),
+        ("/leagues/fall/start", {"auto": True}, "auto: Extra inputs are not permitted", "auto"),
+    ],
+)
+def test_422_names_what_is_wrong(script: Script, path: str, body: Any, sentence: str, field: str) -> None:
+    assert script.post(path, body) == (422, {"error": sentence, "field": field})
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
+@pytest.mark.parametrize("where", ["league_id", "display_name", "settings"])
+def test_text_that_no_database_takes(script: Script, text: str, where: str) -> None:
+    value = {"registration_code": text} if where == "settings" else text
+    status, found = script.post("/leagues", {"league_id": "fall", "display_name": "Fall"} | {where: value})
+    assert (status, League.objects.count()) == (422, 0)
+    assert found["field"] == {"settings": "registration_code"}.get(where, where)
+
+
+def test_a_body_that_is_not_json(script: Script) -> None:
+    answer = Client().post(
+        "/api/leagues", "{", content_type="application/json", headers={"Authorization": "Bearer key-of-the-tests"}
+    )
+    assert answer.status_code == 400

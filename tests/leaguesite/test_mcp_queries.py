@@ -1,0 +1,186 @@
+"""LEAGUE_QUERY and the tools that answer the same directly (004 4.9, 8.11)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from matches.league import lifecycle
+from tests import factories as make
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def place() -> make.Setting:
+    """Three players: R1M1 of P01 and P02 is won by P01, P03 has a bye; round 2 is announced."""
+    place = make.playing(players=3)
+    bye = place.league.rounds.get(number=1).bye.code
+    match = place.match("R1M1")
+    assert (match.player_a.code, match.player_b.code, bye) == ("P01", "P02", "P03")
+    make.report(match, "P01")
+    return place
+
+
+def query(client: Client, who: make.Member, query_type: str, **changes: Any) -> dict[str, Any]:
+    """The whole answer of a LEAGUE_QUERY but for its moment."""
+    params = make.signed(who, "LEAGUE_QUERY", league_id="fall", query_type=query_type) | changes
+    return wire.plain(wire.ask(client, "league_query", params))
+
+
+def answer(query_type: str, data: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "protocol": "league.v2",
+        "message_type": "LEAGUE_QUERY_RESPONSE",
+        "sender": "league_manager:LM01",
+        "timestamp": "<time>",
+        "conversation_id": "conv-of-the-test",
+        "league_id": "fall",
+        "query_type": query_type,
+        "success": True,
+        "data": data,
+        "error": None,
+    }
+
+
+def row(rank: int, player: int, played: int, wins: int, losses: int, points: int) -> dict[str, Any]:
+    return {
+        "rank": rank,
+        "player_id": f"P0{player}",
+        "display_name": f"Player {player}",
+        "played": played,
+        "wins": wins,
+        "draws": 0,
+        "losses": losses,
+        "technical_losses": 0,
+        "points": points,
+    }
+
+
+STANDINGS = {"standings": [row(1, 1, 1, 1, 0, 3), row(2, 2, 1, 0, 1, 0), row(3, 3, 0, 0, 0, 0)]}
+
+
+def pair(match_id: str, a: str, b: str, **changes: Any) -> dict[str, Any]:
+    """A match in a list that has not begun."""
+    return {
+        "match_id": match_id,
+        "round_id": int(match_id[1]),
+        "player_A_id": a,
+        "player_B_id": b,
+        "referee_id": None,
+        "state": "PENDING",
+        "attempt": 0,
+        "status": None,
+        "winner": None,
+    } | changes
+
+
+PLAYED = pair("R1M1", "P01", "P02", referee_id="REF01", state="FINISHED", attempt=1, status="WIN", winner="P01")
+
+
+def test_get_standings(client: Client, place: make.Setting) -> None:
+    assert query(client, place.players[1], "GET_STANDINGS") == answer("GET_STANDINGS", STANDINGS)
+
+
+def test_get_schedule(client: Client, place: make.Setting) -> None:
+    def waiting(number: int, bye: str, match: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "round_id": number,
+            "state": "PENDING",
+            "bye": bye,
+            "started_at": None,
+            "completed_at": None,
+            "matches": [match],
+        }
+
+    rounds = [
+        waiting(1, "P03", PLAYED) | {"state": "COMPLETED", "started_at": "<time>", "completed_at": "<time>"},
+        waiting(2, "P02", pair("R2M1", "P01", "P03")),
+        waiting(3, "P01", pair("R3M1", "P02", "P03")),
+    ]
+    assert query(client, place.players[0], "GET_SCHEDULE") == answer("GET_SCHEDULE", {"rounds": rounds})
+
+
+@pytest.mark.parametrize("params", [{"query_params": {"player_id": "P02"}}, {"query_params": None, "player_id": "P02"}])
+def test_get_player_stats_of_another(client: Client, place: make.Setting, params: dict[str, Any]) -> None:
+    stats = {"player_id": "P02", "stats": row(2, 2, 1, 0, 1, 0), "matches": [PLAYED]}
+    assert query(client, place.players[2], "GET_PLAYER_STATS", **params) == answer("GET_PLAYER_STATS", stats)
+
+
+def test_get_next_match(client: Client, place: make.Setting) -> None:
+    mine = query(client, place.players[0], "GET_NEXT_MATCH")
+    coming = {"match_id": "R2M1", "round_id": 2, "opponent_id": "P03", "referee_endpoint": None}
+    assert mine == answer("GET_NEXT_MATCH", {"next_match": coming})
+
+
+def test_get_next_match_with_a_bye_looks_at_the_round_after(client: Client, place: make.Setting) -> None:
+    lifecycle.start_round(league_id="fall")
+    resting = query(client, place.players[1], "GET_NEXT_MATCH")["data"]
+    assert resting == {
+        "next_match": {"match_id": "R3M1", "round_id": 3, "opponent_id": "P03", "referee_endpoint": None}
+    }
+    playing = query(client, place.players[2], "GET_NEXT_MATCH")["data"]["next_match"]
+    assert playing["referee_endpoint"] == "http://localhost:8001/mcp"
+
+
+def test_get_next_match_when_none_is_left(client: Client) -> None:
+    place = make.playing(players=2)
+    make.report(place.match("R1M1"), "P01")
+    assert query(client, place.players[0], "GET_NEXT_MATCH") == answer("GET_NEXT_MATCH", {"next_match": None})
+
+
+@pytest.mark.parametrize(
+    ("tool", "query_type"),
+    [
+        ("get_standings", "GET_STANDINGS"),
+        ("get_schedule", "GET_SCHEDULE"),
+        ("get_next_match", "GET_NEXT_MATCH"),
+        ("get_player_stats", "GET_PLAYER_STATS"),
+    ],
+)
+def test_a_tool_answers_as_the_query_does(client: Client, place: make.Setting, tool: str, query_type: str) -> None:
+    asked = query(client, place.players[0], query_type, query_params={"player_id": "P03"})
+    params = {"league_id": "fall", "player_id": "P03", "conversation_id": "conv-of-the-test"}
+    assert wire.plain(wire.ask(client, tool, params)) == asked
+
+
+@pytest.mark.parametrize("query_type", ["GET_NEXT_MATCH", "GET_PLAYER_STATS"])
+@pytest.mark.parametrize("given", [{"player_id": "P99"}, {"player_id": "REF01"}, {"player_id": "Player 1"}])
+def test_an_unknown_player_is_e005(client: Client, place: make.Setting, query_type: str, given: dict[str, Any]) -> None:
+    params = make.signed(place.players[0], "LEAGUE_QUERY", query_type=query_type, query_params=given)
+    data = wire.refused(client, "league_query", params)
+    assert (data["error_code"], data["error_name"]) == ("E005", "PLAYER_NOT_REGISTERED")
+    assert data["context"] == {
+        "field": "query_params.player_id",
+        "seen": f'"{given["player_id"]}"',
+        "expected": "a player_id of the league",
+    }
+
+
+def test_a_referee_must_say_which_player(client: Client, place: make.Setting) -> None:
+    judge = place.referees[0]
+    params = make.signed(judge, "LEAGUE_QUERY", league_id="fall", query_type="GET_NEXT_MATCH")
+    data = wire.refused(client, "league_query", params)
+    assert (data["error_code"], data["context"]["field"]) == ("E003", "query_params.player_id")
+
+
+@pytest.mark.parametrize("sender", ["player:P01", "P01", "player:Player 1", "Player 1"])
+def test_its_id_or_the_name_it_registered_under_is_a_good_sender(
+    client: Client, place: make.Setting, sender: str
+) -> None:
+    assert query(client, place.players[0], "GET_STANDINGS", sender=sender)["data"] == STANDINGS
+
+
+def test_without_a_name_the_league_is_that_of_the_token_then_the_default(client: Client, place: make.Setting) -> None:
+    make.open_league(settings.LEAGUE_DEFAULT_ID)
+    params = make.signed(place.players[0], "LEAGUE_QUERY", query_type="GET_STANDINGS")
+    assert wire.ask(client, "league_query", params)["league_id"] == "fall"
+    assert wire.ask(client, "get_standings", {})["league_id"] == settings.LEAGUE_DEFAULT_ID
+
+
+def test_without_any_league_it_is_e014(client: Client) -> None:
+    assert wire.refused(client, "get_standings", {})["error_code"] == "E014"

@@ -1,0 +1,260 @@
+"""Registration at POST /mcp: the whole answer, and who an agent is (004 8.3, 8.4; ruling sections 8 and 9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from agents_registry import registration
+from agents_registry.models import Agent, AgentToken
+from league_sdk.protocol import tokens
+from matches.league import lifecycle
+from tests import factories as make
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+DEFAULT = settings.LEAGUE_DEFAULT_ID
+
+
+def player_answer(player_id: str = "P01", league_id: str = DEFAULT, **changes: Any) -> dict[str, Any]:
+    """What a player that is accepted is told (004 8.4.2)."""
+    return {
+        "protocol": "league.v2",
+        "message_type": "LEAGUE_REGISTER_RESPONSE",
+        "sender": "league_manager:LM01",
+        "timestamp": "<time>",
+        "conversation_id": "conv-player-alpha-reg-001",
+        "auth_token": "<token>",
+        "league_id": league_id,
+        "status": "ACCEPTED",
+        "player_id": player_id,
+        "league_token": "<token>",
+        "reason": None,
+        "rejection_reason": None,
+    } | changes
+
+
+def test_player_is_registered_as_004_8_4_shows(client: Client) -> None:
+    make.open_league(DEFAULT)
+    reply = wire.post(client, wire.request("register_player", wire.player_request(), rpc_id=7)).json()
+    assert wire.plain(reply) == {"jsonrpc": "2.0", "id": 7, "result": player_answer()}
+    result = reply["result"]
+    agent = Agent.objects.get()
+    assert (agent.league_id, agent.code, agent.state, agent.endpoint) == (
+        DEFAULT,
+        "P01",
+        "REGISTERED",
+        "http://localhost:8101/mcp",
+    )
+    assert result["auth_token"] != result["league_token"]
+    assert result["league_token"] == registration.league_token(agent)
+    assert [one.sha256 for one in AgentToken.objects.all()] == [tokens.digest(result["auth_token"])]
+
+
+def test_referee_is_registered_as_004_8_3_shows(client: Client) -> None:
+    reply = wire.post(client, wire.request("register_referee", wire.referee_request())).json()
+    assert wire.plain(reply) == {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "result": {
+            "protocol": "league.v2",
+            "message_type": "REFEREE_REGISTER_RESPONSE",
+            "sender": "league_manager:LM01",
+            "timestamp": "<time>",
+            "conversation_id": "conv-ref-alpha-reg-001",
+            "auth_token": "<token>",
+            "league_id": DEFAULT,
+            "status": "ACCEPTED",
+            "referee_id": "REF01",
+            "league_token": "<token>",
+            "reason": None,
+            "rejection_reason": None,
+        },
+    }
+    second = wire.ask(client, "register_referee", wire.referee_request("Referee Beta", port=8002))
+    assert second["referee_id"] == "REF02"
+
+
+@pytest.mark.parametrize("method", ["register_player", "LEAGUE_REGISTER_REQUEST", "mcp_message"])
+def test_every_accepted_name_of_the_method(client: Client, method: str) -> None:
+    make.open_league(DEFAULT)
+    assert wire.plain(wire.ask(client, method, wire.player_request())) == player_answer()
+
+
+@pytest.mark.parametrize(
+    "missing", ["protocol", "message_type", "sender", "timestamp", "conversation_id", "version", "game_types"]
+)
+def test_what_is_missing_is_tolerated(client: Client, missing: str) -> None:
+    make.open_league(DEFAULT)
+    params = wire.player_request()
+    params.pop(missing, None)
+    params["player_meta"].pop(missing, None)
+    answer = wire.plain(wire.ask(client, "register_player", params))
+    assert answer | {"conversation_id": ""} == player_answer(conversation_id="")
+
+
+@pytest.mark.parametrize("timestamp", ["yesterday", 5, "2025-01-15T10:05:00+02:00"])
+def test_an_odd_timestamp_does_not_keep_a_player_out(client: Client, timestamp: Any) -> None:
+    make.open_league(DEFAULT)
+    answer = wire.ask(client, "register_player", wire.player_request(timestamp=timestamp))
+    assert wire.plain(answer) == player_answer()
+
+
+def test_the_senders_name_stands_in_for_a_missing_display_name(client: Client) -> None:
+    make.open_league(DEFAULT)
+    params = wire.player_request()
+    del params["player_meta"]["display_name"]
+    wire.ask(client, "register_player", params)
+    agent = Agent.objects.get()
+    assert (agent.display_name, agent.notes) == ("alpha", ["display_name was missing, the sender's name is used"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "meta", "field", "seen", "expected"),
+    [
+        ({"player_meta": None}, None, "player_meta", "null", "an object with display_name and contact_endpoint"),
+        ({"sender": None}, {"display_name": " \u200f "}, "player_meta.display_name", '" \\u200f "', "a name to show"),
+        ({}, {"contact_endpoint": ""}, "player_meta.contact_endpoint", '""', "the URL your agent listens at"),
+        ({}, {"contact_endpoint": None}, "player_meta.contact_endpoint", "null", "the URL your agent listens at"),
+    ],
+)
+def test_name_and_address_are_needed(
+    client: Client, changes: dict[str, Any], meta: dict[str, Any] | None, field: str, seen: str, expected: str
+) -> None:
+    make.open_league(DEFAULT)
+    params = wire.player_request()
+    params["player_meta"] |= meta or {}
+    data = wire.refused(client, "register_player", params | changes)
+    assert data["error_code"] == "E003"
+    assert data["context"] == {"field": field, "seen": seen, "expected": expected}
+    assert Agent.objects.count() == 0
+
+
+# Identity -----------------------------------------------------------------------------------------
+
+
+def register(client: Client, *, caller: str = "127.0.0.1", **changes: Any) -> dict[str, Any]:
+    return wire.ask(client, "register_player", wire.player_request(**changes), caller=caller)
+
+
+def test_again_from_its_own_machine_is_the_same_player_with_a_fresh_token(client: Client) -> None:
+    make.open_league(DEFAULT)
+    first, second = register(client), register(client)
+    assert (first["player_id"], second["player_id"]) == ("P01", "P01")
+    assert first["auth_token"] != second["auth_token"]
+    assert first["league_token"] == second["league_token"]
+    for answer in (first, second):
+        assert registration.authenticate(answer["auth_token"]).code == "P01"
+
+
+def test_again_with_its_token_from_anywhere(client: Client) -> None:
+    make.open_league(DEFAULT)
+    first = register(client, caller="192.0.2.7", endpoint="http://192.0.2.7:8101/mcp")
+    again = register(client, caller="192.0.2.8", endpoint="http://192.0.2.7:8101/mcp", auth_token=first["auth_token"])
+    assert wire.plain(again) == player_answer()
+    assert Agent.objects.count() == 1
+
+
+@pytest.mark.parametrize("token", ["", None, "tok_" + "0" * 32, "its league_token", "the token of another"])
+def test_again_without_proof_is_rejected_as_l003(client: Client, token: str | None) -> None:
+    make.open_league(DEFAULT)
+    first = register(client, caller="192.0.2.7", endpoint="http://192.0.2.7:8101/mcp")
+    other = register(client, name="Beta", port=8102)
+    token = {"its league_token": first["league_token"], "the token of another": other["auth_token"]}.get(
+        str(token), token
+    )
+    answer = register(client, caller="192.0.2.8", endpoint="http://192.0.2.7:8101/mcp", auth_token=token)
+    reason = (
+        "P01 is registered under this name and address. To register it again, send its auth_token, or register "
+        "from its own machine, or ask the instructor to let it in."
+    )
+    rejected = player_answer(
+        status="REJECTED", player_id=None, reason=reason, rejection_reason=reason, legacy_code="L003"
+    )
+    del rejected["auth_token"], rejected["league_token"]
+    assert wire.plain(answer) == rejected
+    assert AgentToken.objects.count() == 2
+
+
+def test_the_instructor_lets_it_in_once(client: Client) -> None:
+    make.open_league(DEFAULT)
+    register(client, caller="192.0.2.7", endpoint="http://192.0.2.7:8101/mcp")
+    Agent.objects.update(readmit=True)
+    from_elsewhere = {"caller": "192.0.2.8", "endpoint": "http://192.0.2.7:8101/mcp"}
+    statuses = [register(client, **from_elsewhere)["status"] for _ in range(2)]
+    assert statuses == ["ACCEPTED", "REJECTED"]
+
+
+def test_the_same_name_at_another_address_is_another_player(client: Client) -> None:
+    make.open_league(DEFAULT)
+    ids = [register(client, port=port)["player_id"] for port in (8101, 8102, 8103)]
+    assert ids == ["P01", "P02", "P03"]
+    names = list(Agent.objects.order_by("pk").values_list("display_name", flat=True))
+    assert names == ["Agent Alpha", "Agent Alpha (2)", "Agent Alpha (3)"]
+
+
+@pytest.mark.parametrize(
+    "spelling", ["http://localhost:8101/mcp/", "http://127.0.0.1:8101/mcp", "HTTP://LocalHost:8101/mcp"]
+)
+def test_another_spelling_of_the_address_is_the_same_player(client: Client, spelling: str) -> None:
+    make.open_league(DEFAULT)
+    assert [register(client)["player_id"], register(client, endpoint=spelling)["player_id"]] == ["P01", "P01"]
+
+
+def test_a_known_player_comes_back_after_the_schedule_is_made(client: Client) -> None:
+    make.open_league(DEFAULT)
+    for port in (8101, 8102):
+        register(client, port=port)
+    lifecycle.close_registration(league_id=DEFAULT)
+    for named in ({}, {"league_id": DEFAULT}):
+        assert wire.plain(register(client, **named)) == player_answer()
+    stranger = register(client, name="Stranger", port=8103, league_id=DEFAULT)
+    assert (stranger["status"], stranger["reason"]) == ("REJECTED", f"Registration for {DEFAULT} is closed.")
+
+
+def test_one_that_was_shut_down_is_registered_again(client: Client) -> None:
+    make.open_league(DEFAULT)
+    register(client)
+    Agent.objects.update(state="SHUTDOWN", silences=5)
+    register(client)
+    agent = Agent.objects.get()
+    assert (agent.state, agent.silences) == ("REGISTERED", 0)
+
+
+# Referees -----------------------------------------------------------------------------------------
+
+
+def enlist(client: Client, *, caller: str = "127.0.0.1", **changes: Any) -> dict[str, Any]:
+    return wire.ask(client, "register_referee", wire.referee_request(**changes), caller=caller)
+
+
+@pytest.mark.parametrize(("code", "trusted"), [(settings.LEAGUE_REFEREE_KEY, True), ("a guess", False), ("", False)])
+def test_a_referee_is_trusted_with_the_sites_key_only(client: Client, code: str, trusted: bool) -> None:
+    assert enlist(client, code=code)["status"] == "ACCEPTED"
+    assert Agent.objects.get().trusted is trusted
+
+
+def test_a_referees_id_is_fixed_by_name_and_port(client: Client) -> None:
+    key = settings.LEAGUE_REFEREE_KEY
+    first = enlist(client, code=key)
+    moved = enlist(client, code=key, caller="192.0.2.9", endpoint="http://192.0.2.9:8001/mcp")
+    other_port = enlist(client, code=key, port=8002)
+    assert [one["referee_id"] for one in (first, moved, other_port)] == ["REF01", "REF01", "REF02"]
+    assert Agent.objects.get(code="REF01").endpoint == "http://192.0.2.9:8001/mcp"
+
+
+def test_a_referees_name_and_port_cannot_be_taken_over_from_another_machine(client: Client) -> None:
+    enlist(client, code=settings.LEAGUE_REFEREE_KEY)
+    taken = enlist(client, caller="192.0.2.9", endpoint="http://192.0.2.9:8001/mcp")
+    assert (taken["status"], taken["referee_id"], taken["legacy_code"]) == ("REJECTED", None, "L003")
+    assert Agent.objects.get().endpoint == "http://localhost:8001/mcp"
+
+
+def test_a_referee_that_starts_again_has_lost_its_matches(client: Client) -> None:
+    place = make.playing()
+    enlist(client, name="Referee 1", code=settings.LEAGUE_REFEREE_KEY)
+    states = place.states()
+    assert (states["R1M1"], states["R1M2"]) == ("READY", "READY")

@@ -1,0 +1,96 @@
+"""Agents on a real port for tests of what goes out, and database work from a running event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from aiohttp import web
+from django.db import connections
+
+T = TypeVar("T")
+PATIENCE_S = 30
+OK = {"jsonrpc": "2.0", "result": {"status": "ok", "accepted": True}, "id": 1}
+
+
+class Agents:
+    """Any number of agents behind one port, each under a path of its own."""
+
+    def __init__(self) -> None:
+        self.received: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.answers: dict[str, Any] = {}
+        self.gates: dict[str, asyncio.Event] = {}
+        self.news = asyncio.Event()
+        self.port = 0
+        self._thread = ThreadPoolExecutor(1)
+
+    def url(self, name: str) -> str:
+        """The endpoint of an agent."""
+        return f"http://127.0.0.1:{self.port}/{name}/mcp"
+
+    def types(self, name: str) -> list[str]:
+        """The message types an agent has received, in order."""
+        return [body["params"]["message_type"] for body in self.received[name]]
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        self.received[name].append(await request.json())
+        self.news.set()
+        if name in self.gates:
+            await self.gates[name].wait()
+        answer = self.answers.get(name, OK)
+        if answer is None:
+            assert request.transport is not None
+            request.transport.abort()
+        return web.json_response(answer)
+
+    async def in_db(self, work: Callable[[], T]) -> T:
+        """Run database work in a thread of its own, as a request would."""
+
+        def closing() -> T:
+            try:
+                return work()
+            finally:
+                connections.close_all()
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, closing)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait for news until something holds."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not holds():
+                self.news.clear()
+                await self.news.wait()
+
+    async def until_in_db(self, holds: Callable[[], bool]) -> None:
+        """The same for what the rows say."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                self.news.clear()
+                if await self.in_db(holds):
+                    return
+                await self.news.wait()
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[Agents]:
+    """Serve agents on a free port."""
+    agents = Agents()
+    app = web.Application()
+    app.router.add_post("/{name}/mcp", agents._answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    agents.port = runner.addresses[0][1]
+    try:
+        yield agents
+    finally:
+        for gate in agents.gates.values():
+            gate.set()
+        await runner.cleanup()
+        agents._thread.shutdown()

@@ -1,0 +1,153 @@
+"""The instructor's desk in the admin: creating, starting, wrong clicks, permissions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.messages import get_messages
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from agents_registry import registration
+from agents_registry.models import Agent
+from league_sdk.protocol.league_settings import LeagueSettings
+from matches.forms import GROUPS
+from matches.league import lifecycle
+from matches.models import League
+from tests.factories import hire, join
+
+pytestmark = pytest.mark.django_db
+ADD = "/admin/matches/league/add/"
+
+
+@pytest.fixture
+def desk(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
+    return client
+
+
+def click(desk: Client, league_id: str, verb: str) -> str:
+    """Click a button of the desk; the sentence that answers."""
+    answer = desk.post(f"/admin/matches/league/{league_id}/do/{verb}/")
+    assert (answer.status_code, answer["Location"]) == (302, f"/admin/matches/league/{league_id}/change/")
+    *_, message = [str(message) for message in get_messages(answer.wsgi_request)]
+    return message
+
+
+def add_players(league_id: str, count: int) -> list[Agent]:
+    """So many players of a league."""
+    return [join(f"Agent {n}", league_id, port=8100 + n).agent for n in range(1, count + 1)]
+
+
+def test_every_setting_has_a_field() -> None:
+    assert sorted(name for _title, names in GROUPS for name in names) == sorted(LeagueSettings.model_fields)
+
+
+def test_a_league_is_created_with_its_settings(desk: Client) -> None:
+    form = {"display_name": "Evening", "league_id": "evening", "game_type": "even_odd", "move_timeout_s": "12.5"}
+    answer = desk.post(ADD, form | {"auto_advance": "on", "no_show": "cancel", "error_style": "error"})
+    assert answer.status_code == 302, answer.content.decode()
+    league = League.objects.get(pk="evening")
+    assert league.settings == {"move_timeout_s": 12.5, "auto_advance": True, "no_show": "cancel"}
+    assert (league.display_name, league.state) == ("Evening", "REGISTRATION")
+
+    answer = desk.post(
+        "/admin/matches/league/evening/change/",
+        {"display_name": "Late evening", "win_points": "5", "no_show": "technical_loss", "error_style": "error"},
+    )
+    assert answer.status_code == 302, answer.content.decode()
+    league.refresh_from_db()
+    assert (league.display_name, league.settings, league.game_type) == ("Late evening", {"win_points": 5}, "even_odd")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"join_timeout_s": "0"}, "join_timeout_s"),
+        ({"max_retries": "99"}, "max_retries"),
+        ({"league_id": "no spaces"}, "league_id"),
+        ({"league_id": "taken"}, "league_id"),
+        ({"game_type": "chess"}, "game_type"),
+        ({"display_name": ""}, "display_name"),
+    ],
+)
+def test_a_wrong_value_is_said_at_its_field(desk: Client, changes: dict[str, str], field: str) -> None:
+    lifecycle.create_league(league_id="taken", display_name="Taken")
+    form = {"display_name": "Evening", "league_id": "evening", "game_type": "even_odd"}
+    answer = desk.post(ADD, form | {"no_show": "technical_loss", "error_style": "error"} | changes)
+    assert answer.status_code == 200
+    assert list(answer.context["adminform"].form.errors) == [field]
+    assert list(League.objects.values_list("pk", flat=True)) == ["taken"]
+
+
+def test_the_desk_from_registration_to_a_running_round(desk: Client) -> None:
+    lifecycle.create_league(league_id="evening", display_name="Evening")
+    assert click(desk, "evening", "close") == (
+        "Evening has 0 of at least 2 players: wait until more have registered, or add them by hand."
+    )
+    add_players("evening", 2)
+    assert click(desk, "evening", "close") == "Registration is closed, the schedule is made."
+    assert click(desk, "evening", "close") == "The schedule of Evening is made already: start the next round."
+    assert click(desk, "evening", "start") == (
+        "No referee may judge even_odd now: start one (manage.py referee), or tick “may judge” at a registered one."
+    )
+    hire("Referee 1")
+    assert click(desk, "evening", "pause") == "Paused: matches in play finish, no other starts."
+    assert click(desk, "evening", "start") == "Evening is paused: resume it first."
+    assert click(desk, "evening", "resume") == "The league goes on."
+    assert click(desk, "evening", "start") == "The round is started."
+    assert click(desk, "evening", "start") == ("Round 1 is still running (1 matches open): wait until it has ended.")
+    assert click(desk, "evening", "stop") == "The league is stopped for good."
+    assert click(desk, "evening", "start") == "Evening is over: create a new league to play again."
+
+
+def test_who_has_registered_and_who_answers_is_on_the_page(desk: Client) -> None:
+    lifecycle.create_league(league_id="evening", display_name="Evening")
+    first, second = add_players("evening", 2)
+    registration.note_check(agent_id=first.pk, problem="")
+    registration.note_check(agent_id=second.pk, problem="no connection: Connection refused")
+    shown: dict[str, Any] = desk.get("/admin/matches/league/evening/change/").context["desk"]
+    assert [(line["agent_id"], line["answers"]) for line in shown["players"]] == [
+        ("P01", "answered within the last minute"),
+        ("P02", "no answer: no connection: Connection refused"),
+    ]
+    assert shown["problems"][1:] == [
+        "These players did not answer the last time: P02. They would lose by starting now."
+    ]
+    assert click(desk, "evening", "check") == "The agents are being asked: reload this page in a few seconds."
+    assert list(Agent.objects.order_by("pk").values_list("check_wanted", flat=True)) == [True, True]
+
+
+def test_buttons_need_a_post_and_a_permission(client: Client, desk: Client) -> None:
+    lifecycle.create_league(league_id="evening", display_name="Evening")
+    assert desk.get("/admin/matches/league/evening/do/pause/").status_code == 405
+    assert desk.post("/admin/matches/league/evening/do/dance/").status_code == 404
+    staff = Client()
+    staff.force_login(User.objects.create_user("assistant", password="x" * 12, is_staff=True))
+    assert staff.post("/admin/matches/league/evening/do/pause/").status_code == 403
+    assert Client().post("/admin/matches/league/evening/do/pause/").status_code == 302
+    assert League.objects.get(pk="evening").paused is False
+
+
+@pytest.mark.parametrize("page", ["league", "match"])
+def test_lists_are_served(desk: Client, page: str) -> None:
+    lifecycle.create_league(league_id="evening", display_name="Evening")
+    add_players("evening", 4)
+    lifecycle.close_registration(league_id="evening")
+    assert desk.get(f"/admin/matches/{page}/").status_code == 200
+    assert desk.get("/admin/agents_registry/agent/").status_code == 200
+
+
+def test_the_desk_costs_the_same_queries_with_many_players(desk: Client) -> None:
+    counts = []
+    for league_id, players in (("few", 3), ("many", 24)):
+        lifecycle.create_league(league_id=league_id, display_name=league_id)
+        add_players(league_id, players)
+        lifecycle.close_registration(league_id=league_id)
+        with CaptureQueriesContext(connection) as seen:
+            assert desk.get(f"/admin/matches/league/{league_id}/change/").status_code == 200
+        counts.append(len(seen))
+    assert counts[0] == counts[1]

@@ -1,0 +1,244 @@
+"""The conductor with real agents on a real port: what goes out, in which order, and how often."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import Counter
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from agents_registry import registration
+from agents_registry.models import Agent
+from league_sdk.transport.client import Client
+from matches import conductor, due, live
+from matches.league import lifecycle
+from matches.models import Delivery, Match
+from matches.nudge import nudge
+from tests import factories as make
+from tests import wire
+from tests.matches.agent_server import Agents, serving
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+async def agents(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
+    """A port with agents; pushes to browsers use this loop, as on a site."""
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(live, "_loop", loop)
+    monkeypatch.setattr(conductor, "AGAIN_AFTER_S", 0)
+    look = due.look
+    async with serving() as found:
+
+        def watched(**how: Any) -> due.Plan:
+            plan = look(**how)
+            loop.call_soon_threadsafe(found.news.set)
+            return plan
+
+        monkeypatch.setattr(due, "look", watched)
+        yield found
+
+
+@asynccontextmanager
+async def conducting() -> AsyncIterator[conductor.Conductor]:
+    """A conductor at work."""
+    with ThreadPoolExecutor(1) as thread:
+        found = conductor.Conductor(thread)
+        task = asyncio.create_task(found.run())
+        try:
+            yield found
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await asyncio.gather(*found._tasks, return_exceptions=True)
+
+
+def place(agents: Agents, *, players: int = 2, referees: int = 1, **settings: Any) -> make.Setting:
+    """A league whose agents live at the server; call in a thread."""
+    judges = [make.hire(f"Referee {n}", port=n, endpoint=agents.url(f"REF0{n}")) for n in range(1, referees + 1)]
+    make.open_league("fall", **settings)
+    members = [make.join(f"Player {n}", "fall", endpoint=agents.url(f"P0{n}")) for n in range(1, players + 1)]
+    return make.Setting("fall", members, judges)
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def unsettled() -> int:
+    return Delivery.objects.filter(state="PENDING").count()
+
+
+async def test_a_league_goes_out_in_order(agents: Agents) -> None:
+    league = await agents.in_db(lambda: place(agents))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
+        await agents.until_in_db(lambda: Match.objects.get().accepted)
+        await agents.in_db(lambda: make.report(league.match("R1M1"), "P01"))
+        await agents.until_in_db(lambda: unsettled() == 0)
+    whole = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
+    assert {name: agents.types(name) for name in ("P01", "P02", "REF01")} == {
+        "P01": whole,
+        "P02": whole,
+        "REF01": ["ROUND_ANNOUNCEMENT", "START_MATCH", "LEAGUE_COMPLETED"],
+    }
+    ids = [body["id"] for name in ("P01", "P02") for body in agents.received[name]]
+    assert len(set(ids)) == 8
+
+
+async def test_start_match_as_the_referee_gets_it(agents: Agents) -> None:
+    league = await agents.in_db(lambda: place(agents))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
+    body = next(one for one in agents.received["REF01"] if one["method"] == "start_match")
+    match = await agents.in_db(lambda: league.match("R1M1"))
+    settings = body["params"].pop("settings")
+    assert (settings["join_timeout_s"], "registration_code" in settings) == (5, False)
+    digests = await agents.in_db(lambda: registration.token_digests([one.agent.pk for one in league.players]))
+    seats = {}
+    for side, player in zip("AB", league.players, strict=True):
+        seats[f"player_{side}_id"] = player.agent.code
+        seats[f"player_{side}_endpoint"] = agents.url(player.agent.code)
+        seats[f"player_{side}"] = {
+            "id": player.agent.code,
+            "endpoint": agents.url(player.agent.code),
+            "dialect": "canonical",
+            "league_token": "<token>",
+            "auth_token_sha256": digests[player.agent.pk],
+            "your_standings": {"wins": 0, "losses": 0, "draws": 0},
+            "joined_before": False,
+            "suspended": False,
+        }
+    assert wire.plain(body["params"]) == seats | {
+        "protocol": "league.v2",
+        "message_type": "START_MATCH",
+        "sender": "league_manager:LM01",
+        "timestamp": "<time>",
+        "conversation_id": match.conversation_id,
+        "auth_token": "<token>",
+        "league_id": "fall",
+        "round_id": 1,
+        "match_id": "R1M1",
+        "attempt": 1,
+        "game_type": "even_odd",
+        "endpoint_policy": {"refused_ports": []},
+    }
+    assert body["params"]["auth_token"] == registration.league_token(league.referees[0].agent)
+
+
+async def test_a_failed_connection_is_tried_once_more(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was reached and hung up is not: the message may have arrived."""
+    calls: Counter[str] = Counter()
+    post = Client.post
+
+    async def counted(self: Client, url: str, message: Any, *, limit_s: float) -> Any:
+        calls[url] += 1
+        return await post(self, url, message, limit_s=limit_s)
+
+    monkeypatch.setattr(Client, "post", counted)
+    nowhere = f"http://127.0.0.1:{closed_port()}/mcp"
+    agents.answers["P02"] = None
+    league = await agents.in_db(lambda: place(agents))
+    await agents.in_db(lambda: Agent.objects.filter(pk=league.players[0].agent.pk).update(endpoint=nowhere))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until_in_db(lambda: unsettled() == 0)
+    assert (calls[nowhere], calls[agents.url("P02")]) == (2, 1)
+
+    def outcomes() -> list[tuple[str, str]]:
+        found = Delivery.objects.order_by("pk").values_list("state", "problem")
+        return [(state, problem.partition(":")[0]) for state, problem in found]
+
+    assert await agents.in_db(outcomes) == [
+        ("FAILED", "no connection"),
+        ("FAILED", "the connection was closed without an answer"),
+        ("SETTLED", ""),
+    ]
+
+
+@pytest.mark.parametrize("answer", [{"error": "Unknown method"}, {"result": {"accepted": False}}, "no port"])
+async def test_a_referee_that_cannot_be_started_is_suspended(agents: Agents, answer: Any) -> None:
+    league = await agents.in_db(lambda: place(agents, referees=2))
+    lost = league.referees[0].agent
+    agents.answers["REF01"] = answer
+    if answer == "no port":
+        endpoint = f"http://127.0.0.1:{closed_port()}/mcp"
+        await agents.in_db(lambda: Agent.objects.filter(pk=lost.pk).update(endpoint=endpoint))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF02"))
+    start = next(one["params"] for one in agents.received["REF02"] if one["method"] == "start_match")
+    assert (start["match_id"], start["attempt"]) == ("R1M1", 2)
+    row = await agents.in_db(league.referees[0].fresh)
+    assert (row.state, row.problem == "") == ("SUSPENDED", False)
+    match = await agents.in_db(lambda: league.match("R1M1"))
+    assert (match.state, match.lost_attempts, match.referee_id) == ("ASSIGNED", 0, league.referees[1].agent.pk)
+
+
+async def test_nothing_is_delivered_twice_when_looks_overlap(agents: Agents) -> None:
+    agents.gates["P01"] = asyncio.Event()
+    league = await agents.in_db(lambda: place(agents, announce_wait_s=0))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
+        await agents.in_db(lambda: make.report(league.match("R1M1"), "P01"))
+        await agents.until(lambda: agents.types("P02")[-1:] == ["LEAGUE_COMPLETED"])
+        for _ in range(5):
+            # Each look sees P01's messages still pending.
+            agents.news.clear()
+            nudge()
+            await agents.news.wait()
+        assert agents.types("P01") == ["ROUND_ANNOUNCEMENT"]
+        agents.gates["P01"].set()
+        await agents.until_in_db(lambda: unsettled() == 0)
+    # The announcement had left before its round ended, so it is not taken back; the others follow it in order.
+    assert agents.types("P01") == [
+        "ROUND_ANNOUNCEMENT",
+        "LEAGUE_STANDINGS_UPDATE",
+        "ROUND_COMPLETED",
+        "LEAGUE_COMPLETED",
+    ]
+
+
+async def test_a_check_is_asked_once_and_written_down(agents: Agents) -> None:
+    league = await agents.in_db(lambda: place(agents))
+    keys = [one.agent.pk for one in league.players]
+    nowhere = f"http://127.0.0.1:{closed_port()}/mcp"
+    await agents.in_db(lambda: Agent.objects.filter(pk=keys[1]).update(endpoint=nowhere))
+    await agents.in_db(lambda: registration.want_check(agent_ids=keys))
+    async with conducting():
+        await agents.until_in_db(lambda: not Agent.objects.filter(check_wanted=True).exists())
+    assert agents.types("P01") == ["PING"]
+    rows = await agents.in_db(lambda: [one.fresh() for one in league.players])
+    found = [(one.problem.partition(":")[0], one.checked_at is None) for one in rows]
+    assert found == [("", False), ("no connection", False)]
+
+
+async def test_a_look_that_fails_is_made_up_for(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    note, failures = due.note, []
+
+    def failing(outcomes: due.Outcomes) -> None:
+        if not failures:
+            failures.append(outcomes)
+            raise OSError("database is locked")
+        note(outcomes)
+
+    monkeypatch.setattr(due, "note", failing)
+    await agents.in_db(lambda: place(agents))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until_in_db(lambda: unsettled() == 0)
+    assert (agents.types("P01"), agents.types("P02")) == (["ROUND_ANNOUNCEMENT"], ["ROUND_ANNOUNCEMENT"])
+    failed = [record.message for record in caplog.records if record.name == "matches.conductor"]
+    assert failed == ["a look failed; the next one tries again"]

@@ -1,0 +1,132 @@
+"""The league that plays itself until a real one starts."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from agents_registry.models import Agent
+from matches.league import demo, lifecycle
+from matches.models import Broadcast, League, Match, Round
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+DEMO = settings.LEAGUE_DEMO_ID
+
+
+@pytest.fixture
+def show() -> make.Setting:
+    """The demo with its four players registered and a referee."""
+    judges = [make.hire()]
+    demo.open_demo()
+    players = [
+        make.join(f"Sample {number}", DEMO, port=18100 + number, code=settings.LEAGUE_DEMO_KEY)
+        for number in range(1, 5)
+    ]
+    return make.Setting(DEMO, players, judges)
+
+
+def play_to_the_end(show: make.Setting) -> None:
+    for _ in range(3):
+        make.look()
+        make.open_current(DEMO)
+        make.finish_round(show)
+    assert show.league.state == "COMPLETED"
+
+
+def test_it_starts_by_itself(show: make.Setting) -> None:
+    make.look()
+    assert (show.league.state, Round.objects.get(number=1).state) == ("RUNNING", "ANNOUNCING")
+
+
+@pytest.mark.parametrize("missing", ["a player", "the referee"])
+def test_it_waits_for_its_players_and_a_referee(show: make.Setting, missing: str) -> None:
+    gone = show.players[3] if missing == "a player" else show.referees[0]
+    gone.agent.delete()
+    make.look()
+    assert show.league.state == "REGISTRATION"
+
+
+def test_it_begins_afresh_after_its_rest(show: make.Setting) -> None:
+    play_to_the_end(show)
+    League.objects.update(completed_at=timezone.now() - timedelta(seconds=demo.REST_S - 5))
+    make.look()
+    assert show.league.state == "COMPLETED"
+    seq = show.league.event_seq
+    League.objects.update(completed_at=timezone.now() - timedelta(seconds=demo.REST_S))
+    make.look()
+    league = show.league
+    assert (league.state, league.completed_at, league.event_seq > seq) == ("RUNNING", None, True)
+    assert [one.state for one in Round.objects.order_by("number")] == ["ANNOUNCING", "PENDING", "PENDING"]
+    assert Match.objects.exclude(state__in=["PENDING", "READY"]).count() == 0
+    assert {one.fresh().state for one in show.players} == {"ACTIVE"}
+    assert list(Broadcast.objects.values_list("message_type", flat=True)) == ["ROUND_ANNOUNCEMENT"]
+    assert show.events() == ["demo_afresh", "schedule_made", "round_started"]
+
+
+def test_beginning_afresh_needs_a_referee_and_changes_nothing_without_one(show: make.Setting) -> None:
+    play_to_the_end(show)
+    Agent.objects.filter(kind="referee").update(state="SUSPENDED")
+    League.objects.update(completed_at=timezone.now() - timedelta(seconds=demo.REST_S))
+    make.look()
+    assert (show.league.state, Match.objects.filter(state="FINISHED").count()) == ("COMPLETED", 6)
+
+
+def test_it_stops_when_a_real_league_starts(show: make.Setting) -> None:
+    make.look()
+    make.open_league("fall")
+    for number in (1, 2):
+        make.join(f"Real {number}", "fall", port=8100 + number)
+    lifecycle.close_registration(league_id="fall")
+    assert show.league.state == "RUNNING"
+    lifecycle.start_round(league_id="fall")
+    assert show.league.state == "STOPPED"
+    make.look()
+    assert show.league.state == "STOPPED"
+
+
+def test_it_does_not_start_beside_a_real_league(show: make.Setting) -> None:
+    make.open_league("fall")
+    for number in (1, 2):
+        make.join(f"Real {number}", "fall", port=8100 + number)
+    League.objects.filter(pk="fall").update(state="RUNNING")
+    make.look()
+    assert show.league.state == "REGISTRATION"
+
+
+def test_it_yields_when_matches_are_handed_out(show: make.Setting) -> None:
+    Agent.objects.filter(kind="referee").update(max_concurrent=1)
+    make.look()
+    make.open_current(DEMO)
+    make.open_league("fall")
+    for number in (1, 2):
+        make.join(f"Real {number}", "fall", port=8100 + number)
+    lifecycle.close_registration(league_id="fall")
+    # Both are ready at once, as when a real league is resumed beside the demo.
+    League.objects.filter(pk="fall").update(state="RUNNING")
+    Round.objects.filter(league_id="fall").update(state="RUNNING")
+    Match.objects.filter(league_id="fall").update(state="READY", referee=show.referees[0].agent)
+    plan = make.look()
+    assert [start.match_pk for start in plan.starts] == [Match.objects.get(league_id="fall").pk]
+
+
+def test_a_paused_demo_is_left_alone(show: make.Setting) -> None:
+    lifecycle.pause(league_id=DEMO)
+    make.look()
+    assert show.league.state == "REGISTRATION"
+
+
+def test_opening_it_anew_leaves_nothing_of_the_old_one(show: make.Setting) -> None:
+    make.look()
+    seq = show.league.event_seq
+    demo.open_demo()
+    league = show.league
+    assert (league.state, league.event_seq > seq, league.rounds.count(), league.agents.count()) == (
+        "REGISTRATION",
+        True,
+        0,
+        0,
+    )

@@ -1,0 +1,266 @@
+"""Live pages as a browser sees them: join, snapshot, then whole fragments with a sequence number."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from channels.testing import WebsocketCommunicator
+from django.test import Client
+
+from leaguesite.asgi import application
+from matches import hub as hubs
+from matches import live, pages
+from matches.league import lifecycle
+from matches.pages import BOARD_FRAGMENTS, MATCH_FRAGMENTS, PageKey
+from tests import factories as make
+from tests.matches.agent_server import PATIENCE_S, Agents
+
+pytestmark = pytest.mark.django_db(transaction=True)
+BOARD, MATCH = PageKey("fall"), PageKey("fall", "R1M1")
+CHOICE = re.compile(r"\b(even|odd)\b")
+
+
+@pytest.fixture
+async def here(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
+    """Pushes use this loop; database work has a thread."""
+    monkeypatch.setattr(live, "_loop", asyncio.get_running_loop())
+    found = Agents()
+    update = hubs.Page.update
+
+    def watched(page: hubs.Page, fragments: dict[str, str]) -> None:
+        update(page, fragments)
+        found.news.set()
+
+    monkeypatch.setattr(hubs.Page, "update", watched)
+    yield found
+    assert hubs.hub.sockets == 0
+
+
+class Browser:
+    """One socket and the page it has put together."""
+
+    def __init__(self, socket: WebsocketCommunicator) -> None:
+        self._socket = socket
+        self.fragments: dict[str, str] = {}
+        self.frames: list[dict[str, Any]] = []
+
+    async def say(self, wish: Any) -> None:
+        await self._socket.send_to(text_data=wish if isinstance(wish, str) else json.dumps(wish))
+
+    async def frame(self, *, ack: bool = True) -> dict[str, Any]:
+        """The next frame that is not a heartbeat."""
+        while True:
+            found = await self._socket.receive_json_from(timeout=PATIENCE_S)
+            if found["type"] != "heartbeat":
+                break
+        self.frames.append(found)
+        self.fragments |= found["fragments"]
+        if ack:
+            await self.say({"type": "ack", "seq": found["seq"]})
+        return found
+
+    async def catch_up(self, expected: dict[str, str]) -> None:
+        """Take frames until the page is as expected."""
+        while self.fragments != expected:
+            await self.frame()
+
+    @property
+    def silent(self) -> bool:
+        return self._socket.output_queue.empty()
+
+
+def socket_of(key: PageKey, origin: str | None = "http://testserver", query: str = "") -> WebsocketCommunicator:
+    tail = f"matches/{key.match_id}/" if key.match_id else ""
+    headers = [(b"origin", origin.encode())] if origin else []
+    return WebsocketCommunicator(application, f"/ws/leagues/{key.league_id}/{tail}{query}", headers=headers)
+
+
+@asynccontextmanager
+async def browsing(key: PageKey, query: str = "") -> AsyncIterator[Browser]:
+    socket = socket_of(key, query=query)
+    connected, _ = await socket.connect(timeout=PATIENCE_S)
+    assert connected
+    try:
+        yield Browser(socket)
+    finally:
+        await socket.disconnect(timeout=PATIENCE_S)
+
+
+def rendered(key: PageKey) -> Callable[[], dict[str, str]]:
+    def render() -> dict[str, str]:
+        found = pages.fragments(key, "en")
+        assert found is not None
+        return found
+
+    return render
+
+
+@pytest.mark.parametrize(("key", "names"), [(BOARD, BOARD_FRAGMENTS), (MATCH, MATCH_FRAGMENTS)])
+async def test_snapshot_has_every_fragment(here: Agents, key: PageKey, names: tuple[str, ...]) -> None:
+    await here.in_db(make.playing)
+    expected = await here.in_db(rendered(key))
+    async with browsing(key) as browser:
+        assert await browser.frame() == {"type": "snapshot", "seq": 1, "fragments": expected}
+    assert tuple(expected) == names
+
+
+async def test_a_change_comes_as_the_fragments_that_changed(here: Agents) -> None:
+    await here.in_db(make.playing)
+    async with browsing(BOARD) as browser:
+        before = (await browser.frame())["fragments"]
+        await here.in_db(lambda: lifecycle.pause(league_id="fall"))
+        found = await browser.frame()
+        after = await here.in_db(rendered(BOARD))
+    changed = {name: html for name, html in after.items() if html != before[name]}
+    assert found == {"type": "frame", "from": 1, "seq": 2, "fragments": changed}
+    assert set(changed) == {"header", "feed"}
+
+
+async def test_a_page_hears_of_its_own_league_and_match_only(here: Agents) -> None:
+    place = await here.in_db(make.playing)
+    async with browsing(MATCH) as browser:
+        await browser.frame()
+        await here.in_db(lambda: make.progress(place.match("R1M2"), joined=["P03"]))
+        await here.in_db(lambda: make.progress(place.match("R1M1"), joined=["P01"]))
+        found = await browser.frame()
+    assert (found["from"], found["seq"], set(found["fragments"])) == (1, 2, {"match_header"})
+
+
+async def test_two_frames_may_be_unacknowledged_and_the_rest_comes_as_one(here: Agents) -> None:
+    await here.in_db(make.playing)
+    async with browsing(BOARD) as browser:
+        await browser.frame(ack=False)
+        await here.in_db(lambda: lifecycle.pause(league_id="fall"))
+        assert (await browser.frame(ack=False))["seq"] == 2
+        page = hubs.hub._pages[BOARD, "en"]
+        for number, change in ((3, lifecycle.resume), (4, lifecycle.pause)):
+            await here.in_db(lambda change=change: change(league_id="fall"))
+            await here.until(lambda number=number: page.seq == number)
+        assert browser.silent
+        await browser.say({"type": "ack"})
+        found = await browser.frame()
+        assert (found["from"], found["seq"]) == (2, 4)
+        assert browser.fragments == await here.in_db(rendered(BOARD))
+
+
+async def test_resync_is_answered_with_a_snapshot(here: Agents) -> None:
+    await here.in_db(make.playing)
+    async with browsing(BOARD) as browser:
+        first = await browser.frame()
+        await browser.say({"type": "resync"})
+        assert await browser.frame() == first
+
+
+@pytest.mark.parametrize("junk", [" ", "{", "[]", "5", '"ack"', '{"type":"drop"}', '{"type":' + "1" * 300 + "}"])
+async def test_what_a_browser_says_else_is_ignored(here: Agents, junk: str) -> None:
+    await here.in_db(make.playing)
+    async with browsing(BOARD) as browser:
+        await browser.frame()
+        await browser.say(junk)
+        await browser.say({"type": "resync"})
+        assert (await browser.frame())["type"] == "snapshot"
+
+
+@pytest.mark.parametrize("key", [PageKey("nowhere"), PageKey("fall", "R9M9")])
+async def test_a_page_that_is_not_there_closes_with_4404(here: Agents, key: PageKey) -> None:
+    await here.in_db(make.playing)
+    socket = socket_of(key)
+    assert await socket.connect(timeout=PATIENCE_S) == (True, None)
+    assert await socket.receive_output(timeout=PATIENCE_S) == {"type": "websocket.close", "code": 4404}
+    await socket.wait(timeout=PATIENCE_S)
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://testserver.evil.example", "null", None])
+async def test_a_foreign_origin_is_refused(here: Agents, origin: str | None) -> None:
+    await here.in_db(make.playing)
+    socket = socket_of(BOARD, origin)
+    connected, _ = await socket.connect(timeout=PATIENCE_S)
+    assert connected is False
+
+
+async def test_an_old_snapshot_and_the_frames_equal_a_new_snapshot(here: Agents) -> None:
+    place = await here.in_db(lambda: make.setting(players=4, auto_advance=True, announce_wait_s=0))
+    async with browsing(BOARD) as board:
+        await board.frame()
+        await here.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await here.in_db(make.look)
+        async with browsing(MATCH) as match:
+            await match.frame()
+            for state in ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"):
+                lines = [make.line(len(state))]
+                await here.in_db(
+                    lambda state=state, lines=lines: make.progress(place.match("R1M1"), state=state, transcript=lines)
+                )
+            await here.in_db(lambda: make.report(place.match("R1M1"), None))
+            for _ in range(3):
+                await here.in_db(lambda: make.finish_round(place))
+                await here.in_db(make.look)
+            for browser, key in ((board, BOARD), (match, MATCH)):
+                await browser.catch_up(await here.in_db(rendered(key)))
+                seen = [frame["seq"] for frame in browser.frames]
+                assert [frame.get("from") for frame in browser.frames] == [None, *seen[:-1]]
+                async with browsing(key) as late:
+                    assert (await late.frame())["fragments"] == browser.fragments
+    assert (await here.in_db(lambda: place.league.state)) == "COMPLETED"
+
+
+async def test_no_choice_is_shown_before_the_draw(here: Agents) -> None:
+    place = await here.in_db(lambda: make.playing(players=2))
+    client = Client()
+
+    def tell(**changes: Any) -> list[str]:
+        """Report progress; what the pages and the API show then."""
+        make.progress(place.match("R1M1"), joined=["P01", "P02"], **changes)
+        paths = ("/", "/leagues/fall/", "/leagues/fall/matches/R1M1/", "/api/leagues/fall/matches/R1M1")
+        return [found for path in paths for found in CHOICE.findall(client.get(path).content.decode())]
+
+    asked = make.line(0, message_type="CHOOSE_PARITY_CALL", method="choose_parity", body={})
+    answered = make.line(1, sender="player:P01", method="", body={"parity_choice": "odd"})
+    async with browsing(BOARD) as board, browsing(MATCH) as match:
+        for browser in (board, match):
+            await browser.frame()
+        shown = await here.in_db(lambda: tell(state="COLLECTING_CHOICES", locked_in=["P01"], transcript=[asked]))
+        for browser, key in ((board, BOARD), (match, MATCH)):
+            await browser.catch_up(await here.in_db(rendered(key)))
+            assert CHOICE.findall(json.dumps(browser.frames)) == []
+            assert "has locked in" in json.dumps(browser.fragments)
+        assert shown == []
+        shown = await here.in_db(lambda: tell(state="DRAWING_NUMBER", transcript=[answered]))
+        await match.catch_up(await here.in_db(rendered(MATCH)))
+        assert (set(shown), set(CHOICE.findall(json.dumps(match.frames)))) == ({"odd"}, {"odd"})
+
+
+@pytest.mark.parametrize(("query", "language"), [("", "en"), ("?language=he", "he"), ("?language=xx", "en")])
+async def test_the_language_of_the_page(here: Agents, query: str, language: str) -> None:
+    await here.in_db(make.playing)
+    async with browsing(BOARD, query) as browser:
+        await browser.frame()
+        assert list(hubs.hub._pages) == [(BOARD, language)]
+
+
+async def test_a_browser_that_leaves_before_its_snapshot_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow(key: PageKey, language: str) -> dict[str, str]:
+        loop.call_soon_threadsafe(begun.set)
+        go_on.wait(PATIENCE_S)
+        return {"header": "late"}
+
+    monkeypatch.setattr(pages, "fragments", slow)
+    with ThreadPoolExecutor(1) as thread:
+        hub = hubs.Hub(thread)
+        joining = asyncio.create_task(hub.join(BOARD, "en"))
+        await begun.wait()
+        joining.cancel()
+        await asyncio.gather(joining, return_exceptions=True)
+        go_on.set()
+        assert (hub.sockets, hub._pages) == (0, {})

@@ -1,0 +1,190 @@
+"""Referees that are lost, matches that are held, and how matches are handed out (ruling, section 10)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from agents_registry import registration
+from matches import due, queries
+from matches.league import lifecycle, play, results
+from matches.league.errors import ActionRefused
+from matches.models import Match
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+def expire(match_id: str = "R1M1") -> due.Plan:
+    """The lease of a match ran out a moment ago; look."""
+    Match.objects.filter(match_id=match_id).update(lease_until=timezone.now() - timedelta(seconds=1))
+    return make.look()
+
+
+def test_the_lease_is_the_leagues_or_the_longest_match_for_a_foreign_referee() -> None:
+    begun = timezone.now()
+    place = make.playing(players=4, referees=1, referee_lease_s=20, join_timeout_s=100, move_timeout_s=3600)
+    lease = (place.match("R1M1").lease_until - begun).total_seconds()
+    assert 20 <= lease < 60
+    place.referees[0].agent.sends_progress = False
+    assert play.lease_s_of(place.match("R1M1"), place.referees[0].agent) == 130 + 130 + 2 * 5 + 10
+
+
+def test_a_lost_referee_is_suspended_and_the_match_goes_to_another() -> None:
+    place = make.playing(players=2, referees=2)
+    lost = place.referee_of("R1M1")
+    old = place.match("R1M1")
+    plan = expire()
+    match = place.match("R1M1")
+    assert (match.state, match.attempt, match.lost_attempts) == ("ASSIGNED", 2, 1)
+    assert match.referee_id != lost.agent.pk
+    assert (lost.fresh().state, lost.fresh().problem) == ("SUSPENDED", "no sign of life")
+    assert match.conversation_id != old.conversation_id
+    assert [(start.match_pk, start.attempt, start.endpoint) for start in plan.starts] == [
+        (match.pk, 2, place.referee_of("R1M1").agent.endpoint)
+    ]
+    assert make.progress(old) == "lost"
+    assert place.events()[-1] == "attempt_lost"
+
+
+def test_what_was_told_of_the_lost_attempt_is_gone_but_who_had_joined_is_kept() -> None:
+    place = make.playing(players=2, referees=2)
+    make.progress(place.match("R1M1"), state="COLLECTING_CHOICES", joined=["P01"], locked_in=["P01"], view={"move": 1})
+    expire()
+    match = place.match("R1M1")
+    assert (match.joined, match.locked_in, match.view, match.accepted) == (["P01"], [], {}, False)
+
+
+def test_only_what_is_late_is_lost() -> None:
+    place = make.playing(players=4)
+    expire("R1M1")
+    assert (place.states()["R1M1"], place.states()["R1M2"]) == ("READY", "ASSIGNED")
+    assert make.progress(place.match("R1M2")) == "ok"
+    make.look()
+    assert place.match("R1M1").attempt == 2
+
+
+def lose_three_times(place: make.Setting) -> None:
+    for _ in range(3):
+        registration.heard_from_referee(agent_id=place.referees[0].agent.pk)
+        make.look()
+        expire()
+
+
+def test_after_three_lost_attempts_a_match_is_held() -> None:
+    place = make.playing(players=4)
+    lose_three_times(place)
+    match = place.match("R1M1")
+    assert (match.state, match.attempt, match.lost_attempts, match.held_at is None) == ("HELD", 3, 3, False)
+    registration.heard_from_referee(agent_id=place.referees[0].agent.pk)
+    assert make.look().starts == []
+    assert place.states()["R1M2"] == "ASSIGNED"
+    assert place.events().count("match_held") == 1
+
+
+def test_a_held_match_is_released_with_a_clean_count() -> None:
+    place = make.playing(players=2)
+    lose_three_times(place)
+    play.release(league_id="fall", match_id="R1M1")
+    registration.heard_from_referee(agent_id=place.referees[0].agent.pk)
+    make.look()
+    match = place.match("R1M1")
+    assert (match.state, match.attempt, match.lost_attempts, match.held_at) == ("ASSIGNED", 4, 0, None)
+    with pytest.raises(ActionRefused) as caught:
+        play.release(league_id="fall", match_id="R1M1")
+    assert str(caught.value) == "R1M1 is not held: there is nothing to release."
+
+
+def test_a_held_match_is_cancelled_and_the_round_closes() -> None:
+    place = make.playing(players=2)
+    lose_three_times(place)
+    results.cancel(league_id="fall", match_id="R1M1", why="said so")
+    match = place.match("R1M1")
+    assert (match.state, match.status, match.winner, match.reason) == ("FINISHED", "CANCELLED", None, "said so")
+    assert place.league.state == "COMPLETED"
+    assert [row.played for row in queries.standings(place.league)] == [0, 0]
+
+
+@pytest.mark.parametrize("match_id", ["R1M1", "R2M1", "R9M9"])
+def test_what_is_not_open_cannot_be_cancelled(match_id: str) -> None:
+    place = make.playing(players=4)
+    make.report(place.match("R1M1"), None)
+    with pytest.raises(ActionRefused) as caught:
+        results.cancel(league_id="fall", match_id=match_id, why="")
+    sentence = f"{match_id} is not open: only a match of the current round can be cancelled."
+    assert str(caught.value) == sentence
+
+
+def test_a_match_in_play_is_cancelled_and_its_referee_told_lost() -> None:
+    place = make.playing(players=4)
+    match = place.match("R1M1")
+    results.cancel(league_id="fall", match_id="R1M1", why="said so")
+    assert make.progress(match) == "lost"
+    assert make.report(match, "P01")["duplicate"] is True
+    assert place.match("R1M1").status == "CANCELLED"
+
+
+def test_hold_s_cancels_by_itself() -> None:
+    place = make.playing(players=2, hold_s=60)
+    lose_three_times(place)
+    Match.objects.update(held_at=timezone.now() - timedelta(seconds=30))
+    make.look()
+    assert place.match("R1M1").state == "HELD"
+    Match.objects.update(held_at=timezone.now() - timedelta(seconds=60))
+    make.look()
+    assert (place.match("R1M1").status, place.match("R1M1").reason) == (
+        "CANCELLED",
+        "held for 60 s after 3 lost referees",
+    )
+
+
+def test_an_undeliverable_start_suspends_the_referee_without_counting() -> None:
+    place = make.playing(players=2, referees=2)
+    match, judge = place.match("R1M1"), place.referee_of("R1M1")
+    due.note(due.Outcomes(undeliverable=[(match.pk, 1, "no connection")]))
+    again = place.match("R1M1")
+    assert (again.state, again.lost_attempts) == ("READY", 0)
+    assert (judge.fresh().state, judge.fresh().problem) == ("SUSPENDED", "no connection")
+    make.look()
+    assert place.referee_of("R1M1") != judge
+    due.note(due.Outcomes(undeliverable=[(match.pk, 1, "no connection, told late")], accepted=[(match.pk, 1)]))
+    assert (place.match("R1M1").state, place.match("R1M1").accepted) == ("ASSIGNED", False)
+
+
+def test_when_we_were_asleep_no_lease_runs_out_through_it() -> None:
+    place = make.playing(players=2)
+    Match.objects.update(lease_until=timezone.now() - timedelta(seconds=5))
+    play.extend_leases(seconds=30)
+    make.look()
+    assert (place.match("R1M1").state, place.match("R1M1").attempt) == ("ASSIGNED", 1)
+
+
+# Handing out --------------------------------------------------------------------------------------
+
+
+def test_matches_are_spread_by_room() -> None:
+    make.hire("Small", port=8001, room=1)
+    make.hire("Large", port=8002, room=3)
+    place = make.setting(players=8, referees=0)
+    lifecycle.start_league(league_id="fall")
+    judges = list(Match.objects.filter(round__number=1).order_by("pk").values_list("referee__name", flat=True))
+    assert sorted(judges) == ["Large", "Large", "Large", "Small"]
+    assert set(place.states().values()) == {"READY", "PENDING"}
+
+
+def test_a_referee_gets_no_more_than_it_has_room_for() -> None:
+    make.hire(room=1)
+    place = make.setting(players=4, referees=0)
+    lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    assert [start.match_pk for start in make.look().starts] == [place.match("R1M1").pk]
+    assert make.look().starts == []
+    make.report(place.match("R1M1"), None)
+    assert [start.match_pk for start in make.look().starts] == [place.match("R1M2").pk]
+
+
+def test_looking_twice_hands_out_once() -> None:
+    place = make.playing(players=4)
+    assert (make.look().starts, {place.match(one).attempt for one in ("R1M1", "R1M2")}) == ([], {1})
