@@ -46,9 +46,9 @@ class Running:
 
     brief: Brief
     log: MatchLog
+    since: float
     task: asyncio.Task[None] | None = None
     seats: dict[str, Seat] = field(default_factory=dict)
-    since: float = field(default_factory=time.monotonic)
 
 
 class Referee:
@@ -106,7 +106,7 @@ class Referee:
             if key > brief.key:
                 return {"accepted": False, "reason": f"attempt {key[2]} is being played"}
             self._give_up(key)
-        running = Running(brief, MatchLog(self._news.set))
+        running = Running(brief, MatchLog(self._news.set), since=time.monotonic())
         self._running[brief.key] = running
         self._idle.clear()
         policy = EndpointPolicy.from_params(params.get("endpoint_policy"))

@@ -1,7 +1,6 @@
 """Heartbeats, leases and leaving (ruling, section 10)."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -127,7 +126,7 @@ async def test_a_match_that_is_lost_is_given_up(referee: Referee, link: Link, st
 async def test_without_an_accepted_heartbeat_for_three_quarters_of_a_lease_matches_are_given_up(
     referee: Referee, link: Link, stage: Stage, now: Callable[[float], None]
 ) -> None:
-    begun = time.monotonic()
+    now(begun := 1000.0)
     referee.start_match(START | {"settings": {"referee_lease_s": 8}})
     referee.start_match(START | {"match_id": "R1M2", "settings": {"referee_lease_s": 600}})
     await settle()
@@ -148,7 +147,7 @@ async def test_without_an_accepted_heartbeat_for_three_quarters_of_a_lease_match
 async def test_a_league_manager_that_takes_the_heartbeat_and_is_silent_does_not_outlast_the_lease(
     referee: Referee, link: Link, stage: Stage, now: Callable[[float], None]
 ) -> None:
-    begun = time.monotonic()
+    now(begun := 1000.0)
     never = asyncio.Event()
 
     async def silent(matches: list[dict[str, Any]]) -> list[Any]:
@@ -170,10 +169,9 @@ async def test_being_given_a_match_is_a_sign_of_life_too(
     referee: Referee, link: Link, stage: Stage, now: Callable[[float], None]
 ) -> None:
     """An idle referee's last heartbeat may be older than a short lease; its first match must not die of that."""
-    begun = time.monotonic()
+    now(begun := 1000.0)
     link.heard_at = begun - 100
     link.on_progress = refusing(NotReached("no connection", connected=False))
-    now(begun)
     referee.start_match(START | {"settings": {"referee_lease_s": 1}})
     async with reporting(referee):
         await settle()
