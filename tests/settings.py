@@ -3,7 +3,9 @@
 import os
 import tempfile
 
-os.environ["LEAGUE_DATA"] = os.environ.get("LEAGUE_TEST_DATA") or tempfile.mkdtemp(prefix="league-tests-")
+# Kept in a name: the folder goes away with the process.
+_folder = tempfile.TemporaryDirectory(prefix="league-tests-", ignore_cleanup_errors=True)
+os.environ["LEAGUE_DATA"] = _folder.name
 
 from leaguesite.settings import *  # noqa: F403
 

@@ -144,6 +144,8 @@ def _application(referee: Referee, link: LeagueLink) -> web.Application:
                     expected=", ".join(sorted(methods)),
                 )
             reply = rpc.result(call.id, handler(call.params))
+            if call.notification:
+                return web.Response(status=204)
         except LeagueError as error:
             who = link.identity
             data = league_error(error, original_message_type=None)

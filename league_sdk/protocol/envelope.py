@@ -16,8 +16,8 @@ LEAGUE_MANAGER = "league_manager:LM01"
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|\+00:00)", re.ASCII)
 _PROTOCOL = re.compile(r"league\.v(\d{1,3})", re.ASCII)
 _VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(?:\.(\d{1,3}))?", re.ASCII)
-_OLDEST, _NEXT_MAJOR = (2, 0, 0), (3, 0, 0)
-"""MINIMUM_PROTOCOL_VERSION and the first that we cannot know."""
+_OLDEST = (2, 0, 0)
+"""MINIMUM_PROTOCOL_VERSION, to compare with."""
 _STAMP_EXPECTED = "YYYY-MM-DDTHH:MM:SSZ, in UTC"
 
 
@@ -113,11 +113,11 @@ def check_protocol(params: Mapping[str, Any]) -> None:
         if declared is None:
             continue
         version = _version(declared)
-        if version is None or not _OLDEST <= version < _NEXT_MAJOR:
+        if version is None or version < _OLDEST:
             raise VersionMismatch(
                 f"Protocol versions from {MINIMUM_PROTOCOL_VERSION} on are supported.",
                 field="protocol_version",
                 seen=declared,
-                expected=f"{MINIMUM_PROTOCOL_VERSION} or newer, below 3.0.0",
+                expected=f"{MINIMUM_PROTOCOL_VERSION} or newer",
                 supported_protocols=[PROTOCOL],
             )

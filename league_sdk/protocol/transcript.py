@@ -36,13 +36,14 @@ class Entry(TypedDict):
 
 def clean(value: Any) -> Any:
     """A body without secrets: secret fields and anything that looks like a token are blanked."""
+    # Text first: most values are, and asking whether something is a Mapping is slow.
+    if isinstance(value, str):
+        return redact(value)
     if isinstance(value, Mapping):
         return {
             redact(str(key)): REDACTED if key in SECRET_FIELDS and item else clean(item) for key, item in value.items()
         }
-    if isinstance(value, (list, tuple)):
-        return [clean(item) for item in value]
-    return redact(value) if isinstance(value, str) else value
+    return [clean(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def body_for_transcript(value: Any) -> Any:

@@ -209,7 +209,8 @@ def _advance(match: Match, referee: Agent, item: Mapping[str, Any], now: datetim
         news |= {"state": state, "lifecycle": [*match.lifecycle, lifecycle_step(state, now)]}
     lease = timedelta(seconds=lease_s_of(match, referee))
     if match.lease_until is None or match.lease_until - now < lease * 0.75 or news:
-        Match.objects.filter(pk=match.pk, attempt=match.attempt, state__in=IN_PLAY).update(
+        # When another report came between, this one is old news; the next one tells all again.
+        Match.objects.filter(pk=match.pk, attempt=match.attempt, state=old).update(
             lease_until=now + lease, accepted=True, **news
         )
     add_entries(match, item["transcript"])

@@ -85,10 +85,11 @@ def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict
         raise InvalidFormat(
             "status is not a known one.", field="status", seen=status, expected=", ".join(sorted(_STATUSES))
         )
-    if winner == "DRAW":
-        winner, status = None, status or ResultStatus.DRAW
+    named_draw = winner == "DRAW"
+    if named_draw:
+        winner = None
     if status is None:
-        status = ResultStatus.WIN if winner else _without_winner(result, details, players)
+        status = ResultStatus.WIN if winner else _without_winner(result, details, players, named_draw)
     status = ResultStatus(status)
     needs_winner = {ResultStatus.WIN: True, ResultStatus.DRAW: False, ResultStatus.CANCELLED: False}.get(status)
     if needs_winner is not None and needs_winner != (winner is not None):
@@ -108,7 +109,9 @@ def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict
     )
 
 
-def _without_winner(result: Mapping[str, Any], details: Mapping[str, Any], players: tuple[str, str]) -> ResultStatus:
+def _without_winner(
+    result: Mapping[str, Any], details: Mapping[str, Any], players: tuple[str, str], named_draw: bool
+) -> ResultStatus:
     """Nobody won: a draw, or both absent (ruling, section 7)."""
     score = result.get("score")
     points = [score.get(player) for player in players] if isinstance(score, Mapping) else []
@@ -117,7 +120,7 @@ def _without_winner(result: Mapping[str, Any], details: Mapping[str, Any], playe
     numbers = [point for point in points if isinstance(point, (int, float)) and not isinstance(point, bool)]
     if len(numbers) == 2 and numbers[0] == numbers[1] and numbers[0] > 0:
         return ResultStatus.DRAW
-    if len(chosen) == 2 and all(chosen):
+    if (len(chosen) == 2 and all(chosen)) or (named_draw and not numbers):
         return ResultStatus.DRAW
     if len(numbers) == 2 and numbers == [0, 0] and not (len(chosen) == 2 and all(chosen)):
         return ResultStatus.TECHNICAL_LOSS

@@ -121,6 +121,7 @@ RAW: dict[str, tuple[Body, int, str, str | None]] = {
         "E014",
         "league_id",
     ),
+    "league_id is a token": (lambda w: w.query(league_id=w.player.token), -32000, "E014", "league_id"),
     "no token": (lambda w: w.query(auth_token=None), -32001, "E011", "auth_token"),
     "empty token": (lambda w: w.query(auth_token=""), -32001, "E011", "auth_token"),
     "unknown token": (lambda w: w.query(auth_token=UNKNOWN_TOKEN), -32001, "E012", "auth_token"),

@@ -41,7 +41,12 @@ async def here(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
 
     monkeypatch.setattr(hubs.Page, "update", watched)
     yield found
-    assert hubs.hub.sockets == 0
+    sockets, subscription = hubs.hub.sockets, hubs.hub._subscription
+    if subscription is not None and not subscription.done():
+        # While its connection to Redis still lives: it unsubscribes when it is cancelled.
+        subscription.cancel()
+        await asyncio.gather(subscription, return_exceptions=True)
+    assert sockets == 0
 
 
 class Browser:

@@ -47,12 +47,15 @@ def test_what_is_overtaken_is_dropped() -> None:
 
 
 def test_overtaking_stays_within_the_league() -> None:
-    first = make.playing("a", players=2)
+    first = make.playing("a", players=4)
     make.open_league("b")
     others = [make.join(f"Other {n}", "b", port=8200 + n) for n in (1, 2)]
     lifecycle.start_league(league_id="b")
-    make.report(first.match("R1M1"), "P01")
+    make.finish_round(first)
     assert pending(others[0]) == [("ROUND_ANNOUNCEMENT", 1)]
+    make.open_current("b")
+    make.finish_round(make.Setting("b", others, first.referees))
+    assert pending(first.players[0]) == [("LEAGUE_STANDINGS_UPDATE", 1), ("ROUND_COMPLETED", 1)]
 
 
 def test_a_busy_agent_is_left_out_and_the_order_is_kept() -> None:

@@ -52,6 +52,9 @@ def complaint(read: Any, *arguments: Any) -> tuple[str, Any, Any, Any]:
         (result(None, None, BOTH), "DRAW", None),
         (result("DRAW", {A: 1, B: 1}), "DRAW", None),
         (result("DRAW", None, BOTH), "DRAW", None),
+        (result("DRAW"), "DRAW", None),
+        # 0:0 with a missing choice is both absent, whatever it is called
+        (result("DRAW", {A: 0, B: 0}), "TECHNICAL_LOSS", None),
         # null with 0:0 and a missing choice: both absent
         (result(None, {A: 0, B: 0}), "TECHNICAL_LOSS", None),
         (result(None, {A: 0, B: 0}, ONE), "TECHNICAL_LOSS", None),
