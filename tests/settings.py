@@ -7,7 +7,7 @@ import tempfile
 _folder = tempfile.TemporaryDirectory(prefix="league-tests-", ignore_cleanup_errors=True)
 os.environ["LEAGUE_DATA"] = _folder.name
 
-from leaguesite.settings import *  # noqa: F403
+from leaguesite.settings import *  # noqa: E402, F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]
