@@ -50,7 +50,7 @@ class Conductor:
         self._busy: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._looked_at = 0.0
-        self._looked_round_at = 0.0
+        self._looked_around_at = 0.0
         self._draining = False
 
     @property
@@ -128,10 +128,10 @@ class Conductor:
             if outcomes:
                 due.note(outcomes)
             now = time.monotonic()
-            quick = now - self._looked_round_at < TICK_S
+            quick = now - self._looked_around_at < TICK_S
             plan = due.look(busy_agents=busy, draining=self._draining, quick=quick)
             if not quick:
-                self._looked_round_at = now
+                self._looked_around_at = now
             return plan
         finally:
             close_old_connections()

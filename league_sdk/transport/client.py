@@ -1,4 +1,8 @@
-"""The one HTTP client. A call has one limit in time and in size, follows no redirect, uses no proxy."""
+"""The one HTTP client. A call has one limit in time and in size, follows no redirect, uses no proxy.
+
+httpx's requests and transport, without its client around them: redirects, cookies, authentication and
+hooks are what a call to an agent must not have, and they cost more than the call itself.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+import httpx
+from httpx_aiohttp import AiohttpTransport
 
 from league_sdk.protocol import SDK_VERSION, rpc
 from league_sdk.protocol.errors import NotJson
@@ -80,28 +86,19 @@ class Client:
             "accept-encoding": "identity",
             "user-agent": f"{agent_type}/{SDK_VERSION}",
         }
-        self._made: aiohttp.ClientSession | None = None
+        self._transport = AiohttpTransport(client=self._session, trust_env=False)
 
     def _session(self) -> aiohttp.ClientSession:
-        """Made at the first call: it belongs to the event loop that runs then."""
-        if self._made is None:
-            connector = aiohttp.TCPConnector(
-                limit=self._max,
-                keepalive_timeout=KEEPALIVE_S,
-                resolver=PolicyResolver(self._policy),
-                use_dns_cache=False,
-            )
-            self._made = aiohttp.ClientSession(
-                connector=connector,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                headers=self._headers,
-                # The whole call stands under one asyncio timeout instead.
-                timeout=aiohttp.ClientTimeout(total=None),
-                auto_decompress=False,
-                max_line_size=8190,
-                max_field_size=8190,
-            )
-        return self._made
+        """Made by the transport at the first call: it belongs to the event loop that runs then."""
+        connector = aiohttp.TCPConnector(
+            limit=self._max,
+            keepalive_timeout=KEEPALIVE_S,
+            resolver=PolicyResolver(self._policy),
+            use_dns_cache=False,
+        )
+        return aiohttp.ClientSession(
+            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), max_line_size=8190, max_field_size=8190
+        )
 
     async def post(self, url: str, message: Any, *, limit_s: float) -> Reply:
         """POST a JSON body and read the JSON answer.
@@ -119,19 +116,22 @@ class Client:
         begun = time.monotonic()
         try:
             self._policy.check_url(url)
-            async with (
-                asyncio.timeout(limit_s),
-                self._session().post(url, data=content, allow_redirects=False) as response,
-            ):
-                raw = await _read(response)
-                status = response.status
+            request = httpx.Request("POST", url, content=content, headers=self._headers)
+            # The whole call stands under one limit; the transport has none of its own.
+            async with asyncio.timeout(limit_s):
+                response = await self._transport.handle_async_request(request)
+                try:
+                    raw = await _read(response)
+                finally:
+                    await response.aclose()
+            status = response.status_code
         except TimeoutError:
             raise TimedOut(f"no answer within {limit_s:g} s", connected=True) from None
         except Forbidden as error:
             raise NotReached(str(error), connected=False) from None
         except CallFailed:
             raise
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, ValueError) as error:
             raise _failure(error) from None
         elapsed = time.monotonic() - begun
         try:
@@ -141,14 +141,13 @@ class Client:
 
     async def aclose(self) -> None:
         """Close every connection."""
-        if self._made is not None:
-            await self._made.close()
+        await self._transport.aclose()
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes:
+async def _read(response: httpx.Response) -> bytes:
     parts: list[bytes] = []
     size = 0
-    async for part in response.content.iter_any():
+    async for part in response.aiter_raw():
         size += len(part)
         if size > MAX_ANSWER_BYTES:
             raise Broken(f"the answer is larger than {MAX_ANSWER_BYTES} bytes", connected=True)
@@ -158,12 +157,13 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 
 def _failure(error: Exception) -> CallFailed:
     """Say what happened; what was before the connection stood is told from what came after."""
-    if isinstance(error, (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, UnicodeError)):
+    cause = error.__cause__ or error
+    if isinstance(cause, (httpx.InvalidURL, aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, UnicodeError)):
         return NotReached("the address cannot be read", connected=False)
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
+    if isinstance(cause, aiohttp.ClientConnectorDNSError):
         return NotReached("the name of the address is not known", connected=False)
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return NotReached(f"no connection: {error.os_error.strerror or error.os_error}", connected=False)
-    if isinstance(error, aiohttp.ServerDisconnectedError):
+    if isinstance(cause, aiohttp.ClientConnectorError):
+        return NotReached(f"no connection: {cause.os_error.strerror or cause.os_error}", connected=False)
+    if isinstance(cause, aiohttp.ServerDisconnectedError):
         return Broken("the connection was closed without an answer", connected=True)
-    return Broken(f"the connection broke off ({type(error).__name__})", connected=True)
+    return Broken(f"the connection broke off ({type(cause).__name__})", connected=True)

@@ -1,0 +1,178 @@
+"""Plays a league twice, without and with an audience, and the floor; prints what they took."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import math
+import os
+import platform
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.bench.audience import Audience
+from tests.bench.floor import Script
+from tests.bench.processes import LEAGUE, Bench, running
+
+LIMIT_S = 600.0
+FLOORS = 3
+
+
+def options() -> argparse.Namespace:
+    """The command line, within bounds."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--players", type=int, default=30, help="2 to 100; 30 play 435 matches")
+    parser.add_argument("--sockets", type=int, default=100, help="open on the board in the second run; 0 to 1000")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as well")
+    found = parser.parse_args()
+    if not 2 <= found.players <= 100 or not 0 <= found.sockets <= 1000:
+        parser.error("--players from 2 to 100, --sockets from 0 to 1000")
+    return found
+
+
+async def play(bench: Bench, audience: Audience) -> dict[str, Any]:
+    """One league, from the click to COMPLETED."""
+    async with audience.watching(bench), aiohttp.ClientSession() as session:
+        cpu, begun = bench.cpu_s(), time.perf_counter()
+        start = f"{bench.url}/api/leagues/{LEAGUE}/start"
+        headers = {"Authorization": f"Bearer {bench.key}"}
+        async with session.post(start, json={"auto_advance": True}, headers=headers) as reply:
+            reply.raise_for_status()
+        async with asyncio.timeout(LIMIT_S):
+            # The database is asked, so that the site does nothing for being measured.
+            while bench.rows("SELECT state FROM matches_league WHERE league_id = ?", LEAGUE) != [("COMPLETED",)]:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+        wall = time.perf_counter() - begun
+        used = {name: now - cpu[name] for name, now in bench.cpu_s().items()}
+    matches = bench.rows("SELECT status, attempt FROM matches_match WHERE league_id = ?", LEAGUE)
+    odd = [match for match in matches if match[0] not in ("WIN", "DRAW") or match[1] != 1]
+    if odd:
+        raise RuntimeError(f"{len(odd)} of {len(matches)} matches were not played through at once: {odd[:5]}")
+    return {
+        "matches": len(matches),
+        "wall_s": wall,
+        "matches_per_s": len(matches) / wall,
+        "cpu_s": used | {"all": sum(used.values())},
+    }
+
+
+def percentiles(values: list[float]) -> dict[str, float]:
+    """p50, p99 (nearest rank) and the largest."""
+    ordered = sorted(values)
+    return {
+        name: ordered[min(len(ordered), math.ceil(share * len(ordered))) - 1]
+        for name, share in (("p50", 0.5), ("p99", 0.99), ("max", 1.0))
+    }
+
+
+def quiet_run(folder: Path, players: int) -> dict[str, Any]:
+    """The league without an audience, then the floor with the same players."""
+    with running(folder, players) as bench:
+        found = asyncio.run(play(bench, Audience(0)))
+        bench.stop_site()
+        found["report_ms"] = percentiles(bench.calls_ms("report_match_result"))
+        found["progress_ms"] = percentiles(bench.calls_ms("report_progress"))
+        found["progress_calls"] = len(bench.calls_ms("report_progress"))
+        found["floor"] = floor(bench)
+    found["ratio"] = found["wall_s"] / found["floor"]["wall_s"]
+    found["cpu_ratio"] = found["cpu_s"]["all"] / found["floor"]["cpu_s"]
+    return found
+
+
+def floor(bench: Bench) -> dict[str, Any]:
+    """The same calls without the site, a few times; the median."""
+    script = Script(bench)
+    walls, used = [], []
+    for _ in range(FLOORS):
+        before = time.process_time() + bench.players.cpu_s()
+        walls.append(asyncio.run(script.play()))
+        used.append(time.process_time() + bench.players.cpu_s() - before)
+    return {
+        "calls": script.calls,
+        "wall_s": statistics.median(walls),
+        "cpu_s": statistics.median(used),
+        "all_s": walls,
+    }
+
+
+def watched_run(folder: Path, players: int, sockets: int) -> dict[str, Any]:
+    """The league with an audience."""
+    audience = Audience(sockets)
+    with running(folder, players) as bench:
+        found = asyncio.run(play(bench, audience))
+        bench.stop_site()
+        found["report_ms"] = percentiles(bench.calls_ms("report_match_result"))
+        delays, missing = audience.delays_ms(bench)
+    found["push_ms"] = percentiles(delays)
+    found["sockets"] = {"open": sockets, "frames": audience.frames, "MB": audience.bytes / 1e6, "never_shown": missing}
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """What it ran on, and how busy that was before."""
+    models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return {
+        "processor": models[0].partition(":")[2].strip() if models else platform.machine(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "python": platform.python_version(),
+    }
+
+
+def show(name: str, run: dict[str, Any]) -> None:
+    """One run as lines."""
+    cpu = run["cpu_s"]
+    print(f"{name}: {run['matches']} matches")
+    print(f"  wall                  {run['wall_s']:8.2f} s   {run['matches_per_s']:.1f} matches a second")
+    print(
+        f"  processor             {cpu['all']:8.2f} s   "
+        f"host {cpu['host']:.2f}, referees {cpu['referees']:.2f}, players {cpu['players']:.2f}"
+    )
+    if "floor" in run:
+        floors = ", ".join(f"{one:.2f}" for one in run["floor"]["all_s"])
+        print(
+            f"  floor                 {run['floor']['wall_s']:8.2f} s   {run['floor']['calls']} calls ({floors}), "
+            f"processor {run['floor']['cpu_s']:.2f} s"
+        )
+        print(f"  times the floor       {run['ratio']:8.2f}     in processor time {run['cpu_ratio']:.2f}")
+    lines = [("report_match_result", "report_ms"), ("report_progress", "progress_ms"), ("push", "push_ms")]
+    for label, key in lines:
+        if key in run:
+            ms = run[key]
+            print(f"  {label:<20}  {ms['p50']:8.1f} ms p50   {ms['p99']:.1f} ms p99   {ms['max']:.1f} ms max")
+    if "sockets" in run:
+        one = run["sockets"]
+        print(f"  {one['open']} sockets: {one['frames']} frames, {one['MB']:.0f} MB, {one['never_shown']} never shown")
+
+
+def main() -> int:
+    """Run the bench; the exit code."""
+    wanted = options()
+    # A bench that is told to stop takes its processes with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    figures: dict[str, Any] = {"machine": machine(), "players": wanted.players}
+    print(" ".join(f"{name} {value}" for name, value in figures["machine"].items()), flush=True)
+    with tempfile.TemporaryDirectory(prefix="league-bench-") as name:
+        folder = Path(name)
+        for part in ("quiet", "watched"):
+            (folder / part).mkdir()
+        figures["quiet"] = quiet_run(folder / "quiet", wanted.players)
+        show("without an audience", figures["quiet"])
+        if wanted.sockets:
+            figures["watched"] = watched_run(folder / "watched", wanted.players, wanted.sockets)
+            show("with an audience", figures["watched"])
+    if wanted.json:
+        wanted.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""The processes of one run: host, two referees, and all players in one process; none outlives the run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.e2e.site import ROOT, free_port, wait_for
+
+LEAGUE = "league_2025_even_odd"
+REFEREES = 2
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Process:
+    """A child that is asked to stop, and killed if it does not."""
+
+    def __init__(self, name: str, log: Path, *command: str, **environment: str) -> None:
+        self.name = name
+        self.log = log
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, *command],
+                cwd=ROOT,
+                env=os.environ | environment,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+            )
+
+    def says(self, word: str) -> bool:
+        """Whether it has written a word; a process that has ended is an error."""
+        text = self.log.read_text(encoding="utf-8", errors="replace")
+        if self._process.poll() is not None:
+            raise RuntimeError(f"{self.name} ended: {text[-2000:]}")
+        return word in text
+
+    def cpu_s(self) -> float:
+        """Seconds of processor time so far, user and system."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def stop(self) -> None:
+        """SIGTERM, after ten seconds SIGKILL."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=10)
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+
+class Bench:
+    """A site with its referees and players, ready to start."""
+
+    def __init__(self, folder: Path, players: int) -> None:
+        self.folder = folder
+        self.count = players
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.key = secrets.token_hex(8)
+        self._all: list[Process] = []
+
+    def start(self) -> None:
+        """Start everything; returns when all have registered."""
+        keys = {
+            "LEAGUE_API_KEY": self.key,
+            "LEAGUE_ADMIN_PASSWORD": secrets.token_hex(8),
+            "LEAGUE_REFEREE_KEY": secrets.token_hex(16),
+        }
+        options = ("--port", str(self.port), "--data", str(self.folder / "data"), "--no-demo", "--referees", "0")
+        self.host = self._run("host", "manage.py", "host", *options, **keys)
+        wait_for("the site is healthy", self._healthy)
+        self.referees = [self._referee(number, keys) for number in range(1, REFEREES + 1)]
+        for referee in self.referees:
+            wait_for(f"{referee.name} has registered", lambda one=referee: one.says(" is REF"))
+        self.players = self._run(
+            "players",
+            *("-m", "league_sdk.player", "--league", f"{self.url}/mcp", "--name", "Bench", "--port", "0"),
+            *("--count", str(self.count), "--exit-with-parent"),
+        )
+        wait_for("the players have registered", lambda: self.players.says(" are P"))
+
+    def _referee(self, number: int, keys: dict[str, str]) -> Process:
+        name = f"referee{number}"
+        return self._run(
+            name,
+            *("-m", "tests.bench.referee", "--league", f"{self.url}/mcp", "--port", str(free_port())),
+            *("--name", name, "--exit-with-parent"),
+            BENCH_CALLS=str(self.folder / f"{name}.calls"),
+            **keys,
+        )
+
+    def _run(self, name: str, *command: str, **environment: str) -> Process:
+        process = Process(name, self.folder / f"{name}.log", *command, **environment)
+        self._all.append(process)
+        return process
+
+    def _healthy(self) -> bool:
+        self.host.says("")
+        with contextlib.suppress(httpx.HTTPError):
+            return httpx.get(f"{self.url}/health", trust_env=False).status_code == 200
+        return False
+
+    def cpu_s(self) -> dict[str, float]:
+        """Processor seconds so far: host, referees together, players together."""
+        return {
+            "host": self.host.cpu_s(),
+            "referees": sum(referee.cpu_s() for referee in self.referees),
+            "players": self.players.cpu_s(),
+        }
+
+    def rows(self, query: str, *values: str) -> list[Any]:
+        """Read from the site's database, past the site."""
+        name = f"file:{self.folder / 'data' / 'league.sqlite3'}?mode=ro"
+        with contextlib.closing(sqlite3.connect(name, uri=True, timeout=5)) as database:
+            return database.execute(query, values).fetchall()
+
+    def calls_ms(self, method: str) -> list[float]:
+        """How long the referees' calls of a method took; known once they have been stopped."""
+        lines = [line for one in self.referees for line in (self.folder / f"{one.name}.calls").open(encoding="utf-8")]
+        return [call["ms"] for call in map(json.loads, lines) if call["method"] == method]
+
+    def stop_site(self) -> None:
+        """Stop all but the players."""
+        for process in reversed(self._all):
+            if process is not self.players:
+                process.stop()
+
+    def stop(self) -> None:
+        """Stop everything."""
+        for process in reversed(self._all):
+            process.stop()
+
+
+@contextlib.contextmanager
+def running(folder: Path, players: int) -> Iterator[Bench]:
+    """A bench that is stopped whatever happens."""
+    bench = Bench(folder, players)
+    try:
+        bench.start()
+        yield bench
+    finally:
+        bench.stop()
