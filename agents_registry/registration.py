@@ -13,7 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import Case, F, Value, When
 from django.utils import timezone
 
 from agents_registry.addresses import Address, comes_from, plain_ip, read_address
@@ -297,8 +297,13 @@ def retire(*, agent_ids: Iterable[int]) -> None:
 
 def count_answers(*, agent_ids: Collection[int]) -> None:
     """Players answered in a match: the count of silences is cleared, a suspended one recovers."""
-    Agent.objects.filter(pk__in=agent_ids).update(silences=0, heard_at=timezone.now(), problem="")
-    Agent.objects.filter(pk__in=agent_ids, state=AgentState.SUSPENDED).update(state=AgentState.ACTIVE)
+    _heard(agent_ids, silences=0)
+
+
+def _heard(agent_ids: Collection[int], **also: Any) -> None:
+    """Agents gave a sign of life: SUSPENDED to ACTIVE, in the one statement that notes it."""
+    recovered = Case(When(state=AgentState.SUSPENDED, then=Value(AgentState.ACTIVE)), default=F("state"))
+    Agent.objects.filter(pk__in=agent_ids).update(heard_at=timezone.now(), problem="", state=recovered, **also)
 
 
 def count_silence(*, agent_id: int, suspend_after: int, shutdown_after: int, problem: str) -> None:
@@ -314,8 +319,7 @@ def count_silence(*, agent_id: int, suspend_after: int, shutdown_after: int, pro
 
 def heard_from_referee(*, agent_id: int) -> None:
     """A referee gave a sign of life; one that was suspended judges again."""
-    Agent.objects.filter(pk=agent_id).update(heard_at=timezone.now(), problem="")
-    Agent.objects.filter(pk=agent_id, state=AgentState.SUSPENDED).update(state=AgentState.ACTIVE)
+    _heard([agent_id])
 
 
 def suspend_referee(*, agent_id: int, problem: str) -> None:
