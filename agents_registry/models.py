@@ -43,6 +43,9 @@ class Agent(models.Model):
     trusted = models.BooleanField(
         _("may judge"), default=False, help_text=_("A referee is given matches only when this is ticked.")
     )
+    site_key = models.BooleanField(
+        default=False, editable=False, help_text="A referee that has shown the site's own key, and must show it again."
+    )
     readmit = models.BooleanField(
         _("let it register again"),
         default=False,

@@ -183,7 +183,7 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     if agent is None and request.kind == Kind.REFEREE:
         agent = _same_referee(peers, request)
     again = agent is not None
-    trusted = request.kind == Kind.REFEREE and tokens.same(request.code, settings.LEAGUE_REFEREE_KEY)
+    has_key = request.kind == Kind.REFEREE and tokens.same(request.code, settings.LEAGUE_REFEREE_KEY)
     if agent is None:
         agent = Agent(
             kind=request.kind,
@@ -194,8 +194,11 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
             display_name=_shown_name(request.name, peers),
             registered_at=now,
         )
-    elif not (trusted or _proves(agent, request)):
+    elif not (has_key or _proves(agent, request)):
         raise NotTheSame(agent)
+    elif not has_key and agent.endpoint_key != request.address.key and not _has_token(agent, request):
+        # The tick was given to a referee at another address.
+        agent.trusted = False
     if agent.state == AgentState.SHUTDOWN:
         agent.silences = 0
         agent.state = AgentState.REGISTERED
@@ -208,7 +211,8 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     agent.max_concurrent = request.max_concurrent
     agent.sends_progress = request.sends_progress
     agent.notes = list(request.notes)
-    agent.trusted = agent.trusted or trusted
+    agent.trusted = agent.trusted or has_key
+    agent.site_key = agent.site_key or has_key
     agent.readmit = False
     agent.heard_at = now
     agent.problem = ""
@@ -227,9 +231,16 @@ def _same_referee(peers: Any, request: Request) -> Agent | None:
 
 
 def _proves(agent: Agent, request: Request) -> bool:
-    """Whether the caller showed that it is this agent (ruling, section 8)."""
-    if agent.readmit or comes_from(agent.endpoint, request.caller):
-        return True
+    """Whether the caller showed that it is this agent (ruling, section 8).
+
+    Being on the same machine is not enough for a referee of the site's own: the machine has other users,
+    and behind a proxy every caller looks as if it were there.
+    """
+    near = not agent.site_key and comes_from(agent.endpoint, request.caller)
+    return agent.readmit or near or _has_token(agent, request)
+
+
+def _has_token(agent: Agent, request: Request) -> bool:
     return bool(request.token) and agent.tokens.filter(sha256=tokens.digest(request.token)).exists()
 
 

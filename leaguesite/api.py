@@ -213,7 +213,7 @@ def cancel(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any
 @router.get("/leagues", tags=["public"], response=list[dict])
 def list_leagues(request: HttpRequest) -> list[dict[str, Any]]:
     """Every league."""
-    return [queries.league_line(league) for league in League.objects.order_by("-created_at")]
+    return queries.league_lines(League.objects.order_by("-created_at"))
 
 
 @router.get("/leagues/{league_id}", tags=["public"], response={200: dict, 404: Refusal})

@@ -24,7 +24,7 @@ def agents(league: League) -> list[Agent]:
 
 def headline(league: League) -> str:
     """What is happening in a league, in one sentence."""
-    return str(pages.league_dict(league, pages.rounds_of(league), pages.tally(league)[league.pk])["headline"])
+    return str(pages.league_dict(league, pages.rounds_of(league), queries.tally(league)[league.pk])["headline"])
 
 
 def context(league: League) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def context(league: League) -> dict[str, Any]:
     lines = [_agent_line(agent) for agent in around]
     return {
         "desk": {
-            "league": pages.league_dict(league, rounds, pages.tally(league)[league.pk]),
+            "league": pages.league_dict(league, rounds, queries.tally(league)[league.pk]),
             "buttons": _buttons(league, rounds),
             "problems": _problems(league, around, able),
             "players": [line for line in lines if line["kind"] == Kind.PLAYER],

@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import Count
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
@@ -78,7 +77,7 @@ def index() -> dict[str, Any]:
     rounds: dict[str, list[Round]] = defaultdict(list)
     for one in Round.objects.order_by("number"):
         rounds[one.league_id].append(one)
-    tallies = tally()
+    tallies = queries.tally()
     return {
         "leagues": [league_dict(league, rounds[league.pk], tallies[league.pk]) for league in leagues],
         "socket_path": socket_path(PageKey()),
@@ -98,7 +97,7 @@ def board(league: League) -> dict[str, Any]:
     champion = rows[0][0] if rows and league.state == LeagueState.COMPLETED else None
     recent = matches.filter(state=MatchState.FINISHED).order_by("-finished_at", "-pk")[:RECENT]
     return {
-        "league": league_dict(league, rounds, tally(league)[league.pk], champion),
+        "league": league_dict(league, rounds, queries.tally(league)[league.pk], champion),
         "standings": [_row_dict(row, delta, states) for row, delta in rows],
         "matches": [match_dict(match) for match in matches.filter(round=current)] if current else [],
         "bye": _player_dict(current.bye) if current is not None and current.bye is not None else None,
@@ -114,7 +113,7 @@ def match_page(league: League, match: Match) -> dict[str, Any]:
     entries = queries.transcript(match)
     begun = datetime.fromisoformat(entries[0]["at"]) if entries else None
     return {
-        "league": league_dict(league, rounds_of(league), tally(league)[league.pk]),
+        "league": league_dict(league, rounds_of(league), queries.tally(league)[league.pk]),
         "match": match_dict(match)
         | {
             "round_number": match.round.number,
@@ -133,30 +132,6 @@ def match_page(league: League, match: Match) -> dict[str, Any]:
 def rounds_of(league: League) -> list[Round]:
     """A league's rounds in their order."""
     return list(league.rounds.select_related("bye").order_by("number"))
-
-
-class Tally(NamedTuple):
-    """How many players a league has, and how many matches by round and state."""
-
-    players: int
-    matches: Counter[tuple[int, str]]
-
-
-def tally(league: League | None = None) -> dict[str, Tally]:
-    """The counts of one league, or of all."""
-    agents = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=False)
-    matches = Match.objects.all()
-    if league is not None:
-        agents, matches = agents.filter(league=league), matches.filter(league=league)
-    players = dict(agents.order_by().values_list("league_id").annotate(Count("pk")))
-    found: dict[str, Tally] = defaultdict(lambda: Tally(0, Counter()))
-    for league_id, count in players.items():
-        found[league_id] = Tally(count, Counter())
-    for league_id, round_id, state, count in (
-        matches.order_by().values_list("league_id", "round_id", "state").annotate(Count("pk"))
-    ):
-        found[league_id].matches[round_id, state] = count
-    return found
 
 
 def _current(rounds: list[Round]) -> Round | None:
@@ -185,7 +160,9 @@ def _rows(league: League, names: dict[str, str], current: Round | None) -> list[
     return [(row, earlier[row.player_id] - row.rank) for row in rows]
 
 
-def league_dict(league: League, rounds: list[Round], counts: Tally, champion: Row | None = None) -> dict[str, Any]:
+def league_dict(
+    league: League, rounds: list[Round], counts: queries.Tally, champion: Row | None = None
+) -> dict[str, Any]:
     """A league as the templates know it."""
     current = _current(rounds)
     by_state: Counter[str] = Counter()

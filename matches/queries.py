@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Q
 
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.envelope import stamp
-from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
+from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import describe
-from matches.models import League, Match, Message, Round
+from matches.models import Event, League, Match, Message, Round
 from matches.standings import Result, Row, Scoring, table
 
 
@@ -196,13 +198,56 @@ def player_stats(league: League, player_id: str) -> dict[str, Any] | None:
     }
 
 
+class Tally(NamedTuple):
+    """How many players a league has, and how many matches by round and state."""
+
+    players: int
+    matches: Counter[tuple[int, str]]
+
+
+def tally(league: League | None = None) -> dict[str, Tally]:
+    """The counts of one league, or of all."""
+    agents = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=False)
+    matches = Match.objects.all()
+    if league is not None:
+        agents, matches = agents.filter(league=league), matches.filter(league=league)
+    players = dict(agents.order_by().values_list("league_id").annotate(Count("pk")))
+    found: dict[str, Tally] = defaultdict(lambda: Tally(0, Counter()))
+    for league_id, count in players.items():
+        found[league_id] = Tally(count, Counter())
+    for league_id, round_id, state, count in (
+        matches.order_by().values_list("league_id", "round_id", "state").annotate(Count("pk"))
+    ):
+        found[league_id].matches[round_id, state] = count
+    return found
+
+
+def league_lines(leagues: Iterable[League]) -> list[dict[str, Any]]:
+    """Leagues as the API shows them, for as many queries as one takes."""
+    rounds: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for league_id, number, state in Round.objects.order_by("number").values_list("league_id", "number", "state"):
+        rounds[league_id].append((number, state))
+    champions = dict(
+        Event.objects.filter(kind="league_completed").order_by("seq").values_list("league_id", "data__champion")
+    )
+    tallies = tally()
+    return [_line(league, rounds[league.pk], tallies[league.pk], champions.get(league.pk)) for league in leagues]
+
+
 def league_line(league: League) -> dict[str, Any]:
     """A league as the API shows it: status, round, rounds, matches done, champion."""
     rounds = list(league.rounds.order_by("number").values_list("number", "state"))
+    ended = league.events.filter(kind="league_completed").order_by("-seq").values_list("data__champion", flat=True)
+    return _line(league, rounds, tally(league)[league.pk], next(iter(ended[:1]), None))
+
+
+def _line(
+    league: League, rounds: list[tuple[int, str]], counts: Tally, champion: dict[str, Any] | None
+) -> dict[str, Any]:
+    by_state: Counter[str] = Counter()
+    for (_, state), count in counts.matches.items():
+        by_state[state] += count
     started = [number for number, state in rounds if state != RoundState.PENDING]
-    counts = league.matches.aggregate(total=Count("pk"), done=Count("pk", filter=Q(state=MatchState.FINISHED)))
-    over = league.state == LeagueState.COMPLETED
-    rows = standings_rows(league) if over else []
     return {
         "league_id": league.pk,
         "display_name": league.display_name,
@@ -210,12 +255,12 @@ def league_line(league: League) -> dict[str, Any]:
         "status": league.state,
         "paused": league.paused,
         "auto_advance": league.rules.auto_advance,
-        "players": league.agents.filter(kind=Kind.PLAYER).count(),
+        "players": counts.players,
         "round": max(started, default=None),
         "rounds": len(rounds),
-        "matches": counts["total"],
-        "matches_done": counts["done"],
-        "champion": {key: rows[0][key] for key in ("player_id", "display_name", "points")} if rows else None,
+        "matches": by_state.total(),
+        "matches_done": by_state[MatchState.FINISHED],
+        "champion": champion if league.state == LeagueState.COMPLETED else None,
         "created_at": league.created_at,
         "started_at": league.started_at,
         "completed_at": league.completed_at,
@@ -244,8 +289,3 @@ def agents_of(league: League) -> list[dict[str, Any]]:
 def game_registry() -> dict[str, Any]:
     """The games registry (004 3.8.3)."""
     return {"game_registry": describe()}
-
-
-def absent_players(league: League) -> int:
-    """How many players are suspended or shut down."""
-    return league.agents.filter(kind=Kind.PLAYER, state__in=[AgentState.SUSPENDED, AgentState.SHUTDOWN]).count()

@@ -7,6 +7,7 @@ hooks are what a call to an agent must not have, and they cost more than the cal
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -163,7 +164,8 @@ def _failure(error: Exception) -> CallFailed:
     if isinstance(cause, aiohttp.ClientConnectorDNSError):
         return NotReached("the name of the address is not known", connected=False)
     if isinstance(cause, aiohttp.ClientConnectorError):
-        return NotReached(f"no connection: {cause.os_error.strerror or cause.os_error}", connected=False)
+        number = cause.os_error.errno
+        return NotReached(f"no connection: {os.strerror(number) if number else cause.os_error}", connected=False)
     if isinstance(cause, aiohttp.ServerDisconnectedError):
         return Broken("the connection was closed without an answer", connected=True)
     return Broken(f"the connection broke off ({type(cause).__name__})", connected=True)

@@ -109,7 +109,8 @@ def create_league(
                 _("A league with the id %(id)s exists already: choose another id.") % {"id": league_id}
             ) from None
         record(league.pk, "league_created")
-        if not demo:
+        if not demo and not league.rules.registration_code:
+            # Nobody in the lobby has been asked for a code.
             came = registration.join_league(league_id=league.pk, game_type=game_type, room=league.rules.max_players)
             if came:
                 record(league.pk, "lobby_joined", players=came)
@@ -341,11 +342,8 @@ def stop(*, league_id: str) -> League:
     """End a league for good without playing it out; open matches are given up by their referees."""
     with transaction.atomic():
         league = get_league(league_id)
-        if (
-            not League.objects.filter(pk=league_id)
-            .exclude(state=LeagueState.STOPPED)
-            .update(state=LeagueState.STOPPED, completed_at=timezone.now())
-        ):
+        going = League.objects.filter(pk=league_id).exclude(state=LeagueState.STOPPED)
+        if not going.update(state=LeagueState.STOPPED, completed_at=league.completed_at or timezone.now()):
             raise ActionRefused(_("%(league)s is stopped already.") % _named(league))
         Match.objects.filter(league=league).exclude(state=MatchState.FINISHED).update(
             state=MatchState.PENDING, lease_until=None, held_at=None

@@ -13,12 +13,14 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from agents_registry import registration
 from agents_registry.models import Agent
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
 from league_sdk.protocol.states import IN_PLAY, PROGRESS_ORDER, MatchState
 from league_sdk.protocol.transcript import clean
+from league_sdk.rules.registry import get_game
 from matches.league.effects import changed, record, shown
 from matches.league.errors import ActionRefused
 from matches.models import Match, Message
@@ -182,6 +184,8 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]]) -> list[dict
                         why="the referee is leaving",
                         counts=False,
                     )
+                    # It would refuse the match if it were offered it again; registering brings it back.
+                    registration.suspend_referee(agent_id=referee.pk, problem="left")
                 else:
                     _advance(match, referee, item, now)
             answers.append(
@@ -199,10 +203,12 @@ def _advance(match: Match, referee: Agent, item: Mapping[str, Any], now: datetim
     old, new = MatchState(match.state), MatchState(item["state"])
     state = new if PROGRESS_ORDER.index(new) > PROGRESS_ORDER.index(old) else old
     players = {match.player_a.code, match.player_b.code}
+    # Whatever a foreign referee tells: before the draw nobody sees anything of a game with hidden choices.
+    may_be_seen = state == MatchState.DRAWING_NUMBER or not get_game(match.league.game_type).hidden
     news: dict[str, Any] = {
         "joined": sorted(players.intersection(item["joined"]) | set(match.joined)),
         "locked_in": sorted(players.intersection(item["locked_in"])),
-        "view": item["view"],
+        "view": item["view"] if may_be_seen else {},
     }
     news = {name: value for name, value in news.items() if getattr(match, name) != value}
     if state != old:
@@ -250,6 +256,6 @@ def release(*, league_id: str, match_id: str) -> None:
             lifecycle=[*match.lifecycle, lifecycle_step(MatchState.READY, now)],
         )
         if not moved:
-            raise ActionRefused(f"{match_id} is not held: there is nothing to release.")
+            raise ActionRefused(_("%(match)s is not held: there is nothing to release.") % {"match": match_id})
         record(league_id, "match_released", match_id=match_id)
         changed(league_id, match_id)

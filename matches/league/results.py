@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from agents_registry import registration
 from agents_registry.models import Agent, Kind
@@ -191,15 +192,13 @@ def cancel(*, league_id: str, match_id: str, why: str) -> None:
     with transaction.atomic():
         match = (
             Match.objects.select_related("league", "round", "player_a", "player_b")
-            .filter(
-                league_id=league_id,
-                match_id=match_id,
-                state__in=[MatchState.HELD, MatchState.READY, *IN_PLAY],
-            )
+            .filter(league_id=league_id, match_id=match_id, state__in=_OPEN)
             .first()
         )
         if match is None:
-            raise ActionRefused(f"{match_id} is not open: only a match of the current round can be cancelled.")
+            raise ActionRefused(
+                _("%(match)s is not open: only a match of the current round can be cancelled.") % {"match": match_id}
+            )
         game = get_game(match.league.game_type)
         players = (match.player_a.code, match.player_b.code)
         verdict = Verdict(ResultStatus.CANCELLED, None, why, game.unfinished(game.new_state(players)), [])

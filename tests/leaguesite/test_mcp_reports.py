@@ -216,11 +216,11 @@ def test_states_move_forward_only(client: Client, place: make.Setting) -> None:
     assert steps == ["ASSIGNED", "COLLECTING_CHOICES", "DRAWING_NUMBER"]
 
 
-def test_who_joined_and_who_locked_in_is_kept(client: Client, place: make.Setting) -> None:
+def test_who_joined_and_who_locked_in_is_kept_but_no_view(client: Client, place: make.Setting) -> None:
     advance(client, place, joined=["P01", "P09", 5])
     advance(client, place, state="COLLECTING_CHOICES", joined=["P02"], locked_in=["P02", "P02", "X"], view={"a": 1})
     match = place.match("R1M1")
-    assert (match.joined, match.locked_in, match.view, match.accepted) == (["P01", "P02"], ["P02"], {"a": 1}, True)
+    assert (match.joined, match.locked_in, match.view, match.accepted) == (["P01", "P02"], ["P02"], {}, True)
 
 
 def test_ok_and_lost_side_by_side(client: Client) -> None:
