@@ -10,22 +10,21 @@ import logging
 import random
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from league_sdk.dialects import canonical
-from league_sdk.judging.asking import Heard
-from league_sdk.judging.brief import Brief, Seat, read_brief
+from league_sdk.judging.brief import Brief, read_brief
 from league_sdk.judging.clock import SystemClock
 from league_sdk.judging.league_link import LeagueLink, Refused
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.match import Played, play_match
+from league_sdk.judging.player_line import PlayerLine
 from league_sdk.protocol import rpc, tokens
 from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
 from league_sdk.protocol.states import ResultStatus
 from league_sdk.rules.registry import games
 from league_sdk.transport.breaker import Breaker
-from league_sdk.transport.client import CallFailed, Client
+from league_sdk.transport.client import CallFailed
 from league_sdk.transport.policy import EndpointPolicy
 
 logger = logging.getLogger(__name__)
@@ -48,7 +47,6 @@ class Running:
     log: MatchLog
     since: float
     task: asyncio.Task[None] | None = None
-    seats: dict[str, Seat] = field(default_factory=dict)
 
 
 class Referee:
@@ -67,11 +65,10 @@ class Referee:
         self._clock = SystemClock()
         self._rng = random.SystemRandom()
         self._breaker = Breaker(self._clock.monotonic)
-        self._clients: dict[EndpointPolicy, Client] = {}
+        self._lines: dict[EndpointPolicy, PlayerLine] = {}
         self._running: dict[tuple[str, str, int], Running] = {}
         self._done: dict[tuple[str, str, int], None] = {}
         self._news = asyncio.Event()
-        self._rpc_id = 1000
         self._draining = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -155,16 +152,10 @@ class Referee:
 
     async def _play(self, running: Running, policy: EndpointPolicy) -> None:
         brief = running.brief
-        client = self._clients.get(policy)
-        if client is None:
-            client = self._clients[policy] = Client(agent_type="referee", policy=policy)
-
-        async def ask(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
-            return await self._exchange(client, seat, message, limit_s, brief, counted=True)
-
-        async def tell(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
-            return await self._exchange(client, seat, message, limit_s, brief, counted=False)
-
+        line = self._lines.get(policy)
+        if line is None:
+            line = self._lines[policy] = PlayerLine(policy, self._clock, self._breaker)
+        ask, tell = line.for_match(brief.settings)
         try:
             played = await play_match(
                 brief,
@@ -183,67 +174,6 @@ class Referee:
             logger.exception("match %s of %s failed here", brief.match_id, brief.league_id)
         finally:
             self._forget(brief.key)
-
-    async def _exchange(
-        self,
-        client: Client,
-        seat: Seat,
-        message: dict[str, Any],
-        limit_s: float,
-        brief: Brief,
-        *,
-        counted: bool,
-    ) -> Heard:
-        rules = brief.settings
-        if counted and not self._breaker.allows(seat.endpoint, reset_s=rules.breaker_reset_s):
-            return Heard(
-                error_code="E009",
-                problem=f"not called: {rules.breaker_threshold} failures in a row",
-                connected=False,
-            )
-        self._rpc_id += 1
-        # Other matches count on while this one waits.
-        rpc_id = self._rpc_id
-        begun = self._clock.monotonic()
-        try:
-            reply = await client.post(seat.endpoint, canonical.wrap(message, rpc_id=rpc_id), limit_s=limit_s)
-        except CallFailed as error:
-            if counted:
-                self._breaker.failed(seat.endpoint, threshold=rules.breaker_threshold)
-            return Heard(
-                error_code=error.error_code,
-                problem=str(error),
-                elapsed_s=self._clock.monotonic() - begun,
-                connected=error.connected,
-            )
-        if counted:
-            self._breaker.succeeded(seat.endpoint)
-        if reply.status >= 500:
-            return Heard(
-                error_code="E009",
-                problem=f"HTTP status {reply.status}",
-                elapsed_s=reply.elapsed_s,
-                http_status=reply.status,
-                body=reply.body,
-            )
-        if reply.problem:
-            return Heard(
-                error_code="E002",
-                problem=f"HTTP {reply.status}: {reply.problem}",
-                elapsed_s=reply.elapsed_s,
-                http_status=reply.status,
-            )
-        answer = canonical.read_answer(reply.body, rpc_id=rpc_id)
-        refused = answer.refused is not None
-        return Heard(
-            message=answer.message,
-            error_code="E002" if refused else None,
-            problem="the player answered with an error" if refused else "",
-            elapsed_s=reply.elapsed_s,
-            http_status=reply.status,
-            notes=answer.notes,
-            body=reply.body,
-        )
 
     async def _report(self, running: Running, played: Played) -> None:
         """MATCH_RESULT_REPORT (004 4.6.2), with what is left of the transcript."""
@@ -396,5 +326,5 @@ class Referee:
 
     async def aclose(self) -> None:
         """Close every connection to players."""
-        for client in self._clients.values():
-            await client.aclose()
+        for line in self._lines.values():
+            await line.aclose()
