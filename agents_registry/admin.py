@@ -37,7 +37,7 @@ class AgentAdmin(admin.ModelAdmin):
         "notes",
         ("registered_at", "heard_at", "checked_at"),
     )
-    actions = ("check_now", "let_judge", "do_not_let_judge", "let_register_again", "bring_back")
+    actions = ("check_now", "let_judge", "do_not_let_judge", "let_register_again", "revoke_tokens", "bring_back")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
         editable = {"display_name", "trusted", "readmit"}
@@ -86,6 +86,11 @@ class AgentAdmin(admin.ModelAdmin):
         self.message_user(
             request, gettext("Their next registration is taken, wherever it comes from."), messages.SUCCESS
         )
+
+    @admin.action(description=_("Revoke all tokens"))
+    def revoke_tokens(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
+        registration.revoke_tokens(agent_ids=list(queryset.values_list("pk", flat=True)))
+        self.message_user(request, gettext("They have to register again to send anything."), messages.SUCCESS)
 
     @admin.action(description=_("Bring back after a shutdown"))
     def bring_back(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:

@@ -31,6 +31,8 @@ from league_sdk.protocol.limits import (
 from league_sdk.protocol.states import AGENT_ARROWS, AgentState
 
 _PREFIX = {Kind.PLAYER: "P", Kind.REFEREE: "REF"}
+MOST_TOKENS = 16
+"""An agent that registers again and again keeps this many tokens; they travel with every start_match."""
 _META = {Kind.PLAYER: "player_meta", Kind.REFEREE: "referee_meta"}
 
 
@@ -221,6 +223,8 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     agent.save()
     token = tokens.new_token()
     AgentToken.objects.create(agent=agent, sha256=tokens.digest(token), created_at=now)
+    kept = agent.tokens.order_by("-pk").values_list("pk", flat=True)[:MOST_TOKENS]
+    agent.tokens.exclude(pk__in=list(kept)).delete()
     return Registered(agent=agent, auth_token=token, again=again)
 
 
@@ -358,6 +362,8 @@ def note_check(*, agent_id: int, problem: str) -> None:
     Agent.objects.filter(pk=agent_id).update(check_wanted=False, checked_at=now, problem=problem[:200])
     if not problem:
         Agent.objects.filter(pk=agent_id).update(heard_at=now)
+        # A referee that answers may be given matches again; a player recovers by accepting one.
+        Agent.objects.filter(pk=agent_id, kind=Kind.REFEREE, state=AgentState.SUSPENDED).update(state=AgentState.ACTIVE)
 
 
 def trust(*, agent_ids: Iterable[int], trusted: bool) -> None:
@@ -368,6 +374,12 @@ def trust(*, agent_ids: Iterable[int], trusted: bool) -> None:
 def readmit(*, agent_ids: Iterable[int]) -> None:
     """The next registration of these players is taken without proof, once."""
     Agent.objects.filter(pk__in=list(agent_ids)).update(readmit=True)
+
+
+def revoke_tokens(*, agent_ids: Collection[int]) -> None:
+    """Every token of these agents is void, and what our messages to them carried before; they register again."""
+    AgentToken.objects.filter(agent_id__in=agent_ids).delete()
+    Agent.objects.filter(pk__in=agent_ids).update(token_epoch=F("token_epoch") + 1)
 
 
 def bring_back(*, agent_ids: Iterable[int]) -> None:

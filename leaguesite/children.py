@@ -44,18 +44,26 @@ class Child:
         wait = FIRST_WAIT_S
         while True:
             begun = time.monotonic()
-            self._process = await asyncio.create_subprocess_exec(
-                *self._command(),
-                stdin=PIPE,
-                stdout=DEVNULL,
-                cwd=BASE_DIR,
-                env=os.environ | self._environment,
-                start_new_session=True,
-            )
-            code = await self._process.wait()
+            try:
+                self._process = await self._spawn()
+            except OSError as error:
+                # No free port, no room for another process: that may pass.
+                code: object = error
+            else:
+                code = await self._process.wait()
             wait = FIRST_WAIT_S if time.monotonic() - begun > STEADY_S else min(wait * 2, LONGEST_WAIT_S)
             logger.warning("%s ended (%s); starting it again in %.1f s", self.name, code, wait)
             await asyncio.sleep(wait)
+
+    async def _spawn(self) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            *self._command(),
+            stdin=PIPE,
+            stdout=DEVNULL,
+            cwd=BASE_DIR,
+            env=os.environ | self._environment,
+            start_new_session=True,
+        )
 
     def release(self) -> None:
         """Do not restart it any more."""

@@ -263,6 +263,8 @@ def _demo_may_run() -> bool:
     """The demo is for a site on which nothing has been played yet; once stopped it stays so."""
     if League.objects.filter(demo=True, state=LeagueState.STOPPED).exists():
         return False
+    if League.objects.filter(pk=settings.LEAGUE_DEMO_ID, demo=False).exists():
+        return False
     return not League.objects.filter(demo=False, started_at__isnull=False).exists()
 
 

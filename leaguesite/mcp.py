@@ -311,7 +311,7 @@ def _report_progress(call: Call) -> dict[str, Any]:
     if call.agent is None or call.agent.kind != Kind.REFEREE:
         raise RefereeNotRegistered("Only referees report progress.", field="auth_token")
     items = reports.read_progress(call.params)
-    return {"matches": play.progress(referee=call.agent, items=items)}
+    return {"matches": play.progress(referee=call.agent, items=items, leaving=call.params.get("leaving") is True)}
 
 
 def _league_and_referee(call: Call) -> tuple[League, Agent]:

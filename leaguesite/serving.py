@@ -23,7 +23,6 @@ from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import TooLarge
 from league_sdk.protocol.limits import MAX_BODY_BYTES
 
-AGENT_PATHS = ("/mcp", "/register")
 MEMORY_BYTES = 256 * 1024
 
 agents_thread = ThreadPoolExecutor(1, thread_name_prefix="agents")
@@ -33,7 +32,7 @@ conductor_thread = ThreadPoolExecutor(1, thread_name_prefix="conductor")
 
 def is_agent_path(path: str) -> bool:
     """Whether a path is one that agents call (``/mcp``, ``/leagues/{id}/mcp``)."""
-    return path in AGENT_PATHS or (path.startswith("/leagues/") and path.endswith("/mcp"))
+    return path == "/mcp" or (path.startswith("/leagues/") and path.endswith("/mcp"))
 
 
 def too_large(seen: str) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
@@ -107,7 +108,8 @@ class LeagueAdmin(admin.ModelAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        league = League.objects.filter(pk=object_id).first()
+        # The admin writes ids with a "_" in a spelling of its own.
+        league = League.objects.filter(pk=unquote(object_id)).first()
         shown = desk.context(league) if league is not None else {}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **shown})
 
@@ -116,18 +118,20 @@ class LeagueAdmin(admin.ModelAdmin):
         if verb not in VERBS:
             raise Http404
         action, done = VERBS[verb]
-        return self._do(request, object_id, lambda: action(league_id=object_id), str(done))
+        league_id = unquote(object_id)
+        return self._do(request, league_id, lambda: action(league_id=league_id), str(done))
 
     def do_to_match(self, request: HttpRequest, object_id: str, match_id: str, verb: str) -> HttpResponse:
         """Release or cancel a held match."""
+        league_id = unquote(object_id)
         if verb == "release":
             done = _("%(match)s is played again.") % {"match": match_id}
-            return self._do(request, object_id, lambda: play.release(league_id=object_id, match_id=match_id), done)
+            return self._do(request, league_id, lambda: play.release(league_id=league_id, match_id=match_id), done)
         if verb == "cancel":
             why = _("cancelled by the instructor")
             done = _("%(match)s is cancelled and counts nowhere.") % {"match": match_id}
             return self._do(
-                request, object_id, lambda: results.cancel(league_id=object_id, match_id=match_id, why=why), done
+                request, league_id, lambda: results.cancel(league_id=league_id, match_id=match_id, why=why), done
             )
         raise Http404
 
@@ -141,7 +145,7 @@ class LeagueAdmin(admin.ModelAdmin):
             self.message_user(request, done, messages.SUCCESS)
         except ActionRefused as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
-        return HttpResponseRedirect(reverse("admin:matches_league_change", args=[league_id]))
+        return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(league_id)]))
 
     # The same from the list ------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from django.db import close_old_connections
 
+from league_sdk.protocol.tokens import redact
 from league_sdk.transport.client import CallFailed, Client, NotReached
 from matches import due, nudge
 from matches.league import play
@@ -29,6 +30,8 @@ MOMENT_S = 0.05
 ASLEEP_S = 3.0
 """A pause between looks longer than this means that we were stopped ourselves."""
 AGAIN_AFTER_S = 1.0
+STALE_S = 1.0
+"""A plan older than this is not followed any further for an agent that is slow."""
 CHECK_LIMIT_S = 5.0
 
 T = TypeVar("T")
@@ -49,7 +52,7 @@ class Conductor:
         self._outcomes = due.Outcomes()
         self._busy: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._looked_at = 0.0
+        self._looked_at = self._looked_at_clock = 0.0
         self._looked_around_at = 0.0
         self._draining = False
 
@@ -100,7 +103,7 @@ class Conductor:
         outcomes, self._outcomes = self._outcomes, due.Outcomes()
         # An agent is free again only when what became of its messages is written down.
         busy = frozenset(self._busy.difference(outcomes.freed))
-        slept = time.monotonic() - self._looked_at if self._looked_at else 0.0
+        slept = self._slept_s()
         try:
             plan = await self._in_thread(lambda: self._look(outcomes, busy, slept))
         except Exception:
@@ -108,7 +111,7 @@ class Conductor:
             logger.exception("a look failed; the next one tries again")
             self._merge(outcomes)
             return
-        self._looked_at = time.monotonic()
+        self._looked_at, self._looked_at_clock = time.monotonic(), time.time()
         self._busy.difference_update(outcomes.freed)
         for start in plan.starts:
             self._spawn(self._start(client, start))
@@ -119,6 +122,12 @@ class Conductor:
         for check in plan.checks:
             self._busy.add(check.agent_pk)
             self._spawn(self._check(client, check))
+
+    def _slept_s(self) -> float:
+        """Seconds since the last look, by the clock that saw more: one stands still while a laptop sleeps."""
+        if not self._looked_at:
+            return 0.0
+        return max(time.monotonic() - self._looked_at, time.time() - self._looked_at_clock)
 
     def _look(self, outcomes: due.Outcomes, busy: frozenset[int], slept: float) -> due.Plan:
         try:
@@ -139,7 +148,6 @@ class Conductor:
     def _merge(self, outcomes: due.Outcomes) -> None:
         now = self._outcomes
         now.deliveries = outcomes.deliveries + now.deliveries
-        now.accepted = outcomes.accepted + now.accepted
         now.undeliverable = outcomes.undeliverable + now.undeliverable
         now.checks = outcomes.checks + now.checks
         now.freed = outcomes.freed + now.freed
@@ -153,26 +161,28 @@ class Conductor:
         task.add_done_callback(self._tasks.discard)
 
     async def _start(self, client: Client, start: due.Start) -> None:
-        """start_match; an unanswered or refused one sends the match elsewhere."""
-        refused = True
+        """start_match; one that is not taken sends the match elsewhere."""
         try:
             reply = await client.post(start.endpoint, start.body, limit_s=start.limit_s)
         except CallFailed as error:
-            self._outcomes.undeliverable.append((start.match_pk, start.attempt, str(error)))
+            self._outcomes.undeliverable.append((start.match_pk, start.attempt, str(error), False))
         else:
             result = reply.body.get("result") if isinstance(reply.body, dict) else None
-            refused = not isinstance(result, dict) or result.get("accepted") is False
-            if refused:
-                why = f"start_match was refused: {str(reply.body)[:120]}"
-                self._outcomes.undeliverable.append((start.match_pk, start.attempt, why))
-            else:
-                self._outcomes.accepted.append((start.match_pk, start.attempt))
-        self._wake_up(urgent=refused)
+            if isinstance(result, dict) and result.get("accepted") is not False:
+                return
+            # "Not now" is an answer in good order; anything else says that the match cannot be taken.
+            why = redact(f"start_match was refused: {str(reply.body)[:120]}")
+            self._outcomes.undeliverable.append((start.match_pk, start.attempt, why, not isinstance(result, dict)))
+        self._wake_up()
 
     async def _deliver(self, client: Client, agent_pk: int, parcels: list[due.Parcel]) -> None:
         """Broadcasts to one agent, one after the other; any HTTP answer settles one (ruling, section 6)."""
+        begun = time.monotonic()
         try:
             for parcel in parcels:
+                if time.monotonic() - begun > STALE_S:
+                    # Some of what is left may have been overtaken: the next look plans it anew.
+                    break
                 problem = await self._post_once(client, parcel)
                 # Looked up only now: a look may have taken the earlier outcomes meanwhile.
                 self._outcomes.deliveries.append((parcel.delivery_pk, problem))

@@ -78,29 +78,26 @@ class Outcomes:
 
     Attributes:
         deliveries: (delivery, problem); no problem means settled.
-        accepted: (match, attempt) whose referee took it.
-        undeliverable: (match, attempt, why).
+        undeliverable: (match, attempt, why, whether the referee answered with an error).
         checks: (agent, problem).
         freed: agents that nothing is on its way to any more.
     """
 
     deliveries: list[tuple[int, str]] = field(default_factory=list)
-    accepted: list[tuple[int, int]] = field(default_factory=list)
-    undeliverable: list[tuple[int, int, str]] = field(default_factory=list)
+    undeliverable: list[tuple[int, int, str, bool]] = field(default_factory=list)
     checks: list[tuple[int, str]] = field(default_factory=list)
     freed: list[int] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.deliveries or self.accepted or self.undeliverable or self.checks)
+        return bool(self.deliveries or self.undeliverable or self.checks)
 
 
 def note(outcomes: Outcomes) -> None:
     """Write down what became of what went out, in one transaction."""
     with transaction.atomic():
         outbox.settle(outcomes.deliveries)
-        play.accept(attempts=outcomes.accepted)
-        for match_pk, attempt, why in outcomes.undeliverable:
-            play.undeliverable(match_pk=match_pk, attempt=attempt, problem=why)
+        for match_pk, attempt, why, refused in outcomes.undeliverable:
+            play.undeliverable(match_pk=match_pk, attempt=attempt, problem=why, refused=refused)
         for agent_pk, problem in outcomes.checks:
             registration.note_check(agent_id=agent_pk, problem=problem)
 

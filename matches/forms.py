@@ -26,7 +26,7 @@ GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
         gettext_lazy("Silence and faults"),
         ("no_show", "suspend_after", "shutdown_after", "breaker_threshold", "breaker_reset_s"),
     ),
-    (gettext_lazy("Referees and protocol"), ("referee_lease_s", "hold_s", "error_style", "require_check")),
+    (gettext_lazy("Referees and protocol"), ("referee_lease_s", "hold_s", "error_style")),
 )
 
 

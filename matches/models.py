@@ -90,7 +90,6 @@ class Match(models.Model):
     attempt = models.PositiveIntegerField(default=0)
     lost_attempts = models.PositiveIntegerField(default=0)
     conversation_id = models.CharField(max_length=80, blank=True, default="")
-    accepted = models.BooleanField(default=False)
     lease_until = models.DateTimeField(null=True)
     held_at = models.DateTimeField(null=True)
     joined = models.JSONField(default=list)

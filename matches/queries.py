@@ -147,11 +147,11 @@ def match_detail(match: Match) -> dict[str, Any]:
         "lifecycle": match.lifecycle,
         "transcript": transcript(match),
         "result": {
+            **match.details,
             "status": match.status,
             "winner_player_id": match.winner.code if match.winner else None,
             "reason": match.reason,
             "faults": match.faults,
-            **match.details,
         }
         if done
         else None,

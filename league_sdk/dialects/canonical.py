@@ -14,6 +14,7 @@ from league_sdk.protocol.messages import METHODS, MessageType
 NAME = "canonical"
 
 _WRAPPERS = ("payload", "data", "message")
+_NO = frozenset({"REJECTED", "REFUSED", "DECLINED"})
 _YES = frozenset({"ACCEPTED", "RECEIVED", "ACK"})
 
 
@@ -77,7 +78,8 @@ def accepted(message: Mapping[str, Any]) -> bool | None:
         if isinstance(message.get(name), bool):
             return bool(message[name])
     status = message.get("status")
-    return True if isinstance(status, str) and status.upper() in _YES else None
+    word = status.upper() if isinstance(status, str) else ""
+    return True if word in _YES else False if word in _NO else None
 
 
 def choice(message: Mapping[str, Any], field: str) -> Any:

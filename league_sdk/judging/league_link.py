@@ -107,15 +107,22 @@ class LeagueLink:
             }
         }
 
-    async def progress(self, matches: list[dict[str, Any]]) -> list[Any]:
+    async def progress(self, matches: list[dict[str, Any]], *, leaving: bool = False) -> list[Any]:
         """Send one report_progress; an accepted one is a heartbeat.
+
+        Args:
+            matches: one item for each match in play.
+            leaving: no new match is taken.
 
         Raises:
             CallFailed: no answer.
             Refused: an error came.
         """
-        answer = await self._call(REPORT_PROGRESS, {"matches": matches}, None)
-        self.heard_at = time.monotonic()
+        # The lease runs from when the league manager took it, which is before its answer is here.
+        sent_at = time.monotonic()
+        fields: dict[str, Any] = {"matches": matches} | ({"leaving": True} if leaving else {})
+        answer = await self._call(REPORT_PROGRESS, fields, None)
+        self.heard_at = sent_at
         found = answer.get("matches")
         return found if isinstance(found, list) else []
 

@@ -17,7 +17,7 @@ from league_sdk.judging.asking import Ask, Conversation, Fault, Tell
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.clock import Clock
 from league_sdk.judging.log import MatchLog
-from league_sdk.protocol.errors import IllegalMove, MissingField
+from league_sdk.protocol.errors import RETRYABLE, IllegalMove, MissingField
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import MatchState, ResultStatus
 from league_sdk.rules.game import Game, Random, State
@@ -81,7 +81,8 @@ async def _gather_players(talk: Conversation) -> tuple[Fault, ...]:
 async def _invite(talk: Conversation, seat: Seat) -> Fault | None:
     brief = talk.brief
     answer = await _invite_once(talk, seat)
-    if answer is False and brief.attempt > 1:
+    refused = answer is False or (isinstance(answer, Fault) and answer.error_code not in RETRYABLE)
+    if refused and brief.attempt > 1:
         if seat.joined_before:
             # Some players refuse a repeated invitation of a match they are in (ruling, section 8).
             answer = True

@@ -47,7 +47,8 @@ class PlayerLine:
     async def _exchange(
         self, seat: Seat, message: dict[str, Any], limit_s: float, rules: LeagueSettings, *, counted: bool
     ) -> Heard:
-        if counted and not self._breaker.allows(seat.endpoint, reset_s=rules.breaker_reset_s):
+        # A suspended player has one invitation to recover by: it is made, whatever the breaker says.
+        if counted and not seat.suspended and not self._breaker.allows(seat.endpoint, reset_s=rules.breaker_reset_s):
             return Heard(
                 error_code="E009",
                 problem=f"not called: {rules.breaker_threshold} failures in a row",

@@ -21,7 +21,7 @@ from league_sdk.judging.match import Played, play_match
 from league_sdk.judging.player_line import PlayerLine
 from league_sdk.protocol import rpc, tokens
 from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
-from league_sdk.protocol.states import ResultStatus
+from league_sdk.protocol.states import HANDED_BACK, ResultStatus
 from league_sdk.rules.registry import games
 from league_sdk.transport.breaker import Breaker
 from league_sdk.transport.client import CallFailed
@@ -34,7 +34,6 @@ PROGRESS_EVERY_S = 0.1
 DEFAULT_LEASE_S = 8.0
 BODY_BUDGET = 40 * 1024
 """Bytes of transcript in one report, well below the 64 KiB of a body."""
-HANDED_BACK = "HANDED_BACK"
 FENCE = 0.75
 """Of a lease: after that long without an accepted heartbeat its match is given up (ruling, section 10)."""
 
@@ -295,7 +294,7 @@ class Referee:
                 }
             )
         try:
-            answers = await self._link.progress(items)
+            answers = await self._link.progress(items, leaving=self._draining)
         except (CallFailed, Refused, asyncio.CancelledError):
             for log, entries in taken:
                 log.give_back(entries)
@@ -309,6 +308,8 @@ class Referee:
     async def drain(self, patience_s: float) -> None:
         """Take no new match, give those near their end ``patience_s`` seconds, hand the others back."""
         self._draining = True
+        # The league manager hears at once that nothing more is taken.
+        self._news.set()
         try:
             async with asyncio.timeout(patience_s):
                 await self._idle.wait()

@@ -78,6 +78,10 @@ PROGRESS_ORDER = (
 """Progress reports move a match forward along this line only."""
 
 
+HANDED_BACK = "HANDED_BACK"
+"""What a referee that leaves says of a match it gives back (our choice)."""
+
+
 class ResultStatus(StrEnum):
     """``game_result.status`` (004 4.6.1; CANCELLED is from 000)."""
 

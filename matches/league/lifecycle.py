@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings as site
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -80,6 +81,10 @@ def create_league(
         ActionRefused: the id is taken.
     """
     checked = check_settings(settings or {})
+    if league_id == site.LEAGUE_DEMO_ID and not demo:
+        raise Invalid(
+            _("The id %(id)s is kept for the demo league: choose another.") % {"id": league_id}, field="league_id"
+        )
     _refuse_unstorable(display_name, "display_name")
     if game_type not in games():
         raise Invalid(
@@ -144,10 +149,7 @@ def close_registration(*, league_id: str) -> League:
             raise ActionRefused(_("The schedule of %(league)s is made already: start the next round.") % _named(league))
         if len(players) < least:
             raise ActionRefused(
-                _(
-                    "%(league)s has %(count)s of at least %(least)s players: wait until more have registered, "
-                    "or add them by hand."
-                )
+                _("%(league)s has %(count)s of at least %(least)s players: wait until more have registered.")
                 % {**_named(league), "count": len(players), "least": least}
             )
         _move(league, LeagueState.REGISTRATION, LeagueState.SCHEDULED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import Q
@@ -14,13 +15,17 @@ from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import AgentState
 from matches.models import Broadcast, Delivery, DeliveryState, League
 
+LEAST_SILENCE_S = 10.0
 _RECEIVING = (AgentState.REGISTERED, AgentState.ACTIVE, AgentState.SUSPENDED)
 
 
 def referees_of(league: League) -> Any:
     """The referees that may judge a league's matches now: trusted, alive, of the site or of the league."""
+    # Ours give a sign of life every two seconds also when they are idle; others only when they are asked.
+    heard = timezone.now() - timedelta(seconds=max(2 * league.rules.referee_lease_s, LEAST_SILENCE_S))
     alive = Agent.objects.filter(
         Q(league__isnull=True) | Q(league=league),
+        Q(sends_progress=False) | Q(heard_at__gte=heard),
         kind=Kind.REFEREE,
         trusted=True,
         state__in=[AgentState.REGISTERED, AgentState.ACTIVE],

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from agents_registry import registration
 from agents_registry.models import Agent
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
-from league_sdk.protocol.states import IN_PLAY, PROGRESS_ORDER, MatchState
+from league_sdk.protocol.states import HANDED_BACK, IN_PLAY, PROGRESS_ORDER, MatchState
 from league_sdk.protocol.transcript import clean
 from league_sdk.rules.registry import get_game
 from matches.league.effects import changed, record, shown
@@ -28,8 +28,6 @@ from matches.models import Match, Message
 MAX_LOST_ATTEMPTS = 3
 MAX_ENTRIES = 500
 PROGRESS_STATES = frozenset(PROGRESS_ORDER[1:])
-HANDED_BACK = "HANDED_BACK"
-"""What a referee that leaves says of a match it gives back."""
 
 
 def lifecycle_step(state: str, at: datetime) -> dict[str, str]:
@@ -48,7 +46,6 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
         "state": MatchState.ASSIGNED,
         "attempt": attempt,
         "referee": referee,
-        "accepted": False,
         "conversation_id": f"conv-{match.match_id.lower()}-{attempt:03d}-{uuid.uuid4().hex[:8]}",
         "lease_until": now + timedelta(seconds=lease_s),
         "joined": match.joined,
@@ -65,15 +62,6 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     for name, value in news.items():
         setattr(match, name, value)
     return match
-
-
-def accept(*, attempts: Iterable[tuple[int, int]]) -> None:
-    """Referees took these attempts, (match, attempt); nothing changes for one that is over."""
-    by_attempt: dict[int, list[int]] = {}
-    for match_pk, attempt in attempts:
-        by_attempt.setdefault(attempt, []).append(match_pk)
-    for attempt, pks in by_attempt.items():
-        Match.objects.filter(pk__in=pks, attempt=attempt, state__in=IN_PLAY).update(accepted=True)
 
 
 def lose_attempt(*, matches: QuerySet[Match], why: str, counts: bool = True) -> int:
@@ -95,7 +83,6 @@ def lose_attempt(*, matches: QuerySet[Match], why: str, counts: bool = True) -> 
             moved = Match.objects.filter(pk=match.pk, state__in=IN_PLAY, attempt=match.attempt).update(
                 state=state,
                 lost_attempts=F("lost_attempts") + (1 if counts else 0),
-                accepted=False,
                 lease_until=None,
                 held_at=now if held else None,
                 locked_in=[],
@@ -122,16 +109,20 @@ def lose_all_of(*, referee_id: int) -> int:
     return lose_attempt(matches=Match.objects.filter(referee_id=referee_id), why="the referee started again")
 
 
-def undeliverable(*, match_pk: int, attempt: int, problem: str) -> None:
-    """start_match did not reach its referee: the referee is suspended, the match goes to another."""
+def undeliverable(*, match_pk: int, attempt: int, problem: str, refused: bool = False) -> None:
+    """start_match was not taken: the referee is suspended, the match goes to another.
+
+    Args:
+        refused: the referee answered with an error. That counts as a lost attempt, so that a match that no
+            referee can take is HELD in the end; a referee that was not reached has not lost it.
+    """
     with transaction.atomic():
         match = Match.objects.filter(pk=match_pk, attempt=attempt, state__in=IN_PLAY).first()
         if match is None:
             return
         if match.referee_id is not None:
             registration.suspend_referee(agent_id=match.referee_id, problem=problem)
-        # A referee that was never reached did not lose the match through playing it.
-        lose_attempt(matches=Match.objects.filter(pk=match_pk, attempt=attempt), why=problem, counts=False)
+        lose_attempt(matches=Match.objects.filter(pk=match_pk, attempt=attempt), why=problem, counts=refused)
 
 
 def expire_leases(*, now: datetime) -> int:
@@ -155,18 +146,24 @@ def extend_leases(*, seconds: float) -> None:
         )
 
 
-def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: bool = False) -> list[dict[str, Any]]:
     """Take a referee's progress report; it is its heartbeat too.
 
     States move forward only; who has joined and locked in and the public view are kept as told;
     transcript entries are added. Items must be read by :func:`matches.league.reports.read_progress`.
+
+    Args:
+        leaving: the referee takes no new match: none is offered to it until it registers again.
 
     Returns per match ``ok``, or ``lost`` when the attempt is no longer this referee's.
     """
     now = timezone.now()
     answers = []
     with transaction.atomic():
-        registration.heard_from_referee(agent_id=referee.pk)
+        if leaving:
+            registration.suspend_referee(agent_id=referee.pk, problem="leaving")
+        else:
+            registration.heard_from_referee(agent_id=referee.pk)
         mine = {
             (match.league_id, match.match_id): match
             for match in Match.objects.filter(referee=referee, state__in=IN_PLAY).select_related(
@@ -184,8 +181,6 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]]) -> list[dict
                         why="the referee is leaving",
                         counts=False,
                     )
-                    # It would refuse the match if it were offered it again; registering brings it back.
-                    registration.suspend_referee(agent_id=referee.pk, problem="left")
                 else:
                     _advance(match, referee, item, now)
             answers.append(
@@ -214,11 +209,9 @@ def _advance(match: Match, referee: Agent, item: Mapping[str, Any], now: datetim
     if state != old:
         news |= {"state": state, "lifecycle": [*match.lifecycle, lifecycle_step(state, now)]}
     lease = timedelta(seconds=lease_s_of(match, referee))
-    if match.lease_until is None or match.lease_until - now < lease * 0.75 or news:
+    if match.lease_until is None or match.lease_until - now < lease * 0.9 or news:
         # When another report came between, this one is old news; the next one tells all again.
-        Match.objects.filter(pk=match.pk, attempt=match.attempt, state=old).update(
-            lease_until=now + lease, accepted=True, **news
-        )
+        Match.objects.filter(pk=match.pk, attempt=match.attempt, state=old).update(lease_until=now + lease, **news)
     add_entries(match, item["transcript"])
     if news or item["transcript"]:
         shown(match.league_id, match.match_id)

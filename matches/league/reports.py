@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from league_sdk.protocol.errors import InvalidFormat, MissingField
-from league_sdk.protocol.states import MatchState, ResultStatus
-from matches.league.play import HANDED_BACK, PROGRESS_STATES
+from league_sdk.protocol.states import HANDED_BACK, MatchState, ResultStatus
+from matches.league.play import PROGRESS_STATES
 
 _STATUSES = frozenset(ResultStatus)
 
@@ -198,8 +198,9 @@ def read_lifecycle(value: object) -> list[dict[str, str]]:
 def is_moment(value: object) -> bool:
     """Whether a value is a time with its zone, in ISO 8601."""
     try:
-        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
-    except ValueError:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+        return moment is not None and moment.tzinfo is not None and moment.astimezone(UTC).year > 1
+    except (ValueError, OverflowError):
         return False
 
 

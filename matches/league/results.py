@@ -21,6 +21,8 @@ from league_sdk.protocol.states import (
     ResultStatus,
     RoundState,
 )
+from league_sdk.protocol.tokens import redact
+from league_sdk.protocol.transcript import clean
 from league_sdk.rules.registry import get_game
 from matches import queries
 from matches.league import outbox
@@ -83,6 +85,7 @@ def report(
             expected="a match that start_match gave you",
         )
     verdict = read_verdict(params, (match.player_a.code, match.player_b.code))
+    registration.heard_from_referee(agent_id=referee.pk)
     if match.state == MatchState.FINISHED:
         return {
             "status": "ACCEPTED",
@@ -108,9 +111,10 @@ def _finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Seq
         state=MatchState.FINISHED,
         status=verdict.status,
         winner=winner,
-        reason=verdict.reason,
-        details=verdict.details,
-        faults=verdict.faults,
+        # Not every referee is ours: what it writes is cleaned of tokens like its transcript.
+        reason=redact(verdict.reason),
+        details=clean(verdict.details),
+        faults=clean(verdict.faults),
         finished_at=now,
         lease_until=None,
         locked_in=[],
@@ -124,7 +128,7 @@ def _finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Seq
         match_id=match.match_id,
         status=verdict.status,
         winner_id=verdict.winner,
-        reason=verdict.reason,
+        reason=redact(verdict.reason),
     )
     # A referee has room again. What cannot wait, the end of the round, says so itself.
     changed(match.league_id, match.match_id, urgent=False)

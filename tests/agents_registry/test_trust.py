@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.conf import settings
+from django.utils import timezone
 
 from agents_registry import registration
 from agents_registry.models import Agent, Kind
-from tests.factories import hire
+from league_sdk.protocol.errors import TokenInvalid
+from matches.league import lifecycle, outbox, play
+from tests.factories import hire, join
 from tests.wire import referee_request
 
 pytestmark = pytest.mark.django_db
@@ -36,3 +41,35 @@ def test_a_students_referee_keeps_its_tick_at_its_address_and_loses_it_elsewhere
     assert again().trusted is True
     moved = again(endpoint="http://10.9.9.9:8001/mcp")
     assert (moved.code, moved.trusted) == ("REF01", False)
+
+
+def test_an_agent_that_registers_again_and_again_keeps_its_newest_tokens() -> None:
+    first = join("Alpha", None)
+    for _ in range(20):
+        newest = join("Alpha", None)
+    assert newest.agent.pk == first.agent.pk
+    assert newest.agent.tokens.count() == registration.MOST_TOKENS
+    assert registration.authenticate(newest.token).pk == first.agent.pk
+    with pytest.raises(TokenInvalid):
+        registration.authenticate(first.token)
+
+
+def test_revoked_tokens_are_void_and_so_is_what_our_messages_carried() -> None:
+    member = join("Alpha", None)
+    before = registration.league_token(member.agent)
+    registration.revoke_tokens(agent_ids=[member.agent.pk])
+    with pytest.raises(TokenInvalid):
+        registration.authenticate(member.token)
+    assert registration.league_token(member.fresh()) != before
+
+
+def test_a_referee_that_is_leaving_or_silent_is_given_nothing() -> None:
+    league = lifecycle.create_league(league_id="evening", display_name="Evening")
+    referee = hire("Referee 1").agent
+    assert outbox.referees_of(league) == [referee]
+    play.progress(referee=referee, items=[], leaving=True)
+    assert outbox.referees_of(league) == []
+    play.progress(referee=referee, items=[])
+    assert outbox.referees_of(league) == [referee]
+    Agent.objects.update(heard_at=timezone.now() - timedelta(seconds=60))
+    assert outbox.referees_of(league) == []

@@ -234,6 +234,7 @@ def story(db: None, client: Browser, clock: Callable[[str], None], monkeypatch: 
         assert tell("LEAGUE_REGISTER_REQUEST", player_meta=meta)["status"] == "ACCEPTED"
     for number, results in enumerate(ROUNDS, start=1):
         clock(f"1{number - 1}:10:00")
+        registration.heard_from_referee(agent_id=Agent.objects.get(code="REF01").pk)
         lifecycle.start_league(league_id=LEAGUE_ID)
         deliver()
         due.look(busy_agents=(), draining=False)

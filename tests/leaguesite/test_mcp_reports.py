@@ -220,7 +220,7 @@ def test_who_joined_and_who_locked_in_is_kept_but_no_view(client: Client, place:
     advance(client, place, joined=["P01", "P09", 5])
     advance(client, place, state="COLLECTING_CHOICES", joined=["P02"], locked_in=["P02", "P02", "X"], view={"a": 1})
     match = place.match("R1M1")
-    assert (match.joined, match.locked_in, match.view, match.accepted) == (["P01", "P02"], ["P02"], {}, True)
+    assert (match.joined, match.locked_in, match.view) == (["P01", "P02"], ["P02"], {})
 
 
 def test_ok_and_lost_side_by_side(client: Client) -> None:
@@ -241,7 +241,7 @@ def test_ok_and_lost_side_by_side(client: Client) -> None:
 def test_a_heartbeat_renews_the_lease_and_brings_a_suspended_referee_back(client: Client, place: make.Setting) -> None:
     now = timezone.now()
     judge = place.referee_of("R1M1")
-    Match.objects.filter(match_id="R1M1").update(lease_until=now, accepted=True, state="WAITING_FOR_PLAYERS")
+    Match.objects.filter(match_id="R1M1").update(lease_until=now, state="WAITING_FOR_PLAYERS")
     Agent.objects.filter(pk=judge.agent.pk).update(state="SUSPENDED", heard_at=None)
     assert advance(client, place) == "ok"
     lease = (place.match("R1M1").lease_until - now).total_seconds()

@@ -208,7 +208,6 @@ async def test_a_page_that_fails_is_a_500_of_ours(
     ("path", "expected"),
     [
         ("/mcp", True),
-        ("/register", True),
         ("/leagues/fall/mcp", True),
         ("/leagues/fall/", False),
         ("/mcp/", False),

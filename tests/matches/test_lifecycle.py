@@ -146,7 +146,7 @@ def test_byes_with_five_players() -> None:
 def test_close_with_one_player() -> None:
     make.setting(players=1)
     assert refusal(lambda: lifecycle.close_registration(league_id="fall")) == (
-        "Fall has 1 of at least 2 players: wait until more have registered, or add them by hand."
+        "Fall has 1 of at least 2 players: wait until more have registered."
     )
 
 

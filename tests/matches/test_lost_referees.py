@@ -54,7 +54,7 @@ def test_what_was_told_of_the_lost_attempt_is_gone_but_who_had_joined_is_kept() 
     make.progress(place.match("R1M1"), state="COLLECTING_CHOICES", joined=["P01"], locked_in=["P01"], view={"move": 1})
     expire()
     match = place.match("R1M1")
-    assert (match.joined, match.locked_in, match.view, match.accepted) == (["P01"], [], {}, False)
+    assert (match.joined, match.locked_in, match.view) == (["P01"], [], {})
 
 
 def test_only_what_is_late_is_lost() -> None:
@@ -143,14 +143,14 @@ def test_hold_s_cancels_by_itself() -> None:
 def test_an_undeliverable_start_suspends_the_referee_without_counting() -> None:
     place = make.playing(players=2, referees=2)
     match, judge = place.match("R1M1"), place.referee_of("R1M1")
-    due.note(due.Outcomes(undeliverable=[(match.pk, 1, "no connection")]))
+    due.note(due.Outcomes(undeliverable=[(match.pk, 1, "no connection", False)]))
     again = place.match("R1M1")
     assert (again.state, again.lost_attempts) == ("READY", 0)
     assert (judge.fresh().state, judge.fresh().problem) == ("SUSPENDED", "no connection")
     make.look()
     assert place.referee_of("R1M1") != judge
-    due.note(due.Outcomes(undeliverable=[(match.pk, 1, "no connection, told late")], accepted=[(match.pk, 1)]))
-    assert (place.match("R1M1").state, place.match("R1M1").accepted) == ("ASSIGNED", False)
+    due.note(due.Outcomes(undeliverable=[(match.pk, 1, "no connection, told late", False)]))
+    assert place.match("R1M1").state == "ASSIGNED"
 
 
 def test_when_we_were_asleep_no_lease_runs_out_through_it() -> None:

@@ -83,7 +83,7 @@ class Link:
         self.identity = Identity("REF01", AUTH_TOKEN, LEAGUE_TOKEN)
         return self.identity
 
-    async def progress(self, matches: list[dict[str, Any]]) -> list[Any]:
+    async def progress(self, matches: list[dict[str, Any]], *, leaving: bool = False) -> list[Any]:
         self.heartbeats.append(matches)
         self.changed.set()
         if self.on_progress is not None:

@@ -129,6 +129,19 @@ async def test_who_accepted_before_counts_as_joined_even_if_it_refuses_now() -> 
     assert table.to(A, "GAME_OVER")[0].message["attempt"] == 2
 
 
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Heard(error_code="E002", problem="the player answered with an error", body={"error": {"code": -32000}}),
+        Heard(message={"status": "REJECTED"}, body={"status": "REJECTED"}),
+        Heard(message={"status": "already in a match"}, body={"status": "already in a match"}),
+    ],
+)
+async def test_a_player_that_had_joined_may_refuse_a_repeated_invitation_in_any_words(refusal: Heard) -> None:
+    played = await Table(joins={A: [refusal]}, brief=brief(attempt=2, a={"joined_before": True})).play()
+    assert (played.status, played.winner, played.faults) == ("WIN", A, ())
+
+
 async def test_in_the_first_attempt_joined_before_means_nothing() -> None:
     table = Table(joins={A: [REFUSAL]}, brief=brief(a={"joined_before": True}))
     assert (await table.play()).winner == B
