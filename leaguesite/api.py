@@ -17,6 +17,7 @@ from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import NotARequest
 from leaguesite import health, mcp
 from leaguesite.accounts import is_api_key
+from leaguesite.refusals import refusal
 from leaguesite.serving import is_agent_path
 from matches import queries
 from matches.league import lifecycle, play, results
@@ -112,9 +113,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     error = NotARequest(
         "This request was not meant for this site.", field="Host", seen=seen, expected=settings.LEAGUE_PUBLIC_URL
     )
-    data = {"error_code": error.error_code, "error_name": error.error_name, "context": error.context}
-    reply = rpc.error(None, error.rpc_code, error.message, data)
-    return HttpResponse(rpc.dumps(reply), status=400, content_type="application/json")
+    return HttpResponse(refusal(error), status=400, content_type="application/json")
 
 
 @api.post("/mcp", include_in_schema=False)

@@ -7,7 +7,6 @@ here and nowhere else.
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,11 +29,11 @@ from league_sdk.protocol.errors import (
     UnknownLeague,
     UnknownMethod,
     UnknownPlayer,
-    league_error,
 )
 from league_sdk.protocol.limits import MAX_ID_CHARS
 from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, REPORT_PROGRESS, WRAPPER_METHOD, MessageType
 from league_sdk.protocol.transcript import clean
+from leaguesite.refusals import error_message, new_conversation_id
 from matches import queries
 from matches.league import entry, play, reports, results
 from matches.models import League
@@ -66,7 +65,7 @@ class Call:
     def conversation_id(self) -> str:
         """Theirs when it is usable, else a new one."""
         given = self.params.get("conversation_id")
-        return given if isinstance(given, str) and 0 < len(given) <= 200 else f"conv-{uuid.uuid4().hex[:12]}"
+        return given if isinstance(given, str) and 0 < len(given) <= 200 else new_conversation_id()
 
     def message(self, message_type: str, **fields: Any) -> dict[str, Any]:
         """A reply in our envelope, in the sender's conversation."""
@@ -227,10 +226,9 @@ def _refusal(error: LeagueError, body: Any, call: Call | None) -> dict[str, Any]
     original = call.name if call else None
     if call is None and isinstance(body, dict) and isinstance(body.get("method"), str):
         original = body["method"][:MAX_ID_CHARS]
-    fields = league_error(error, original_message_type=original)
-    holder = call or Call("", {}, "", None)
+    conversation = call.conversation_id if call else None
     # What the sender wrote may be repeated here, and a token may stand in the wrong field.
-    message = clean(holder.message(fields.pop("message_type"), **fields))
+    message = clean(error_message(error, original_message_type=original, conversation_id=conversation))
     if call is not None and not isinstance(error, InternalError) and _error_style(call) == "result":
         return rpc.result(rpc_id, message)
     return rpc.error(rpc_id, error.rpc_code, message["message"], message)

@@ -19,9 +19,9 @@ from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.http import HttpResponseBase
 from django.urls import set_script_prefix
 
-from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import TooLarge
 from league_sdk.protocol.limits import MAX_BODY_BYTES
+from leaguesite.refusals import refusal
 
 MEMORY_BYTES = 256 * 1024
 
@@ -38,8 +38,7 @@ def is_agent_path(path: str) -> bool:
 def too_large(seen: str) -> bytes:
     """The JSON-RPC body of a 413."""
     error = TooLarge("The body is too large.", field="body", seen=seen, expected=f"at most {MAX_BODY_BYTES} bytes")
-    data = {"error_code": error.error_code, "error_name": error.error_name, "context": error.context}
-    return rpc.dumps(rpc.error(None, error.rpc_code, error.message, data))
+    return refusal(error)
 
 
 class OneHopHandler(ASGIHandler):

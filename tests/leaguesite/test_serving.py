@@ -107,22 +107,13 @@ async def test_a_body_that_is_too_large_is_413_before_it_is_whole(path: str) -> 
     body = json.loads((await talk.receive_output(PATIENCE_S))["body"])
     await talk.wait(PATIENCE_S)
     assert (start["status"], dict(start["headers"])[b"connection"]) == (413, b"close")
-    assert body == {
-        "jsonrpc": "2.0",
-        "error": {
-            "code": -32600,
-            "message": "The body is too large.",
-            "data": {
-                "error_code": "E002",
-                "error_name": "INVALID_MESSAGE_FORMAT",
-                "context": {
-                    "field": "body",
-                    "seen": '"more than 65537 bytes"',
-                    "expected": "at most 65536 bytes",
-                },
-            },
-        },
-        "id": None,
+    error, data = body["error"], body["error"]["data"]
+    assert (body["id"], error["code"], error["message"]) == (None, -32600, "The body is too large.")
+    assert (data["message_type"], data["error_code"]) == ("LEAGUE_ERROR", "E002")
+    assert data["context"] == {
+        "field": "body",
+        "seen": '"more than 65537 bytes"',
+        "expected": "at most 65536 bytes",
     }
 
 

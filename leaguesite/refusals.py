@@ -1,0 +1,36 @@
+"""An error as the league manager sends it: the whole LEAGUE_ERROR inside a JSON-RPC error (ruling, section 5)."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.utils import timezone
+
+from league_sdk.protocol import rpc
+from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
+from league_sdk.protocol.errors import LeagueError, league_error
+
+
+def new_conversation_id() -> str:
+    """For an answer to a message that named none."""
+    return f"conv-{uuid.uuid4().hex[:12]}"
+
+
+def error_message(
+    error: LeagueError, *, original_message_type: str | None = None, conversation_id: str | None = None
+) -> dict[str, Any]:
+    """The LEAGUE_ERROR message (004 4.10.1)."""
+    fields = league_error(error, original_message_type=original_message_type)
+    return envelope(
+        fields.pop("message_type"),
+        sender=LEAGUE_MANAGER,
+        conversation_id=conversation_id or new_conversation_id(),
+        now=timezone.now(),
+        **fields,
+    )
+
+
+def refusal(error: LeagueError) -> bytes:
+    """The body of an answer to a request that could not be read at all."""
+    return rpc.dumps(rpc.error(None, error.rpc_code, error.message, error_message(error)))
