@@ -11,13 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
-from django.utils import timezone
-
 from agents_registry import registration
 from agents_registry.models import Agent, Kind
+from agents_registry.requests import read_request
 from league_sdk.protocol import rpc
-from league_sdk.protocol.envelope import LEAGUE_MANAGER, check_protocol, envelope, parse_sender, parse_stamp
+from league_sdk.protocol.envelope import check_protocol, parse_sender, parse_stamp
 from league_sdk.protocol.errors import (
     InternalError,
     InvalidFormat,
@@ -28,54 +26,17 @@ from league_sdk.protocol.errors import (
     TokenMissing,
     UnknownLeague,
     UnknownMethod,
-    UnknownPlayer,
 )
 from league_sdk.protocol.limits import MAX_ID_CHARS
 from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, REPORT_PROGRESS, WRAPPER_METHOD, MessageType
 from league_sdk.protocol.transcript import clean
-from leaguesite.refusals import error_message, new_conversation_id
-from matches import queries
+from leaguesite.calls import Call
+from leaguesite.mcp_queries import league_query, tool
+from leaguesite.refusals import error_message
 from matches.league import entry, play, reports, results
 from matches.models import League
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class Call:
-    """One request on its way through the ladder.
-
-    Attributes:
-        name: what it asks for: a message type, a tool, or ``report_progress``.
-        params: the message.
-        caller: the IP address it came from.
-        address_league: the league whose own address it came to, if any.
-        agent: who asks, once the token has shown it.
-        league: the league meant, once known.
-    """
-
-    name: str
-    params: dict[str, Any]
-    caller: str
-    address_league: str | None
-    agent: Agent | None = None
-    league: League | None = None
-
-    @property
-    def conversation_id(self) -> str:
-        """Theirs when it is usable, else a new one."""
-        given = self.params.get("conversation_id")
-        return given if isinstance(given, str) and 0 < len(given) <= 200 else new_conversation_id()
-
-    def message(self, message_type: str, **fields: Any) -> dict[str, Any]:
-        """A reply in our envelope, in the sender's conversation."""
-        return envelope(
-            message_type,
-            sender=LEAGUE_MANAGER,
-            conversation_id=self.conversation_id,
-            now=timezone.now(),
-            **fields,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +209,7 @@ def _error_style(call: Call) -> str:
 
 def _register_player(call: Call) -> dict[str, Any]:
     """LEAGUE_REGISTER_REQUEST (004 4.2)."""
-    request = registration.read_request(call.params, kind=Kind.PLAYER, caller=call.caller)
+    request = read_request(call.params, kind=Kind.PLAYER, caller=call.caller)
     named = entry.named_league(call.params, call.params.get("player_meta"), call.address_league)
     done = entry.register_player(request=request, named=named)
     return _registered(call, MessageType.LEAGUE_REGISTER_RESPONSE, "player_id", done)
@@ -256,7 +217,7 @@ def _register_player(call: Call) -> dict[str, Any]:
 
 def _register_referee(call: Call) -> dict[str, Any]:
     """REFEREE_REGISTER_REQUEST (004 4.1)."""
-    request = registration.read_request(call.params, kind=Kind.REFEREE, caller=call.caller)
+    request = read_request(call.params, kind=Kind.REFEREE, caller=call.caller)
     done = entry.register_referee(
         request=request,
         named=entry.named_league({}, None, call.address_league),
@@ -320,62 +281,6 @@ def _league_and_referee(call: Call) -> tuple[League, Agent]:
     return call.league, call.agent
 
 
-def _league_query(call: Call) -> dict[str, Any]:
-    """LEAGUE_QUERY (004 4.9, 8.11.1)."""
-    query = reports.text(call.params.get("query_type"), field="query_type", expected=", ".join(sorted(_QUERIES)))
-    if query not in _QUERIES:
-        raise InvalidFormat(
-            "There is no such query.", field="query_type", seen=query, expected=", ".join(sorted(_QUERIES))
-        )
-    return _query(call, query)
-
-
-def _tool(query: str) -> Callable[[Call], dict[str, Any]]:
-    def handle(call: Call) -> dict[str, Any]:
-        return _query(call, query)
-
-    return handle
-
-
-def _query(call: Call, query: str) -> dict[str, Any]:
-    league = call.league or League.objects.filter(pk=settings.LEAGUE_DEFAULT_ID).first()
-    if league is None:
-        raise UnknownLeague("You are in no league yet.", field="league_id", expected="a league that has been opened")
-    return call.message(
-        MessageType.LEAGUE_QUERY_RESPONSE,
-        league_id=league.pk,
-        query_type=query,
-        success=True,
-        data=_QUERIES[query](call, league),
-        error=None,
-    )
-
-
-def _asked_player(call: Call, league: League) -> str:
-    given = call.params.get("query_params")
-    given = given if isinstance(given, dict) else call.params
-    player_id = given.get("player_id")
-    if player_id is None and call.agent is not None and call.agent.kind == Kind.PLAYER:
-        return call.agent.code
-    player_id = reports.text(player_id, field="query_params.player_id", expected="a player_id of the league")
-    if player_id not in queries.player_names(league):
-        raise UnknownPlayer(
-            f"{league.pk} has no player {player_id!r:.80}.",
-            field="query_params.player_id",
-            seen=player_id,
-            expected="a player_id of the league",
-        )
-    return player_id
-
-
-_QUERIES: dict[str, Callable[[Call, League], dict[str, Any]]] = {
-    "GET_STANDINGS": lambda call, league: {"standings": queries.standings_rows(league)},
-    "GET_SCHEDULE": lambda call, league: {"rounds": queries.wire_schedule(league)},
-    "GET_NEXT_MATCH": lambda call, league: {"next_match": queries.next_match(league, _asked_player(call, league))},
-    "GET_PLAYER_STATS": lambda call, league: queries.player_stats(league, _asked_player(call, league)),
-}
-
-
 def _ping(call: Call) -> dict[str, Any]:
     """004 5.12.2."""
     return {"status": "ok"}
@@ -397,11 +302,11 @@ METHODS: dict[str, Method] = {
     MessageType.LEAGUE_REGISTER_REQUEST: Method(_register_player, lenient=True),
     MessageType.REFEREE_REGISTER_REQUEST: Method(_register_referee, lenient=True),
     MessageType.MATCH_RESULT_REPORT: Method(_report_result, _SIGNED, authenticated=True),
-    MessageType.LEAGUE_QUERY: Method(_league_query, _SIGNED, authenticated=True),
+    MessageType.LEAGUE_QUERY: Method(league_query, _SIGNED, authenticated=True),
     REPORT_PROGRESS: Method(_report_progress, _SIGNED, authenticated=True),
     "ping": Method(_ping, lenient=True),
     "list_tools": Method(_list_tools, lenient=True),
-    **{tool: Method(_tool(query)) for tool, query in QUERY_TYPES.items()},
+    **{name: Method(tool(query)) for name, query in QUERY_TYPES.items()},
 }
 """By message type, or by tool name."""
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.conf import settings
 
-from agents_registry import registration
 from agents_registry.models import Agent, Kind
+from agents_registry.requests import read_request
 from league_sdk.protocol.transcript import REDACTED
 from matches import due
 from matches.league import entry, lifecycle, play, results
@@ -46,7 +46,7 @@ class Member:
 def join(name: str, league_id: str | None = None, *, port: int = 8101, **changes: Any) -> Member:
     """Register a player."""
     params = wire.player_request(name, port=port, sender=f"player:{name}", **changes)
-    read = registration.read_request(params, kind=Kind.PLAYER, caller="127.0.0.1")
+    read = read_request(params, kind=Kind.PLAYER, caller="127.0.0.1")
     done = entry.register_player(request=read, named=league_id)
     assert done.agent is not None, done.reason
     return Member(done.agent, done.auth_token)
@@ -66,7 +66,7 @@ def hire(
     code = {"code": settings.LEAGUE_REFEREE_KEY} if trusted else {}
     where = {"endpoint": endpoint} if endpoint else {}
     params = wire.referee_request(name, port=port, progress=progress, room=room, **code, **where)
-    read = registration.read_request(params, kind=Kind.REFEREE, caller="127.0.0.1")
+    read = read_request(params, kind=Kind.REFEREE, caller="127.0.0.1")
     done = entry.register_referee(request=read, named=own_league, own_address=own_league is not None)
     assert done.agent is not None, done.reason
     return Member(done.agent, done.auth_token)

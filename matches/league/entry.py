@@ -10,6 +10,7 @@ from django.db import transaction
 
 from agents_registry import registration
 from agents_registry.models import Agent, Kind
+from agents_registry.requests import Request
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import UnknownLeague
 from league_sdk.protocol.states import LeagueState
@@ -77,7 +78,7 @@ def choose_league(named: str | None) -> League | None:
     return candidates[0] if len(candidates) == 1 else None
 
 
-def _refusal(league: League, request: registration.Request, known: bool) -> tuple[str, str | None] | None:
+def _refusal(league: League, request: Request, known: bool) -> tuple[str, str | None] | None:
     """Why a league does not take a player, with 002's code where one corresponds; None when it does."""
     rules = league.rules
     if league.demo:
@@ -101,7 +102,7 @@ def _refusal(league: League, request: registration.Request, known: bool) -> tupl
     return None
 
 
-def register_player(*, request: registration.Request, named: str | None) -> Entry:
+def register_player(*, request: Request, named: str | None) -> Entry:
     """Take a player into the league it belongs to, or into the lobby.
 
     Changes: the agent, its token, an event.
@@ -146,7 +147,7 @@ def register_player(*, request: registration.Request, named: str | None) -> Entr
         return Entry(league_id=home or promised, agent=done.agent, auth_token=done.auth_token)
 
 
-def register_referee(*, request: registration.Request, named: str | None, own_address: bool) -> Entry:
+def register_referee(*, request: Request, named: str | None, own_address: bool) -> Entry:
     """Take a referee in: for the site, or for one league when it came to that league's own address.
 
     A referee that registers again has lost all that it was playing (ruling, section 10).

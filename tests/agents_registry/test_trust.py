@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from agents_registry import registration
 from agents_registry.models import Agent, Kind
+from agents_registry.requests import read_request
 from league_sdk.protocol.errors import TokenInvalid
 from matches.league import lifecycle, outbox, play
 from tests.factories import hire, join
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.django_db
 def again(*, caller: str = "127.0.0.1", endpoint: str | None = None, **changes: str) -> Agent:
     """Register "Referee 1" at port 8001 once more."""
     params = referee_request("Referee 1", port=8001, **({"endpoint": endpoint} if endpoint else {}), **changes)
-    request = registration.read_request(params, kind=Kind.REFEREE, caller=caller)
+    request = read_request(params, kind=Kind.REFEREE, caller=caller)
     return registration.register(request=request, league_id=None).agent
 
 

@@ -1,0 +1,74 @@
+"""What agents may ask: LEAGUE_QUERY, and the same as direct tools (004 4.9, 8.11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+
+from agents_registry.models import Kind
+from league_sdk.protocol.errors import InvalidFormat, UnknownLeague, UnknownPlayer
+from league_sdk.protocol.messages import MessageType
+from leaguesite.calls import Call
+from matches import queries
+from matches.league import reports
+from matches.models import League
+
+
+def league_query(call: Call) -> dict[str, Any]:
+    """LEAGUE_QUERY (004 4.9, 8.11.1)."""
+    query = reports.text(call.params.get("query_type"), field="query_type", expected=", ".join(sorted(_QUERIES)))
+    if query not in _QUERIES:
+        raise InvalidFormat(
+            "There is no such query.", field="query_type", seen=query, expected=", ".join(sorted(_QUERIES))
+        )
+    return _query(call, query)
+
+
+def tool(query: str) -> Callable[[Call], dict[str, Any]]:
+    """The handler of a direct tool such as ``get_standings`` (004 8.11.2)."""
+
+    def handle(call: Call) -> dict[str, Any]:
+        return _query(call, query)
+
+    return handle
+
+
+def _query(call: Call, query: str) -> dict[str, Any]:
+    league = call.league or League.objects.filter(pk=settings.LEAGUE_DEFAULT_ID).first()
+    if league is None:
+        raise UnknownLeague("You are in no league yet.", field="league_id", expected="a league that has been opened")
+    return call.message(
+        MessageType.LEAGUE_QUERY_RESPONSE,
+        league_id=league.pk,
+        query_type=query,
+        success=True,
+        data=_QUERIES[query](call, league),
+        error=None,
+    )
+
+
+def _asked_player(call: Call, league: League) -> str:
+    given = call.params.get("query_params")
+    given = given if isinstance(given, dict) else call.params
+    player_id = given.get("player_id")
+    if player_id is None and call.agent is not None and call.agent.kind == Kind.PLAYER:
+        return call.agent.code
+    player_id = reports.text(player_id, field="query_params.player_id", expected="a player_id of the league")
+    if player_id not in queries.player_names(league):
+        raise UnknownPlayer(
+            f"{league.pk} has no player {player_id!r:.80}.",
+            field="query_params.player_id",
+            seen=player_id,
+            expected="a player_id of the league",
+        )
+    return player_id
+
+
+_QUERIES: dict[str, Callable[[Call, League], dict[str, Any]]] = {
+    "GET_STANDINGS": lambda call, league: {"standings": queries.standings_rows(league)},
+    "GET_SCHEDULE": lambda call, league: {"rounds": queries.wire_schedule(league)},
+    "GET_NEXT_MATCH": lambda call, league: {"next_match": queries.next_match(league, _asked_player(call, league))},
+    "GET_PLAYER_STATS": lambda call, league: queries.player_stats(league, _asked_player(call, league)),
+}
