@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from agents_registry import registration
 from agents_registry.models import Agent
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
-from league_sdk.protocol.states import HANDED_BACK, IN_PLAY, PROGRESS_ORDER, MatchState
+from league_sdk.protocol.states import HANDED_BACK, IN_PLAY, PROGRESS_ORDER, AgentState, MatchState
 from league_sdk.protocol.transcript import clean
 from league_sdk.rules.registry import get_game
 from matches.league.effects import changed, record, shown
@@ -163,7 +163,7 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
         if leaving:
             registration.suspend_referee(agent_id=referee.pk, problem="leaving")
         else:
-            registration.heard_from_referee(agent_id=referee.pk)
+            hear(referee)
         mine = {
             (match.league_id, match.match_id): match
             for match in Match.objects.filter(referee=referee, state__in=IN_PLAY).select_related(
@@ -192,6 +192,13 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
                 }
             )
     return answers
+
+
+def hear(referee: Agent) -> None:
+    """A referee gave a sign of life; written down once a second, or at once when it changes something."""
+    fresh = referee.heard_at is not None and timezone.now() - referee.heard_at < timedelta(seconds=1)
+    if not fresh or referee.problem or referee.state == AgentState.SUSPENDED:
+        registration.heard_from_referee(agent_id=referee.pk)
 
 
 def _advance(match: Match, referee: Agent, item: Mapping[str, Any], now: datetime) -> None:

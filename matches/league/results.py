@@ -28,7 +28,7 @@ from matches import queries
 from matches.league import outbox
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
-from matches.league.play import PROGRESS_STATES, add_entries, lifecycle_step
+from matches.league.play import PROGRESS_STATES, add_entries, hear, lifecycle_step
 from matches.league.reports import Verdict, read_lifecycle, read_verdict
 from matches.models import League, Match, Round
 
@@ -85,7 +85,7 @@ def report(
             expected="a match that start_match gave you",
         )
     verdict = read_verdict(params, (match.player_a.code, match.player_b.code))
-    registration.heard_from_referee(agent_id=referee.pk)
+    hear(referee)
     if match.state == MatchState.FINISHED:
         return {
             "status": "ACCEPTED",

@@ -70,6 +70,7 @@ def test_a_referee_that_is_leaving_or_silent_is_given_nothing() -> None:
     assert outbox.referees_of(league) == [referee]
     play.progress(referee=referee, items=[], leaving=True)
     assert outbox.referees_of(league) == []
+    referee.refresh_from_db()
     play.progress(referee=referee, items=[])
     assert outbox.referees_of(league) == [referee]
     Agent.objects.update(heard_at=timezone.now() - timedelta(seconds=60))

@@ -215,7 +215,7 @@ def test_digest_sees_a_change(world: World) -> None:
     before = database()
     make.progress(world.place.match("R1M1"))
     changed = {table for table, found in database().items() if found != before[table]}
-    assert changed == {"agents_registry_agent", "matches_match"}
+    assert changed == {"matches_match"}
 
 
 def test_the_whole_error(client: Client, world: World) -> None:
