@@ -103,5 +103,13 @@ def _buttons(league: League, rounds: list[Any]) -> list[dict[str, Any]]:
         ("stop", _("Stop for good"), league.state != LeagueState.STOPPED),
     ]
     return [
-        {"verb": verb, "label": label, "next": verb == following and not over} for verb, label, fits in labels if fits
+        {
+            "verb": verb,
+            "label": label,
+            "next": verb == following and not over,
+            # Nothing brings a stopped league back; only the demo goes by one click.
+            "confirm": verb == "stop" and not league.demo,
+        }
+        for verb, label, fits in labels
+        if fits
     ]

@@ -166,3 +166,13 @@ def test_the_desk_is_reached_from_the_list_whatever_the_id(desk: Client, league_
     answer = desk.post(button, follow=True)
     assert answer.redirect_chain == [(link, 302)]
     assert League.objects.get(pk=league_id).paused is True
+
+
+def test_stopping_a_real_league_takes_a_second_click_and_the_demo_one(desk: Client) -> None:
+    lifecycle.create_league(league_id="evening", display_name="Evening")
+    lifecycle.create_league(league_id="demo", display_name="Demo", demo=True)
+    asked = {}
+    for league_id in ("evening", "demo"):
+        buttons = desk.get(f"/admin/matches/league/{league_id}/change/").context["desk"]["buttons"]
+        asked[league_id] = [button["verb"] for button in buttons if button["confirm"]]
+    assert asked == {"evening": ["stop"], "demo": []}
