@@ -24,7 +24,7 @@ let startedAt = 0; // when the current attempt began
 let failures = 0;
 let retryTimer = 0;
 let resyncAt = 0;
-let skew = 0; // server clock minus ours, learnt only if a frame carries "now"
+let skew = 0; // server clock minus ours, learnt from heartbeats
 
 function connect() {
   clearTimeout(retryTimer);
