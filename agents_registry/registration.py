@@ -20,7 +20,7 @@ from agents_registry.models import Agent, AgentToken, Kind
 from agents_registry.requests import Request
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
-from league_sdk.protocol.states import AgentState
+from league_sdk.protocol.states import AGENT_ARROWS, AgentState
 
 _PREFIX = {Kind.PLAYER: "P", Kind.REFEREE: "REF"}
 MOST_TOKENS = 16
@@ -190,7 +190,8 @@ def activate(*, agent_ids: Iterable[int]) -> None:
 
 def retire(*, agent_ids: Iterable[int]) -> None:
     """The league is over: its players are SHUTDOWN until they register again."""
-    Agent.objects.filter(pk__in=list(agent_ids)).update(state=AgentState.SHUTDOWN)
+    sources = [state for state, targets in AGENT_ARROWS.items() if AgentState.SHUTDOWN in targets]
+    Agent.objects.filter(pk__in=list(agent_ids), state__in=sources).update(state=AgentState.SHUTDOWN)
 
 
 def count_answers(*, agent_ids: Collection[int]) -> None:

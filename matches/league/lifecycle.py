@@ -15,7 +15,7 @@ from agents_registry import registration
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
-from league_sdk.protocol.states import LeagueState, MatchState, RoundState
+from league_sdk.protocol.states import LEAGUE_ARROWS, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import games
 from matches.league import outbox, results
 from matches.league.effects import changed, record
@@ -344,7 +344,8 @@ def stop(*, league_id: str) -> League:
     """End a league for good without playing it out; open matches are given up by their referees."""
     with transaction.atomic():
         league = get_league(league_id)
-        going = League.objects.filter(pk=league_id).exclude(state=LeagueState.STOPPED)
+        sources = [state for state, targets in LEAGUE_ARROWS.items() if LeagueState.STOPPED in targets]
+        going = League.objects.filter(pk=league_id, state__in=sources)
         if not going.update(state=LeagueState.STOPPED, completed_at=league.completed_at or timezone.now()):
             raise ActionRefused(_("%(league)s is stopped already.") % _named(league))
         Match.objects.filter(league=league).exclude(state=MatchState.FINISHED).update(
