@@ -8,14 +8,18 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from league_sdk.dialects import canonical
+from league_sdk.dialects.answers import accepted, oddities
 from league_sdk.judging import messages
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.clock import Clock
 from league_sdk.judging.log import MatchLog
-from league_sdk.protocol.errors import RETRYABLE, LeagueError
+from league_sdk.judging.mailbox import Box, Mailbox
+from league_sdk.protocol.errors import LEGACY_CODES, RETRYABLE, LeagueError
 from league_sdk.protocol.messages import METHODS, MessageType
 from league_sdk.protocol.transcript import entry
+
+CALLED_BACK = "called back"
+"""With this message an ask is cancelled when its answer has come by a POST: it worked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +83,16 @@ class Fault:
 class Conversation:
     """All requests of one attempt at a match, on one transcript."""
 
-    def __init__(self, brief: Brief, *, ask: Ask, tell: Tell, clock: Clock, log: MatchLog) -> None:
+    def __init__(
+        self, brief: Brief, *, ask: Ask, tell: Tell, clock: Clock, log: MatchLog, mailbox: Mailbox | None = None
+    ) -> None:
         self.brief = brief
         self.log = log
         self.clock = clock
         self._ask = ask
         self._tell = tell
+        self._mailbox = mailbox or Mailbox()
+        self._mailbox.on_repeat = self._note_repeat
 
     async def obtain(
         self,
@@ -98,6 +106,9 @@ class Conversation:
         max_retries: int | None = None,
     ) -> Any | Fault:
         """Ask until a valid answer comes or the tries are used up.
+
+        An answer counts wherever it comes: in the reply, or by a POST of the player's own at any moment
+        before the verdict. The first valid one stands.
 
         Args:
             seat: whom.
@@ -115,26 +126,32 @@ class Conversation:
         begun = self.clock.monotonic()
         delay = rules.retry_base_s
         tries = 0
-        while True:
-            left = rules.request_patience_s - (self.clock.monotonic() - begun)
-            limit = min(limit_s, max(left, 0.001))
-            now = self.clock.now()
-            message = build(now, now + timedelta(seconds=limit))
-            heard = await self._exchange(seat, message, limit, answer_type, hidden)
-            tries += 1
-            error = self._judge(heard, accept)
-            if not isinstance(error, _Wrong):
-                return error
-            wait = delay if error.code in RETRYABLE else 0.0
-            left = rules.request_patience_s - (self.clock.monotonic() - begun)
-            again = error.code in (*RETRYABLE, "E004") and tries <= retries and left > wait
-            # That nothing came gives no choice away, and those who watch should see it at once.
-            secret = hidden and error.code not in RETRYABLE
-            await self._complain(seat, error, answer_type, tries, retries, wait if again else None, secret)
-            if not again:
-                return Fault(seat.player_id, error.code, message["message_type"], tries, error.sentence)
-            if error.code in RETRYABLE:
-                delay *= rules.retry_factor
+        with self._mailbox.expecting(seat.player_id, answer_type) as box:
+            while True:
+                left = rules.request_patience_s - (self.clock.monotonic() - begun)
+                limit = min(limit_s, max(left, 0.001))
+                now = self.clock.now()
+                message = build(now, now + timedelta(seconds=limit))
+                if box.messages:
+                    heard = self._called_back(seat, box, answer_type, hidden)
+                else:
+                    heard = await self._exchange(seat, message, limit, answer_type, hidden, box)
+                tries += 1
+                error = self._judge(heard, accept)
+                if not isinstance(error, _Wrong):
+                    self._mailbox.settle(seat.player_id, answer_type, in_time=True)
+                    return error
+                wait = delay if error.code in RETRYABLE else 0.0
+                left = rules.request_patience_s - (self.clock.monotonic() - begun)
+                again = error.code in (*RETRYABLE, "E004") and tries <= retries and left > wait
+                # That nothing came gives no choice away, and those who watch should see it at once.
+                secret = hidden and error.code not in RETRYABLE
+                await self._complain(seat, error, answer_type, tries, retries, wait if again else None, secret, box)
+                if not again and not box.messages:
+                    self._mailbox.settle(seat.player_id, answer_type, in_time=False)
+                    return Fault(seat.player_id, error.code, message["message_type"], tries, error.sentence)
+                if error.code in RETRYABLE:
+                    delay *= rules.retry_factor
 
     async def tell(self, seat: Seat, message: dict[str, Any], *, limit_s: float, hidden: bool = False) -> Heard:
         """Send a message whose answer does not matter; both go on the transcript."""
@@ -144,22 +161,54 @@ class Conversation:
         return heard
 
     async def _exchange(
-        self, seat: Seat, message: dict[str, Any], limit: float, answer_type: str, hidden: bool
+        self, seat: Seat, message: dict[str, Any], limit: float, answer_type: str, hidden: bool, box: Box
     ) -> Heard:
+        """One try: whichever comes first, the reply or a callback; a failed try does not hide a callback."""
         self._note_sent(seat, message, False)
-        heard = await self._ask(seat, message, limit_s=limit)
+        asked = asyncio.ensure_future(self._ask(seat, message, limit_s=limit))
+        await _either(asked, box)
+        if box.messages:
+            asked.cancel(CALLED_BACK)
+            await asyncio.gather(asked, return_exceptions=True)
+            return self._called_back(seat, box, answer_type, hidden)
+        heard = asked.result()
         secret = hidden and heard.body is not None
         self._note_heard(seat, heard, message["message_type"], answer_type, limit, secret)
         return heard
 
+    def _called_back(self, seat: Seat, box: Box, answer_type: str, hidden: bool) -> Heard:
+        message = box.take()
+        heard = Heard(message=message, body=message, notes=("answered by a POST of its own",))
+        self._note_heard(seat, heard, "", answer_type, None, hidden)
+        return heard
+
+    def _note_repeat(self, player_id: str, message_type: str, message: Mapping[str, Any], in_time: bool) -> None:
+        """A second answer to one request, or one after its verdict: it changes nothing."""
+        note = "a second answer: the first stands" if in_time else "came after the verdict: it changes nothing"
+        if in_time and message_type == MessageType.GAME_JOIN_ACK and accepted(message):
+            # The receipt was taken for its yes, and here it is: nothing to mend.
+            note = "joined by a POST of its own as well"
+        self.log.add(
+            entry(
+                n=self.log.count,
+                at=self.clock.now(),
+                sender=player_id,
+                recipient=self.brief.referee_id,
+                message_type=message_type,
+                notes=[note],
+                body=message,
+            ),
+            hidden=True,
+        )
+
     @staticmethod
     def _judge(heard: Heard, accept: Callable[[Mapping[str, Any]], Any]) -> Any:
         if heard.error_code is not None:
-            return _Wrong(heard.error_code, heard.problem, {})
+            return _Wrong(heard.error_code, heard.problem, {}, LEGACY_CODES.get(heard.error_code))
         try:
             return accept(heard.message)
         except LeagueError as error:
-            return _Wrong(error.error_code, error.message, error.context)
+            return _Wrong(error.error_code, error.message, error.context, error.legacy_code)
 
     async def _complain(
         self,
@@ -170,8 +219,9 @@ class Conversation:
         retries: int,
         wait: float | None,
         hidden: bool,
+        box: Box,
     ) -> None:
-        """GAME_ERROR, while the delay before the next try runs."""
+        """GAME_ERROR, while the delay before the next try runs; a callback ends the delay."""
         rules = self.brief.settings
         now = self.clock.now()
         message = messages.game_error(
@@ -186,10 +236,15 @@ class Conversation:
             max_retries=retries,
             next_retry_at=None if wait is None else now + timedelta(seconds=wait),
             context=error.context,
+            legacy_code=error.legacy_code,
         )
         # A player that is slow to take the complaint must not delay its own next try for long.
         limit = max(wait or 0.0, min(1.0, rules.generic_timeout_s))
-        await asyncio.gather(self.clock.sleep(wait or 0.0), self.tell(seat, message, limit_s=limit, hidden=hidden))
+        pause = asyncio.ensure_future(self.clock.sleep(wait or 0.0))
+        try:
+            await asyncio.gather(_either(pause, box), self.tell(seat, message, limit_s=limit, hidden=hidden))
+        finally:
+            pause.cancel()
 
     def _note_sent(self, seat: Seat, message: dict[str, Any], hidden: bool) -> None:
         kind = message["message_type"]
@@ -206,10 +261,17 @@ class Conversation:
             hidden=hidden,
         )
 
-    def _note_heard(self, seat: Seat, heard: Heard, asked: str, answer_type: str, limit_s: float, hidden: bool) -> None:
+    def _note_heard(
+        self, seat: Seat, heard: Heard, asked: str, answer_type: str, limit_s: float | None, hidden: bool
+    ) -> None:
         notes = [*heard.notes]
         if heard.message:
-            notes += canonical.oddities(heard.message, match_id=self.brief.match_id, player_id=seat.player_id)
+            notes += oddities(
+                heard.message,
+                match_id=self.brief.match_id,
+                player_id=seat.player_id,
+                expected_type=answer_type if heard.error_code is None else "",
+            )
         said = heard.message.get("message_type")
         self.log.add(
             entry(
@@ -219,7 +281,7 @@ class Conversation:
                 recipient=self.brief.referee_id,
                 message_type=str(said)[:40] if said else answer_type or f"reply to {asked}",
                 elapsed_ms=round(heard.elapsed_s * 1000),
-                limit_ms=round(limit_s * 1000),
+                limit_ms=None if limit_s is None else round(limit_s * 1000),
                 http_status=heard.http_status,
                 problem=heard.problem,
                 notes=notes,
@@ -229,8 +291,21 @@ class Conversation:
         )
 
 
+async def _either(work: asyncio.Future[Any], box: Box) -> None:
+    """Wait for some work or for a callback, whichever is first; the work is cancelled with its waiter only."""
+    arrival = asyncio.ensure_future(box.arrived.wait())
+    try:
+        await asyncio.wait({work, arrival}, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        work.cancel()
+        raise
+    finally:
+        arrival.cancel()
+
+
 @dataclass(frozen=True, slots=True)
 class _Wrong:
     code: str
     sentence: str
     context: dict[str, Any]
+    legacy_code: str | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
@@ -21,7 +21,8 @@ class Seat:
         player_id: its id in the league.
         role: PLAYER_A or PLAYER_B.
         endpoint: where it listens.
-        dialect: how it speaks.
+        dialect: how it registered.
+        spoken: by message type, the way of speaking it was seen to understand.
         league_token: what our messages to it carry.
         token_digests: SHA-256 of the auth_tokens it may prove a callback with.
         standings: ``your_standings`` (wins, losses, draws).
@@ -38,6 +39,7 @@ class Seat:
     standings: dict[str, int]
     joined_before: bool
     suspended: bool
+    spoken: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,4 +122,10 @@ def _read_seat(params: Mapping[str, Any], name: str, role: str) -> Seat:
         standings={key: _get(standings, key, int, f"{where}your_standings.") for key in ("wins", "losses", "draws")},
         joined_before=seat.get("joined_before") is True,
         suspended=seat.get("suspended") is True,
+        spoken=_read_spoken(seat.get("spoken")),
     )
+
+
+def _read_spoken(value: Any) -> dict[str, str]:
+    given = value if isinstance(value, Mapping) else {}
+    return {str(kind): str(shape) for kind, shape in given.items()}

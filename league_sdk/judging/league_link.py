@@ -13,6 +13,7 @@ from typing import Any
 
 from league_sdk.protocol import PROTOCOL_VERSION, SDK_VERSION, rpc
 from league_sdk.protocol.envelope import envelope
+from league_sdk.protocol.errors import InternalError, error_of
 from league_sdk.protocol.messages import METHODS, REPORT_PROGRESS, MessageType
 from league_sdk.transport.client import CallFailed, Client
 
@@ -147,6 +148,27 @@ class LeagueLink:
                 return answer
             await asyncio.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT_S)
+
+    async def pass_on(self, message_type: str, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Give a player's callback to the league manager: its match is played by another referee.
+
+        Returns the league manager's answer.
+
+        Raises:
+            LeagueError: what the league manager said against it, or that it cannot be reached (E009).
+        """
+        self._ids += 1
+        body = rpc.call(message_type, message, self._ids)
+        try:
+            reply = await self._client.post(self._url, body, limit_s=CALL_LIMIT_S)
+        except CallFailed as error:
+            raise InternalError(f"The answer could not be passed on: {error}.") from None
+        answer = reply.body if isinstance(reply.body, dict) else {}
+        if isinstance(answer.get("result"), dict):
+            return dict(answer["result"])
+        found = answer.get("error")
+        refused: dict[str, Any] = found if isinstance(found, dict) else {}
+        raise error_of(refused.get("data"), fallback=str(refused.get("message", "The league manager refused it.")))
 
     async def _call(self, name: str, fields: dict[str, Any], conversation_id: str | None) -> dict[str, Any]:
         self._ids += 1

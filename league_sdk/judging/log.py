@@ -31,6 +31,7 @@ class MatchLog:
         self._on_change = on_change
         self._unsent: list[Entry] = []
         self._hidden: list[Entry] = []
+        self._revealed = False
 
     def move_to(self, state: MatchState, at: datetime) -> None:
         """The match has a new state."""
@@ -58,13 +59,14 @@ class MatchLog:
     def add(self, entry: Entry, *, hidden: bool = False) -> None:
         """Add an entry, for now only to ourselves if it is hidden."""
         self.count += 1
-        (self._hidden if hidden else self._unsent).append(entry)
+        (self._hidden if hidden and not self._revealed else self._unsent).append(entry)
         self._on_change()
 
     def reveal(self) -> None:
         """The draw is over, or there will be none: hidden entries may be told."""
         self._unsent = sorted(self._unsent + self._hidden, key=lambda entry: entry["n"])
         self._hidden = []
+        self._revealed = True
 
     def take(self, budget: int) -> list[Entry]:
         """Entries to send now, at most ``budget`` bytes of them; :meth:`give_back` what did not arrive."""

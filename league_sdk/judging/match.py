@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from league_sdk.dialects import canonical
+from league_sdk.dialects import answers
 from league_sdk.judging import messages
 from league_sdk.judging.asking import Ask, Conversation, Fault, Tell
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.clock import Clock
 from league_sdk.judging.log import MatchLog
+from league_sdk.judging.mailbox import Mailbox
 from league_sdk.protocol.errors import RETRYABLE, IllegalMove, MissingField
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import MatchState, ResultStatus
@@ -35,7 +36,15 @@ class Played:
 
 
 async def play_match(
-    brief: Brief, game: Game, *, ask: Ask, tell: Tell, rng: Random, clock: Clock, log: MatchLog
+    brief: Brief,
+    game: Game,
+    *,
+    ask: Ask,
+    tell: Tell,
+    rng: Random,
+    clock: Clock,
+    log: MatchLog,
+    mailbox: Mailbox | None = None,
 ) -> Played:
     """Play one attempt from the invitation to GAME_OVER.
 
@@ -47,15 +56,19 @@ async def play_match(
         rng: where numbers are drawn from.
         clock: time.
         log: state and transcript for those who watch.
+        mailbox: where answers arrive that players send by a POST of their own.
 
     Returns the result to report.
     """
-    talk = Conversation(brief, ask=ask, tell=tell, clock=clock, log=log)
+    talk = Conversation(brief, ask=ask, tell=tell, clock=clock, log=log, mailbox=mailbox)
     state = game.new_state(brief.player_ids)
     log.move_to(MatchState.WAITING_FOR_PLAYERS, clock.now())
     faults = await _gather_players(talk)
     if not faults:
         log.move_to(MatchState.COLLECTING_CHOICES, clock.now())
+        if not game.hidden:
+            # The empty board, before anyone has moved.
+            log.show(game.view(state, None))
         while not faults and game.outcome(state) is None:
             movers = game.to_move(state)
             if movers:
@@ -74,8 +87,8 @@ async def play_match(
 
 async def _gather_players(talk: Conversation) -> tuple[Fault, ...]:
     """Invite both at once; who is absent after all tries has a Fault."""
-    answers = await asyncio.gather(*(_invite(talk, seat) for seat in talk.brief.seats))
-    return tuple(answer for answer in answers if answer is not None)
+    found = await asyncio.gather(*(_invite(talk, seat) for seat in talk.brief.seats))
+    return tuple(fault for fault in found if fault is not None)
 
 
 async def _invite(talk: Conversation, seat: Seat) -> Fault | None:
@@ -101,7 +114,7 @@ async def _invite_once(talk: Conversation, seat: Seat) -> bool | Fault:
     brief = talk.brief
 
     def accept(message: Mapping[str, Any]) -> bool:
-        accepted = canonical.accepted(message)
+        accepted = answers.accepted(message)
         if accepted is None:
             raise MissingField("The answer has no accept.", field="accept", expected="true or false")
         return accepted
@@ -141,7 +154,7 @@ async def _collect(
 
     async def one(seat: Seat) -> Any:
         def accept(message: Mapping[str, Any]) -> Any:
-            move = canonical.choice(message, game.choice_field)
+            move = answers.choice(message, game.choice_field)
             if move is None:
                 raise MissingField(
                     f"The answer has no {game.choice_field}.",
@@ -192,7 +205,9 @@ def _sentence(brief: Brief, fault: Fault) -> str:
     if fault.error_code == "E001":
         invited = fault.message_type == MessageType.GAME_INVITATION
         limit = brief.settings.join_timeout_s if invited else brief.settings.move_timeout_s
-        return f"{fault.player_id} did not answer {fault.message_type} in {limit:g} s (tries: {fault.tries})"
+        # What came instead of an answer, when something came.
+        said = "" if fault.sentence.startswith("no answer") else f": {fault.sentence}"
+        return f"{fault.player_id} did not answer {fault.message_type} in {limit:g} s (tries: {fault.tries}){said}"
     if fault.error_code == "E009":
         where = f"{fault.player_id} could not be reached for {fault.message_type}"
         return f"{where} (tries: {fault.tries}): {fault.sentence}"

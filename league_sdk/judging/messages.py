@@ -22,6 +22,8 @@ def _message(brief: Brief, seat: Seat, message_type: str, now: datetime, **field
         league_id=brief.league_id,
         round_id=brief.round_id,
         match_id=brief.match_id,
+        # Some agents know a match by this name.
+        game_id=brief.match_id,
         game_type=brief.game_type,
         player_id=seat.player_id,
         **fields,
@@ -43,16 +45,20 @@ def opponent(brief: Brief, seat: Seat) -> Seat:
 
 def invitation(brief: Brief, seat: Seat, *, now: datetime, deadline: datetime) -> dict[str, Any]:
     """GAME_INVITATION (004 4.4.1)."""
+    facts = {
+        "role_in_match": seat.role,
+        "opponent_id": opponent(brief, seat).player_id,
+        "referee_endpoint": brief.referee_endpoint,
+        "deadline": stamp(deadline),
+    }
     return _message(
         brief,
         seat,
         MessageType.GAME_INVITATION,
         now,
-        role_in_match=seat.role,
-        opponent_id=opponent(brief, seat).player_id,
-        referee_endpoint=brief.referee_endpoint,
+        **facts,
         context=_context(brief, seat),
-        deadline=stamp(deadline),
+        game_invitation={"match_id": brief.match_id, "game_type": brief.game_type, **facts},
     )
 
 
@@ -71,11 +77,12 @@ def move_call(
         deadline=stamp(deadline),
     )
     if game.call_message == MessageType.GAME_MOVE_CALL:
-        message["move_request"] = {
-            "move_type": game.move_type,
-            "valid_options": game.options(state, seat.player_id),
-            "context": {**_context(brief, seat), "state": game.view(state, seat.player_id)},
-        }
+        asked = {"move_type": game.move_type, "valid_options": game.options(state, seat.player_id)}
+        view = game.view(state, seat.player_id)
+        message |= asked | {"state": view}
+        message["move_request"] = asked | {"context": {**_context(brief, seat), "state": view}}
+    else:
+        message["parity_context"] = {**_context(brief, seat), "match_id": brief.match_id, "deadline": stamp(deadline)}
     return message
 
 
@@ -97,9 +104,11 @@ def game_error(
     max_retries: int,
     next_retry_at: datetime | None,
     context: dict[str, Any],
+    legacy_code: str | None,
 ) -> dict[str, Any]:
-    """GAME_ERROR (004 2.9.2, 4.10.2), flat and nested fields both."""
+    """GAME_ERROR (004 2.9.2, 4.10.2), flat and nested fields both; 002's code beside ours where one corresponds."""
     again = next_retry_at is not None
+    beside = {"legacy_code": legacy_code} if legacy_code else {}
     return _message(
         brief,
         seat,
@@ -108,6 +117,7 @@ def game_error(
         error_code=error_code,
         error_name=NAMES[error_code],
         error_description=NAMES[error_code],
+        **beside,
         message=sentence,
         context=context,
         affected_player=seat.player_id,

@@ -1,21 +1,43 @@
-"""A referee's line to the players: one message out, what came of it back."""
+"""A referee's line to the players: one message out, in words the player knows; what came of it back."""
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
+from urllib.parse import urlsplit
 
-from league_sdk.dialects import canonical
-from league_sdk.judging.asking import Ask, Heard, Tell
+from league_sdk.dialects.answers import Understanding, accepted
+from league_sdk.dialects.hunt import LIST_TOOLS, Finding, Hunt, Memory, Proposal
+from league_sdk.dialects.shapes import CANONICAL
+from league_sdk.judging.asking import CALLED_BACK, Ask, Heard, Tell
 from league_sdk.judging.brief import Seat
 from league_sdk.judging.clock import Clock
 from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.messages import MessageType
 from league_sdk.transport.breaker import Breaker
-from league_sdk.transport.client import CallFailed, Client
+from league_sdk.transport.client import Broken, CallFailed, Client, Reply
 from league_sdk.transport.policy import EndpointPolicy
 
 FIRST_ID = 1001
 """JSON-RPC ids count from here, as chapter 8 shows them."""
+MOST_MEMORIES = 10_000
+RECEIPT_SHARE = 0.5
+"""Of the time left: so long an answer may take to follow a receipt before other words are tried."""
+VAGUE_SHARE = 0.1
+"""The same after a success that says nothing."""
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """What a try has brought so far."""
+
+    begun: float
+    left: float
+    pending: str = ""
+    refusal: Heard | None = None
+    failure: Heard | None = None
 
 
 class PlayerLine:
@@ -32,70 +54,187 @@ class PlayerLine:
         self._clock = clock
         self._breaker = breaker
         self._ids = count(FIRST_ID)
+        self._memories: dict[str, Memory] = {}
+        self._abandoned: set[asyncio.Task[Reply]] = set()
 
-    def for_match(self, rules: LeagueSettings) -> tuple[Ask, Tell]:
-        """``ask`` and ``tell`` for one match under its league's settings."""
+    def for_match(self, rules: LeagueSettings, choice_field: str = "") -> tuple[Ask, Tell]:
+        """``ask`` and ``tell`` for one match under its league's settings.
+
+        Args:
+            rules: the league's settings.
+            choice_field: the game's name for a move.
+        """
 
         async def ask(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
-            return await self._exchange(seat, message, limit_s, rules, counted=True)
+            # A suspended player has one invitation to recover by: it is made, whatever the breaker says.
+            if not seat.suspended and not self._breaker.allows(seat.endpoint, reset_s=rules.breaker_reset_s):
+                return Heard(
+                    error_code="E009",
+                    problem=f"not called: {rules.breaker_threshold} failures in a row",
+                    connected=False,
+                )
+            heard = await self._ask(seat, message, limit_s, choice_field)
+            if heard.http_status is None and heard.error_code is not None:
+                self._breaker.failed(seat.endpoint, threshold=rules.breaker_threshold)
+            else:
+                self._breaker.succeeded(seat.endpoint)
+            return heard
 
         async def tell(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
-            return await self._exchange(seat, message, limit_s, rules, counted=False)
+            return await self._say(seat, message, limit_s)
 
         return ask, tell
 
-    async def _exchange(
-        self, seat: Seat, message: dict[str, Any], limit_s: float, rules: LeagueSettings, *, counted: bool
-    ) -> Heard:
-        # A suspended player has one invitation to recover by: it is made, whatever the breaker says.
-        if counted and not seat.suspended and not self._breaker.allows(seat.endpoint, reset_s=rules.breaker_reset_s):
-            return Heard(
-                error_code="E009",
-                problem=f"not called: {rules.breaker_threshold} failures in a row",
-                connected=False,
-            )
-        rpc_id = next(self._ids)
-        begun = self._clock.monotonic()
+    def spoken(self, seat: Seat) -> dict[str, str]:
+        """What was found out of a player's ways of speaking beyond what its seat said; empty when nothing."""
+        memory = self._memories.get(seat.endpoint)
+        return {} if memory is None or memory.spoken == seat.spoken else dict(memory.spoken)
+
+    def found_at(self, seat: Seat) -> str:
+        """The path at which a player's server was found, when it is not the one of its address; else empty."""
+        memory = self._memories.get(seat.endpoint)
+        return urlsplit(memory.url).path if memory is not None and memory.url else ""
+
+    def _memory(self, seat: Seat) -> Memory:
+        memory = self._memories.get(seat.endpoint)
+        if memory is None or memory.dialect != seat.dialect:
+            # Unknown, or it has registered anew in other words.
+            memory = self._memories[seat.endpoint] = Memory(dialect=seat.dialect, spoken=dict(seat.spoken))
+            while len(self._memories) > MOST_MEMORIES:
+                del self._memories[next(iter(self._memories))]
+        return memory
+
+    async def _ask(self, seat: Seat, message: dict[str, Any], limit_s: float, choice_field: str) -> Heard:
+        """Every spelling in turn within one limit, until one brings an answer."""
+        hunt = Hunt(message, url=seat.endpoint, memory=self._memory(seat), choice_field=choice_field)
         try:
-            reply = await self._client.post(seat.endpoint, canonical.wrap(message, rpc_id=rpc_id), limit_s=limit_s)
-        except CallFailed as error:
-            if counted:
-                self._breaker.failed(seat.endpoint, threshold=rules.breaker_threshold)
-            return Heard(
-                error_code=error.error_code,
-                problem=str(error),
-                elapsed_s=self._clock.monotonic() - begun,
-                connected=error.connected,
-            )
-        if counted:
-            self._breaker.succeeded(seat.endpoint)
-        if reply.status >= 500:
-            return Heard(
-                error_code="E009",
-                problem=f"HTTP status {reply.status}",
-                elapsed_s=reply.elapsed_s,
-                http_status=reply.status,
-                body=reply.body,
-            )
-        if reply.problem:
-            return Heard(
-                error_code="E002",
-                problem=f"HTTP {reply.status}: {reply.problem}",
-                elapsed_s=reply.elapsed_s,
-                http_status=reply.status,
-            )
-        answer = canonical.read_answer(reply.body, rpc_id=rpc_id)
-        refused = answer.refused is not None
+            return await self._search(hunt, limit_s)
+        except asyncio.CancelledError as cancelled:
+            if cancelled.args == (CALLED_BACK,):
+                hunt.called_back()
+            raise
+
+    async def _search(self, hunt: Hunt, limit_s: float) -> Heard:
+        state = _Exchange(begun=self._clock.monotonic(), left=limit_s)
+        while state.left > 0 and (proposal := hunt.propose(next(self._ids))) is not None:
+            try:
+                reply = await self._post(proposal, state.left)
+            except Broken as error:
+                # A server that drops the connection over a method it does not know may know another.
+                state.failure = self._failed(error, state, hunt)
+                hunt.give_up(proposal)
+                continue
+            except CallFailed as error:
+                return self._failed(error, state, hunt)
+            finally:
+                state.left = limit_s - (self._clock.monotonic() - state.begun)
+            finding = hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
+            heard = self._heard(proposal, reply, finding, state, hunt)
+            if finding.understanding is Understanding.ANSWERED:
+                return heard
+            if finding.understanding is Understanding.NOT_UNDERSTOOD:
+                if accepted(finding.answer.message) is False:
+                    state.refusal = replace(heard, message=finding.answer.message, error_code=None, problem="")
+                elif state.failure is None or proposal.shape == CANONICAL:
+                    state.failure = heard if proposal.method != LIST_TOOLS else state.failure
+                continue
+            state.pending = f"its reply {str(reply.body)[:80]} holds no answer, and none followed"
+            if hunt.awaits_callback:
+                break
+            share = RECEIPT_SHARE if finding.understanding is Understanding.RECEIPT else VAGUE_SHARE
+            # Whoever waits for the callback ends this sleep.
+            await self._clock.sleep(max(0.0, state.left) * share)
+            state.left = limit_s - (self._clock.monotonic() - state.begun)
+        if state.pending:
+            return await self._wait_out(state, hunt)
+        if state.refusal is not None:
+            return state.refusal
+        return state.failure or self._failed(None, state, hunt)
+
+    async def _wait_out(self, state: _Exchange, hunt: Hunt) -> Heard:
+        """Something was understood: the answer may come by a POST until the time is over."""
+        await self._clock.sleep(max(0.0, state.left))
         return Heard(
-            message=answer.message,
-            error_code="E002" if refused else None,
-            problem="the player answered with an error" if refused else "",
-            elapsed_s=reply.elapsed_s,
+            error_code="E001",
+            problem=state.pending,
+            elapsed_s=self._clock.monotonic() - state.begun,
+            http_status=200,
+            notes=hunt.notes,
+        )
+
+    async def _say(self, seat: Seat, message: dict[str, Any], limit_s: float) -> Heard:
+        """A message whose answer does not matter; GAME_OVER is worth finding the right words for, once."""
+        memory = self._memory(seat)
+        kind = message["message_type"]
+        patient = kind == MessageType.GAME_OVER and kind not in memory.spoken
+        hunt = Hunt(message, url=seat.endpoint, memory=memory, patient=patient)
+        state = _Exchange(begun=self._clock.monotonic(), left=limit_s)
+        first: Heard | None = None
+        while state.left > 0 and (proposal := hunt.propose(next(self._ids))) is not None:
+            try:
+                reply = await self._post(proposal, state.left)
+            except CallFailed as error:
+                return first or self._failed(error, state, hunt)
+            finally:
+                state.left = limit_s - (self._clock.monotonic() - state.begun)
+            finding = hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
+            heard = self._heard(proposal, reply, finding, state, hunt)
+            if finding.understanding is not Understanding.NOT_UNDERSTOOD:
+                return heard
+            first = first or heard
+            if patient:
+                # Whatever comes of it: the next time there is one call and no search.
+                memory.spoken.setdefault(kind, proposal.shape)
+        return first or self._failed(None, state, hunt)
+
+    async def _post(self, proposal: Proposal, limit_s: float) -> Reply:
+        """Send; when a callback comes first the request under way is left to end by itself."""
+        task = asyncio.create_task(self._client.post(proposal.url, proposal.body, limit_s=limit_s))
+        self._abandoned.add(task)
+        task.add_done_callback(self._end_of)
+        return await asyncio.shield(task)
+
+    def _end_of(self, task: asyncio.Task[Reply]) -> None:
+        self._abandoned.discard(task)
+        if not task.cancelled():
+            # Whoever waited has it by now; without one it is nobody's.
+            task.exception()
+
+    def _failed(self, error: CallFailed | None, state: _Exchange, hunt: Hunt) -> Heard:
+        return Heard(
+            error_code=error.error_code if error else "E001",
+            problem=str(error) if error else "no answer in time",
+            elapsed_s=self._clock.monotonic() - state.begun,
+            connected=error.connected if error else True,
+            notes=hunt.notes,
+        )
+
+    def _heard(self, proposal: Proposal, reply: Reply, finding: Finding, state: _Exchange, hunt: Hunt) -> Heard:
+        answer = finding.answer
+        notes = [*hunt.notes, *answer.notes]
+        code, problem = None, ""
+        if finding.understanding is Understanding.NOT_UNDERSTOOD:
+            code = "E009" if reply.status >= 500 else "E002"
+            problem = f"HTTP status {reply.status}" if reply.status >= 500 else "the player answered with an error"
+            if reply.problem and reply.status < 500:
+                problem = f"HTTP {reply.status}: {reply.problem}"
+        elif proposal.shape != CANONICAL:
+            notes.append(f"asked as {proposal.shape}: {proposal.method or 'no method'}")
+        if proposal.url != hunt.url:
+            notes.append(f"found at {proposal.url}")
+        return Heard(
+            message={} if code else answer.message,
+            error_code=code,
+            problem=problem,
+            elapsed_s=self._clock.monotonic() - state.begun,
             http_status=reply.status,
-            notes=answer.notes,
+            notes=tuple(notes),
             body=reply.body,
         )
 
     async def aclose(self) -> None:
         """Close every connection."""
+        for task in list(self._abandoned):
+            task.cancel()
+        await asyncio.gather(*self._abandoned, return_exceptions=True)
         await self._client.aclose()

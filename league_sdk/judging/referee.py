@@ -10,13 +10,15 @@ import logging
 import random
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from league_sdk.judging.brief import Brief, read_brief
+from league_sdk.judging.callbacks import RELAYED_FOR, find_seat
 from league_sdk.judging.clock import SystemClock
 from league_sdk.judging.league_link import LeagueLink, Refused
 from league_sdk.judging.log import MatchLog
+from league_sdk.judging.mailbox import Mailbox
 from league_sdk.judging.match import Played, play_match
 from league_sdk.judging.player_line import PlayerLine
 from league_sdk.protocol import rpc, tokens
@@ -45,6 +47,7 @@ class Running:
     brief: Brief
     log: MatchLog
     since: float
+    mailbox: Mailbox = field(default_factory=Mailbox)
     task: asyncio.Task[None] | None = None
 
 
@@ -145,7 +148,28 @@ class Referee:
             field="match_id",
             seen=match_id,
             expected="a match in play",
+            legacy_code="G003",
         )
+
+    async def callback(self, message_type: str, message: dict[str, Any]) -> dict[str, Any]:
+        """An answer that a player sends by a POST of its own; one of a match played elsewhere is passed on.
+
+        Returns the fields of the answer to it.
+
+        Raises:
+            TokenMissing, TokenInvalid: E011, E012, its sender is not shown.
+            OutOfTime: E001, it came after the verdict.
+            InvalidFormat: E002, nothing of the kind was asked for.
+        """
+        who = self._link.identity
+        table = [(running.brief, running.mailbox) for running in self._running.values()]
+        found = find_seat(table, message, trusted_token=who.league_token if who else "")
+        if found is not None:
+            _brief, seat, mailbox = found
+            return mailbox.deliver(seat.player_id, message_type, message)
+        if RELAYED_FOR in message:
+            raise InvalidFormat("This match is not being played here.", field="match_id", seen=message.get("match_id"))
+        return await self._link.pass_on(message_type, message)
 
     # Playing ---------------------------------------------------------------------------------
 
@@ -154,18 +178,24 @@ class Referee:
         line = self._lines.get(policy)
         if line is None:
             line = self._lines[policy] = PlayerLine(policy, self._clock, self._breaker)
-        ask, tell = line.for_match(brief.settings)
+        game = games()[brief.game_type]
+        ask, tell = line.for_match(brief.settings, game.choice_field)
         try:
             played = await play_match(
                 brief,
-                games()[brief.game_type],
+                game,
                 ask=ask,
                 tell=tell,
                 rng=self._rng,
                 clock=self._clock,
                 log=running.log,
+                mailbox=running.mailbox,
             )
-            await self._report(running, played)
+            learned = {
+                "spoken": {seat.player_id: spoken for seat in brief.seats if (spoken := line.spoken(seat))},
+                "found_at": {seat.player_id: path for seat in brief.seats if (path := line.found_at(seat))},
+            }
+            await self._report(running, played, learned)
         except Refused as error:
             logger.error("the result of %s was refused: %s", brief.match_id, error)
         except Exception:
@@ -174,7 +204,7 @@ class Referee:
         finally:
             self._forget(brief.key)
 
-    async def _report(self, running: Running, played: Played) -> None:
+    async def _report(self, running: Running, played: Played, learned: Mapping[str, Any]) -> None:
         """MATCH_RESULT_REPORT (004 4.6.2), with what is left of the transcript."""
         brief = running.brief
         while running.log.size() > BODY_BUDGET:
@@ -204,6 +234,7 @@ class Referee:
                 "faults": [fault.to_report() for fault in played.faults],
                 "result": {"winner": played.winner, "score": score, "details": played.details},
                 "lifecycle": running.log.steps,
+                **learned,
                 "transcript": running.log.take(BODY_BUDGET),
             }
         )

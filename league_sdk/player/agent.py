@@ -19,6 +19,7 @@ from league_sdk.protocol.errors import InvalidFormat, MissingField, TokenInvalid
 from league_sdk.protocol.messages import METHODS, WRAPPER_METHOD, MessageType
 from league_sdk.protocol.tokens import same
 from league_sdk.rules import even_odd
+from league_sdk.rules.registry import games
 
 logger = logging.getLogger("league_sdk.player")
 
@@ -40,6 +41,7 @@ class Player:
     Attributes:
         name: the display name it registers under.
         think_s: seconds that every choice takes at least, so that people can watch.
+        game_types: the games it registers for, instead of its strategy's.
         player_id: given by the league; empty before.
         auth_token: proves us to the league. league_token: what the league's messages to us carry.
         registering: whether an answer to our registration is on its way.
@@ -49,6 +51,7 @@ class Player:
     strategy: Strategy = field(default_factory=Random)
     memory: Memory = field(default_factory=Memory)
     think_s: float = 0.0
+    game_types: tuple[str, ...] = ()
     league_id: str | None = None
     player_id: str = ""
     auth_token: str = ""
@@ -75,6 +78,11 @@ class Player:
             METHODS[kind]: tool for kind, tool in by_type.items()
         } | {"ping": self._ping, "get_player_state": self._state, "list_tools": self._list_tools}
         self._by_name = self.tools | {str(kind): tool for kind, tool in by_type.items()}
+
+    @property
+    def plays(self) -> tuple[str, ...]:
+        """The games it registers for: its own list, its strategy's, or every game that is installed."""
+        return self.game_types or self.strategy.game_types or tuple(games())
 
     # -- the one entry ------------------------------------------------------------------------------------
 
@@ -126,7 +134,7 @@ class Player:
     async def _choose_parity(self, params: Params) -> Params:
         _text(params, "match_id")
         await self._known()
-        choice = await self._move(params, list(even_odd.CHOICES), once=True)
+        choice = await self._move(params, list(even_odd.CHOICES), None)
         return self._answer(MessageType.CHOOSE_PARITY_RESPONSE, params, datetime.now(UTC), parity_choice=choice)
 
     async def _make_move(self, params: Params) -> Params:
@@ -146,7 +154,8 @@ class Player:
             )
         await self._known()
         game_type = params.get("game_type")
-        choice = await self._move(params, options, once=game_type == even_odd.EvenOdd.game_type)
+        parity = game_type == even_odd.EvenOdd.game_type
+        choice = await self._move(params, options, None if parity else _state(params, request))
         return self._answer(
             MessageType.GAME_MOVE_RESPONSE,
             params,
@@ -203,12 +212,14 @@ class Player:
 
     # -- deciding -----------------------------------------------------------------------------------------
 
-    async def _move(self, params: Params, options: list[Any], *, once: bool) -> Any:
+    async def _move(self, params: Params, options: list[Any], state: Params | None) -> Any:
+        """A move; without a state it is the one choice of even_odd, which stands for the whole match."""
         key: tuple[str, ...] = (params["match_id"], str(params.get("conversation_id")))
+        once = state is None
         if not once:
             # A turn-based game asks many times in one conversation.
             key += (json.dumps(params["move_request"], sort_keys=True),)
-        return await self.decider.decide(key, options, self._context(params), once=once)
+        return await self.decider.decide(key, options, self._context(params), once=once, state=state)
 
     def _context(self, params: Params) -> Params:
         request = params.get("move_request")
@@ -217,15 +228,7 @@ class Player:
             inner = request.get("context") if isinstance(request, dict) else None
         context = dict(inner) if isinstance(inner, dict) else {}
         invitation = self._invitations.get(params["match_id"], {})
-        for name in (
-            "match_id",
-            "game_type",
-            "league_id",
-            "round_id",
-            "opponent_id",
-            "role_in_match",
-            "deadline",
-        ):
+        for name in CONTEXT_FIELDS:
             context[name] = params.get(name, context.get(name, invitation.get(name)))
         context["player_id"] = self.player_id
         context["numbers_drawn"] = self.memory.numbers_drawn
@@ -258,6 +261,16 @@ class Player:
             hook(argument)
         except Exception:
             logger.exception("%s: %s() failed", self.name, hook.__name__)
+
+
+def _state(params: Params, request: Params) -> Params:
+    """What we are shown of the game: in the request's context, or flat; an empty dict when there is nothing."""
+    inner = request.get("context")
+    for holder in (inner if isinstance(inner, dict) else {}, request, params):
+        for name in ("state", "game_state"):
+            if isinstance(holder.get(name), dict):
+                return dict(holder[name])
+    return {}
 
 
 def _text(params: Params, name: str) -> str:

@@ -13,23 +13,30 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from league_sdk.player.agent import Player
+from league_sdk.player.dry_run import dry_run
 from league_sdk.player.memory import Memory
 from league_sdk.player.registration import RegistrationRefused, league_address, register_all
 from league_sdk.player.server import PlayerServer
 from league_sdk.player.strategy import STRATEGIES, Strategy
 from league_sdk.protocol.limits import MAX_NAME_CHARS
+from league_sdk.rules.registry import games
 
 EXIT_USAGE, EXIT_REJECTED = 2, 3
 
 
-def _parser(own_strategy: bool) -> argparse.ArgumentParser:
+def _parser(own_strategy: bool, *, dry_run: bool = False) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="A player of the league.")
-    parser.add_argument("--league", required=True, help="the league's address: http://127.0.0.1:8000/mcp")
-    parser.add_argument("--name", required=True, help="the name on the table")
+    parser.add_argument("--league", required=not dry_run, help="the league's address: http://127.0.0.1:8000/mcp")
+    parser.add_argument("--name", required=not dry_run, default="Rehearsal", help="the name on the table")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="play a match here, without league and port, and say how"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on and to register")
     parser.add_argument("--port", type=int, default=8101, help="0 is a free one")
     if not own_strategy:
         parser.add_argument("--strategy", choices=list(STRATEGIES), default="random")
+    known = ", ".join(games())
+    parser.add_argument("--game", action="append", metavar="TYPE", help=f"a game to register for; all of them: {known}")
     parser.add_argument("--league-id", help="which league, when there are several")
     parser.add_argument("--think", type=float, default=0.0, metavar="SECONDS", help="how long a choice takes")
     parser.add_argument("--count", type=int, default=1, metavar="N", help="N players in one process")
@@ -46,7 +53,14 @@ def make_players(options: argparse.Namespace, make: Callable[[], Strategy]) -> d
     else:
         names = {f"/{n}/mcp": f"{options.name} {n}" for n in range(1, options.count + 1)}
     return {
-        path: Player(name, make(), Memory(options.data), think_s=options.think, league_id=options.league_id or None)
+        path: Player(
+            name,
+            make(),
+            Memory(options.data),
+            think_s=options.think,
+            game_types=tuple(options.game or ()),
+            league_id=options.league_id or None,
+        )
         for path, name in names.items()
     }
 
@@ -119,12 +133,14 @@ def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str]
         arguments: the command line; None takes the process's own.
 
     Returns:
-        The exit code: 0 after SIGTERM, 1 when the port is taken, 3 when the league rejected us.
+        The exit code: 0 after SIGTERM, 1 when the port is taken, 3 when the league rejected us. With
+        ``--dry-run`` 0 when every reply was a valid answer, else 1.
     """
-    parser = _parser(strategy is not None)
-    options = parser.parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = _parser(strategy is not None, dry_run="--dry-run" in given)
+    options = parser.parse_args(given)
     try:
-        options.league = league_address(options.league)
+        options.league = "" if options.dry_run else league_address(options.league)
     except ValueError as error:
         parser.error(str(error))
     if options.count < 1 or options.think < 0 or not 0 < len(options.name) <= MAX_NAME_CHARS:
@@ -134,4 +150,6 @@ def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str]
 
 
 async def _main(options: argparse.Namespace, make: Callable[[], Strategy]) -> int:
+    if options.dry_run:
+        return await dry_run(Player(options.name, make(), game_types=tuple(options.game or ())))
     return await serve(options, make_players(options, make))

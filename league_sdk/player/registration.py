@@ -48,7 +48,7 @@ def request_for(player: Player, endpoint: str, code: str | None) -> dict[str, An
         "display_name": player.name,
         "version": "1.0.0",
         "protocol_version": PROTOCOL_VERSION,
-        "game_types": list(player.strategy.game_types),
+        "game_types": list(player.plays),
         "contact_endpoint": endpoint,
     }
     if player.league_id:

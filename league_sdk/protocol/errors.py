@@ -20,6 +20,7 @@
         ├── RefereeNotRegistered    E013
         ├── UnknownLeague           E014
         ├── VersionMismatch         E018
+        ├── OutOfTime               E001: an answer that came after the verdict
         └── InternalError           -32603 E009: our side failed, nothing changed
 
 Raised anywhere, turned into a message in one place (:func:`league_error`).
@@ -49,6 +50,22 @@ NAMES: dict[str, str] = {
     "E021": "INVALID_TIMESTAMP",
 }
 RETRYABLE = frozenset({"E001", "E009"})
+LEGACY_NAMES: dict[str, str] = {
+    "L001": "REGISTRATION_FAILED",
+    "L002": "LEAGUE_FULL",
+    "L003": "ALREADY_REGISTERED",
+    "L004": "NOT_REGISTERED",
+    "L005": "INVALID_LEAGUE",
+    "G001": "INVALID_MOVE",
+    "G002": "TIMEOUT",
+    "G003": "GAME_NOT_FOUND",
+    "G004": "NOT_YOUR_TURN",
+    "G005": "GAME_ALREADY_STARTED",
+}
+"""002's codes."""
+LEGACY_CODES: dict[str, str] = {"E001": "G002", "E004": "G001", "E005": "L004", "E013": "L004", "E014": "L005"}
+"""The one of 002's codes that stands beside an E-code. The others name a situation: who raises the error gives it as
+``legacy_code`` in the context (G003, G004, G005), or the answer to a registration carries it (L001, L002, L003)."""
 SECRET_FIELDS = frozenset({"auth_token", "league_token", "registration_code", "auth_token_sha256"})
 
 
@@ -69,7 +86,7 @@ class LeagueError(Exception):
         field: the field that is wrong, if one is.
         seen: its value as it came (secrets are left out).
         expected: what would have been right.
-        context: more facts for the error's ``context``.
+        context: more facts for the error's ``context``; ``legacy_code`` among them is 002's code for the situation.
     """
 
     error_code: ClassVar[str] = "E002"
@@ -99,6 +116,12 @@ class LeagueError(Exception):
     def error_name(self) -> str:
         """The documents' name of the code."""
         return NAMES[self.error_code]
+
+    @property
+    def legacy_code(self) -> str | None:
+        """002's code beside ours: the one of the situation, else the usual one, if there is one."""
+        given = self.context.get("legacy_code")
+        return given if isinstance(given, str) else LEGACY_CODES.get(self.error_code)
 
     @property
     def retryable(self) -> bool:
@@ -180,6 +203,12 @@ class VersionMismatch(RuleError):
     error_code = "E018"
 
 
+class OutOfTime(RuleError):
+    """An answer to a request that has its verdict."""
+
+    error_code = "E001"
+
+
 class InternalError(RuleError):
     """Our side failed; nothing was changed and the sender may try again."""
 
@@ -187,18 +216,53 @@ class InternalError(RuleError):
     rpc_code = -32603
 
 
+def error_of(data: object, *, fallback: str) -> LeagueError:
+    """The error that a LEAGUE_ERROR message stands for, to be passed on.
+
+    Args:
+        data: the message, as it was received.
+        fallback: the sentence for one that has none.
+    """
+    message: dict[str, Any] = data if isinstance(data, dict) else {}
+    found = message.get("context")
+    context: dict[str, Any] = found if isinstance(found, dict) else {}
+    kinds: list[type[LeagueError]] = [InvalidFormat, MissingField, TokenMissing, TokenInvalid, OutOfTime, UnknownLeague]
+    kind = next((one for one in kinds if one.error_code == message.get("error_code")), InvalidFormat)
+    kept: dict[str, Any] = {name: value for name, value in context.items() if name in ("field", "expected")}
+    return kind(str(message.get("message", fallback)), legacy_code=message.get("legacy_code"), **kept)
+
+
+def rpc_codes() -> dict[str, list[int]]:
+    """The JSON-RPC codes that each E-code can come with (ruling, section 5)."""
+    found: dict[str, set[int]] = {code: set() for code in NAMES}
+    kinds: list[type[LeagueError]] = [LeagueError]
+    for kind in kinds:
+        kinds += [one for one in kind.__subclasses__() if one.__module__ == __name__]
+        if kind not in _NEVER_RAISED:
+            found[kind.error_code].add(kind.rpc_code)
+    return {code: sorted(codes) for code, codes in found.items()}
+
+
+_NEVER_RAISED = (LeagueError, WireError, AuthError, RuleError)
+"""Branches of the tree; only what grows on them is sent."""
+
+
 def league_error(error: LeagueError, *, original_message_type: str | None) -> dict[str, Any]:
     """The fields of a LEAGUE_ERROR message, without its envelope (004 2.9.1, 4.10.1).
+
+    002's code stands beside the E-code where one corresponds, and is left out elsewhere.
 
     Args:
         error: what was raised.
         original_message_type: the message that caused it, where it is known.
     """
+    beside = {"legacy_code": error.legacy_code} if error.legacy_code else {}
     return {
         "message_type": "LEAGUE_ERROR",
         "error_code": error.error_code,
         "error_name": error.error_name,
         "error_description": error.error_name,
+        **beside,
         "message": error.message,
         "context": error.context,
         "original_message_type": original_message_type,

@@ -57,7 +57,8 @@ QUERY_TYPES: dict[str, str] = {
     "get_schedule": "GET_SCHEDULE",
     "get_next_match": "GET_NEXT_MATCH",
     "get_player_stats": "GET_PLAYER_STATS",
+    "get_games": "GET_GAMES",
 }
-"""Direct tools and the query type each stands for (004 4.9.1, 8.11)."""
+"""Direct tools and the query type each stands for (004 4.9.1, 8.11; GET_GAMES: 3.8.4)."""
 
 ROLES = ("PLAYER_A", "PLAYER_B")

@@ -76,7 +76,13 @@ class Game(ABC):
 
     @abstractmethod
     def view(self, state: State, viewer: str | None) -> dict[str, Any]:
-        """What ``viewer`` may see; None is the public. Never a hidden choice."""
+        """What ``viewer`` may see; None is the public. Never a hidden choice.
+
+        Any JSON will do. The site draws the board of a game that shows ``board`` (rows of cells, each a mark of at
+        most three characters or ``""``), and beside it, as far as they are there: ``marks`` (by player), ``moves``
+        (in order, taking turns), ``last_move`` and ``winning_cells`` (``row`` and ``column`` from 0 at the top
+        left), ``to_move`` (a player id) and ``column_names``.
+        """
 
     @abstractmethod
     def apply(self, state: State, player: str, move: Any) -> State:

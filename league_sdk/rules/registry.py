@@ -2,23 +2,58 @@
 
 from __future__ import annotations
 
+import logging
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from league_sdk.protocol.messages import MessageType
+from league_sdk.rules.connect_four import ConnectFour
 from league_sdk.rules.even_odd import EvenOdd
+from league_sdk.rules.even_odd_numbers import EvenOddNumbers
 from league_sdk.rules.game import Game
+from league_sdk.rules.tic_tac_toe import TicTacToe
+
+logger = logging.getLogger("league_sdk.rules")
 
 ENTRY_POINT_GROUP = "league_sdk.games"
+OURS: tuple[type[Game], ...] = (
+    EvenOdd,
+    EvenOddNumbers,
+    TicTacToe,
+    ConnectFour,
+)
+_SAID: dict[str, Any] = {
+    "game_type": str,
+    "display_name": str,
+    "move_type": str,
+    "valid_choices": (list, tuple),
+    "call_message": MessageType,
+    "response_message": MessageType,
+    "choice_field": str,
+    "hidden": bool,
+    "max_round_time_sec": int,
+}
+"""What a game says of itself, which everyone relies on."""
 
 
 @cache
 def games() -> dict[str, Game]:
-    """Every game by its ``game_type``. A package's entry point names a class without arguments."""
-    found: dict[str, Game] = {EvenOdd.game_type: EvenOdd()}
+    """Every game by its ``game_type``; looked up once a process.
+
+    A package adds one by an entry point in the group ``league_sdk.games`` that names a subclass of
+    :class:`~league_sdk.rules.game.Game` without arguments. One that cannot be used, or whose ``game_type``
+    is taken, is left out and logged: it must not keep the others from being played.
+    """
+    found = {game.game_type: game for game in (one() for one in OURS)}
     for point in entry_points(group=ENTRY_POINT_GROUP):
-        game: Game = point.load()()
-        found.setdefault(game.game_type, game)
+        game = _load(point)
+        if game is None:
+            continue
+        if game.game_type in found:
+            logger.error("game %s is left out: there is a game_type %r already", _name(point), game.game_type)
+        else:
+            found[game.game_type] = game
     return found
 
 
@@ -33,15 +68,38 @@ def get_game(game_type: str) -> Game:
 
 def describe() -> dict[str, dict[str, Any]]:
     """The games registry as 004 3.8.3 and 9.3.4 show it."""
+    return {name: _describe(game) for name, game in games().items()}
+
+
+def _describe(game: Game) -> dict[str, Any]:
     return {
-        name: {
-            "display_name": game.display_name,
-            "move_types": [game.move_type],
-            "valid_choices": {game.move_type: list(game.valid_choices)},
-            "min_players": 2,
-            "max_players": 2,
-            "rules_module": type(game).__module__,
-            "max_round_time_sec": game.max_round_time_sec,
-        }
-        for name, game in games().items()
+        "game_type": game.game_type,
+        "display_name": game.display_name,
+        "move_types": [game.move_type],
+        "valid_choices": {game.move_type: list(game.valid_choices)},
+        "min_players": 2,
+        "max_players": 2,
+        "rules_module": type(game).__module__,
+        "max_round_time_sec": game.max_round_time_sec,
     }
+
+
+def _load(point: EntryPoint) -> Game | None:
+    """The game of an entry point, or None when it cannot be used; anything may be wrong with others' code."""
+    try:
+        game = point.load()()
+        if not isinstance(game, Game):
+            raise TypeError(f"{point.value} is no subclass of league_sdk.rules.game.Game")
+        for name, kind in _SAID.items():
+            value = getattr(game, name)
+            if not isinstance(value, kind) or value in ("", (), []):
+                raise TypeError(f"its {name} is {value!r}")
+    except Exception:
+        logger.exception("game %s is left out: it could not be loaded", _name(point))
+        return None
+    return game
+
+
+def _name(point: EntryPoint) -> str:
+    package = point.dist.name if point.dist is not None else "an unknown package"
+    return f"{point.name} ({point.value} of {package})"

@@ -58,7 +58,7 @@ class Reply:
 
     Attributes:
         status: the HTTP status.
-        body: the decoded JSON, or None when it was none.
+        body: the decoded JSON, or None when it was empty or none.
         problem: why the body could not be read, else empty.
         elapsed_s: seconds since the request was sent.
     """
@@ -83,11 +83,17 @@ class Client:
         self._max = max_connections
         self._headers = {
             "content-type": "application/json",
-            "accept": "application/json",
+            # Servers of the Model Context Protocol insist on being offered both.
+            "accept": "application/json, text/event-stream",
             "accept-encoding": "identity",
             "user-agent": f"{agent_type}/{SDK_VERSION}",
         }
         self._transport = AiohttpTransport(client=self._session, trust_env=False)
+
+    @property
+    def policy(self) -> EndpointPolicy:
+        """Which addresses may be called."""
+        return self._policy
 
     def _session(self) -> aiohttp.ClientSession:
         """Made by the transport at the first call: it belongs to the event loop that runs then."""
@@ -126,6 +132,8 @@ class Client:
                 finally:
                     await response.aclose()
             status = response.status_code
+            if response.headers.get("content-type", "").startswith("text/event-stream"):
+                raw = _last_event(raw)
         except TimeoutError:
             raise TimedOut(f"no answer within {limit_s:g} s", connected=True) from None
         except Forbidden as error:
@@ -135,6 +143,8 @@ class Client:
         except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, ValueError) as error:
             raise _failure(error) from None
         elapsed = time.monotonic() - begun
+        if not raw.strip():
+            return Reply(status, None, "", elapsed)
         try:
             return Reply(status, rpc.loads(raw), "", elapsed)
         except NotJson as error:
@@ -154,6 +164,13 @@ async def _read(response: httpx.Response) -> bytes:
             raise Broken(f"the answer is larger than {MAX_ANSWER_BYTES} bytes", connected=True)
         parts.append(part)
     return b"".join(parts)
+
+
+def _last_event(raw: bytes) -> bytes:
+    """The data of the last event of a stream: a server that streams its answer sends it last."""
+    events = raw.replace(b"\r\n", b"\n").strip().split(b"\n\n")
+    lines = [line for line in events[-1].split(b"\n") if line.startswith(b"data:")]
+    return b"\n".join(line[len(b"data:") :].strip() for line in lines)
 
 
 def _failure(error: Exception) -> CallFailed:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from league_sdk.protocol.errors import IllegalMove
@@ -21,7 +21,15 @@ from league_sdk.rules.game import Game, Outcome, State
 
 PLAYERS = ("P01", "P02")
 MOST_STEPS = 1000
+MOST_VIEW_BYTES = 1024
+"""A call carries it twice, and a transcript keeps 4 KiB of a body whole; a report has many matches in 64 KiB."""
 JUNK: tuple[Any, ...] = (None, "", "no such move", True, -1, 10**9, 1.5, [], ["even"], {}, {"choice": "even"}, "\x01")
+
+
+# Every game runs the same tests: without a database no game is given the examples another one stumbled over.
+each_game = settings(
+    max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.differing_executors]
+)
 
 
 class Chance:
@@ -52,6 +60,14 @@ class Replay:
 def same(left: Any, right: Any) -> bool:
     """Equality that tells true from 1."""
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
+
+
+def scribble(value: Any) -> None:
+    """Change everything in it that can be changed."""
+    for inner in list(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()):
+        scribble(inner)
+    if isinstance(value, (dict, list)):
+        value.clear()
 
 
 class GameContract:
@@ -93,6 +109,16 @@ class GameContract:
         assert isinstance(game.hidden, bool)
         assert 0 < game.max_round_time_sec <= 3600
 
+    def test_a_new_game_is_whole_and_undecided(self) -> None:
+        """The same players give the same game; the seats count, and someone is asked first."""
+        game = self.game
+        state = game.new_state(PLAYERS)
+        assert same(game.new_state(PLAYERS), state)
+        assert not same(game.new_state((PLAYERS[1], PLAYERS[0])), state)
+        assert game.outcome(state) is None
+        assert len(game.to_move(state)) == (2 if game.hidden else 1)
+
+    @each_game
     @given(data=st.data(), seed=st.integers(0, 2**32))
     def test_random_legal_play_ends_with_a_whole_outcome(self, data: st.DataObject, seed: int) -> None:
         *_, (final, _, _) = self.play(data, Chance(seed))
@@ -105,6 +131,7 @@ class GameContract:
         # A reader of results finds the same fields whether or not the game was played out.
         assert outcome.details.keys() == self.game.unfinished(self.game.new_state(PLAYERS)).keys()
 
+    @each_game
     @given(data=st.data(), seed=st.integers(0, 2**32))
     def test_every_state_is_json_and_no_step_changes_the_one_before(self, data: st.DataObject, seed: int) -> None:
         chance = Chance(seed)
@@ -122,6 +149,7 @@ class GameContract:
                 self.game.draw(state, Chance(seed))
             assert same(state, before)
 
+    @each_game
     @given(data=st.data(), seed=st.integers(0, 2**32))
     def test_a_game_read_back_from_json_goes_on_alike(self, data: st.DataObject, seed: int) -> None:
         for state, player, move in self.play(data, Chance(seed)):
@@ -132,6 +160,7 @@ class GameContract:
             if player is not None:
                 assert same(self.game.apply(again, player, move), self.game.apply(state, player, move))
 
+    @each_game
     @given(data=st.data(), seed=st.integers(0, 2**32), junk=st.sampled_from(JUNK))
     def test_what_is_no_option_is_an_illegal_move(self, data: st.DataObject, seed: int, junk: Any) -> None:
         for state, player, _ in self.play(data, Chance(seed)):
@@ -144,8 +173,11 @@ class GameContract:
             assert (error.error_code, error.rpc_code) == ("E004", -32602)
             assert {"field", "seen", "expected"} - error.context.keys() == set()
             assert error.context["field"] == self.game.choice_field
+            if self.game.call_message == MessageType.GAME_MOVE_CALL:
+                assert error.context["legacy_code"] == "G001"
             assert same(state, before)
 
+    @each_game
     @given(data=st.data(), seed=st.integers(0, 2**32))
     def test_there_is_always_an_option_and_each_one_is_distinct(self, data: st.DataObject, seed: int) -> None:
         for state, player, _ in self.play(data, Chance(seed)):
@@ -155,6 +187,7 @@ class GameContract:
             assert 0 < len(options) == len(set(options))
             assert [one for one in options if json.loads(one) not in self.allowed()] == []
 
+    @each_game
     @given(data=st.data(), seed=st.integers(0, 2**32))
     def test_who_is_not_to_move_has_no_options_and_no_move(self, data: st.DataObject, seed: int) -> None:
         for state, player, move in self.play(data, Chance(seed)):
@@ -165,10 +198,55 @@ class GameContract:
                 if other in movers:
                     continue
                 assert self.game.options(state, other) == []
+                before = copy.deepcopy(state)
                 for attempt in (move, *self.allowed()):
-                    with pytest.raises(IllegalMove):
+                    with pytest.raises(IllegalMove) as caught:
                         self.game.apply(state, other, attempt)
+                    assert caught.value.context["field"] == "player_id"
+                    if self.game.call_message == MessageType.GAME_MOVE_CALL:
+                        assert caught.value.context["legacy_code"] == "G004"
+                assert same(state, before)
 
+    @each_game
+    @given(data=st.data(), seed=st.integers(0, 2**32))
+    def test_turns_are_taken_one_at_a_time_and_everyone_sees_them(self, data: st.DataObject, seed: int) -> None:
+        """Without secrets one player moves at a time, knows all it needs, and each move shows."""
+        if self.game.hidden:
+            return
+        shown: list[str] = []
+        for state, player, _ in self.play(data, Chance(seed)):
+            movers = self.game.to_move(state)
+            assert len(movers) == (1 if player else 0)
+            public = self.game.view(state, None)
+            for viewer in PLAYERS:
+                assert {name: self.game.view(state, viewer)[name] for name in public} == public
+            shown.append(json.dumps(public, sort_keys=True))
+        assert len(set(shown)) == len(shown)
+
+    @each_game
+    @given(data=st.data(), seed=st.integers(0, 2**32))
+    def test_a_view_can_be_sent_and_is_the_viewers_own(self, data: st.DataObject, seed: int) -> None:
+        for state, _, _ in self.play(data, Chance(seed)):
+            before = copy.deepcopy(state)
+            for viewer in (None, *PLAYERS, "P99"):
+                view = self.game.view(state, viewer)
+                assert same(json.loads(json.dumps(view)), view)
+                assert len(json.dumps(view)) < MOST_VIEW_BYTES
+                scribble(view)
+            assert same(self.game.view(state, "P99"), self.game.view(state, None))
+            assert same(state, before)
+
+    @each_game
+    @given(data=st.data(), seed=st.integers(0, 2**32))
+    def test_a_game_that_breaks_off_is_told_with_the_same_fields(self, data: st.DataObject, seed: int) -> None:
+        fields = self.game.unfinished(self.game.new_state(PLAYERS)).keys()
+        for state, _, _ in self.play(data, Chance(seed)):
+            details = self.game.unfinished(state)
+            assert details.keys() == fields
+            assert same(json.loads(json.dumps(details)), details)
+            assert list(details["choices"]) == list(PLAYERS)
+
+    @each_game
     @given(data=st.data())
     def test_hidden_choices_change_nothing_that_others_see_before_the_draw(self, data: st.DataObject) -> None:
         if not self.game.hidden:
@@ -186,6 +264,7 @@ class GameContract:
         assert self.game.to_move(state) == ()
         assert self.game.outcome(state) is None
 
+    @each_game
     @given(data=st.data(), seed=st.integers(0, 2**32))
     def test_chance_comes_from_the_source_it_is_given_only(self, data: st.DataObject, seed: int) -> None:
         global_state = random.getstate()

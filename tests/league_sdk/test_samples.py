@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from agents_registry import registration
 from agents_registry.models import Agent
-from league_sdk.dialects import canonical
+from league_sdk.dialects import answers
 from league_sdk.judging import league_link, messages
 from league_sdk.judging import referee as referee_module
 from league_sdk.judging.league_link import Card, LeagueLink
@@ -260,19 +260,19 @@ def test_what_the_league_manager_says(story: Story) -> None:
 # -- agents to a referee ----------------------------------------------------------------------------------
 
 
-def heard(name: str) -> canonical.Answer:
+def heard(name: str) -> answers.Answer:
     reply = {"jsonrpc": "2.0", "result": SAMPLES[name], "id": 1101}
-    return canonical.read_answer(reply, rpc_id=1101)
+    return answers.read_answer(reply, rpc_id=1101)
 
 
 @pytest.mark.parametrize("name", ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"])
 def test_what_players_answer_is_read_without_a_remark(name: str) -> None:
     answer = heard(name)
-    assert answer == canonical.Answer(message=SAMPLES[name], refused=None, notes=())
-    assert canonical.oddities(answer.message, match_id="R1M1", player_id="P01") == []
+    assert answer == answers.Answer(message=SAMPLES[name], refused=None, notes=())
+    assert answers.oddities(answer.message, match_id="R1M1", player_id="P01") == []
 
 
 def test_what_players_decide() -> None:
-    assert canonical.accepted(heard("GAME_JOIN_ACK").message) is True
-    assert canonical.choice(heard("CHOOSE_PARITY_RESPONSE").message, "parity_choice") == "even"
-    assert canonical.choice(heard("GAME_MOVE_RESPONSE").message, "choice") == "even"
+    assert answers.accepted(heard("GAME_JOIN_ACK").message) is True
+    assert answers.choice(heard("CHOOSE_PARITY_RESPONSE").message, "parity_choice") == "even"
+    assert answers.choice(heard("GAME_MOVE_RESPONSE").message, "choice") == "even"

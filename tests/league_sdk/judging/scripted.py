@@ -89,13 +89,16 @@ class Clock:
     async def sleep(self, seconds: float) -> None:
         until = self.seconds + seconds
         self._due.append(until)
-        while True:
-            # Everyone else gets as far as they can before time goes on.
-            for _ in range(25):
-                await asyncio.sleep(0)
-            if until == min(self._due):
-                break
-        self._due.remove(until)
+        try:
+            while True:
+                # Everyone else gets as far as they can before time goes on.
+                for _ in range(25):
+                    await asyncio.sleep(0)
+                if until == min(self._due):
+                    break
+        finally:
+            # Also when whoever slept is not waited for any more.
+            self._due.remove(until)
         self.seconds = until
 
 

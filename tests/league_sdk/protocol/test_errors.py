@@ -32,6 +32,7 @@ ON_THE_WIRE = {
     "RefereeNotRegistered": ("E013", -32000, 200),
     "UnknownLeague": ("E014", -32000, 200),
     "VersionMismatch": ("E018", -32000, 200),
+    "OutOfTime": ("E001", -32000, 200),
     "InternalError": ("E009", -32603, 200),
 }
 
@@ -71,7 +72,9 @@ def test_every_error_has_the_codes_of_the_ruling() -> None:
 @pytest.mark.parametrize("kind", list(tree(LeagueError)), ids=lambda kind: kind.__name__)
 def test_a_league_error_has_every_field_of_4_10_1(kind: type[LeagueError]) -> None:
     error = kind("No.", field="player_id", seen="P99", expected="a player_id", hint=1)
-    assert league_error(error, original_message_type="LEAGUE_QUERY") == {
+    told = league_error(error, original_message_type="LEAGUE_QUERY")
+    told.pop("legacy_code", None)
+    assert told == {
         "message_type": "LEAGUE_ERROR",
         "error_code": kind.error_code,
         "error_name": errors.NAMES[kind.error_code],
@@ -80,6 +83,61 @@ def test_a_league_error_has_every_field_of_4_10_1(kind: type[LeagueError]) -> No
         "context": {"hint": 1, "field": "player_id", "seen": '"P99"', "expected": "a player_id"},
         "original_message_type": "LEAGUE_QUERY",
         "retryable": kind.error_code in ("E001", "E009"),
+    }
+
+
+def beside(error: LeagueError) -> object:
+    told = league_error(error, original_message_type=None)
+    return told.get("legacy_code", "none")
+
+
+def test_002s_code_stands_beside_the_e_code_where_one_corresponds() -> None:
+    assert {kind.__name__: beside(kind("No.")) for kind in tree(LeagueError) if beside(kind("No.")) != "none"} == {
+        "IllegalMove": "G001",
+        "UnknownPlayer": "L004",
+        "RefereeNotRegistered": "L004",
+        "UnknownLeague": "L005",
+        "OutOfTime": "G002",
+    }
+    assert sorted(set(errors.LEGACY_CODES) - set(errors.NAMES)) == []
+    assert sorted(set(errors.LEGACY_CODES.values()) - set(errors.LEGACY_NAMES)) == []
+
+
+def test_the_code_of_the_situation_wins() -> None:
+    out_of_turn = errors.IllegalMove("It is not your turn.", legacy_code="G004")
+    assert (beside(out_of_turn), out_of_turn.context) == ("G004", {"legacy_code": "G004"})
+    assert beside(errors.InvalidFormat("There is no such match.", legacy_code="G003")) == "G003"
+
+
+def test_002_has_ten_codes() -> None:
+    assert errors.LEGACY_NAMES == {
+        "L001": "REGISTRATION_FAILED",
+        "L002": "LEAGUE_FULL",
+        "L003": "ALREADY_REGISTERED",
+        "L004": "NOT_REGISTERED",
+        "L005": "INVALID_LEAGUE",
+        "G001": "INVALID_MOVE",
+        "G002": "TIMEOUT",
+        "G003": "GAME_NOT_FOUND",
+        "G004": "NOT_YOUR_TURN",
+        "G005": "GAME_ALREADY_STARTED",
+    }
+
+
+def test_the_json_rpc_codes_of_every_code() -> None:
+    assert errors.rpc_codes() == {
+        "E001": [-32000],
+        "E002": [-32700, -32602, -32601, -32600],
+        "E003": [-32602],
+        "E004": [-32602],
+        "E005": [-32000],
+        "E009": [-32603],
+        "E011": [-32001],
+        "E012": [-32001],
+        "E013": [-32000],
+        "E014": [-32000],
+        "E018": [-32000],
+        "E021": [-32602],
     }
 
 

@@ -110,6 +110,7 @@ def test_the_registry_describes_it_as_004_3_8_3() -> None:
     assert isinstance(get_game("even_odd"), EvenOdd)
     assert games()["even_odd"] is get_game("even_odd")
     assert describe()["even_odd"] == {
+        "game_type": "even_odd",
         "display_name": "Even/Odd",
         "move_types": ["choose_parity"],
         "valid_choices": {"choose_parity": ["even", "odd"]},

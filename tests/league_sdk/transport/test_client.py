@@ -92,7 +92,7 @@ async def test_a_call_and_its_answer(client: Client) -> None:
     assert (reply.status, reply.body, reply.problem) == (200, answer, "")
     assert (seen["method"], seen["body"]) == ("POST", '{"name":"Zoë"}'.encode())
     names = ("User-Agent", "Content-Type", "Accept", "Accept-Encoding")
-    expected = [f"referee/{SDK_VERSION}", "application/json", "application/json", "identity"]
+    expected = [f"referee/{SDK_VERSION}", "application/json", "application/json, text/event-stream", "identity"]
     assert [seen[name] for name in names] == expected
     assert [name for name in ("Cookie", "Authorization") if name in seen] == []
 
@@ -115,7 +115,6 @@ async def test_json_is_read_whatever_the_status_and_the_content_type(client: Cli
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        (b"", "The body is not JSON: Expecting value: line 1 column 1 (char 0)."),
         (b"<html>Not found</html>", "The body is not JSON: Expecting value: line 1 column 1 (char 0)."),
         (b"\xff\xfe", "The body is not valid UTF-8 text: invalid start byte."),
         (b'{"choice": NaN}', "The body is not JSON: NaN is not JSON."),
@@ -296,3 +295,24 @@ async def test_an_agent_is_called_again_on_the_same_connection(client: Client) -
         for _ in range(3):
             await client.post(url, {}, limit_s=PATIENT)
     assert ports == [ports[0]] * 3
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "expected"),
+    [
+        (b"", "application/json", (None, "")),
+        (b"  \n", "text/plain", (None, "")),
+        (b'event: message\r\ndata: {"id": 1}\r\n\r\n', "text/event-stream", ({"id": 1}, "")),
+        (
+            b'data: {"n": 1}\n\n: still there\n\ndata: {"id": 2}\n\n',
+            "text/event-stream; charset=utf-8",
+            ({"id": 2}, ""),
+        ),
+    ],
+)
+async def test_no_body_and_a_stream_of_events(
+    client: Client, body: bytes, content_type: str, expected: tuple[object, str]
+) -> None:
+    async with agent(returning(lambda: web.Response(body=body, headers={"Content-Type": content_type}))) as url:
+        reply = await client.post(url, {}, limit_s=PATIENT)
+    assert (reply.body, reply.problem) == expected

@@ -1,0 +1,247 @@
+"""Inbound: finding what an agent answered, wherever in its reply it stands (ruling, sections 3 and 9)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from league_sdk.dialects.words import unwrap
+from league_sdk.protocol.envelope import parse_stamp
+from league_sdk.protocol.errors import InvalidTimestamp
+from league_sdk.protocol.messages import MessageType
+
+ACCEPT_FIELDS = ("accept", "accepted", "join", "joined")
+CHOICE_FIELDS = ("choice", "move", "parity", "selection", "decision", "answer")
+"""Beside the game's own name for a choice, at the top or in ``move_data``."""
+YES_WORDS = frozenset({"ACCEPTED", "ACCEPT", "RECEIVED", "ACK", "ACKNOWLEDGED", "JOINED", "READY", "TRUE", "YES"})
+NO_WORDS = frozenset({"REJECTED", "REJECT", "REFUSED", "DECLINED", "FALSE", "NO"})
+BARE_CHOICES = frozenset({"even", "odd"})
+"""What a result that is a mere word may be: other words are no moves of any game."""
+RECEIPT_WORDS = frozenset({"RECEIVED", "ACK", "ACKNOWLEDGED", "ACCEPTED", "PENDING", "PROCESSING", "QUEUED"})
+"""As a status without a choice: the message has arrived, and the answer may follow by a POST."""
+_UNKNOWN_WORDS = (
+    "unknown",
+    "not_found",
+    "not found",
+    "unsupported",
+    "unhandled",
+    "error",
+    "invalid",
+    "not implemented",
+)
+_NESTED = ("result", "response")
+_MOVE_CALLS = (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
+
+
+class Understanding(Enum):
+    """What a reply says about whether the request was understood."""
+
+    ANSWERED = "answered"
+    """It holds what was asked for."""
+    RECEIPT = "receipt"
+    """It was understood, and the answer may come by a POST."""
+    VAGUE = "vague"
+    """A success that says nothing."""
+    NOT_UNDERSTOOD = "not understood"
+    """One of the spellings of "method not found"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an agent answered.
+
+    Attributes:
+        message: the fields of the message, unwrapped; empty when there were none.
+        refused: the error it answered with, when it did.
+        notes: what was tolerated, for the transcript.
+    """
+
+    message: dict[str, Any]
+    refused: Any
+    notes: tuple[str, ...]
+
+
+def read_answer(body: Any, *, rpc_id: int) -> Answer:
+    """Find the message in a decoded HTTP reply: ``result``, then ``params``, then the body itself.
+
+    Args:
+        body: the decoded JSON.
+        rpc_id: the id our request had.
+    """
+    if not isinstance(body, Mapping):
+        return Answer({}, None, () if body is None else ("the reply is not a JSON object",))
+    notes: list[str] = []
+    refused = body.get("error") or None
+    found: Any = body.get("result")
+    if isinstance(found, str):
+        found = found if found in BARE_CHOICES else _from_text(found)
+    if isinstance(found, (bool, int, str)):
+        notes.append("a bare value in place of a message")
+        found = {"accept": found} if isinstance(found, bool) else {"choice": found}
+    if isinstance(found, Mapping):
+        if body.get("id") != rpc_id:
+            notes.append(f"id was {body.get('id')!r:.40}, expected {rpc_id}")
+        if "error" in body and not refused:
+            notes.append("error beside a result")
+    elif isinstance(body.get("params"), Mapping):
+        found = body["params"]
+        notes.append("a request in place of a reply")
+    elif "jsonrpc" not in body and "result" not in body:
+        found = body
+        notes.append("no JSON-RPC around the reply")
+    if not isinstance(found, Mapping):
+        return Answer({}, refused, tuple(notes))
+    message = _message(found, notes)
+    return Answer(message, refused, tuple(notes))
+
+
+def _message(found: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
+    """Out of ``content[0].text``, ``structuredContent``, ``{envelope, payload}``, ``data`` and the like."""
+    for _ in range(3):
+        content = found.get("content")
+        structured = found.get("structuredContent")
+        nested = next((found[name] for name in _NESTED if isinstance(found.get(name), Mapping)), None)
+        inner: Any = None
+        if isinstance(structured, Mapping):
+            inner = structured
+        elif isinstance(content, list) and content and isinstance(content[0], Mapping):
+            inner = _from_text(content[0].get("text"))
+        elif nested is not None:
+            inner = nested
+        if not isinstance(inner, Mapping):
+            break
+        notes.append("the message was inside a tool result" if nested is None else "the message was nested")
+        rest = {key: value for key, value in found.items() if key not in ("content", "structuredContent", *_NESTED)}
+        found = {**rest, **inner}
+    message = unwrap(found)
+    if any(isinstance(found.get(name), Mapping) for name in ("payload", "data", "message", "envelope")):
+        notes.append("the message was nested")
+    return message
+
+
+def _from_text(text: Any) -> Any:
+    """JSON inside a string, or None."""
+    if not isinstance(text, str) or len(text) > 64 * 1024:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def accepted(message: Mapping[str, Any]) -> bool | None:
+    """Whether a GAME_JOIN_ACK accepts (004 4.4.2): True, False, or None when it does not say."""
+    for name in ACCEPT_FIELDS:
+        if isinstance(message.get(name), bool):
+            return bool(message[name])
+    for name in ("status", *ACCEPT_FIELDS, "response"):
+        word = message.get(name)
+        if isinstance(word, str) and word.upper() in YES_WORDS | NO_WORDS:
+            return word.upper() in YES_WORDS
+    return None
+
+
+def choice(message: Mapping[str, Any], field: str) -> Any:
+    """The move in a response, or None when there is none (004 4.5.2, 3.8.2).
+
+    Args:
+        message: the unwrapped answer.
+        field: the game's own name for it, such as ``parity_choice``.
+    """
+    for holder in (message, message.get("move_data"), message.get("move")):
+        if isinstance(holder, Mapping):
+            for name in (field, *CHOICE_FIELDS):
+                value = holder.get(name)
+                # {"move": {"choice": …}} is looked into, not taken for a move.
+                if value is not None and not (name == "move" and isinstance(value, Mapping)):
+                    return value
+    return None
+
+
+def holds_answer(message: Mapping[str, Any], message_type: str, field: str) -> bool:
+    """Whether an answer holds what a message asks for; what asks for nothing is answered by anything."""
+    if message_type == MessageType.GAME_INVITATION:
+        return accepted(message) is not None
+    if message_type in _MOVE_CALLS:
+        return choice(message, field) is not None
+    return True
+
+
+def understanding(answer: Answer, *, status: int, readable: bool, message_type: str, field: str = "") -> Understanding:
+    """Judge a reply: does it answer, acknowledge, say nothing, or say that it was not understood?
+
+    Args:
+        answer: what was read.
+        status: the HTTP status.
+        readable: whether the body was JSON.
+        message_type: of what was sent.
+        field: the game's name for a choice.
+    """
+    message = answer.message
+    asks = message_type in (MessageType.GAME_INVITATION, *_MOVE_CALLS)
+    if asks and message and holds_answer(message, message_type, field):
+        # "Rejected: unknown method" is no refusal of the match.
+        refusal = message_type == MessageType.GAME_INVITATION and accepted(message) is False
+        if not (refusal and _says_error(message)):
+            return Understanding.ANSWERED
+    if answer.refused is not None or status >= 400 or 300 <= status < 400 or _says_error(message):
+        return Understanding.NOT_UNDERSTOOD
+    if not asks:
+        return Understanding.ANSWERED
+    if not readable:
+        return Understanding.NOT_UNDERSTOOD
+    if status in (202, 204):
+        return Understanding.RECEIPT
+    status_word = message.get("status")
+    if isinstance(status_word, str) and status_word.upper() in RECEIPT_WORDS:
+        return Understanding.RECEIPT
+    return Understanding.VAGUE
+
+
+def _says_error(message: Mapping[str, Any]) -> bool:
+    """A success that means an error: ``{"error": …}``, ``{"success": false}``, ``{"status": "unknown…"}``."""
+    if message.get("error") or message.get("success") is False or message.get("isError") is True:
+        return True
+    if message.get("message_type") in (MessageType.GAME_ERROR, MessageType.LEAGUE_ERROR):
+        return True
+    word = message.get("status")
+    return isinstance(word, str) and any(part in word.lower() for part in _UNKNOWN_WORDS)
+
+
+def oddities(message: Mapping[str, Any], *, match_id: str, player_id: str, expected_type: str = "") -> list[str]:
+    """What an answer got wrong without harm, for the student to mend.
+
+    Args:
+        message: the unwrapped answer.
+        match_id, player_id: whom and what was asked.
+        expected_type: the message type that was due, when one was.
+    """
+    notes = []
+    for field, expected in (("match_id", match_id), ("player_id", player_id)):
+        seen = message.get(field)
+        if seen is not None and seen != expected:
+            notes.append(f"{field} was {seen!r:.40}, expected {expected}")
+    sender = message.get("sender")
+    if isinstance(sender, str) and sender != f"player:{player_id}":
+        notes.append(f"sender was {sender!r:.40}, expected player:{player_id}")
+    if expected_type:
+        said = message.get("message_type")
+        if said is None:
+            notes.append(f"message_type was missing, expected {expected_type}")
+        elif said != expected_type:
+            notes.append(f"message_type was {said!r:.40}, expected {expected_type}")
+        if expected_type == MessageType.GAME_JOIN_ACK and not isinstance(message.get("accept"), bool):
+            notes.append("accept was missing, read from another field")
+        if expected_type == MessageType.CHOOSE_PARITY_RESPONSE and "parity_choice" not in message:
+            notes.append("parity_choice was missing, read from another field")
+        notes += [f"{name} was missing" for name in ("player_id", "auth_token", "timestamp") if not message.get(name)]
+    for name in ("timestamp", "arrival_timestamp"):
+        if message.get(name):
+            try:
+                parse_stamp(message[name])
+            except InvalidTimestamp:
+                notes.append(f"{name} not UTC")
+    return notes

@@ -1,0 +1,303 @@
+"""Finding the words an agent understands: which spelling next, and what its reply says. No I/O.
+
+The caller sends what :meth:`Hunt.propose` gives and hands the reply to :meth:`Hunt.consider`, until
+there is an answer, nothing more to try, or no time (ruling, section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from league_sdk.dialects import shapes
+from league_sdk.dialects.answers import Answer, Understanding, read_answer, understanding
+from league_sdk.protocol import rpc
+from league_sdk.protocol.messages import MessageType
+
+LIST_TOOLS = "tools/list"
+MOST_TRIES = 24
+"""Requests for one message, whatever the agent answers."""
+_TOOL_WORDS: dict[str, tuple[str, ...]] = {
+    MessageType.GAME_INVITATION: ("invit", "join", "accept"),
+    MessageType.CHOOSE_PARITY_CALL: ("parity", "choose", "choice", "pick", "select", "even or odd"),
+    MessageType.GAME_MOVE_CALL: ("move", "play", "turn", "choose", "choice", "pick"),
+    MessageType.GAME_OVER: ("over", "result", "finish", "ended", "outcome", "won"),
+    MessageType.GAME_ERROR: ("error", "fault"),
+    MessageType.ROUND_ANNOUNCEMENT: ("announce", "new round", "round start"),
+    MessageType.LEAGUE_STANDINGS_UPDATE: ("standing", "ranking", "table"),
+    MessageType.ROUND_COMPLETED: ("round complete", "round end", "end of round"),
+    MessageType.LEAGUE_COMPLETED: ("league complete", "league end", "champion"),
+}
+"""By which words in its name and description a tool is known for what it is."""
+_NAME_COUNTS = 3
+"""A word in a tool's name says as much as so many in its description."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool of an agent that is an MCP server.
+
+    Attributes:
+        takes: its argument names, None when its schema names none.
+    """
+
+    name: str
+    description: str
+    takes: tuple[str, ...] | None
+
+    def says(self, kind: str) -> int:
+        """How much it looks like the tool for a message type."""
+        name, described = self.name.lower().replace("_", " ").replace("-", " "), self.description.lower()
+        words = _TOOL_WORDS.get(kind, ())
+        return sum(_NAME_COUNTS * (word in name) + (word in described) for word in words)
+
+
+@dataclass(slots=True)
+class Memory:
+    """What is known of one agent's ways; kept by the caller for as long as it likes.
+
+    Attributes:
+        dialect: the shape it registered in.
+        spoken: by message type, the shape it understood.
+        url: where its server really listens, when that is not the address it gave.
+        tools: its tools by name, once it was asked.
+        refused: by message type, shapes that it said it does not know.
+        calls_back: message types that it answers by a POST of its own.
+    """
+
+    dialect: str = shapes.CANONICAL
+    spoken: dict[str, str] = field(default_factory=dict)
+    url: str = ""
+    tools: dict[str, Tool] | None = None
+    refused: dict[str, set[str]] = field(default_factory=dict)
+    calls_back: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One request to send.
+
+    Attributes:
+        shape: the name of the way of speaking.
+        method: as it stands in the body; empty when there is none.
+        url: where to.
+        body: what.
+        rpc_id: the id in it.
+    """
+
+    shape: str
+    method: str
+    url: str
+    body: dict[str, Any]
+    rpc_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a reply says.
+
+    Attributes:
+        understanding: whether this was it.
+        answer: the message read.
+    """
+
+    understanding: Understanding
+    answer: Answer
+
+
+class Hunt:
+    """One message to one agent.
+
+    Args:
+        message: canonical.
+        url: the agent's address.
+        memory: what is known of it; what is found out is added.
+        choice_field: the game's name for a move, for messages that ask for one.
+        patient: try every spelling; else only the first, for messages whose answer does not matter.
+    """
+
+    def __init__(
+        self,
+        message: Mapping[str, Any],
+        *,
+        url: str,
+        memory: Memory,
+        choice_field: str = "",
+        patient: bool = True,
+    ) -> None:
+        self._message = message
+        self._kind = str(message["message_type"])
+        self.url = url
+        self._memory = memory
+        self._field = choice_field
+        self._tried: set[tuple[object, ...]] = set()
+        self._told: list[str] = []
+        self._under_way: Proposal | None = None
+        self._acknowledged: Proposal | None = None
+        self._count = 0
+        self._patient = patient
+        refused = {shapes.signature(name, self._kind) for name in memory.refused.get(self._kind, ())}
+        names = shapes.order(memory.dialect, memory.spoken, self._kind)
+        # What it has said not to know comes last: it may have been mended meanwhile.
+        self._names = sorted(names, key=lambda name: patient and shapes.signature(name, self._kind) in refused)
+        self._at = memory.url or url
+        self._elsewhere: list[str] | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which spellings were not understood, for the transcript."""
+        return tuple(self._told)
+
+    def propose(self, rpc_id: int) -> Proposal | None:
+        """The next request, or None when every spelling was tried."""
+        if self._count >= (MOST_TRIES if self._patient else 1):
+            return None
+        while self._names:
+            shape = self._names[0]
+            own = shape in shapes.OF_TOOLS
+            if own and self._memory.tools is None and self._patient:
+                # Asked at one address only: whatever it answers, it is known then.
+                return self._proposal(shape, LIST_TOOLS, rpc.call(LIST_TOOLS, {}, rpc_id), rpc_id)
+            tool = self._tool() if own else ""
+            mark = (*shapes.signature(shape, self._kind), tool, self._at)
+            if mark in self._tried or tool is None:
+                self._names.pop(0)
+                continue
+            self._tried.add(mark)
+            if tool:
+                body = shapes.with_tools(shape, self._message, rpc_id, tool, (self._memory.tools or {})[tool].takes)
+                method = tool if shape == "tools_methods" else f"tools/call {tool}"
+                return self._proposal(shape, method, body, rpc_id)
+            known = shapes.SHAPES[shape]
+            return self._proposal(shape, known.method(self._kind), known.wrap(self._message, rpc_id), rpc_id)
+        return None
+
+    def _proposal(self, shape: str, method: str, body: dict[str, Any], rpc_id: int) -> Proposal:
+        self._count += 1
+        self._under_way = Proposal(shape, method, self._at, body, rpc_id)
+        return self._under_way
+
+    def consider(self, proposal: Proposal, *, status: int, body: Any, problem: str = "") -> Finding:
+        """Take the reply to a proposal and remember what it teaches.
+
+        Args:
+            proposal: what was sent.
+            status: of the HTTP answer.
+            body: the decoded JSON, None when there was none.
+            problem: why the body could not be read.
+        """
+        self._under_way = None
+        answer = read_answer(body, rpc_id=proposal.rpc_id)
+        if proposal.method == LIST_TOOLS:
+            self._memory.tools = _read_tools(body)
+            if not self._memory.tools:
+                self._names.pop(0)
+            return Finding(Understanding.NOT_UNDERSTOOD, answer)
+        found = understanding(answer, status=status, readable=not problem, message_type=self._kind, field=self._field)
+        if found is Understanding.ANSWERED:
+            self.learn(proposal)
+        elif found is Understanding.NOT_UNDERSTOOD:
+            self._told.append(f"{proposal.method or proposal.shape} was not understood{_why(status, answer)}")
+            if self._other_addresses(proposal, status, body):
+                return Finding(found, answer)
+            self._memory.refused.setdefault(self._kind, set()).add(proposal.shape)
+            self._names.pop(0)
+        else:
+            self._acknowledged = proposal
+            self._told.append(f"{proposal.method or proposal.shape} brought no answer{_why(status, answer)}")
+            self._names.pop(0)
+        return Finding(found, answer)
+
+    def give_up(self, proposal: Proposal) -> None:
+        """The connection broke over this spelling: go on with the next."""
+        self._told.append(f"{proposal.method or proposal.shape} broke the connection")
+        self._names.pop(0)
+
+    def called_back(self) -> None:
+        """The answer came by a POST: what is under way was understood, or what was acknowledged last."""
+        understood = self._under_way or self._acknowledged
+        if understood is not None and understood.method != LIST_TOOLS:
+            self.learn(understood)
+            self._memory.calls_back.add(self._kind)
+
+    @property
+    def awaits_callback(self) -> bool:
+        """Whether the answer is known to come by a POST: then a receipt is waited out, and no other words tried."""
+        return self._kind in self._memory.calls_back
+
+    def learn(self, proposal: Proposal) -> None:
+        """This spelling was understood, at this address."""
+        memory = self._memory
+        memory.spoken[self._kind] = proposal.shape
+        memory.refused.get(self._kind, set()).discard(proposal.shape)
+        memory.url = proposal.url if proposal.url != self.url else ""
+
+    def _other_addresses(self, proposal: Proposal, status: int, body: Any) -> bool:
+        """On a bare 404 or a redirect the path may be wrong: a slash more or less, with or without ``/mcp``."""
+        looks_like_rpc = isinstance(body, Mapping) and ("jsonrpc" in body or "message_type" in body)
+        if status not in (301, 302, 303, 307, 308, 404, 405) or looks_like_rpc or not self._patient:
+            return False
+        if self._elsewhere is None:
+            self._elsewhere = [url for url in other_urls(self.url) if url != proposal.url]
+            if proposal.url != self.url:
+                self._elsewhere.insert(0, self.url)
+        if self._elsewhere:
+            self._at = self._elsewhere.pop(0)
+            return True
+        # Nothing is anywhere: the address it gave stands.
+        self._at = self.url
+        return False
+
+    def _tool(self) -> str | None:
+        """The agent's tool for this message: by chapter 8's name, else the one that looks most like it."""
+        tools = self._memory.tools or {}
+        canonical = shapes.canonical_method(self._kind)
+        if canonical in tools:
+            return canonical
+        ours = (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
+        # A move and a choice are one thing to an agent that has one tool for both.
+        rivals = [kind for kind in _TOOL_WORDS if kind != self._kind and not (kind in ours and self._kind in ours)]
+        best, most = None, 0
+        for name, tool in tools.items():
+            score = tool.says(self._kind)
+            if score > most and score >= max(tool.says(kind) for kind in rivals):
+                best, most = name, score
+        return best
+
+
+def other_urls(url: str) -> list[str]:
+    """Addresses that may have been meant: a slash more or less, ``/mcp`` more or less."""
+    parts = urlsplit(url)
+    path = parts.path
+    turned = path.rstrip("/") if path.endswith("/") else path + "/"
+    found = [turned or "/", "/mcp", "/mcp/", "/"]
+    return [
+        urlunsplit((parts.scheme, parts.netloc, one, parts.query, ""))
+        for one in dict.fromkeys(found)
+        if one != path and one
+    ]
+
+
+def _why(status: int, answer: Answer) -> str:
+    code = answer.refused.get("code") if isinstance(answer.refused, Mapping) else None
+    if isinstance(code, int):
+        return f" (error {code})"
+    return f" (HTTP {status})" if status != 200 else ""
+
+
+def _read_tools(body: Any) -> dict[str, Tool]:
+    """An agent's answer to ``tools/list``."""
+    result = body.get("result") if isinstance(body, Mapping) else None
+    listed = result.get("tools") if isinstance(result, Mapping) else None
+    found: dict[str, Tool] = {}
+    for tool in listed[:50] if isinstance(listed, list) else []:
+        facts = tool if isinstance(tool, Mapping) else {"name": tool}
+        name, described, schema = facts.get("name"), facts.get("description"), facts.get("inputSchema")
+        if not isinstance(name, str):
+            continue
+        properties = schema.get("properties") if isinstance(schema, Mapping) else None
+        takes = tuple(str(key) for key in properties) if isinstance(properties, Mapping) and properties else None
+        found[name] = Tool(name, described[:500] if isinstance(described, str) else "", takes)
+    return found

@@ -1,0 +1,108 @@
+"""Answers that players send by a POST of their own, for one match (ruling, sections 3, 6 and 9).
+
+The first valid answer stands; a second one is a no-op that is logged once; one that comes after the
+verdict is told so and changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from league_sdk.protocol.errors import InvalidFormat, OutOfTime
+from league_sdk.protocol.messages import MessageType
+
+MOST_WAITING = 4
+"""Answers to one request that are kept until they are looked at."""
+_MOVES = frozenset({MessageType.CHOOSE_PARITY_RESPONSE, MessageType.GAME_MOVE_RESPONSE})
+
+
+def kind_of(message_type: str) -> str:
+    """Join or move: the two names of a move are one."""
+    return "move" if message_type in _MOVES else "join"
+
+
+@dataclass(slots=True)
+class Box:
+    """What came for one request that is being answered."""
+
+    kind: str
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    messages: deque[dict[str, Any]] = field(default_factory=deque)
+
+    def take(self) -> dict[str, Any]:
+        """The oldest message."""
+        message = self.messages.popleft()
+        if not self.messages:
+            self.arrived.clear()
+        return message
+
+
+@dataclass(slots=True)
+class _Settled:
+    in_time: bool
+    logged: bool = False
+
+
+class Mailbox:
+    """One match's callbacks, by player."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Box] = {}
+        self._settled: dict[tuple[str, str], _Settled] = {}
+        self._taken: dict[str, dict[str, Any]] = {}
+        self.on_repeat: Callable[[str, str, Mapping[str, Any], bool], None] = lambda *_: None
+        """Called once per request with player, kind, message and whether the answer before it was in time."""
+
+    @contextmanager
+    def expecting(self, player_id: str, message_type: str) -> Iterator[Box]:
+        """While a request to a player is open, its callbacks land in the box."""
+        box = self._open[player_id] = Box(kind_of(message_type))
+        try:
+            yield box
+        finally:
+            del self._open[player_id]
+
+    def settle(self, player_id: str, message_type: str, *, in_time: bool) -> None:
+        """A request has its answer, or its verdict without one."""
+        self._settled[player_id, kind_of(message_type)] = _Settled(in_time)
+
+    def deliver(self, player_id: str, message_type: str, message: dict[str, Any]) -> dict[str, Any]:
+        """Take a callback whose sender has been shown to be this player.
+
+        Returns the fields of the answer.
+
+        Raises:
+            OutOfTime: E001, the request it answers has its verdict.
+            InvalidFormat: E002, nothing of the kind was asked for.
+        """
+        kind = kind_of(message_type)
+        box = self._open.get(player_id)
+        if box is not None and box.kind == kind:
+            # One that is sent again in the player's next turn must not become its next move.
+            again = self._taken.get(player_id) == message
+            if not again and len(box.messages) < MOST_WAITING:
+                self._taken[player_id] = message
+                box.messages.append(message)
+                box.arrived.set()
+            return {"status": "RECEIVED", "duplicate": again}
+        before = self._settled.get((player_id, kind))
+        if before is None:
+            raise InvalidFormat(
+                "Nothing of the kind was asked for.",
+                field="message_type",
+                seen=message_type,
+                expected="an answer to a request that is open",
+            )
+        if not before.logged:
+            before.logged = True
+            self.on_repeat(player_id, message_type, message, before.in_time)
+        if before.in_time:
+            return {"status": "RECEIVED", "duplicate": True}
+        # 002 has a name of its own for who comes too late to join.
+        late = "G005" if kind == "join" else None
+        raise OutOfTime("This answer came after the verdict; it changes nothing.", legacy_code=late)

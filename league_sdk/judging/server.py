@@ -1,0 +1,122 @@
+"""The HTTP side of a referee: POST /mcp in every shape, and /health (004 2.1; 000 section 8)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from league_sdk.dialects import inbound
+from league_sdk.dialects.shapes import canonical_method
+from league_sdk.dialects.words import ANSWERS
+from league_sdk.judging.clock import SystemClock
+from league_sdk.judging.league_link import LeagueLink
+from league_sdk.judging.referee import Referee
+from league_sdk.protocol import rpc
+from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
+from league_sdk.protocol.errors import LeagueError, UnknownMethod, league_error
+from league_sdk.protocol.limits import MAX_BODY_BYTES
+from league_sdk.protocol.messages import START_MATCH, MessageType
+
+Handler = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def _acknowledge(params: dict[str, Any]) -> dict[str, Any]:
+    """For messages that need no action here."""
+    return {"status": "ok"}
+
+
+class RefereeServer:
+    """Answers what players and the league manager send to a referee.
+
+    Args:
+        referee: who plays.
+        link: for its name.
+    """
+
+    def __init__(self, referee: Referee, link: LeagueLink) -> None:
+        self._referee = referee
+        self._link = link
+        self._clock = SystemClock()
+        self._begun = time.monotonic()
+        self._tools: dict[str, Handler] = {
+            START_MATCH: referee.start_match,
+            "get_match_state": referee.match_state,
+            "ping": _acknowledge,
+            "list_tools": self._list_tools,
+            MessageType.ROUND_ANNOUNCEMENT: _acknowledge,
+            MessageType.LEAGUE_COMPLETED: _acknowledge,
+        }
+
+    def _list_tools(self, params: dict[str, Any]) -> dict[str, Any]:
+        return {"tools": [{"name": canonical_method(name)} for name in self._names()]}
+
+    def _names(self) -> list[str]:
+        return sorted([*self._tools, *ANSWERS])
+
+    async def mcp(self, request: web.Request) -> web.Response:
+        """One request in, its answer out, dressed alike."""
+        raw = await request.read()
+        body: Any = None
+        came: inbound.Inbound | None = None
+        try:
+            rpc.check_http(request.headers.get("Content-Type", ""), len(raw))
+            body = rpc.loads(raw)
+            came = inbound.read(body)
+            reply = inbound.reply(came, await self._perform(came))
+        except LeagueError as error:
+            reply = self._refusal(error, body, came)
+        if came is not None and came.notification:
+            return web.Response(status=204)
+        return web.Response(body=rpc.dumps(reply), content_type="application/json")
+
+    async def _perform(self, came: inbound.Inbound) -> dict[str, Any]:
+        if came.name in ANSWERS:
+            return await self._referee.callback(came.name, came.message)
+        handler = self._tools.get(came.name)
+        if handler is None:
+            raise UnknownMethod(
+                "This referee has no such method.",
+                field="method",
+                seen=came.name,
+                expected=", ".join(self._names()),
+            )
+        return handler(came.message)
+
+    def _refusal(self, error: LeagueError, body: Any, came: inbound.Inbound | None) -> dict[str, Any]:
+        who = self._link.identity
+        data = league_error(error, original_message_type=came.name if came else None)
+        message = envelope(
+            data.pop("message_type"),
+            sender=f"referee:{who.referee_id}" if who else LEAGUE_MANAGER,
+            conversation_id="conv-error",
+            now=self._clock.now(),
+            **data,
+        )
+        if came is None:
+            return rpc.error(rpc.request_id(body), error.rpc_code, error.message, message)
+        return inbound.refuse(came, code=error.rpc_code, sentence=error.message, data=message)
+
+    async def health(self, request: web.Request) -> web.Response:
+        """200 once it is registered (000 section 8)."""
+        who = self._link.identity
+        return web.json_response(
+            {
+                "status": "ok" if who else "starting",
+                "agent_id": who.referee_id if who else None,
+                "uptime": int(time.monotonic() - self._begun),
+            },
+            status=200 if who else 503,
+        )
+
+
+def application(referee: Referee, link: LeagueLink) -> web.Application:
+    """The routes of a referee."""
+    server = RefereeServer(referee, link)
+    made = web.Application(client_max_size=MAX_BODY_BYTES + 1)
+    for path in ("/mcp", "/mcp/", "/"):
+        made.router.add_post(path, server.mcp)
+    made.router.add_get("/health", server.health)
+    return made

@@ -1,0 +1,166 @@
+"""What games on a board share: two players in turn, marks in cells, so many in a row win (004 3.8).
+
+No game by itself: ``tic_tac_toe`` and ``connect_four`` say how large the board is and which moves there are.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from league_sdk.protocol.messages import MessageType
+from league_sdk.rules.game import Game, Outcome, Random, State
+from league_sdk.rules.moves import MOVE_FIELD, out_of_turn
+
+MARKS = ("X", "O")
+"""PLAYER_A's and PLAYER_B's; PLAYER_A begins."""
+EMPTY = ""
+DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
+
+Board = list[list[str]]
+Cell = tuple[int, int]
+
+
+class BoardGame(Game):
+    """A game in which a move puts one mark on the board, and so many of one's own in a row win.
+
+    The state is the players and their moves in order; everything else follows from it.
+
+    Attributes:
+        rows: how many the board has; row 0 is at the top.
+        columns: how many; column 0 is on the left.
+        in_a_row: how many win, in any direction.
+        column_names: headings for those who watch, where a move names a column.
+    """
+
+    call_message = MessageType.GAME_MOVE_CALL
+    response_message = MessageType.GAME_MOVE_RESPONSE
+    choice_field = MOVE_FIELD
+    hidden = False
+    rows: ClassVar[int]
+    columns: ClassVar[int]
+    in_a_row: ClassVar[int]
+    column_names: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def legal_moves(self, board: Board) -> list[int]:
+        """The moves that are left."""
+
+    @abstractmethod
+    def read_move(self, board: Board, move: Any) -> int:
+        """A move as it came.
+
+        Raises:
+            IllegalMove: E004 with ``legacy_code`` G001.
+        """
+
+    @abstractmethod
+    def cell_of(self, board: Board, move: int) -> Cell:
+        """Row and column in which a legal move puts its mark."""
+
+    def new_state(self, players: tuple[str, str]) -> State:
+        return {"players": list(players), "moves": []}
+
+    def to_move(self, state: State) -> tuple[str, ...]:
+        board, cells = self._replay(state)
+        if self._line(board, cells) or not self.legal_moves(board):
+            return ()
+        return (state["players"][len(state["moves"]) % 2],)
+
+    def options(self, state: State, player: str) -> list[Any]:
+        return list(self.legal_moves(self._replay(state)[0])) if player in self.to_move(state) else []
+
+    def apply(self, state: State, player: str, move: Any) -> State:
+        movers = self.to_move(state)
+        if player not in movers:
+            raise out_of_turn(player, movers)
+        return state | {"moves": [*state["moves"], self.read_move(self._replay(state)[0], move)]}
+
+    def draw(self, state: State, rng: Random) -> State:
+        raise NotImplementedError(f"there is no chance in {self.game_type}")
+
+    def view(self, state: State, viewer: str | None) -> dict[str, Any]:
+        """The whole board: nothing of it is secret.
+
+        Both players and the public see ``players`` (PLAYER_A first), ``marks``, ``board`` (rows of cells, each a
+        mark or empty), ``moves`` in order and in turn, ``last_move`` with its cell, ``to_move`` (null at the end) and
+        ``winning_cells``; a player sees its own mark as ``your_mark`` too.
+        """
+        board, cells = self._replay(state)
+        players, moves = state["players"], state["moves"]
+        marks = dict(zip(players, MARKS, strict=True))
+        movers = self.to_move(state)
+        last = None
+        if moves:
+            row, column = cells[-1]
+            last = {"player_id": players[(len(moves) - 1) % 2], "move": moves[-1], "row": row, "column": column}
+        seen = {
+            "players": list(players),
+            "marks": marks,
+            "board": board,
+            "moves": list(moves),
+            "last_move": last,
+            "to_move": movers[0] if movers else None,
+            "winning_cells": [list(cell) for cell in self._line(board, cells)],
+        }
+        if self.column_names:
+            seen["column_names"] = list(self.column_names)
+        if viewer in marks:
+            seen["your_mark"] = marks[viewer]
+        return seen
+
+    def outcome(self, state: State) -> Outcome | None:
+        board, cells = self._replay(state)
+        if self._line(board, cells):
+            turns = len(cells)
+            winner = state["players"][(turns - 1) % 2]
+            reason = f"{winner} has {self.in_a_row} in a row after {turns} moves"
+            return Outcome(winner=winner, reason=reason, details=self.unfinished(state))
+        if not self.legal_moves(board):
+            reason = f"the board is full and nobody has {self.in_a_row} in a row"
+            return Outcome(winner=None, reason=reason, details=self.unfinished(state))
+        return None
+
+    def unfinished(self, state: State) -> dict[str, Any]:
+        """The final view under the names of a result; ``choices`` are each player's moves, null where none came.
+
+        No number is drawn here, which 004 4.6.1 says by null.
+        """
+        players, moves = state["players"], state["moves"]
+        choices = {player: moves[seat::2] or None for seat, player in enumerate(players)}
+        shown = self.view(state, None) | {"to_move": None}
+        return {"drawn_number": None, "number_parity": None, "choices": choices, **shown}
+
+    def _replay(self, state: State) -> tuple[Board, list[Cell]]:
+        """The board, and the cell of every move."""
+        board = [[EMPTY] * self.columns for _ in range(self.rows)]
+        cells = []
+        for turn, move in enumerate(state["moves"]):
+            row, column = self.cell_of(board, move)
+            board[row][column] = MARKS[turn % 2]
+            cells.append((row, column))
+        return board, cells
+
+    def _line(self, board: Board, cells: list[Cell]) -> list[Cell]:
+        """The cells that won with the last move, or none: an earlier move would have ended the game."""
+        if not cells:
+            return []
+        found = set[Cell]()
+        for direction in DIRECTIONS:
+            line = self._through(board, cells[-1], direction)
+            if len(line) >= self.in_a_row:
+                found.update(line)
+        return sorted(found)
+
+    def _through(self, board: Board, cell: Cell, direction: tuple[int, int]) -> list[Cell]:
+        """The unbroken run of one mark through a cell."""
+        mark = board[cell[0]][cell[1]]
+        run = [cell]
+        for sign in (1, -1):
+            row, column = cell
+            while True:
+                row, column = row + sign * direction[0], column + sign * direction[1]
+                if not (0 <= row < self.rows and 0 <= column < self.columns and board[row][column] == mark):
+                    break
+                run.append((row, column))
+        return run

@@ -1,0 +1,272 @@
+"""Finding the words an agent understands: which spelling next, and what is remembered (ruling, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from league_sdk.dialects import shapes
+from league_sdk.dialects.answers import Understanding
+from league_sdk.dialects.hunt import MOST_TRIES, Hunt, Memory, Proposal, other_urls
+
+URL = "http://127.0.0.1:8101/mcp"
+INVITATION = {
+    "protocol": "league.v2",
+    "message_type": "GAME_INVITATION",
+    "sender": "referee:REF01",
+    "timestamp": "2025-01-15T10:15:00Z",
+    "conversation_id": "conv-1",
+    "auth_token": "tok_" + "0" * 32,
+    "match_id": "R1M1",
+}
+CALL = INVITATION | {"message_type": "CHOOSE_PARITY_CALL"}
+OVER = INVITATION | {"message_type": "GAME_OVER"}
+UNKNOWN = {"jsonrpc": "2.0", "id": 0, "error": {"code": -32601, "message": "Method not found"}}
+Reply = tuple[int, Any]
+
+
+def good(body: dict[str, Any], kind: str) -> dict[str, Any]:
+    said = {"accept": True} if kind == "GAME_INVITATION" else {"parity_choice": "odd"}
+    return {"jsonrpc": "2.0", "id": body.get("id"), "result": said}
+
+
+def run(
+    message: dict[str, Any],
+    agent: Callable[[Proposal], Reply],
+    memory: Memory | None = None,
+    **options: Any,
+) -> tuple[list[Proposal], Understanding | None, Hunt]:
+    """Let an agent answer until it is understood; what was sent, and how it ended."""
+    memory = memory if memory is not None else Memory()
+    hunt = Hunt(message, url=URL, memory=memory, choice_field="parity_choice", **options)
+    sent: list[Proposal] = []
+    while (proposal := hunt.propose(1001 + len(sent))) is not None:
+        sent.append(proposal)
+        status, body = agent(proposal)
+        finding = hunt.consider(proposal, status=status, body=body)
+        if finding.understanding is Understanding.ANSWERED:
+            return sent, finding.understanding, hunt
+    return sent, None, hunt
+
+
+def speaks(method: str, *, kind: str = "GAME_INVITATION") -> Callable[[Proposal], Reply]:
+    """An agent that knows one method only."""
+
+    def agent(proposal: Proposal) -> Reply:
+        return (200, good(proposal.body, kind)) if proposal.body.get("method") == method else (200, UNKNOWN)
+
+    return agent
+
+
+def test_nothing_known_begins_with_chapter_8() -> None:
+    sent, end, hunt = run(INVITATION, speaks("handle_game_invitation"))
+    assert [one.body for one in sent] == [
+        {"jsonrpc": "2.0", "method": "handle_game_invitation", "params": INVITATION, "id": 1001}
+    ]
+    assert (end, hunt.notes) == (Understanding.ANSWERED, ())
+
+
+@pytest.mark.parametrize(
+    ("method", "shape"),
+    [
+        ("GAME_INVITATION", "message_type"),
+        ("handle_message", "handle_message"),
+        ("tools/call", "tools_call"),
+        ("protocol/message", "protocol_message"),
+        ("league.handle", "league_handle"),
+        ("GAME_INVITE", "legacy"),
+        ("mcp_message", "mcp_message"),
+    ],
+)
+def test_each_method_is_found_and_remembered(method: str, shape: str) -> None:
+    memory = Memory()
+    sent, end, hunt = run(INVITATION, speaks(method), memory)
+    assert (end, memory.spoken) == (Understanding.ANSWERED, {"GAME_INVITATION": shape})
+    assert len(hunt.notes) == len([one for one in sent if one.method != "tools/list"]) - 1
+    again, _, hunt = run(INVITATION, speaks(method), memory)
+    assert ([one.shape for one in again], hunt.notes) == ([shape], ())
+
+
+def test_parity_choose_differs_for_one_message_only() -> None:
+    memory = Memory()
+    invited, _, _ = run(INVITATION, speaks("handle_game_invitation"), memory)
+    asked, end, _ = run(CALL, speaks("parity_choose", kind="CHOOSE_PARITY_CALL"), memory)
+    assert [one.method for one in invited] == ["handle_game_invitation"]
+    assert [one.method for one in asked] == ["choose_parity", "parity_choose"]
+    assert memory.spoken == {"GAME_INVITATION": "canonical", "CHOOSE_PARITY_CALL": "parity_choose"}
+    assert end is Understanding.ANSWERED
+
+
+def test_no_request_is_sent_twice() -> None:
+    sent, end, _ = run(CALL, lambda _: (200, UNKNOWN))
+    bodies = [{key: value for key, value in one.body.items() if key != "id"} for one in sent]
+    assert end is None
+    assert all(body not in bodies[:index] for index, body in enumerate(bodies))
+    assert len(sent) <= MOST_TRIES
+
+
+@pytest.mark.parametrize("dialect", list(shapes.SHAPES))
+def test_how_it_registered_is_tried_first(dialect: str) -> None:
+    sent, _, _ = run(INVITATION, lambda _: (200, good({}, "GAME_INVITATION")), Memory(dialect=dialect))
+    own = dict.fromkeys(shapes.OF_TOOLS, "tools/list")
+    first = own.get(dialect, shapes.SHAPES[dialect].method("GAME_INVITATION"))
+    assert sent[0].method == first
+
+
+def test_what_it_said_not_to_know_comes_last_the_next_time() -> None:
+    memory = Memory()
+    run(INVITATION, lambda _: (200, UNKNOWN), memory)
+    sent, _, _ = run(INVITATION, speaks("handle_game_invitation"), memory)
+    assert [one.method for one in sent] == ["handle_game_invitation"]
+    memory = Memory(refused={"GAME_INVITATION": {"canonical"}})
+    sent, _, _ = run(INVITATION, lambda _: (200, UNKNOWN), memory)
+    assert sent[-1].shape == "canonical"
+
+
+def test_own_tools_are_found_by_their_names() -> None:
+    tools = {
+        "receive_game_invitation": {"properties": {"match_id": {}, "sender": {}}},
+        "my_parity_pick": {"properties": {"message": {}}},
+        "receive_game_over": {},
+    }
+
+    def agent(proposal: Proposal) -> Reply:
+        body = proposal.body
+        if body.get("method") == "tools/list":
+            listed = [{"name": name, "inputSchema": schema} for name, schema in tools.items()]
+            return 200, {"jsonrpc": "2.0", "id": 1, "result": {"tools": listed}}
+        if body.get("method") == "tools/call" and body["params"]["name"] in tools:
+            return 200, good(body, proposal_kind)
+        return 200, UNKNOWN
+
+    memory = Memory()
+    proposal_kind = "GAME_INVITATION"
+    sent, end, _ = run(INVITATION, agent, memory)
+    arguments = sent[-1].body["params"]["arguments"]
+    assert (end, sent[-1].method) == (Understanding.ANSWERED, "tools/call receive_game_invitation")
+    assert arguments == {"match_id": "R1M1", "sender": "referee:REF01"}
+    proposal_kind = "CHOOSE_PARITY_CALL"
+    sent, end, _ = run(CALL, agent, memory)
+    assert [one.method for one in sent] == ["tools/call my_parity_pick"]
+    assert sent[-1].body["params"]["arguments"] == {"message": CALL}
+    sent, end, _ = run(OVER, agent, memory)
+    assert [one.method for one in sent] == ["tools/call receive_game_over"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind"),
+    [
+        ({"name": "join_match", "description": "Accept or decline an invitation to a game."}, "GAME_INVITATION"),
+        ({"name": "pick_a_side", "description": "Choose even or odd for a match."}, "CHOOSE_PARITY_CALL"),
+        ({"name": "match_finished", "description": "Told when a game is over and how it ended."}, "GAME_OVER"),
+        ({"name": "take_turn", "description": "Play one move."}, "GAME_MOVE_CALL"),
+    ],
+)
+def test_a_tool_is_known_by_name_and_description(tool: dict[str, Any], kind: str) -> None:
+    """And no other tool is taken for it."""
+    others = [{"name": "health", "description": "Whether this agent is well."}, {"name": "get_player_state"}]
+
+    def agent(proposal: Proposal) -> Reply:
+        if proposal.method == "tools/list":
+            return 200, {"jsonrpc": "2.0", "id": 1, "result": {"tools": [*others, tool]}}
+        called = proposal.method == f"tools/call {tool['name']}"
+        return (200, good(proposal.body, kind)) if called else (200, UNKNOWN)
+
+    sent, end, _ = run(INVITATION | {"message_type": kind}, agent)
+    assert (end, sent[-1].method) == (Understanding.ANSWERED, f"tools/call {tool['name']}")
+    assert not [one for one in sent if one.method.startswith("tools/call health")]
+
+
+def test_its_own_names_may_be_methods_instead_of_tools() -> None:
+    def agent(proposal: Proposal) -> Reply:
+        if proposal.method == "tools/list":
+            return 200, {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "join_a_game"}]}}
+        called = proposal.body.get("method") == "join_a_game"
+        return (200, good(proposal.body, "GAME_INVITATION")) if called else (200, UNKNOWN)
+
+    memory = Memory()
+    sent, end, _ = run(INVITATION, agent, memory)
+    assert (end, sent[-1].body["params"], memory.spoken) == (
+        Understanding.ANSWERED,
+        INVITATION,
+        {"GAME_INVITATION": "tools_methods"},
+    )
+
+
+def test_both_vocabularies_may_be_mixed() -> None:
+    """One wants GAME_INVITE, and CHOOSE_PARITY_CALL, both in params.message of protocol/message."""
+
+    def agent(proposal: Proposal) -> Reply:
+        inside = proposal.body.get("params", {}).get("message", {}).get("message_type")
+        known = proposal.method == "protocol/message" and inside in ("GAME_INVITE", "CHOOSE_PARITY_CALL")
+        return (200, good(proposal.body, INVITED.get(inside, "CHOOSE_PARITY_CALL"))) if known else (200, UNKNOWN)
+
+    memory = Memory(dialect="tools_call")
+    run(INVITATION, agent, memory)
+    sent, end, _ = run(CALL, agent, memory)
+    assert (end, [one.shape for one in sent]) == (
+        Understanding.ANSWERED,
+        ["protocol_message", "protocol_canonical"],
+    )
+
+
+INVITED = {"GAME_INVITE": "GAME_INVITATION"}
+
+
+@pytest.mark.parametrize("path", ["/mcp/", "/", ""])
+@pytest.mark.parametrize("status", [307, 404])
+def test_a_wrong_path_is_found(path: str, status: int) -> None:
+    memory = Memory()
+    place = f"http://127.0.0.1:8101{path or '/'}"
+
+    def agent(proposal: Proposal) -> Reply:
+        if proposal.url != place:
+            return status, {"detail": "Not Found"}
+        return 200, good(proposal.body, "GAME_INVITATION")
+
+    sent, end, _ = run(INVITATION, agent, memory)
+    assert (end, memory.url, sent[-1].method) == (Understanding.ANSWERED, place, "handle_game_invitation")
+    sent, _, _ = run(INVITATION, agent, memory)
+    assert [one.url for one in sent] == [place]
+
+
+def test_an_agent_that_is_nowhere_is_asked_at_its_own_address_in_other_words() -> None:
+    sent, end, _ = run(INVITATION, lambda _: (404, {"detail": "Not Found"}))
+    assert end is None
+    assert [one.url for one in sent[:3]] == [URL, *other_urls(URL)]
+    assert {one.url for one in sent[len(other_urls(URL)) + 1 :]} == {URL}
+
+
+def test_what_wants_no_answer_is_said_once() -> None:
+    sent, _, _ = run(OVER, lambda _: (200, UNKNOWN), patient=False)
+    assert [one.method for one in sent] == ["notify_match_result"]
+
+
+@pytest.mark.parametrize("name", list(shapes.SHAPES))
+def test_every_shape_carries_the_whole_message(name: str) -> None:
+    body = shapes.SHAPES[name].wrap(CALL, 1001)
+    found: dict[str, Any] = {}
+
+    def collect(value: Any) -> None:
+        if isinstance(value, dict):
+            for key, item in value.items():
+                found.setdefault(key, item)
+                collect(item)
+
+    collect(body)
+    legacy = name in ("legacy", "legacy_flat", "protocol_message", "handle_legacy")
+    expected = CALL | ({"message_type": "MOVE_REQUEST"} if legacy else {})
+    assert {key: found.get(key) for key in CALL} == expected
+    assert ("id" in body) is (name not in ("flat", "legacy_flat"))
+    if "id" in body:
+        assert body["id"] == 1001
+
+
+def test_002_gets_its_own_envelope_and_vocabulary() -> None:
+    body = shapes.SHAPES["legacy_flat"].wrap(INVITATION, 1)
+    assert (body["type"], body["protocol"], body["sender"]) == ("GAME_INVITE", "league.v2", "referee:REF01")
+    assert body["payload"] == {"match_id": "R1M1", "auth_token": INVITATION["auth_token"]}
+    assert body["correlation_id"] == "conv-1"
+    assert len(body["message_id"]) == 36

@@ -1,0 +1,229 @@
+"""Requests in every shape of the ruling's sections 2 and 3, and answers dressed alike."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from league_sdk.dialects import inbound
+from league_sdk.dialects.words import message_type_of
+from league_sdk.protocol.errors import InvalidFormat, LeagueError, MissingField, NotARequest
+from league_sdk.protocol.messages import METHODS, MessageType
+
+META = {"display_name": "Alpha", "contact_endpoint": "http://localhost:8101/mcp"}
+REGISTER = {"message_type": "LEAGUE_REGISTER_REQUEST", "sender": "player:alpha", "player_meta": META}
+ANSWER = {
+    "protocol": "league.v2",
+    "message_type": "LEAGUE_REGISTER_RESPONSE",
+    "sender": "league_manager:LM01",
+    "timestamp": "2025-01-15T10:05:00Z",
+    "conversation_id": "conv-1",
+    "auth_token": "the token",
+    "status": "ACCEPTED",
+    "player_id": "P01",
+}
+EMPTY: dict[str, Any] = {"jsonrpc": "2.0", "id": 3}
+
+
+def call(method: str, params: Any) -> dict[str, Any]:
+    return EMPTY | {"method": method, "params": params}
+
+
+HEAD = {"message_type": "LEAGUE_REGISTER_REQUEST", "sender": "player:alpha"}
+LEGACY = {
+    "protocol": "league.v2",
+    "message_id": "0f9619ff-8b86-4d01-b42d-00cf4fc964ff",
+    "type": "PLAYER_REGISTER_REQUEST",
+    "sender": "player:alpha",
+    "timestamp": "2025-01-01T00:00:00.000Z",
+    "payload": {"player_meta": META},
+}
+REGISTRATIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "chapter 8": (call("register_player", REGISTER), "canonical"),
+    "message type": (call("LEAGUE_REGISTER_REQUEST", REGISTER), "message_type"),
+    "002's type": (call("PLAYER_REGISTER_REQUEST", REGISTER), "message_type"),
+    "league_register": (call("league_register", REGISTER), "canonical"),
+    "tools/call": (call("tools/call", {"name": "register_player", "arguments": REGISTER}), "tools_call"),
+    "tools/call, params": (
+        call("tools/call", {"name": "register_player", "arguments": {"params": REGISTER}}),
+        "tools_call",
+    ),
+    "handle_message": (call("handle_message", {"message": REGISTER}), "handle_message"),
+    "handle_message, flat": (call("handle_message", REGISTER), "handle_message"),
+    "protocol/message": (call("protocol/message", {"message": REGISTER}), "protocol_message"),
+    "league.handle": (
+        call("league.handle", {"envelope": HEAD, "payload": {"player_meta": META}}),
+        "league_handle",
+    ),
+    "mcp_message": (call("mcp_message", REGISTER), "mcp_message"),
+    "a method of its own": (call("do_register", REGISTER), "canonical"),
+    "flat": (REGISTER, "flat"),
+    "002": (LEGACY, "legacy_flat"),
+    "002 in JSON-RPC": (call("PLAYER_REGISTER_REQUEST", LEGACY), "legacy"),
+}
+
+
+@pytest.mark.parametrize("name", REGISTRATIONS)
+def test_a_registration_in_every_shape(name: str) -> None:
+    body, shape = REGISTRATIONS[name]
+    asked = inbound.read(body)
+    assert (asked.shape, asked.name) == (shape, "LEAGUE_REGISTER_REQUEST")
+    assert (asked.message["player_meta"], asked.message["sender"]) == (META, "player:alpha")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"name": "Alpha", "endpoint": "http://localhost:8101"}, "LEAGUE_REGISTER_REQUEST"),
+        ({"request_id": "r1", "data": {"name": "Alpha"}}, "LEAGUE_REGISTER_REQUEST"),
+        ({"name": "R", "agent_type": "referee"}, "REFEREE_REGISTER_REQUEST"),
+        ({"referee_meta": {"display_name": "R"}}, "REFEREE_REGISTER_REQUEST"),
+        ({"message_type": "REFEREE_REGISTER_REQUEST"}, "REFEREE_REGISTER_REQUEST"),
+    ],
+)
+def test_a_small_body_is_enough_for_register(body: dict[str, Any], kind: str) -> None:
+    asked = inbound.read(body, register=True)
+    assert (asked.shape, asked.name, asked.rpc) == ("register", kind, False)
+
+
+def test_json_rpc_sent_to_register_is_json_rpc() -> None:
+    assert inbound.read(call("register_player", REGISTER), register=True).shape == "canonical"
+
+
+WHERE: dict[str, tuple[str, ...]] = {
+    "chapter 8": ("result",),
+    "message type": ("result",),
+    "tools/call": ("result", "structuredContent"),
+    "handle_message": ("result",),
+    "league.handle": ("result", "payload"),
+    "flat": (),
+    "002": (),
+}
+
+
+@pytest.mark.parametrize("name", WHERE)
+def test_the_token_stands_where_its_sender_looks(name: str) -> None:
+    found: Any = inbound.reply(inbound.read(REGISTRATIONS[name][0]), ANSWER)
+    if WHERE[name]:
+        assert (found["jsonrpc"], found["id"]) == ("2.0", 3)
+    for step in WHERE[name]:
+        found = found[step]
+    assert (found["auth_token"], found["player_id"], found["status"]) == ("the token", "P01", "ACCEPTED")
+
+
+def test_a_tool_answers_in_text_too() -> None:
+    asked = inbound.read(REGISTRATIONS["tools/call"][0])
+    result = inbound.reply(asked, ANSWER)["result"]
+    assert json.loads(result["content"][0]["text"]) == ANSWER
+    assert (result["isError"], result["auth_token"]) == (False, "the token")
+
+
+def test_002_is_answered_in_its_envelope() -> None:
+    reply = inbound.reply(inbound.read(LEGACY), ANSWER)
+    assert (reply["type"], reply["correlation_id"]) == ("PLAYER_REGISTER_RESPONSE", LEGACY["message_id"])
+    assert reply["payload"] == {"status": "ACCEPTED", "player_id": "P01", "auth_token": "the token"}
+    assert (reply["auth_token"], "jsonrpc" in reply) == ("the token", False)
+
+
+def test_an_envelope_of_its_own_comes_back() -> None:
+    asked = inbound.read({"request_id": "r1", "data": {"name": "Alpha"}}, register=True)
+    reply = inbound.reply(asked, ANSWER)
+    assert (reply["request_id"], reply["data"], reply["auth_token"]) == ("r1", ANSWER, "the token")
+
+
+ERROR = {"message_type": "LEAGUE_ERROR", "error_code": "E003", "message": "display_name is missing."}
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("chapter 8", ("error", "data")),
+        ("handle_message", ("error", "data")),
+        ("tools/call", ("result", "structuredContent")),
+        ("flat", ()),
+        ("002", ()),
+    ],
+)
+def test_a_refusal_is_dressed_alike(name: str, path: tuple[str, ...]) -> None:
+    found: Any = inbound.refuse(
+        inbound.read(REGISTRATIONS[name][0]), code=-32602, sentence="display_name is missing.", data=ERROR
+    )
+    for step in path:
+        found = found[step]
+    assert found["error_code"] == "E003"
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (None, NotARequest),
+        ([], NotARequest),
+        ([REGISTER], NotARequest),
+        ({}, NotARequest),
+        ({"jsonrpc": "2.0", "id": 1}, NotARequest),
+        ({"player_meta": META}, NotARequest),
+        ({"jsonrpc": "1.0", "method": "ping"}, NotARequest),
+        (call("handle_message", {}), MissingField),
+        (call("handle_message", {"message": "x"}), MissingField),
+        (call("tools/call", {}), MissingField),
+        (call("tools/call", {"name": "ping", "arguments": [1]}), InvalidFormat),
+        (call("register_player", [1]), InvalidFormat),
+    ],
+)
+def test_what_is_no_request(body: Any, error: type[LeagueError]) -> None:
+    with pytest.raises(error):
+        inbound.read(body)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((method, str(kind)) for kind, method in METHODS.items()),
+        *((str(kind), str(kind)) for kind in MessageType),
+        ("GAME_INVITE", "GAME_INVITATION"),
+        ("MATCH_RESULT", "MATCH_RESULT_REPORT"),
+        ("MOVE_RESPONSE", "GAME_MOVE_RESPONSE"),
+        ("GAME_INVITE_RESPONSE", "GAME_JOIN_ACK"),
+        ("handle_game_join_ack", "GAME_JOIN_ACK"),
+        ("submit_parity_choice", "CHOOSE_PARITY_RESPONSE"),
+        ("League-Register", "LEAGUE_REGISTER_REQUEST"),
+        ("ping", None),
+        ("", None),
+        (None, None),
+        (7, None),
+        ("x" * 1000, None),
+    ],
+)
+def test_names_and_what_they_stand_for(name: Any, kind: str | None) -> None:
+    assert message_type_of(name) == kind
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from(
+            ["jsonrpc", "method", "params", "id", "message", "message_type", "type", "payload", "envelope", "name",
+             "arguments", "data", "request_id", "sender"]
+        ),
+        inner | st.sampled_from(["tools/call", "handle_message", "league.handle", "2.0", "LEAGUE_QUERY"]),
+        max_size=5,
+    ),
+    max_leaves=15,
+)  # fmt: skip
+
+
+@given(body=JSON, register=st.booleans())
+def test_any_json_is_read_or_refused(body: Any, register: bool) -> None:
+    try:
+        asked = inbound.read(body, register=register)
+    except LeagueError as error:
+        assert error.error_code in ("E002", "E003")
+    else:
+        assert isinstance(asked.name, str)
+        json.dumps(inbound.reply(asked, ANSWER))
+        json.dumps(inbound.refuse(asked, code=-32602, sentence="x", data=ERROR))

@@ -1,0 +1,207 @@
+"""Answers by a POST of the player's own (ruling, sections 3, 6 and 9)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from league_sdk.judging.asking import Heard
+from league_sdk.judging.brief import Seat
+from league_sdk.judging.callbacks import RELAYED_FOR, find_seat
+from league_sdk.judging.mailbox import Mailbox
+from league_sdk.judging.match import play_match
+from league_sdk.protocol import tokens
+from league_sdk.protocol.errors import InvalidFormat, OutOfTime, TokenInvalid, TokenMissing
+from league_sdk.rules.even_odd import EvenOdd
+from tests.league_sdk.judging.scripted import JOIN, RECEIVED, SILENCE, A, B, Table, brief, choice
+
+SECRET = "tok_" + "5" * 32
+LEAGUE_MANAGER = "tok_" + "9" * 32
+JOINED = {"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "accept": True, "timestamp": "2025-01-15T10:15:01Z"}
+ODD = {"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1", "parity_choice": "odd"}
+EVEN = ODD | {"parity_choice": "even"}
+
+
+class Posting(Table):
+    """A table whose players may also post: ``posts`` is (player, type, message) by the message that sets it off."""
+
+    def __init__(self, posts: dict[tuple[str, str, int], list[dict[str, Any]]], **rest: Any) -> None:
+        super().__init__(**rest)
+        self.posts = posts
+        self.mailbox = Mailbox()
+        self.told: list[Any] = []
+        self._asked: dict[tuple[str, str], int] = {}
+
+    async def play(self) -> Any:
+        return await play_match(
+            self.brief,
+            EvenOdd(),
+            ask=self._ask,
+            tell=self._tell,
+            rng=self,
+            clock=self.clock,
+            log=self.log,
+            mailbox=self.mailbox,
+        )
+
+    async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
+        count = self._asked[seat.player_id, message["message_type"]] = (
+            self._asked.get((seat.player_id, message["message_type"]), 0) + 1
+        )
+        self.post(seat.player_id, message["message_type"], count)
+        return await super()._ask(seat, message, limit_s=limit_s)
+
+    def post(self, player_id: str, asked: str, count: int) -> None:
+        for posted in self.posts.get((player_id, asked, count), []):
+            try:
+                self.told.append(self.mailbox.deliver(player_id, posted["message_type"], dict(posted)))
+            except (OutOfTime, InvalidFormat) as error:
+                self.told.append(error.error_code)
+
+
+TAKEN = {"status": "RECEIVED", "duplicate": False}
+
+
+async def test_a_match_played_by_callbacks_alone() -> None:
+    table = Posting(
+        {(A, "GAME_INVITATION", 1): [JOINED], (A, "CHOOSE_PARITY_CALL", 1): [EVEN]},
+        joins={A: [SILENCE]},
+        moves={A: [SILENCE]},
+        number=8,
+    )
+    played = await table.play()
+    assert (played.status, played.winner, played.faults) == ("WIN", A, ())
+    assert table.told == [TAKEN, TAKEN]
+    notes = [entry["notes"] for entry in table.entries() if entry["sender"] == A and entry["notes"]]
+    assert all("answered by a POST of its own" in one for one in notes[:2])
+    assert len(notes) == 2
+
+
+async def test_the_first_valid_answer_stands_and_a_second_is_logged_once() -> None:
+    table = Posting(
+        {(A, "CHOOSE_PARITY_CALL", 1): [EVEN, ODD]},
+        moves={A: [choice("odd")]},
+        number=8,
+    )
+    played = await table.play()
+    assert played.details["choices"] == {A: "even", B: "odd"}
+    for _ in range(2):
+        assert table.mailbox.deliver(A, "CHOOSE_PARITY_RESPONSE", dict(ODD)) == {
+            "status": "RECEIVED",
+            "duplicate": True,
+        }
+    repeats = [entry for entry in table.entries() if "a second answer: the first stands" in entry["notes"]]
+    assert [entry["sender"] for entry in repeats] == [A]
+
+
+async def test_a_wrong_choice_by_callback_is_asked_again() -> None:
+    table = Posting(
+        {(A, "CHOOSE_PARITY_CALL", 1): [ODD | {"parity_choice": "ODD"}]},
+        moves={A: [SILENCE, choice("odd")]},
+    )
+    played = await table.play()
+    assert (played.faults, played.details["choices"][A]) == ((), "odd")
+    assert [one.message["error_code"] for one in table.to(A, "GAME_ERROR")] == ["E004"]
+
+
+def test_an_answer_sent_again_in_the_next_turn_is_no_new_move() -> None:
+    mailbox, move = Mailbox(), {"message_type": "GAME_MOVE_RESPONSE", "match_id": "R1M1", "choice": 3}
+    for turn, duplicate in enumerate((False, True, True)):
+        with mailbox.expecting(A, "GAME_MOVE_RESPONSE") as box:
+            told = mailbox.deliver(A, "GAME_MOVE_RESPONSE", dict(move))
+            assert (told["duplicate"], len(box.messages)) == (duplicate, int(not duplicate)), turn
+    with mailbox.expecting(A, "GAME_MOVE_RESPONSE") as box:
+        assert mailbox.deliver(A, "GAME_MOVE_RESPONSE", move | {"choice": 4})["duplicate"] is False
+        assert box.take()["choice"] == 4
+
+
+async def test_a_callback_between_two_tries_counts() -> None:
+    table = Posting({}, joins={A: [SILENCE]}, number=8)
+
+    async def late() -> None:
+        # The first try is over after 5 s and the second begins at 6.
+        await table.clock.sleep(5.5)
+        table.told.append(table.mailbox.deliver(A, "GAME_JOIN_ACK", dict(JOINED)))
+
+    played, _ = await asyncio.gather(table.play(), late())
+    assert (played.status, played.faults, table.told) == ("WIN", (), [TAKEN])
+    assert [one.type for one in table.to(A)][:3] == ["GAME_INVITATION", "GAME_ERROR", "CHOOSE_PARITY_CALL"]
+
+
+async def test_after_the_verdict_it_is_too_late() -> None:
+    table = Posting({}, joins={A: [SILENCE] * 4})
+    played = await table.play()
+    assert (played.status, played.winner) == ("TECHNICAL_LOSS", B)
+    for _ in range(2):
+        with pytest.raises(OutOfTime):
+            table.mailbox.deliver(A, "GAME_JOIN_ACK", dict(JOINED))
+    late = [entry for entry in table.entries() if "came after the verdict: it changes nothing" in entry["notes"]]
+    assert len(late) == 1
+
+
+async def test_a_choice_nobody_asked_for_is_refused() -> None:
+    table = Posting({(A, "GAME_INVITATION", 1): [EVEN]}, joins={A: [JOIN]}, ends={A: [RECEIVED]})
+    played = await table.play()
+    assert (played.status, table.told) == ("WIN", ["E002"])
+
+
+async def test_no_callback_is_public_before_the_draw() -> None:
+    table = Posting({(A, "CHOOSE_PARITY_CALL", 1): [EVEN, ODD]}, moves={A: [SILENCE], B: [choice("odd")]}, number=8)
+    await table.play()
+    assert table.drawn_after is not None
+    before = [entry for one in table.published[: table.drawn_after] for entry in one["entries"]]
+    assert [entry for entry in before if "parity_choice" in str(entry["body"])] == []
+
+
+# Whose a callback is ------------------------------------------------------------------------------------
+
+
+def table() -> list[Any]:
+    mine = brief(a={"token_digests": (tokens.digest(SECRET),)})
+    return [(mine, Mailbox()), (replace(mine, league_id="other", match_id="R2M1", seats=mine.seats[::-1]), Mailbox())]
+
+
+def find(**message: Any) -> Any:
+    found = find_seat(table()[:1], message, trusted_token=LEAGUE_MANAGER)
+    return None if found is None else (found[0].match_id, found[1].player_id)
+
+
+@pytest.mark.parametrize("named", [{"match_id": "R1M1"}, {"game_id": "R1M1"}, {}])
+def test_its_own_token_shows_whose_it_is(named: dict[str, str]) -> None:
+    assert find(**named, auth_token=SECRET, sender="player:whoever") == ("R1M1", A)
+
+
+def test_the_token_our_messages_carry_shows_it_too() -> None:
+    token = brief().seats[1].league_token
+    assert find(match_id="R1M1", auth_token=token) == ("R1M1", B)
+
+
+@pytest.mark.parametrize("token", ["tok_p01_temp", "tok_" + "1" * 32, LEAGUE_MANAGER[:-1]])
+def test_another_token_is_refused(token: str) -> None:
+    with pytest.raises(TokenInvalid):
+        find(match_id="R1M1", auth_token=token, sender=f"player:{A}")
+
+
+@pytest.mark.parametrize("token", [None, ""])
+def test_no_token_is_refused(token: str | None) -> None:
+    with pytest.raises(TokenMissing):
+        find(match_id="R1M1", auth_token=token, sender=f"player:{A}")
+
+
+def test_a_match_played_elsewhere_is_not_found() -> None:
+    assert find(match_id="R9M9", auth_token=SECRET) is None
+    assert find(match_id="R1M1", league_id="another", auth_token=SECRET) is None
+    assert find(auth_token="tok_" + "1" * 32) is None
+
+
+def test_the_league_manager_passes_answers_on() -> None:
+    relayed = {"match_id": "R1M1", "auth_token": LEAGUE_MANAGER}
+    assert find(**relayed, **{RELAYED_FOR: B}) == ("R1M1", B)
+    assert find(**relayed) is None
+
+
+def test_no_one_else_can_say_for_whom_it_relays() -> None:
+    assert find(match_id="R1M1", auth_token=SECRET, **{RELAYED_FOR: B}) == ("R1M1", A)

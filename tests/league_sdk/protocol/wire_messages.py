@@ -1,0 +1,85 @@
+"""One message of every kind, and how to spoil them, for tests of models and schemas."""
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from league_sdk.protocol import schemas
+from tests.league_sdk.judging.starts import START
+
+FOLDER = Path(__file__).parents[2] / "samples"
+OURS = ["MATCH_RESULT_ACK", "START_MATCH", "START_MATCH_ANSWER", "REPORT_PROGRESS", "REPORT_PROGRESS_ANSWER"]
+HEAD = {
+    "protocol": "league.v2",
+    "sender": "referee:REF01",
+    "timestamp": "2025-01-15T10:15:00Z",
+    "conversation_id": "conv-1",
+}
+IN_PLAY = {"league_id": "league_2025_even_odd", "match_id": "R1M1", "attempt": 1}
+TOKEN = "tok_" + "0123456789abcdef" * 2
+MESSAGES: dict[str, Any] = {
+    **{path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")},
+    "MATCH_RESULT_ACK": HEAD
+    | {
+        "message_type": "MATCH_RESULT_ACK",
+        "sender": "league_manager:LM01",
+        "league_id": "league_2025_even_odd",
+        "match_id": "R1M1",
+        "status": "ACCEPTED",
+        "reason": None,
+    },
+    "START_MATCH": START,
+    "START_MATCH_ANSWER": {"accepted": True, "reason": None},
+    "REPORT_PROGRESS": HEAD
+    | {
+        "message_type": "report_progress",
+        "auth_token": TOKEN,
+        "matches": [IN_PLAY | {"state": "ASSIGNED", "joined": ["P01"], "locked_in": [], "view": {}, "transcript": []}],
+    },
+    "REPORT_PROGRESS_ANSWER": {"matches": [IN_PLAY | {"status": "ok"}]},
+}
+
+
+def changed(name: str, **fields: Any) -> dict[str, Any]:
+    return MESSAGES[name] | fields
+
+
+def required(node: dict[str, Any], root: dict[str, Any], value: Any, path: str = "") -> Iterator[str]:
+    """The dotted paths that a schema demands of a value, as far as they stand in it."""
+    while "$ref" in node or "anyOf" in node:
+        node = root["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node["anyOf"][0]
+    if isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from required(node.get("items", {}), root, item, f"{path}{place}.")
+    elif isinstance(value, dict):
+        for name, inner in node.get("properties", {}).items():
+            if name in value and name in node.get("required", ()):
+                yield path + name
+            if name in value:
+                yield from required(inner, root, value[name], f"{path}{name}.")
+
+
+DEMANDS = [
+    (name, path)
+    for name, message in MESSAGES.items()
+    for path in required(schemas.json_schema(name), schemas.json_schema(name), message)
+]
+
+
+def replaced(message: Any, path: str, value: Any = None, *, remove: bool = False) -> Any:
+    made = copy.deepcopy(message)
+    *holders, last = path.split(".")
+    here = made
+    for part in holders:
+        here = here[int(part)] if isinstance(here, list) else here[part]
+    if remove:
+        del here[last]
+    else:
+        here[int(last) if isinstance(here, list) else last] = value
+    return made
+
+
+def fields(name: str, message: Any) -> list[str]:
+    return [one.field for one in schemas.problems(name, message)]
