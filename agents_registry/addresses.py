@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
@@ -12,6 +13,8 @@ from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104 - names, not a bind
 DEFAULT_PATH = "/mcp"
+_WITHOUT_SCHEME = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\]):\d{1,5}(/.*)?", re.ASCII | re.IGNORECASE)
+"""A host and a port: not ``javascript:alert(1)``, not a mere word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,13 @@ class Address:
 def read_address(value: object, *, caller: str, field: str) -> Address:
     """Read a contact_endpoint.
 
-    An address on "this machine" that comes from another one means that other one: the caller's
-    address takes its place. An address without a path gets ``/mcp`` (004 6.3.1).
+    One without a scheme, such as ``127.0.0.1:8101/mcp``, is read as http (our choice). An address on "this
+    machine" that comes from another one means that other one: the caller's address takes its place. An
+    address without a path gets ``/mcp`` (004 6.3.1).
 
     Args:
         value: the endpoint as sent.
-        caller: the IP address the request came from.
+        caller: the IP address the request came from; empty for one that is taken as it is.
         field: the field's name, for the error.
 
     Raises:
@@ -49,10 +53,15 @@ def read_address(value: object, *, caller: str, field: str) -> Address:
         seen=value,
         expected="a URL such as http://192.168.1.20:8101/mcp",
     )
+    value = value.strip(" ") if isinstance(value, str) else value
     if not isinstance(value, str) or not 0 < len(value) <= MAX_ENDPOINT_CHARS or not value.isascii():
         raise wrong
-    if any(character <= " " or character in "\\<>\"'`" for character in value):
+    if not value.isprintable() or any(character == " " or character in "\\<>\"'`" for character in value):
         raise wrong
+    notes: list[str] = []
+    if _WITHOUT_SCHEME.fullmatch(value):
+        notes.append("address had no http://, http is used")
+        value = f"http://{value}"
     try:
         parts = urlsplit(value)
         port = parts.port
@@ -63,7 +72,6 @@ def read_address(value: object, *, caller: str, field: str) -> Address:
         raise wrong
     if port == 0:
         raise wrong
-    notes: list[str] = []
     if host in LOOPBACK_NAMES and _is_elsewhere(caller):
         notes.append(f"address was {host}, called at {caller}")
         host = caller

@@ -6,47 +6,68 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from agents_registry import registration
-from agents_registry.models import Agent
-from agents_registry.words import answers
+from agents_registry import registration, words
+from agents_registry.models import Agent, RosterEntry
 
 
 @admin.register(Agent)
 class AgentAdmin(admin.ModelAdmin):
-    """Facts are read-only; trust, readmission and the shown name are the instructor's."""
+    """Facts are read-only; trust, readmission, owner and the shown name are the instructor's."""
 
     list_display = ("code", "display_name", "kind", "league", "state", "trusted", "answer", "endpoint", "registered_at")
     list_display_links = ("code", "display_name")
-    list_filter = ("kind", "league", "state", "trusted")
+    list_filter = ("kind", "league", "state", "trusted", "by_hand")
     list_select_related = ("league",)
-    search_fields = ("code", "display_name", "endpoint")
+    search_fields = ("code", "display_name", "endpoint", "owner__name", "owner__email")
     ordering = ("league", "kind", "pk")
     fields = (
         ("code", "kind", "league"),
         "display_name",
+        "owner",
         ("trusted", "readmit"),
         ("state", "silences"),
         "answer",
         "endpoint",
-        ("name", "version", "game_types"),
+        ("name", "version", "games"),
         ("dialect", "max_concurrent"),
-        "notes",
+        "understands",
+        "remarks",
+        "came",
         ("registered_at", "heard_at", "checked_at"),
     )
     actions = ("check_now", "let_judge", "do_not_let_judge", "let_register_again", "revoke_tokens", "bring_back")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
-        editable = {"display_name", "trusted", "readmit"}
+        editable = {"display_name", "trusted", "readmit", "owner"}
         named = [name for row in self.fields for name in ((row,) if isinstance(row, str) else row)]
         return tuple(name for name in named if name not in editable)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Agents register themselves."""
-        return False
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """An owner is somebody of the roster of the agent's own league."""
+        if db_field.name == "owner":
+            number = request.resolver_match.kwargs.get("object_id", "") if request.resolver_match else ""
+            shown = Agent.objects.filter(pk=number).first() if number.isdigit() else None
+            people = RosterEntry.objects.filter(league_id=shown.league_id) if shown else RosterEntry.objects.none()
+            kwargs["queryset"] = people.order_by("name")
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if db_field.name == "owner":
+            # People are edited on the league's roster page.
+            field.widget.can_add_related = field.widget.can_change_related = field.widget.can_view_related = False
+        return field
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Agents register themselves; those that never do are added on a page of the leagues' admin."""
+        return HttpResponseRedirect(reverse("admin:matches_league_add_player"))
 
     def has_delete_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
         """An agent that has a schedule cannot be taken out of it by deleting a row."""
@@ -55,9 +76,27 @@ class AgentAdmin(admin.ModelAdmin):
     def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
         registration.save_from_admin(obj)
 
+    @admin.display(description=_("games"))
+    def games(self, agent: Agent) -> str:
+        return ", ".join(agent.game_types) or gettext("every game")
+
+    @admin.display(description=_("understands"))
+    def understands(self, agent: Agent) -> str:
+        return words.understands(agent)
+
+    @admin.display(description=_("what was odd at registration"))
+    def remarks(self, agent: Agent) -> str:
+        if not agent.notes:
+            return gettext("nothing")
+        return format_html_join(mark_safe("<br>"), "{}", ((note,) for note in agent.notes))
+
+    @admin.display(description=_("how it came"))
+    def came(self, agent: Agent) -> str:
+        return gettext("added by hand") if agent.by_hand else gettext("registered by itself")
+
     @admin.display(description=_("answers?"))
     def answer(self, agent: Agent) -> str:
-        return answers(agent)
+        return words.answers(agent)
 
     @admin.action(description=_("Ask now whether they answer"))
     def check_now(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:

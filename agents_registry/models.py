@@ -4,15 +4,43 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_ID_CHARS, MAX_NAME_CHARS, MAX_VERSION_CHARS
 from league_sdk.protocol.states import AgentState
 
+MAX_PERSONAL_CODE_CHARS = 32
+
 
 class Kind(models.TextChoices):
     PLAYER = "player", _("player")
     REFEREE = "referee", _("referee")
+
+
+class RosterEntry(models.Model):
+    """One person who may bring agents to a league, known by a personal code (our choice).
+
+    Name, e-mail and code are for the instructor only: no page, query or message of the league shows them.
+    """
+
+    league = models.ForeignKey(
+        "matches.League", verbose_name=_("league"), on_delete=models.CASCADE, related_name="roster"
+    )
+    name = models.CharField(_("name"), max_length=MAX_NAME_CHARS)
+    email = models.EmailField(_("e-mail"), help_text="In lower case: two spellings are one person.")
+    code = models.CharField(_("personal code"), max_length=MAX_PERSONAL_CODE_CHARS)
+
+    class Meta:
+        verbose_name = _("person on a roster")
+        verbose_name_plural = _("rosters")
+        constraints = [
+            models.UniqueConstraint("league", Lower("code"), name="roster_code_in_league"),
+            models.UniqueConstraint(name="roster_email_in_league", fields=["league", "email"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} <{self.email}>"
 
 
 class Agent(models.Model):
@@ -37,6 +65,19 @@ class Agent(models.Model):
     version = models.CharField(_("version"), max_length=MAX_VERSION_CHARS, blank=True, default="")
     game_types = models.JSONField(_("games"), default=list, blank=True)
     dialect = models.CharField(_("dialect"), max_length=32, default="canonical")
+    spoken = models.JSONField(
+        default=dict, editable=False, help_text="Message type: the shape in which this agent was seen to understand it."
+    )
+    owner = models.ForeignKey(
+        RosterEntry,
+        verbose_name=_("owner"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="agents",
+        help_text=_("The person on the league's roster whose personal code it brought. Never shown in public."),
+    )
+    by_hand = models.BooleanField(_("added by hand"), default=False, editable=False)
     state = models.CharField(
         _("state"), max_length=12, choices=[(s, s) for s in AgentState], default=AgentState.REGISTERED
     )

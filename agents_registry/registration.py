@@ -15,14 +15,14 @@ from django.db import IntegrityError, transaction
 from django.db.models import Case, F, Value, When
 from django.utils import timezone
 
+from agents_registry import ids, places, roster
 from agents_registry.addresses import comes_from
-from agents_registry.models import Agent, AgentToken, Kind
+from agents_registry.models import Agent, AgentToken, Kind, RosterEntry
 from agents_registry.requests import Request
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
 from league_sdk.protocol.states import AGENT_ARROWS, AgentState
 
-_PREFIX = {Kind.PLAYER: "P", Kind.REFEREE: "REF"}
 MOST_TOKENS = 16
 """An agent that registers again and again keeps this many tokens; they travel with every start_match."""
 
@@ -47,6 +47,8 @@ class NotTheSame(Exception):
 def register(*, request: Request, league_id: str | None, promised: str = "") -> Registered:
     """Take an agent in, or take a known one in again.
 
+    A player that waited in the lobby and now comes to a league moves there with its id.
+
     Changes: the agent row is made or brought up to date, a token is added. Nothing leaves.
 
     Args:
@@ -55,7 +57,7 @@ def register(*, request: Request, league_id: str | None, promised: str = "") -> 
         promised: for the lobby, the league that the agent was told.
 
     Raises:
-        NotTheSame: it is known, and the caller showed neither its token nor its machine.
+        NotTheSame: it is known, and the caller showed neither its token, its owner's code nor its machine.
     """
     for _ in range(20):
         try:
@@ -69,30 +71,32 @@ def register(*, request: Request, league_id: str | None, promised: str = "") -> 
 
 def _register(request: Request, league_id: str | None, promised: str) -> Registered:
     now = timezone.now()
-    peers = Agent.objects.filter(kind=request.kind, league_id=league_id)
-    agent = peers.filter(name=request.name, endpoint_key=request.address.key).first()
-    if agent is None and request.kind == Kind.REFEREE:
-        agent = _same_referee(peers, request)
+    agent = find_known(request, league_id)
     again = agent is not None
-    has_key = request.kind == Kind.REFEREE and tokens.same(request.code, settings.LEAGUE_REFEREE_KEY)
+    owner = roster.find_owner(league_id, request.codes)
+    has_key = request.kind == Kind.REFEREE and request.brings(settings.LEAGUE_REFEREE_KEY)
+    wanted = request.wanted_id
     if agent is None:
-        agent = Agent(
-            kind=request.kind,
-            league_id=league_id,
-            promised_league_id=promised,
-            code=_free_code(request.kind, peers),
-            name=request.name,
-            display_name=_shown_name(request.name, peers),
-            registered_at=now,
+        agent = _from_lobby(request, league_id, owner) or places.new_agent(
+            kind=request.kind, name=request.name, league_id=league_id, wanted=wanted, promised=promised
         )
-    elif not (has_key or _proves(agent, request)):
+    elif not (has_key or _proves(agent, request, owner)):
         raise NotTheSame(agent)
     elif not has_key and agent.endpoint_key != request.address.key and not _has_token(agent, request):
         # The tick was given to a referee at another address.
         agent.trusted = False
+    notes = list(request.notes)
+    if wanted and agent.code != wanted:
+        free = ids.is_free(wanted, ids.taken(request.kind, league_id, lobby=False))
+        why = "but was known before" if free else "which is taken"
+        notes.append(f"asked for {wanted}, {why}; is {agent.code}")
+    if (agent.endpoint_key, agent.version) != (request.address.key, request.version):
+        # What another program understood says nothing of this one.
+        agent.spoken = {}
     if agent.state == AgentState.SHUTDOWN:
         agent.silences = 0
         agent.state = AgentState.REGISTERED
+    agent.owner = agent.owner or owner
     agent.promised_league_id = promised or agent.promised_league_id
     agent.sender_name = request.sender_name
     agent.endpoint = request.address.url
@@ -101,7 +105,8 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     agent.game_types = list(request.game_types)
     agent.max_concurrent = request.max_concurrent
     agent.sends_progress = request.sends_progress
-    agent.notes = list(request.notes)
+    agent.dialect = request.shape
+    agent.notes = notes
     agent.trusted = agent.trusted or has_key
     agent.site_key = agent.site_key or has_key
     agent.readmit = False
@@ -117,36 +122,43 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     return Registered(agent=agent, auth_token=token, again=again)
 
 
-def _same_referee(peers: Any, request: Request) -> Agent | None:
-    """A referee's id is fixed by its name and port, whatever name its machine goes by."""
-    tail = request.address.key.partition("|")[2]
-    return next((one for one in peers.filter(name=request.name) if one.endpoint_key.partition("|")[2] == tail), None)
+def find_known(request: Request, league_id: str | None) -> Agent | None:
+    """The agent of that league (None: of the lobby or the site) that registers again, if there is one."""
+    peers = Agent.objects.filter(kind=request.kind, league_id=league_id, name=request.name)
+    agent = peers.filter(endpoint_key=request.address.key).first()
+    if agent is None and request.kind == Kind.REFEREE:
+        # A referee's id is fixed by its name and port, whatever name its machine goes by.
+        tail = request.address.key.partition("|")[2]
+        return next((one for one in peers if one.endpoint_key.partition("|")[2] == tail), None)
+    return agent
 
 
-def _proves(agent: Agent, request: Request) -> bool:
+def _from_lobby(request: Request, league_id: str | None, owner: RosterEntry | None) -> Agent | None:
+    """The player of the lobby that this is, moved into the league; not saved."""
+    if league_id is None or request.kind != Kind.PLAYER:
+        return None
+    agent = find_known(request, None)
+    if agent is None or not _proves(agent, request, owner):
+        return None
+    places.move(agent, league_id)
+    return agent
+
+
+def _proves(agent: Agent, request: Request, owner: RosterEntry | None) -> bool:
     """Whether the caller showed that it is this agent (ruling, section 8).
 
-    Being on the same machine is not enough for a referee of the site's own: the machine has other users,
-    and behind a proxy every caller looks as if it were there.
+    The personal code of somebody else is a proof that it is not. Being on the same machine is not enough for a
+    referee of the site's own: the machine has other users, and behind a proxy every caller looks as if it were there.
     """
-    near = not agent.site_key and comes_from(agent.endpoint, request.caller)
-    return agent.readmit or near or _has_token(agent, request)
+    if agent.readmit or _has_token(agent, request):
+        return True
+    if owner is not None and agent.owner_id is not None:
+        return agent.owner_id == owner.pk
+    return not agent.site_key and comes_from(agent.endpoint, request.caller)
 
 
 def _has_token(agent: Agent, request: Request) -> bool:
     return bool(request.token) and agent.tokens.filter(sha256=tokens.digest(request.token)).exists()
-
-
-def _free_code(kind: Kind, peers: Any) -> str:
-    prefix = _PREFIX[kind]
-    taken = [int(code[len(prefix) :]) for code in peers.values_list("code", flat=True) if code[len(prefix) :].isdigit()]
-    return f"{prefix}{max(taken, default=0) + 1:02d}"
-
-
-def _shown_name(name: str, peers: Any) -> str:
-    """The name as people see it: a second "Alpha" is "Alpha (2)" (004 6.4.2 asks for four copies)."""
-    count = peers.filter(name=name).count()
-    return name if count == 0 else f"{name} ({count + 1})"
 
 
 def find_agent(token: str) -> Agent | None:
@@ -274,20 +286,8 @@ def bring_back(*, agent_ids: Iterable[int]) -> None:
 
 
 def save_from_admin(agent: Agent) -> None:
-    """Write what the instructor edited in the admin (trust, readmission, name)."""
-    agent.save()
-
-
-def join_league(*, league_id: str, game_type: str, room: int) -> int:
-    """Take the players of the lobby into a league that opens, ids kept; how many came.
-
-    Only into a league that has no players yet: lobby ids cannot collide then.
-    """
-    if Agent.objects.filter(kind=Kind.PLAYER, league_id=league_id).exists():
-        return 0
-    waiting = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=True).order_by("pk")
-    chosen = [one.pk for one in waiting if not one.game_types or game_type in one.game_types][:room]
-    return Agent.objects.filter(pk__in=chosen).update(league_id=league_id)
+    """Write what the instructor edited in the admin (trust, readmission, owner, name)."""
+    agent.save(update_fields=["trusted", "readmit", "owner", "display_name"])
 
 
 def forget_players(*, league_id: str) -> None:

@@ -1,10 +1,12 @@
 """Reading a registration request: what an agent says of itself (004 4.1.1, 4.2.1). No database.
 
-Only a name and an address are needed; what else is missing or odd is noted, not refused.
+Only a name and an address are needed, wherever they stand (see ``spellings``); what else is missing
+or odd is noted for the agent's owner, not refused.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +14,31 @@ from typing import Any
 
 from agents_registry.addresses import Address, plain_ip, read_address
 from agents_registry.models import Kind
-from league_sdk.protocol.envelope import parse_sender
-from league_sdk.protocol.errors import InvalidFormat, MissingField
+from agents_registry.spellings import (
+    ADDRESS_FIELDS,
+    ANY_GAME,
+    CODE_FIELDS,
+    GAME_FIELDS,
+    HOST_FIELDS,
+    ID_FIELDS,
+    NAME_FIELDS,
+    OWN_META,
+    PATH_FIELDS,
+    PORT_FIELDS,
+    ROOM_FIELDS,
+    SENDER_FIELDS,
+    TOKEN_FIELDS,
+    VERSION_FIELDS,
+    Facts,
+    Found,
+    first,
+    game_name,
+    short_text,
+    wanted_id,
+)
+from league_sdk.protocol import PROTOCOL, tokens
+from league_sdk.protocol.envelope import parse_sender, parse_stamp
+from league_sdk.protocol.errors import InvalidFormat, InvalidTimestamp, MissingField
 from league_sdk.protocol.limits import (
     MAX_CONCURRENT_MATCHES,
     MAX_GAME_TYPES,
@@ -22,12 +47,21 @@ from league_sdk.protocol.limits import (
     MAX_VERSION_CHARS,
 )
 
-_META = {Kind.PLAYER: "player_meta", Kind.REFEREE: "referee_meta"}
+MOST_NOTES = 16
+MOST_CODES = 4
+_HOST = re.compile(r"[a-z0-9.-]+|[0-9a-f:]+", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A registration request, read (004 4.1.1, 4.2.1)."""
+    """A registration request, read (004 4.1.1, 4.2.1).
+
+    Attributes:
+        codes: the registration codes it brings, from its meta, its envelope and the address, in this order.
+        wanted_id: the id it asks for; empty when it asks for none.
+        shape: the name of the dialect shape it came in.
+        notes: what was missing or odd, as sentences for the agent's owner.
+    """
 
     kind: Kind
     name: str
@@ -36,11 +70,17 @@ class Request:
     version: str
     game_types: tuple[str, ...]
     max_concurrent: int
-    code: str
+    codes: tuple[str, ...]
     token: str
     caller: str
     sends_progress: bool
     notes: tuple[str, ...]
+    wanted_id: str = ""
+    shape: str = "canonical"
+
+    def brings(self, secret: str | None) -> bool:
+        """Whether one of the codes is that secret, compared in constant time."""
+        return bool(secret) and any(tokens.same(code, secret) for code in self.codes)
 
 
 def clean_name(value: object) -> str:
@@ -55,19 +95,67 @@ def clean_name(value: object) -> str:
     return " ".join(kept.split())[:MAX_NAME_CHARS].strip()
 
 
-def read_request(params: Mapping[str, Any], *, kind: Kind, caller: str) -> Request:
+def read_request(
+    params: Mapping[str, Any], *, kind: Kind, caller: str, shape: str = "canonical", code_in_address: str = ""
+) -> Request:
     """Read a registration; only a name and an address are needed, what else is odd is noted.
 
     Args:
-        params: the message.
+        params: the message, taken out of the clothes it came in.
         kind: player or referee.
         caller: the IP address it came from.
+        shape: the dialect shape it came in, by name.
+        code_in_address: the registration code of ``/leagues/{id}/mcp?code=…``.
 
     Raises:
         MissingField: E003, no name or no address.
         InvalidFormat: E002, a meta or an address that cannot be read.
     """
-    meta_name = _META[kind]
+    if not isinstance(params, Mapping):
+        raise InvalidFormat("A registration must be an object.", field="params", seen=params, expected="an object")
+    facts = Facts(params, kind)
+    caller = plain_ip(caller)
+    meta_name = OWN_META[kind]
+    _refuse_without_meta(params, facts, meta_name)
+    prefix = f"{meta_name}." if isinstance(params.get(meta_name), Mapping) else ""
+    notes = _odd_envelope(facts)
+    found = first(facts.envelope(*SENDER_FIELDS))
+    sender = short_text(found.value, 2 * MAX_NAME_CHARS) if found is not None else ""
+    sender_name = clean_name(parse_sender(sender)[1] or sender)
+    name, more = _name(facts, sender_name, prefix)
+    notes += more
+    address, more = _address(facts, caller, prefix)
+    notes += more
+    games, more = _games(facts)
+    notes += more
+    version, more = _version(facts)
+    notes += more
+    wanted, more = wanted_id(facts, sender)
+    notes += more
+    token = first(facts.envelope(*TOKEN_FIELDS))
+    progress = first(facts.meta("sends_progress"))
+    return Request(
+        kind=kind,
+        name=name,
+        sender_name=sender_name,
+        address=address,
+        version=version,
+        game_types=games,
+        max_concurrent=_room(facts),
+        codes=_codes(facts, code_in_address),
+        token=token.value if token is not None and isinstance(token.value, str) else "",
+        caller=caller,
+        sends_progress=progress is not None and progress.value is True,
+        notes=(*notes, *address.notes)[:MOST_NOTES],
+        wanted_id=wanted,
+        shape=shape,
+    )
+
+
+def _refuse_without_meta(params: Mapping[str, Any], facts: Facts, meta_name: str) -> None:
+    """When neither a name nor an address is anywhere: the meta is what should have been sent."""
+    if first(facts.meta(*NAME_FIELDS, *ADDRESS_FIELDS, *HOST_FIELDS, *PORT_FIELDS)) is not None:
+        return
     meta = params.get(meta_name)
     if meta is None:
         raise MissingField(
@@ -77,51 +165,138 @@ def read_request(params: Mapping[str, Any], *, kind: Kind, caller: str) -> Reque
         )
     if not isinstance(meta, Mapping):
         raise InvalidFormat(f"{meta_name} must be an object.", field=meta_name, seen=meta, expected="an object")
-    notes: list[str] = []
-    caller = plain_ip(caller)
-    sender = params.get("sender")
-    sender_name = clean_name(parse_sender(sender)[1] or sender) if isinstance(sender, str) else ""
-    name = clean_name(meta.get("display_name"))
-    if not name and sender_name:
-        name = sender_name
-        notes.append("display_name was missing, the sender's name is used")
-    if not name:
-        raise MissingField(
-            "display_name is missing.",
-            field=f"{meta_name}.display_name",
-            seen=meta.get("display_name"),
-            expected="a name to show",
-        )
-    if meta.get("contact_endpoint") in (None, ""):
+
+
+def _odd_envelope(facts: Facts) -> list[str]:
+    """What is missing or odd in the envelope (004 table 2): for a registration it is never refused."""
+    notes = []
+    protocol = first(facts.envelope("protocol"))
+    if protocol is None:
+        notes.append(f"protocol was missing, {PROTOCOL} is assumed")
+    elif protocol.value != PROTOCOL:
+        notes.append(f"protocol was {short_text(protocol.value, 40) or 'not a text'}, expected {PROTOCOL}")
+    sender = first(facts.envelope(*SENDER_FIELDS))
+    if sender is None:
+        notes.append("sender was missing")
+    elif not isinstance(sender.value, str):
+        notes.append("sender was not a text")
+    elif not all(parse_sender(sender.value)):
+        notes.append(f"sender was {short_text(sender.value, 40)}, expected {facts.kind.value}:<name>")
+    timestamp = first(facts.envelope("timestamp"))
+    if timestamp is None:
+        notes.append("timestamp was missing")
+    else:
+        try:
+            parse_stamp(timestamp.value)
+        except InvalidTimestamp:
+            seen = short_text(timestamp.value, 40) or "not a text"
+            notes.append(f"timestamp was {seen}, expected YYYY-MM-DDTHH:MM:SSZ, in UTC")
+    if first(facts.envelope("conversation_id")) is None:
+        notes.append("conversation_id was missing")
+    return notes
+
+
+def _name(facts: Facts, sender_name: str, prefix: str) -> tuple[str, list[str]]:
+    seen: Found | None = None
+    for found in facts.meta(*NAME_FIELDS):
+        seen = seen or found
+        name = clean_name(found.value)
+        if name:
+            return name, []
+    if sender_name:
+        return sender_name, ["display_name was missing, the sender's name is used"]
+    for found in facts.envelope(*ID_FIELDS[facts.kind]):
+        name = clean_name(found.value)
+        if name:
+            return name, [f"display_name was missing, {found.field} is used"]
+    raise MissingField(
+        "display_name is missing.",
+        field=seen.field if seen else f"{prefix}display_name",
+        seen=seen.value if seen else None,
+        expected="a name to show",
+    )
+
+
+def _address(facts: Facts, caller: str, prefix: str) -> tuple[Address, list[str]]:
+    """The first address that can be read, else one put together from a host and a port."""
+    problem: InvalidFormat | None = None
+    port = first(facts.meta(*PORT_FIELDS))
+    for found in facts.meta(*ADDRESS_FIELDS):
+        if isinstance(found.value, Mapping):
+            # {"host": …, "port": …} in place of an address: its parts are among the facts.
+            continue
+        if port is not None and isinstance(found.value, str) and _HOST.fullmatch(found.value):
+            return _address_of_parts(facts, found, caller, prefix)
+        try:
+            address = read_address(found.value, caller=caller, field=found.field)
+        except InvalidFormat as error:
+            problem = problem or error
+        else:
+            return address, [f"{problem.context['field']} could not be read, {found.field} is used"] if problem else []
+    if problem is not None:
+        raise problem
+    return _address_of_parts(facts, first(facts.meta(*HOST_FIELDS)), caller, prefix)
+
+
+def _address_of_parts(facts: Facts, host: Found | None, caller: str, prefix: str) -> tuple[Address, list[str]]:
+    port, path = first(facts.meta(*PORT_FIELDS)), first(facts.meta(*PATH_FIELDS))
+    if host is None and port is None:
         raise MissingField(
             "contact_endpoint is missing.",
-            field=f"{meta_name}.contact_endpoint",
-            seen=meta.get("contact_endpoint"),
+            field=f"{prefix}contact_endpoint",
+            seen=facts.empty("contact_endpoint"),
             expected="the URL your agent listens at",
         )
-    address = read_address(meta["contact_endpoint"], caller=caller, field=f"{meta_name}.contact_endpoint")
-    games = meta.get("game_types")
-    if not isinstance(games, list):
-        notes.append("game_types was missing, every game is assumed")
-        games = []
-    version = meta.get("version")
-    if not isinstance(version, str):
-        notes.append("version was missing" if version is None else "version was not a string")
-    room = meta.get("max_concurrent_matches")
-    usable = isinstance(room, int) and not isinstance(room, bool) and room >= 1
-    code = meta.get("registration_code", params.get("registration_code"))
-    token = params.get("auth_token")
-    return Request(
-        kind=kind,
-        name=name,
-        sender_name=sender_name,
-        address=address,
-        version=str(version)[:MAX_VERSION_CHARS] if version is not None else "",
-        game_types=tuple(str(game)[:MAX_ID_CHARS] for game in games[:MAX_GAME_TYPES]),
-        max_concurrent=min(int(room), MAX_CONCURRENT_MATCHES) if usable and isinstance(room, int) else 1,
-        code=code if isinstance(code, str) else "",
-        token=token if isinstance(token, str) else "",
-        caller=caller,
-        sends_progress=meta.get("sends_progress") is True,
-        notes=(*notes, *address.notes),
-    )
+    # A port alone is one of the machine that calls, as localhost is.
+    name = short_text(host.value, MAX_NAME_CHARS * 4) if host is not None else "localhost"
+    address = f"[{name}]" if ":" in name else name
+    if port is not None:
+        address += f":{short_text(port.value, 8) or '?'}"
+    if path is not None and isinstance(path.value, str):
+        address += "/" + path.value.lstrip("/")
+    field = host.field if host is not None else f"{prefix}port"
+    found = read_address(f"http://{address}", caller=caller, field=field)
+    return found, [f"the address was given in parts, {address} is used"]
+
+
+def _games(facts: Facts) -> tuple[tuple[str, ...], list[str]]:
+    found = first(facts.meta(*GAME_FIELDS))
+    if found is None:
+        return (), ["game_types was missing, every game is assumed"]
+    notes = []
+    given = found.value
+    if isinstance(given, str):
+        if found.field.lower().endswith("s"):
+            notes.append(f"{found.field} was a text, expected a list")
+        given = given.split(",")
+    if isinstance(given, Mapping):
+        given = list(given)
+    if not isinstance(given, list):
+        return (), [f"{found.field} was not a list, every game is assumed"]
+    named = dict.fromkeys(game_name(game, MAX_ID_CHARS) for game in given[:MAX_GAME_TYPES])
+    named.pop("", None)
+    if given and not named:
+        notes.append(f"{found.field} named no game, every game is assumed")
+    return () if ANY_GAME & set(named) else tuple(named), notes
+
+
+def _version(facts: Facts) -> tuple[str, list[str]]:
+    found = first(facts.meta(*VERSION_FIELDS))
+    if found is None:
+        return "", ["version was missing"]
+    notes = [] if isinstance(found.value, str) else ["version was not a string"]
+    return short_text(found.value, MAX_VERSION_CHARS), notes
+
+
+def _room(facts: Facts) -> int:
+    for found in facts.meta(*ROOM_FIELDS):
+        if isinstance(found.value, int) and not isinstance(found.value, bool) and found.value >= 1:
+            return min(found.value, MAX_CONCURRENT_MATCHES)
+    return 1
+
+
+def _codes(facts: Facts, in_address: str) -> tuple[str, ...]:
+    given = [found.value.strip() for found in facts.meta(*CODE_FIELDS) if isinstance(found.value, str)]
+    codes = dict.fromkeys([*given[:MOST_CODES], in_address.strip()])
+    codes.pop("", None)
+    return tuple(codes)

@@ -1,4 +1,4 @@
-"""What is known of an agent's answering, in words."""
+"""What is known of an agent's answering and way of speaking, in words."""
 
 from __future__ import annotations
 
@@ -24,3 +24,13 @@ def answers(agent: Agent) -> str:
     if timezone.now() - agent.heard_at < timedelta(minutes=1):
         return _("answered within the last minute")
     return _("answered %(ago)s ago") % {"ago": timesince(agent.heard_at, depth=1)}
+
+
+def understands(agent: Agent) -> str:
+    """In which way an agent was seen to understand which messages."""
+    shapes: dict[str, list[str]] = {}
+    for message, shape in sorted(agent.spoken.items()):
+        shapes.setdefault(str(shape), []).append(str(message))
+    if not shapes:
+        return _("nothing seen yet; %(shape)s is tried first") % {"shape": agent.dialect}
+    return "; ".join(f"{shape}: {', '.join(messages)}" for shape, messages in sorted(shapes.items()))

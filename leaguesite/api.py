@@ -13,13 +13,15 @@ from ninja.errors import HttpError, ValidationError
 from ninja.security import HttpBearer
 from pydantic import ConfigDict
 
+from agents_registry import registration
 from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import NotARequest
-from leaguesite import health, mcp
+from leaguesite import api_checks, api_protocol, health, mcp
 from leaguesite.accounts import is_api_key
+from leaguesite.calls import Came
 from leaguesite.refusals import refusal
 from leaguesite.serving import is_agent_path
-from matches import queries
+from matches import queries, referee_queries
 from matches.league import lifecycle, play, results
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import League
@@ -54,6 +56,14 @@ class Start(Schema):
 
     model_config = ConfigDict(extra="forbid")
     auto_advance: bool | None = None
+
+
+class Trust(Schema):
+    """Whether a referee may judge; ``league_id`` for one that registered under a league's own address."""
+
+    model_config = ConfigDict(extra="forbid")
+    trusted: bool = True
+    league_id: str | None = None
 
 
 api = NinjaAPI(
@@ -93,13 +103,16 @@ def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     return api.create_response(request, {"error": f"{field}: {first['msg']}", "field": field}, status=422)
 
 
-def _mcp(request: HttpRequest, address_league: str | None) -> HttpResponse:
-    status, reply = mcp.answer(
-        request.body,
-        content_type=request.headers.get("Content-Type", ""),
+def _mcp(request: HttpRequest, league_id: str | None = None, *, register: bool = False) -> HttpResponse:
+    scheme, _space, credential = request.headers.get("Authorization", "").partition(" ")
+    came = Came(
         caller=request.META.get("REMOTE_ADDR", ""),
-        address_league=address_league,
+        league_id=league_id,
+        code=request.GET.get("code", ""),
+        register=register,
+        bearer=credential if scheme.lower() == "bearer" else "",
     )
+    status, reply = mcp.answer(request.body, content_type=request.headers.get("Content-Type", ""), came=came)
     if reply is None:
         return HttpResponse(status=status)
     return HttpResponse(rpc.dumps(reply), status=status, content_type="application/json")
@@ -116,16 +129,33 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return HttpResponse(refusal(error), status=400, content_type="application/json")
 
 
+# Agents come with and without the slash at the end, and a redirect would lose their POST.
 @api.post("/mcp", include_in_schema=False)
+@api.post("/mcp/", include_in_schema=False)
 def mcp_endpoint(request: HttpRequest) -> HttpResponse:
     """JSON-RPC 2.0, protocol league.v2."""
-    return _mcp(request, None)
+    return _mcp(request)
 
 
 @api.post("/leagues/{league_id}/mcp", include_in_schema=False)
+@api.post("/leagues/{league_id}/mcp/", include_in_schema=False)
 def league_mcp_endpoint(request: HttpRequest, league_id: str) -> HttpResponse:
     """The same, under a league's own address."""
     return _mcp(request, league_id)
+
+
+@api.post("/register", include_in_schema=False)
+@api.post("/register/", include_in_schema=False)
+def register_endpoint(request: HttpRequest) -> HttpResponse:
+    """A registration without JSON-RPC around it: a name and an address are enough."""
+    return _mcp(request, register=True)
+
+
+@api.post("/leagues/{league_id}/register", include_in_schema=False)
+@api.post("/leagues/{league_id}/register/", include_in_schema=False)
+def league_register_endpoint(request: HttpRequest, league_id: str) -> HttpResponse:
+    """The same, under a league's own address."""
+    return _mcp(request, league_id, register=True)
 
 
 @api.get("/health", tags=["public"])
@@ -209,6 +239,17 @@ def cancel(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any
     return queries.match_line(_match(league_id, match_id))
 
 
+@router.post("/referees/{referee_id}/trust", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
+def trust_referee(request: HttpRequest, referee_id: str, options: Trust | None = None) -> dict[str, Any]:
+    """Let a registered referee judge, or no longer; one of the site, or of the league named."""
+    wanted = options or Trust()
+    referee = referee_queries.find_referee(referee_id.replace("\x00", "\ufffd"), wanted.league_id)
+    if referee is None:
+        raise NotFound(_("There is no referee %(referee)s.") % {"referee": referee_id})
+    registration.trust(agent_ids=[referee.pk], trusted=wanted.trusted)
+    return {"referee_id": referee.code, "league_id": referee.league_id, "trusted": wanted.trusted}
+
+
 @router.get("/leagues", tags=["public"], response=list[dict])
 def list_leagues(request: HttpRequest) -> list[dict[str, Any]]:
     """Every league."""
@@ -268,3 +309,5 @@ def _match(league_id: str, match_id: str) -> Any:
 
 
 api.add_router("/api", router)
+api.add_router("/api/protocol", api_protocol.router)
+api.add_router("/api", api_checks.router)

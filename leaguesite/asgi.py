@@ -26,6 +26,7 @@ application = ProtocolTypeRouter(
                     path("ws/leagues/", LivePage.as_asgi()),
                     path("ws/leagues/<slug:league_id>/", LivePage.as_asgi()),
                     path("ws/leagues/<slug:league_id>/matches/<slug:match_id>/", LivePage.as_asgi()),
+                    path("ws/checks/<uuid:check_id>/", LivePage.as_asgi()),
                 ]
             )
         ),

@@ -8,9 +8,29 @@ from typing import Any
 from django.utils import timezone
 
 from agents_registry.models import Agent
+from league_sdk.dialects.inbound import Inbound
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
 from leaguesite.refusals import new_conversation_id
 from matches.models import League
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """Where a request came from, and to which of our addresses.
+
+    Attributes:
+        caller: the IP address it came from.
+        league_id: the league whose own address it came to, if any.
+        code: the registration code in the address (``?code=…``).
+        register: it came to ``/register``.
+        bearer: what its ``Authorization: Bearer`` header held.
+    """
+
+    caller: str
+    league_id: str | None = None
+    code: str = ""
+    register: bool = False
+    bearer: str = ""
 
 
 @dataclass(slots=True)
@@ -18,20 +38,31 @@ class Call:
     """One request on its way through the ladder.
 
     Attributes:
-        name: what it asks for: a message type, a tool, or ``report_progress``.
-        params: the message.
-        caller: the IP address it came from.
-        address_league: the league whose own address it came to, if any.
+        asked: what it asks for, and how it was dressed.
+        came: from where.
         agent: who asks, once the token has shown it.
         league: the league meant, once known.
     """
 
-    name: str
-    params: dict[str, Any]
-    caller: str
-    address_league: str | None
+    asked: Inbound
+    came: Came
     agent: Agent | None = None
     league: League | None = None
+
+    @property
+    def name(self) -> str:
+        """What it asks for: a message type, a tool, or ``report_progress``."""
+        return self.asked.name
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The message."""
+        return self.asked.message
+
+    @property
+    def address_league(self) -> str | None:
+        """The league whose own address it came to, if any."""
+        return self.came.league_id
 
     @property
     def conversation_id(self) -> str:

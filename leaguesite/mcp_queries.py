@@ -9,7 +9,7 @@ from django.conf import settings
 
 from agents_registry.models import Kind
 from league_sdk.protocol.errors import InvalidFormat, UnknownLeague, UnknownPlayer
-from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.messages import QUERY_TYPES, MessageType
 from leaguesite.calls import Call
 from matches import queries
 from matches.league import reports
@@ -18,11 +18,10 @@ from matches.models import League
 
 def league_query(call: Call) -> dict[str, Any]:
     """LEAGUE_QUERY (004 4.9, 8.11.1)."""
-    query = reports.text(call.params.get("query_type"), field="query_type", expected=", ".join(sorted(_QUERIES)))
-    if query not in _QUERIES:
-        raise InvalidFormat(
-            "There is no such query.", field="query_type", seen=query, expected=", ".join(sorted(_QUERIES))
-        )
+    expected = ", ".join(sorted(QUERY_TYPES.values()))
+    query = reports.text(call.params.get("query_type"), field="query_type", expected=expected)
+    if query not in QUERY_TYPES.values():
+        raise InvalidFormat("There is no such query.", field="query_type", seen=query, expected=expected)
     return _query(call, query)
 
 
@@ -37,14 +36,21 @@ def tool(query: str) -> Callable[[Call], dict[str, Any]]:
 
 def _query(call: Call, query: str) -> dict[str, Any]:
     league = call.league or League.objects.filter(pk=settings.LEAGUE_DEFAULT_ID).first()
+    if query == _GAMES:
+        # Which games there are is no matter of any league: an agent may ask before there is one (004 3.8.4).
+        return _answer(call, query, league, queries.game_registry())
     if league is None:
         raise UnknownLeague("You are in no league yet.", field="league_id", expected="a league that has been opened")
+    return _answer(call, query, league, _QUERIES[query](call, league))
+
+
+def _answer(call: Call, query: str, league: League | None, data: dict[str, Any] | None) -> dict[str, Any]:
     return call.message(
         MessageType.LEAGUE_QUERY_RESPONSE,
-        league_id=league.pk,
+        league_id=league.pk if league is not None else None,
         query_type=query,
         success=True,
-        data=_QUERIES[query](call, league),
+        data=data,
         error=None,
     )
 
@@ -66,6 +72,7 @@ def _asked_player(call: Call, league: League) -> str:
     return player_id
 
 
+_GAMES = "GET_GAMES"
 _QUERIES: dict[str, Callable[[Call, League], dict[str, Any]]] = {
     "GET_STANDINGS": lambda call, league: {"standings": queries.standings_rows(league)},
     "GET_SCHEDULE": lambda call, league: {"rounds": queries.wire_schedule(league)},

@@ -31,8 +31,9 @@ conductor_thread = ThreadPoolExecutor(1, thread_name_prefix="conductor")
 
 
 def is_agent_path(path: str) -> bool:
-    """Whether a path is one that agents call (``/mcp``, ``/leagues/{id}/mcp``)."""
-    return path == "/mcp" or (path.startswith("/leagues/") and path.endswith("/mcp"))
+    """Whether a path is one that agents call: ``/mcp`` and ``/register``, also under ``/leagues/{id}``."""
+    path = path.rstrip("/")
+    return path in ("/mcp", "/register") or (path.startswith("/leagues/") and path.endswith(("/mcp", "/register")))
 
 
 def too_large(seen: str) -> bytes:

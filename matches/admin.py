@@ -15,17 +15,25 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+import matches.check_admin  # noqa: F401 - agents with their checks take the place of agents
 from agents_registry import registration
-from matches import desk
+from agents_registry.models import Kind
+from matches import checks, desk
 from matches.forms import GROUPS, LeagueForm
 from matches.league import entry, lifecycle, play, results
 from matches.league.errors import ActionRefused
 from matches.models import League, Match
+from matches.people_admin import PeoplePages
 
 
 def _check_agents(*, league_id: str) -> None:
     league = lifecycle.get_league(league_id)
     registration.want_check(agent_ids=[agent.pk for agent in desk.agents(league)])
+
+
+def _check_players(*, league_id: str) -> None:
+    league = lifecycle.get_league(league_id)
+    checks.ask_for_agents(agent_ids=league.agents.filter(kind=Kind.PLAYER).values_list("pk", flat=True))
 
 
 VERBS: dict[str, tuple[Callable[..., Any], Any]] = {
@@ -35,13 +43,14 @@ VERBS: dict[str, tuple[Callable[..., Any], Any]] = {
     "pause": (lifecycle.pause, gettext_lazy("Paused: matches in play finish, no other starts.")),
     "resume": (lifecycle.resume, gettext_lazy("The league goes on.")),
     "stop": (lifecycle.stop, gettext_lazy("The league is stopped for good.")),
+    "check_all": (_check_players, gettext_lazy("The players are being checked: reload this page in a few seconds.")),
     "check": (_check_agents, gettext_lazy("The agents are being asked: reload this page in a few seconds.")),
 }
 """What the buttons do, and the sentence that confirms it."""
 
 
 @admin.register(League)
-class LeagueAdmin(admin.ModelAdmin):
+class LeagueAdmin(PeoplePages, admin.ModelAdmin):
     """A league's settings, and above them its state and what can be done now."""
 
     form = LeagueForm

@@ -15,10 +15,11 @@ from typing import Any, TypeVar
 
 from django.db import close_old_connections
 
-from league_sdk.protocol.tokens import redact
+from league_sdk.dialects import starts
 from league_sdk.transport.client import CallFailed, Client, NotReached
-from matches import due, nudge
+from matches import checking, due, nudge, outgoing, sending
 from matches.league import play
+from matches.parcels import Parcel
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +70,8 @@ class Conductor:
         """Conduct until cancelled."""
         loop = asyncio.get_running_loop()
         detach = nudge.attach(lambda urgent: loop.call_soon_threadsafe(self._wake_up, urgent))
-        client = Client(agent_type="league_manager", policy=due.endpoint_policy())
+        client = Client(agent_type="league_manager", policy=outgoing.endpoint_policy())
+        self._spawn(checking.keep_checking(client, self._in_thread, lambda: self._draining))
         try:
             while True:
                 await self._once(client)
@@ -109,7 +111,7 @@ class Conductor:
         except Exception:
             # A database that is locked or gone for a moment: the rows are as they were.
             logger.exception("a look failed; the next one tries again")
-            self._merge(outcomes)
+            self._outcomes.put_before(outcomes)
             return
         self._looked_at, self._looked_at_clock = time.monotonic(), time.time()
         self._busy.difference_update(outcomes.freed)
@@ -145,13 +147,6 @@ class Conductor:
         finally:
             close_old_connections()
 
-    def _merge(self, outcomes: due.Outcomes) -> None:
-        now = self._outcomes
-        now.deliveries = outcomes.deliveries + now.deliveries
-        now.undeliverable = outcomes.undeliverable + now.undeliverable
-        now.checks = outcomes.checks + now.checks
-        now.freed = outcomes.freed + now.freed
-
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, work)
 
@@ -160,22 +155,16 @@ class Conductor:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _start(self, client: Client, start: due.Start) -> None:
+    async def _start(self, client: Client, start: outgoing.Start) -> None:
         """start_match; one that is not taken sends the match elsewhere."""
-        try:
-            reply = await client.post(start.endpoint, start.body, limit_s=start.limit_s)
-        except CallFailed as error:
-            self._outcomes.undeliverable.append((start.match_pk, start.attempt, str(error), False))
-        else:
-            result = reply.body.get("result") if isinstance(reply.body, dict) else None
-            if isinstance(result, dict) and result.get("accepted") is not False:
-                return
-            # "Not now" is an answer in good order; anything else says that the match cannot be taken.
-            why = redact(f"start_match was refused: {str(reply.body)[:120]}")
-            self._outcomes.undeliverable.append((start.match_pk, start.attempt, why, not isinstance(result, dict)))
-        self._wake_up()
+        offered = await sending.offer(client, start)
+        self._learn(start.referee_pk, {starts.KIND: offered.way} if offered.way else {})
+        if offered.problem:
+            self._outcomes.undeliverable.append((start.match_pk, start.attempt, offered.problem, offered.refused))
+        if offered.way or offered.problem:
+            self._wake_up()
 
-    async def _deliver(self, client: Client, agent_pk: int, parcels: list[due.Parcel]) -> None:
+    async def _deliver(self, client: Client, agent_pk: int, parcels: list[Parcel]) -> None:
         """Broadcasts to one agent, one after the other; any HTTP answer settles one (ruling, section 6)."""
         begun = time.monotonic()
         try:
@@ -183,7 +172,7 @@ class Conductor:
                 if time.monotonic() - begun > STALE_S:
                     # Some of what is left may have been overtaken: the next look plans it anew.
                     break
-                problem = await self._post_once(client, parcel)
+                problem = await self._post_once(client, agent_pk, parcel)
                 # Looked up only now: a look may have taken the earlier outcomes meanwhile.
                 self._outcomes.deliveries.append((parcel.delivery_pk, problem))
         finally:
@@ -192,10 +181,14 @@ class Conductor:
             # A round waits for its last announcement, and for no other.
             self._wake_up(urgent=self._delivering == 0)
 
-    async def _post_once(self, client: Client, parcel: due.Parcel) -> str:
+    def _learn(self, agent_pk: int, spoken: dict[str, str]) -> None:
+        if spoken:
+            self._outcomes.learned.append((agent_pk, spoken))
+
+    async def _post_once(self, client: Client, agent_pk: int, parcel: Parcel) -> str:
         for last in (False, True):
             try:
-                await client.post(parcel.endpoint, parcel.body, limit_s=parcel.limit_s)
+                self._learn(agent_pk, await sending.deliver(client, parcel))
             except NotReached as error:
                 if last:
                     return str(error)
@@ -206,7 +199,7 @@ class Conductor:
                 break
         return ""
 
-    async def _check(self, client: Client, check: due.Check) -> None:
+    async def _check(self, client: Client, check: outgoing.Check) -> None:
         try:
             await client.post(check.endpoint, check.body, limit_s=CHECK_LIMIT_S)
             problem = ""

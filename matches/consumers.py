@@ -23,7 +23,8 @@ NO_SUCH_PAGE, TRY_LATER = 4404, 1013
 
 
 class LivePage:
-    """ASGI application of ``/ws/leagues/``, ``/ws/leagues/{id}/`` and ``/ws/leagues/{id}/matches/{match_id}/``."""
+    """ASGI application of ``/ws/leagues/``, ``/ws/leagues/{id}/``, ``/ws/leagues/{id}/matches/{match_id}/`` and
+    ``/ws/checks/{id}/``."""
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Serve one socket until it is closed."""
@@ -33,7 +34,8 @@ class LivePage:
             await send({"type": "websocket.close", "code": TRY_LATER})
             return
         arguments = scope["url_route"]["kwargs"]
-        key = PageKey(arguments.get("league_id"), arguments.get("match_id"))
+        check_id = arguments.get("check_id")
+        key = PageKey(arguments.get("league_id"), arguments.get("match_id"), str(check_id) if check_id else None)
         listener = await hub.join(key, _language(scope))
         if listener is None:
             await send({"type": "websocket.accept"})

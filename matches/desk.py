@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from agents_registry.models import Agent, Kind
 from agents_registry.words import answers
 from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState, RoundState
-from matches import pages, queries
+from matches import pages, queries, readiness
 from matches.league import outbox
 from matches.models import League
 
@@ -33,12 +33,14 @@ def context(league: League) -> dict[str, Any]:
     unfinished = list(queries.matches_of(league).filter(state__in=[MatchState.READY, MatchState.HELD, *IN_PLAY]))
     around = agents(league)
     able = outbox.referees_of(league)
-    lines = [_agent_line(agent) for agent in around]
+    known = readiness.readiness([agent for agent in around if agent.kind == Kind.PLAYER])
+    lines = [_agent_line(agent) | {"ready": known.get(agent.pk)} for agent in around]
     return {
         "desk": {
             "league": pages.league_dict(league, rounds, queries.tally(league)[league.pk]),
             "buttons": _buttons(league, rounds),
-            "problems": _problems(league, around, able),
+            "problems": [*_problems(league, around, able), *_not_ready(league, around, known)],
+            "left_out": {code: readiness.label(word) for code, word in sorted(league.left_out.items())},
             "players": [line for line in lines if line["kind"] == Kind.PLAYER],
             "referees": [line for line in lines if line["kind"] == Kind.REFEREE],
             "open": [pages.match_dict(match) for match in unfinished if match.state != MatchState.HELD],
@@ -80,6 +82,23 @@ def _problems(league: League, around: list[Agent], able: list[Agent]) -> list[st
     return found
 
 
+def _not_ready(league: League, around: list[Agent], known: dict[int, readiness.Readiness]) -> list[str]:
+    """Who would be left out by closing registration now (``require_check``)."""
+    if league.state != LeagueState.REGISTRATION or not league.rules.require_check:
+        return []
+    waiting = [
+        f"{agent.code} ({known[agent.pk].label})"
+        for agent in around
+        if agent.pk in known and not known[agent.pk].passed
+    ]
+    if not waiting:
+        return []
+    return [
+        _("These players have not passed the check and would be left out by closing now: %(players)s.")
+        % {"players": ", ".join(waiting)}
+    ]
+
+
 def _buttons(league: League, rounds: list[Any]) -> list[dict[str, Any]]:
     """Every action of the desk; the one that comes next is marked. Wrong clicks are answered in words."""
     coming = next((one for one in rounds if one.state == RoundState.PENDING), None)
@@ -99,6 +118,7 @@ def _buttons(league: League, rounds: list[Any]) -> list[dict[str, Any]]:
         ("run_all", _("Run all rounds"), not over),
         ("pause", _("Pause"), not over and not league.paused),
         ("resume", _("Resume"), not over and league.paused),
+        ("check_all", _("Check all players"), not over),
         ("check", _("Ask all agents whether they answer"), True),
         ("stop", _("Stop for good"), league.state != LeagueState.STOPPED),
     ]

@@ -6,61 +6,23 @@ or interrupted anywhere. Writes are the verbs of ``matches.league``.
 
 from __future__ import annotations
 
-import uuid
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from agents_registry import registration
+from agents_registry import learned, registration
 from agents_registry.models import Agent
-from league_sdk.dialects import canonical
-from league_sdk.protocol import rpc
-from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope, stamp
-from league_sdk.protocol.messages import START_MATCH
-from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState, RoundState
-from league_sdk.transport.policy import EndpointPolicy
-from matches import queries
+from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState, RoundState
+from matches import outgoing, referee_queries
 from matches.league import demo, lifecycle, outbox, play, results
 from matches.league.errors import ActionRefused
-from matches.models import Broadcast, Delivery, DeliveryState, League, Match, Round
-
-MOST_PARCELS = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A ``start_match`` to send."""
-
-    match_pk: int
-    attempt: int
-    endpoint: str
-    body: bytes
-    limit_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Parcel:
-    """One broadcast to one agent, ready to send."""
-
-    delivery_pk: int
-    endpoint: str
-    body: bytes
-    limit_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """An agent that is to be asked whether it answers."""
-
-    agent_pk: int
-    endpoint: str
-    body: bytes
+from matches.models import League, Match, Round
+from matches.outgoing import Check, Chosen, Start
+from matches.parcels import Parcel, parcels_of
 
 
 @dataclass(slots=True)
@@ -80,16 +42,26 @@ class Outcomes:
         deliveries: (delivery, problem); no problem means settled.
         undeliverable: (match, attempt, why, whether the referee answered with an error).
         checks: (agent, problem).
+        learned: (agent, by message type what it was seen to understand).
         freed: agents that nothing is on its way to any more.
     """
 
     deliveries: list[tuple[int, str]] = field(default_factory=list)
     undeliverable: list[tuple[int, int, str, bool]] = field(default_factory=list)
     checks: list[tuple[int, str]] = field(default_factory=list)
+    learned: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     freed: list[int] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.deliveries or self.undeliverable or self.checks)
+        return bool(self.deliveries or self.undeliverable or self.checks or self.learned)
+
+    def put_before(self, earlier: Outcomes) -> None:
+        """Add what could not be written down earlier, before what came since."""
+        self.deliveries[:0] = earlier.deliveries
+        self.undeliverable[:0] = earlier.undeliverable
+        self.checks[:0] = earlier.checks
+        self.learned[:0] = earlier.learned
+        self.freed[:0] = earlier.freed
 
 
 def note(outcomes: Outcomes) -> None:
@@ -100,6 +72,8 @@ def note(outcomes: Outcomes) -> None:
             play.undeliverable(match_pk=match_pk, attempt=attempt, problem=why, refused=refused)
         for agent_pk, problem in outcomes.checks:
             registration.note_check(agent_id=agent_pk, problem=problem)
+        for agent_pk, spoken in outcomes.learned:
+            learned.learn_dialect(agent_id=agent_pk, spoken=spoken)
 
 
 def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False) -> Plan:
@@ -119,9 +93,9 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False) -
     plan = Plan()
     if not draining:
         plan.starts = _dispatch()
-    plan.parcels = _parcels(busy_agents, now)
+    plan.parcels = parcels_of(busy_agents, now)
     if not quick:
-        plan.checks = _checks(busy_agents)
+        plan.checks = outgoing.checks(busy_agents)
     return plan
 
 
@@ -179,7 +153,7 @@ def _dispatch() -> list[Start]:
         load[referee_id] += 1
         playing.update((a, b))
     referees: dict[str, list[Agent]] = {}
-    chosen: list[tuple[Match, Agent]] = []
+    chosen: list[Chosen] = []
     with transaction.atomic():
         for match in sorted(whole, key=lambda match: (match.league.demo, match.pk)):
             addresses = {match.player_a.endpoint_key, match.player_b.endpoint_key}
@@ -191,15 +165,16 @@ def _dispatch() -> list[Start]:
             if match.league_id not in referees:
                 referees[match.league_id] = outbox.referees_of(match.league)
             referee = _referee_for(match, referees[match.league_id], load)
-            if referee is None:
+            if referee is None or referee_queries.untold_referee(referee, match):
                 continue
+            named = match.referee_id == referee.pk and match.attempt == 0
             lease = play.lease_s_of(match, referee)
             taken = play.assign(match=match, referee=referee, lease_s=lease)
             if taken is not None:
                 load[referee.pk] += 1
                 playing.update(addresses)
-                chosen.append((taken, referee))
-    return _starts(chosen)
+                chosen.append(Chosen(taken, referee, named))
+    return outgoing.starts_of(chosen)
 
 
 def _referee_for(match: Match, candidates: Sequence[Agent], load: Counter[int]) -> Agent | None:
@@ -208,123 +183,3 @@ def _referee_for(match: Match, candidates: Sequence[Agent], load: Counter[int]) 
     if any(one.pk == match.referee_id for one in candidates):
         return next((one for one in free if one.pk == match.referee_id), None)
     return min(free, key=lambda one: load[one.pk] / one.max_concurrent, default=None)
-
-
-def _starts(chosen: Sequence[tuple[Match, Agent]]) -> list[Start]:
-    if not chosen:
-        return []
-    players = [pk for match, _ in chosen for pk in (match.player_a_id, match.player_b_id)]
-    digests = registration.token_digests(players)
-    tables: dict[str, dict[str, dict[str, int]]] = {}
-    starts = []
-    for match, referee in chosen:
-        if match.league_id not in tables:
-            tables[match.league_id] = queries.own_standings(match.league)
-        body = _start_match(match, referee, digests, tables[match.league_id])
-        starts.append(
-            Start(
-                match_pk=match.pk,
-                attempt=match.attempt,
-                endpoint=referee.endpoint,
-                body=rpc.dumps(rpc.call(START_MATCH, body, match.pk)),
-                limit_s=match.league.rules.generic_timeout_s,
-            )
-        )
-    return starts
-
-
-def _start_match(
-    match: Match, referee: Agent, digests: dict[int, list[str]], table: dict[str, dict[str, int]]
-) -> dict[str, Any]:
-    """``start_match`` (ruling, section 10), with the flat names that other referees know."""
-    rules = match.league.rules
-    seats = {}
-    for side, player in (("A", match.player_a), ("B", match.player_b)):
-        seats[f"player_{side}"] = {
-            "id": player.code,
-            "endpoint": player.endpoint,
-            "dialect": player.dialect,
-            "league_token": registration.league_token(player),
-            "auth_token_sha256": digests.get(player.pk, []),
-            "your_standings": table[player.code],
-            "joined_before": player.code in match.joined,
-            "suspended": player.state == AgentState.SUSPENDED,
-        }
-        seats[f"player_{side}_id"] = player.code
-        seats[f"player_{side}_endpoint"] = player.endpoint
-    return envelope(
-        "START_MATCH",
-        sender=LEAGUE_MANAGER,
-        conversation_id=match.conversation_id,
-        now=timezone.now(),
-        auth_token=registration.league_token(referee),
-        league_id=match.league_id,
-        round_id=match.round.number,
-        match_id=match.match_id,
-        attempt=match.attempt,
-        game_type=match.league.game_type,
-        settings=rules.for_referee(),
-        endpoint_policy=endpoint_policy().to_params(),
-        **seats,
-    )
-
-
-def endpoint_policy() -> EndpointPolicy:
-    """Which addresses may be called from here."""
-    return EndpointPolicy(refused_ports=tuple(settings.LEAGUE_REFUSED_PORTS))
-
-
-def _parcels(busy_agents: Collection[int], now: datetime) -> dict[int, list[Parcel]]:
-    """Undelivered broadcasts by agent, in their order; the token and the time are put in here."""
-    pending = Delivery.objects.filter(state=DeliveryState.PENDING).exclude(agent_id__in=list(busy_agents))
-    if not pending.exists():
-        return {}
-    due = list(pending.select_related("agent").order_by("pk")[:MOST_PARCELS])
-    # Not by select_related: each payload would be read from its JSON once for every agent.
-    broadcasts = Broadcast.objects.select_related("league").in_bulk({delivery.broadcast_id for delivery in due})
-    limits: dict[str, float] = {}
-    moment = stamp(now)
-    found: dict[int, list[Parcel]] = {}
-    for delivery in due:
-        broadcast = broadcasts[delivery.broadcast_id]
-        league = broadcast.league
-        if league.pk not in limits:
-            limits[league.pk] = league.rules.generic_timeout_s
-        message = broadcast.payload | {
-            "timestamp": moment,
-            "auth_token": registration.league_token(delivery.agent),
-        }
-        found.setdefault(delivery.agent_id, []).append(
-            Parcel(
-                delivery_pk=delivery.pk,
-                endpoint=delivery.agent.endpoint,
-                body=rpc.dumps(canonical.wrap(message, rpc_id=delivery.pk)),
-                limit_s=limits[league.pk],
-            )
-        )
-    return found
-
-
-def _checks(busy_agents: Collection[int]) -> list[Check]:
-    """Agents to ask whether they answer (``ping``, 004 5.12.2)."""
-    wanted = Agent.objects.filter(check_wanted=True).exclude(pk__in=list(busy_agents)).order_by("pk")
-    return [
-        Check(
-            agent_pk=agent.pk,
-            endpoint=agent.endpoint,
-            body=rpc.dumps(
-                rpc.call(
-                    "ping",
-                    envelope(
-                        "PING",
-                        sender=LEAGUE_MANAGER,
-                        conversation_id=f"conv-ping-{uuid.uuid4().hex[:8]}",
-                        now=timezone.now(),
-                        auth_token=registration.league_token(agent),
-                    ),
-                    agent.pk,
-                )
-            ),
-        )
-        for agent in wanted
-    ]

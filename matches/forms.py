@@ -1,4 +1,4 @@
-"""The form of a league in the admin: one field for each setting of the ruling's section 11."""
+"""Forms: a league in the admin, one field for each setting of the ruling's section 11; and who asks for a check."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
 from league_sdk.rules.registry import games
 from matches.league.errors import Invalid
 from matches.league.lifecycle import check_settings
-from matches.models import League
+from matches.models import CheckRole, League
 
 GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
-    (gettext_lazy("Players and rounds"), ("min_players", "max_players", "auto_advance", "registration_code")),
+    (
+        gettext_lazy("Players and rounds"),
+        ("min_players", "max_players", "auto_advance", "registration_code", "require_check"),
+    ),
     (gettext_lazy("Points"), ("win_points", "draw_points", "loss_points", "technical_loss_points")),
     (
         gettext_lazy("Time limits, in seconds"),
@@ -29,6 +33,13 @@ GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (gettext_lazy("Referees and protocol"), ("referee_lease_s", "hold_s", "error_style")),
 )
 
+_HINTS = {
+    "require_check": gettext_lazy(
+        "Everyone may register; each player is checked a few seconds later, and again while it fails. "
+        "Players whose check has not passed when registration closes are left out of the schedule."
+    ),
+}
+
 
 def _field(name: str) -> forms.Field:
     """A form field for one setting; its ranges are checked by the settings themselves."""
@@ -36,7 +47,7 @@ def _field(name: str) -> forms.Field:
     default = info.default
     shown = {"label": name, "required": False}
     if isinstance(default, bool):
-        return forms.BooleanField(**shown, initial=default)
+        return forms.BooleanField(**shown, initial=default, help_text=_HINTS.get(name, ""))
     choices = [choice for choice in get_args(info.annotation) if isinstance(choice, str)]
     if choices:
         return forms.ChoiceField(**shown, choices=[(choice, choice) for choice in choices], initial=default)
@@ -87,3 +98,44 @@ class LeagueForm(forms.ModelForm):
         if not self.instance.created_at and League.objects.filter(pk=league_id).exists():
             raise forms.ValidationError(_("A league with this id exists already: choose another."))
         return str(league_id)
+
+
+class CheckForm(forms.Form):
+    """Who wants which agent checked."""
+
+    endpoint = forms.CharField(
+        label=gettext_lazy("Address"),
+        required=False,
+        max_length=MAX_ENDPOINT_CHARS,
+        widget=forms.TextInput(
+            attrs={"placeholder": "http://192.168.1.20:8101/mcp", "dir": "ltr", "inputmode": "url", "autofocus": True}
+        ),
+    )
+    role = forms.ChoiceField(
+        label=gettext_lazy("What it is"),
+        required=False,
+        choices=CheckRole.choices,
+        error_messages={"invalid_choice": gettext_lazy("There is no such role.")},
+    )
+    game_type = forms.ChoiceField(label=gettext_lazy("Game"), required=False)
+    auth_token = forms.CharField(
+        label=gettext_lazy("auth_token"),
+        required=False,
+        max_length=200,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off", "dir": "ltr"}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        shown = [(name, game.display_name) for name, game in sorted(games().items())]
+        self.fields["game_type"].choices = [("", gettext_lazy("what it is registered for")), *shown]
+
+    def arguments(self) -> dict[str, str]:
+        """What ``checks.ask`` wants, from a valid form."""
+        given = self.cleaned_data
+        return {
+            "endpoint": given["endpoint"],
+            "role": given["role"] or CheckRole.PLAYER.value,
+            "game_type": given["game_type"],
+            "token": given["auth_token"],
+        }

@@ -159,10 +159,11 @@ class Hub:
 
     def _mark(self, leagues: dict[str, list[str]]) -> None:
         for (key, _), page in self._pages.items():
-            if key.league_id is None:
+            topic = key.topic
+            if topic is None:
                 page.dirty.set()
                 continue
-            matches = leagues.get(key.league_id)
+            matches = leagues.get(topic)
             if matches is not None and (key.match_id is None or key.match_id in matches or not matches):
                 page.dirty.set()
 

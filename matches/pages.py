@@ -18,7 +18,8 @@ from django.utils import translation
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import games
-from matches import queries, words
+from matches import check_pages, queries, readiness, words
+from matches.boards import read_board
 from matches.models import League, Match, Round
 from matches.standings import Row, table
 
@@ -26,10 +27,16 @@ RECENT = 12
 
 
 class PageKey(NamedTuple):
-    """A page someone can look at: a league's board, one match of it, or (without a league) the list of all."""
+    """A page someone can look at: a league's board, one match of it, a check; with none of these the list of all."""
 
     league_id: str | None = None
     match_id: str | None = None
+    check_id: str | None = None
+
+    @property
+    def topic(self) -> str | None:
+        """The league or check whose changes show on this page; None for every league's."""
+        return f"check:{self.check_id}" if self.check_id else self.league_id
 
 
 BOARD_FRAGMENTS = ("header", "standings", "current", "results", "feed")
@@ -41,12 +48,15 @@ def socket_path(key: PageKey) -> str:
     """Where a page's socket is, in the language it is shown in."""
     league = f"{key.league_id}/" if key.league_id else ""
     match = f"matches/{key.match_id}/" if key.match_id else ""
-    return f"/ws/leagues/{league}{match}?language={translation.get_language() or settings.LANGUAGE_CODE}"
+    path = f"checks/{key.check_id}/" if key.check_id else f"leagues/{league}{match}"
+    return f"/ws/{path}?language={translation.get_language() or settings.LANGUAGE_CODE}"
 
 
 def fragments(key: PageKey, language: str) -> dict[str, str] | None:
     """Every fragment of a page, rendered; None when there is no such page any more."""
     with translation.override(language):
+        if key.check_id is not None:
+            return check_pages.fragments(key.check_id, language)
         context = context_of(key)
         if context is None:
             return None
@@ -56,6 +66,8 @@ def fragments(key: PageKey, language: str) -> dict[str, str] | None:
 
 def context_of(key: PageKey) -> dict[str, Any] | None:
     """A page's context, or None when there is no such page."""
+    if key.check_id is not None:
+        return check_page(key.check_id)
     if key.league_id is None:
         return index()
     league = League.objects.filter(pk=key.league_id).first()
@@ -93,12 +105,16 @@ def board(league: League) -> dict[str, Any]:
     if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED):
         # Every player is shut down when its league is over: that says nothing about it.
         states = dict.fromkeys(states, "")
+    ready = _ready(league)
     rows = _rows(league, names, current)
     champion = rows[0][0] if rows and league.state == LeagueState.COMPLETED else None
     recent = matches.filter(state=MatchState.FINISHED).order_by("-finished_at", "-pk")[:RECENT]
     return {
         "league": league_dict(league, rounds, queries.tally(league)[league.pk], champion),
-        "standings": [_row_dict(row, delta, states) for row, delta in rows],
+        "standings": [_row_dict(row, delta, states) | {"ready": ready.get(row.player_id)} for row, delta in rows],
+        "left_out": [
+            {"player_id": code, "ready": readiness.label(word)} for code, word in sorted(league.left_out.items())
+        ],
         "matches": [match_dict(match) for match in matches.filter(round=current)] if current else [],
         "bye": _player_dict(current.bye) if current is not None and current.bye is not None else None,
         "results": [_result_line(match) for match in recent],
@@ -129,6 +145,14 @@ def match_page(league: League, match: Match) -> dict[str, Any]:
     }
 
 
+def check_page(check_id: str) -> dict[str, Any] | None:
+    """The report of a check, or None when there is none. One that has ended changes no more: no socket."""
+    found = check_pages.report_page(check_id)
+    if found is None or not found["check"]["running"]:
+        return found
+    return found | {"socket_path": socket_path(PageKey(check_id=check_id))}
+
+
 def rounds_of(league: League) -> list[Round]:
     """A league's rounds in their order."""
     return list(league.rounds.select_related("bye").order_by("number"))
@@ -142,7 +166,21 @@ def _current(rounds: list[Round]) -> Round | None:
 
 def _players(league: League) -> tuple[dict[str, str], dict[str, str]]:
     players = list(league.agents.filter(kind=Kind.PLAYER).order_by("pk").values_list("code", "display_name", "state"))
+    players = [player for player in players if player[0] not in league.left_out]
     return {code: name for code, name, _ in players}, {code: state for code, _, state in players}
+
+
+def _ready(league: League) -> dict[str, dict[str, str]]:
+    """Before the schedule is made: who has passed the check. "Not checked" is news only where a check is demanded."""
+    if league.state != LeagueState.REGISTRATION:
+        return {}
+    players = list(league.agents.filter(kind=Kind.PLAYER))
+    known = readiness.readiness(players)
+    return {
+        player.code: {"word": known[player.pk].word.value, "label": known[player.pk].label}
+        for player in players
+        if league.rules.require_check or known[player.pk].word != readiness.Ready.NOT_CHECKED
+    }
 
 
 def _rows(league: League, names: dict[str, str], current: Round | None) -> list[tuple[Row, int]]:
@@ -175,7 +213,7 @@ def league_dict(
         "league_id": league.pk,
         "display_name": league.display_name,
         "game_type": league.game_type,
-        "game_name": games()[league.game_type].display_name,
+        "game_name": _game_name(league.game_type),
         "state": league.state,
         "state_label": words.league_state(league.state),
         "paused": league.paused,
@@ -195,11 +233,17 @@ def league_dict(
             "display_name": champion.display_name,
             "points": champion.points,
         },
-        "players_count": counts.players,
+        "players_count": counts.players - len(league.left_out),
         "url": reverse("board", args=[league.pk]),
     }
     headline = words.headline(found, current, by_state[MatchState.HELD], league.rules.auto_advance)
     return found | {"headline": headline}
+
+
+def _game_name(game_type: str) -> str:
+    """A game's name for people; its type when the package that brought it is gone."""
+    game = games().get(game_type)
+    return game.display_name if game is not None else game_type
 
 
 def _row_dict(row: Row, delta: int, states: dict[str, str]) -> dict[str, Any]:
@@ -213,15 +257,27 @@ def _player_dict(agent: Agent, match: Match | None = None) -> dict[str, Any]:
     return found
 
 
+def _board_of(match: Match) -> dict[str, Any] | None:
+    """The board of a match that is played in turns, as it stands or as it ended; None when there is none to show."""
+    players = (match.player_a.code, match.player_b.code)
+    if match.state == MatchState.FINISHED:
+        board = read_board(match.details, players)
+        # A match that ended before its first move has nothing to show.
+        return board if board is not None and board["moves"] else None
+    return read_board(match.view, players) if match.state == MatchState.COLLECTING_CHOICES else None
+
+
 def match_dict(match: Match) -> dict[str, Any]:
     """A match as the templates know it."""
+    board = _board_of(match)
     return {
         "match_id": match.match_id,
         "url": reverse("match", args=[match.league_id, match.match_id]),
         "a": _player_dict(match.player_a, match),
         "b": _player_dict(match.player_b, match),
         "state": match.state,
-        "state_label": words.match_state(match.state),
+        "state_label": words.match_state(match.state, board),
+        "board": board,
         "attempt": match.attempt,
         "referee_id": match.referee.code if match.referee else None,
         "result": _result_dict(match) if match.state == MatchState.FINISHED else None,
@@ -236,9 +292,16 @@ def _result_dict(match: Match) -> dict[str, Any]:
         "summary": words.result_summary(match.status, winner, match.details),
         "reason": match.reason,
         "drawn_number": match.details.get("drawn_number"),
-        "number_parity": match.details.get("number_parity"),
-        "choices": match.details.get("choices") or {},
+        "number_parity": words.drawn_parity(match.details),
+        "choices": _choices(match.details.get("choices")),
     }
+
+
+def _choices(choices: object) -> dict[str, Any]:
+    """What each player chose; a list of moves is shown on the board, not in a word."""
+    if not isinstance(choices, dict):
+        return {}
+    return {player: choice for player, choice in choices.items() if not isinstance(choice, (dict, list))}
 
 
 def _result_line(match: Match) -> dict[str, Any]:

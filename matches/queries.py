@@ -12,6 +12,7 @@ from agents_registry.models import Agent, Kind
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import describe
+from matches import readiness
 from matches.models import Event, League, Match, Message, Round
 from matches.standings import Result, Row, Scoring, table
 
@@ -23,8 +24,9 @@ def scoring(league: League) -> Scoring:
 
 
 def player_names(league: League) -> dict[str, str]:
-    """Display names of a league's players by id."""
-    return dict(league.agents.filter(kind=Kind.PLAYER).order_by("pk").values_list("code", "display_name"))
+    """Display names of a league's players by id, without those that the schedule leaves out."""
+    players = league.agents.filter(kind=Kind.PLAYER).order_by("pk").values_list("code", "display_name")
+    return {code: name for code, name in players if code not in league.left_out}
 
 
 def finished(league: League) -> list[Result]:
@@ -255,7 +257,7 @@ def _line(
         "status": league.state,
         "paused": league.paused,
         "auto_advance": league.rules.auto_advance,
-        "players": counts.players,
+        "players": counts.players - len(league.left_out),
         "round": max(started, default=None),
         "rounds": len(rounds),
         "matches": by_state.total(),
@@ -269,7 +271,9 @@ def _line(
 
 def agents_of(league: League) -> list[dict[str, Any]]:
     """Players and referees of a league: no token, no address."""
-    own = Agent.objects.filter(Q(league=league) | Q(league__isnull=True, kind=Kind.REFEREE)).order_by("kind", "pk")
+    seen = Q(league=league) | Q(league__isnull=True, kind=Kind.REFEREE)
+    own = list(Agent.objects.filter(seen).order_by("kind", "pk"))
+    known = readiness.readiness(own)
     return [
         {
             "agent_id": agent.code,
@@ -281,6 +285,7 @@ def agents_of(league: League) -> list[dict[str, Any]]:
             "may_judge": agent.trusted if agent.kind == Kind.REFEREE else None,
             "registered_at": agent.registered_at,
             "last_heard": agent.heard_at,
+            "ready": known[agent.pk].word.value,
         }
         for agent in own
     ]

@@ -27,7 +27,9 @@ class PlannedRound:
 def round_robin(players: int) -> Sequence[PlannedRound]:
     """Every pair once: n-1 rounds for even n, n rounds with one bye each for odd n.
 
-    The first seat stays, the others turn around it. The lower seat is PLAYER_A, as in 004 table 9.
+    The first seat stays, the others turn around it. PLAYER_A, who moves first where a game has turns, is the lower
+    seat when the two are an odd number of seats apart, else the higher one: so everyone is PLAYER_A as often as
+    everyone else, or once more (our choice). Four players are as in 004 table 9, where it is always the lower seat.
 
     Args:
         players: how many, at least 2.
@@ -47,7 +49,7 @@ def round_robin(players: int) -> Sequence[PlannedRound]:
             left, right = 1 + (turn + step) % others, 1 + (turn - step) % others
             pairs.append((min(left, right), max(left, right)))
         bye = next((a for a, b in pairs if b == empty), None)
-        played = [(a, b) for a, b in pairs if b != empty]
+        played = [_roles(a, b, players) for a, b in pairs if b != empty]
         rounds.append(
             PlannedRound(
                 number=turn + 1,
@@ -56,3 +58,10 @@ def round_robin(players: int) -> Sequence[PlannedRound]:
             )
         )
     return rounds
+
+
+def _roles(lower: int, higher: int, players: int) -> tuple[int, int]:
+    """Two seats as PLAYER_A and PLAYER_B."""
+    if players == 4 or (higher - lower) % 2:
+        return lower, higher
+    return higher, lower

@@ -26,8 +26,10 @@ def league_state(state: str) -> str:
     }[LeagueState(state)]
 
 
-def match_state(state: str) -> str:
-    """A match's state."""
+def match_state(state: str, board: Mapping[str, Any] | None = None) -> str:
+    """A match's state; while a game is played in turns, whose turn it is."""
+    if state == MatchState.COLLECTING_CHOICES and board is not None and board["to_move"]:
+        return _("%(player)s to move") % {"player": board["to_move"]}
     return {
         MatchState.PENDING: _("not started"),
         MatchState.READY: _("waiting for a referee"),
@@ -81,11 +83,15 @@ def headline(league: Mapping[str, Any], current: Round | None, held: int, auto_a
 
 
 def result_summary(status: str, winner: str | None, details: Mapping[str, Any]) -> str:
-    """A result in a few words, such as "P01 won · 8 even"."""
-    drawn = ""
-    if details.get("drawn_number") is not None:
-        parity = {"even": _("even"), "odd": _("odd")}.get(str(details.get("number_parity") or _parity(details)), "")
+    """A result in a few words, such as "P01 won · 8 even" or "P02 won · 9 moves"."""
+    drawn, moves = "", details.get("moves")
+    if isinstance(details.get("sum"), int):
+        drawn = f" · {details['sum']} {_parity_word(details.get('sum_parity'))}".rstrip()
+    elif details.get("drawn_number") is not None:
+        parity = _parity_word(details.get("number_parity") or _parity(details))
         drawn = f" · {details['drawn_number']} {parity}".rstrip()
+    elif isinstance(moves, list) and moves:
+        drawn = " · " + ngettext("%(count)d move", "%(count)d moves", len(moves)) % {"count": len(moves)}
     if status == "WIN":
         return _("%(player)s won") % {"player": winner} + drawn
     if status == "DRAW":
@@ -95,6 +101,17 @@ def result_summary(status: str, winner: str | None, details: Mapping[str, Any]) 
             return _("both absent")
         return _("%(player)s won by technical loss") % {"player": winner}
     return _("cancelled")
+
+
+def drawn_parity(details: Mapping[str, Any]) -> str:
+    """What stands under a number that was drawn: its parity, or the sum it is a part of."""
+    if isinstance(details.get("sum"), int):
+        return _("sum %(sum)d %(parity)s") % {"sum": details["sum"], "parity": _parity_word(details.get("sum_parity"))}
+    return _parity_word(details.get("number_parity"))
+
+
+def _parity_word(parity: object) -> str:
+    return {"even": _("even"), "odd": _("odd")}.get(str(parity), "")
 
 
 def _parity(details: Mapping[str, Any]) -> str:
@@ -108,7 +125,9 @@ def event(kind: str, data: Mapping[str, Any]) -> str:
         "league_created": _("The league was opened."),
         "lobby_joined": _("%(players)s players came in from the lobby."),
         "player_registered": _("%(player_id)s %(name)s registered."),
+        "player_added": _("%(player_id)s %(name)s was added by the instructor."),
         "schedule_made": _("Registration closed: %(players)s players, %(rounds)s rounds."),
+        "left_out": _("Not in the schedule, as their check had not passed: %(players)s."),
         "round_started": _("Round %(round_id)s started."),
         "round_completed": _("Round %(round_id)s is over."),
         "match_finished": _("%(match_id)s is finished: %(reason)s."),

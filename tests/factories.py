@@ -121,10 +121,15 @@ def setting(league_id: str = "fall", *, players: int = 4, referees: int = 1, **s
 def playing(league_id: str = "fall", **how: Any) -> Setting:
     """The same with round 1 RUNNING and its matches handed to their referees."""
     found = setting(league_id, **how)
-    lifecycle.start_league(league_id=league_id)
-    open_current(league_id)
-    look()
+    playing_on(found)
     return found
+
+
+def playing_on(place: Setting) -> None:
+    """Start a league's next round and hand its matches to their referees."""
+    lifecycle.start_league(league_id=place.league_id)
+    open_current(place.league_id)
+    look()
 
 
 def open_current(league_id: str) -> None:

@@ -7,15 +7,17 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext as _
 
-from agents_registry import registration
+from agents_registry import places, registration, roster
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import Request
-from league_sdk.protocol import tokens
-from league_sdk.protocol.errors import UnknownLeague
+from agents_registry.spellings import LEAGUE_FIELDS, Facts, plays
+from league_sdk.protocol.errors import LeagueError, UnknownLeague
 from league_sdk.protocol.states import LeagueState
 from matches.league import play
 from matches.league.effects import changed, record
+from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import League
 
 
@@ -42,12 +44,16 @@ def next_league_id() -> str:
 
 
 def named_league(params: dict[str, Any], meta: Any, address_league: str | None) -> str | None:
-    """The league that a registration names: by the address it came to, in the envelope, or in its meta."""
-    for value in (
-        address_league,
-        params.get("league_id"),
-        meta.get("league_id") if isinstance(meta, dict) else None,
-    ):
+    """The league that a registration names: by the address it came to, in the envelope, or in its meta.
+
+    Args:
+        params: the message.
+        meta: what the documents call its meta, if it has one; other places are looked at after it.
+        address_league: the league in the address, for ``/leagues/{id}/mcp``.
+    """
+    given = [address_league, params.get("league_id"), meta.get("league_id") if isinstance(meta, dict) else None]
+    given += [found.value for found in Facts(params, Kind.PLAYER).envelope(*LEAGUE_FIELDS)]
+    for value in given:
         if isinstance(value, str) and value:
             # No id holds a NUL, and PostgreSQL would not even look for one.
             return value.replace("\x00", "\ufffd")
@@ -80,25 +86,51 @@ def choose_league(named: str | None) -> League | None:
 
 def _refusal(league: League, request: Request, known: bool) -> tuple[str, str | None] | None:
     """Why a league does not take a player, with 002's code where one corresponds; None when it does."""
-    rules = league.rules
     if league.demo:
-        ours = tokens.same(request.code, settings.LEAGUE_DEMO_KEY)
+        ours = request.brings(settings.LEAGUE_DEMO_KEY)
         if ours and (known or league.state == LeagueState.REGISTRATION):
             return None
         return "The demo league is never open for registration.", "L001"
-    if rules.registration_code and not tokens.same(request.code, rules.registration_code):
-        return "This league asks for its registration code in player_meta.registration_code.", "L001"
-    if request.game_types and league.game_type not in request.game_types:
+    if not known:
+        # One that is known has its own proof to show, and may have come in before there was a code.
+        closed = _without_code(league, request)
+        if closed:
+            return closed, "L001"
+    if not plays(request.game_types, league.game_type):
         return (
             f"This league plays {league.game_type}; your agent plays {', '.join(request.game_types)}.",
             "L001",
         )
     if known and league.state not in (LeagueState.COMPLETED, LeagueState.STOPPED):
         return None
+    return _no_room(league)
+
+
+def _without_code(league: League, request: Request) -> str | None:
+    """Why a league does not take one with these codes (ruling, sections 5 and 11), and where a code belongs."""
+    wanted = league.rules.registration_code
+    rostered = roster.exists(league.pk)
+    if not wanted and not rostered:
+        return None
+    if request.brings(wanted) or roster.find_owner(league.pk, request.codes) is not None:
+        return None
+    where = (
+        f"player_meta.registration_code, in the message itself, or in the address (/leagues/{league.pk}/mcp?code=...)"
+    )
+    if rostered:
+        seen = "the code that came is nobody's" if request.codes else "no personal code came"
+        return f"Not on the roster of this league: {seen}. Put your personal code in {where}."
+    seen = "The code that came is not it." if request.codes else "None came."
+    return f"This league asks for its registration code. {seen} Put it in {where}."
+
+
+def _no_room(league: League) -> tuple[str, str] | None:
+    """Why a league takes no further player, with 002's code."""
     if league.state != LeagueState.REGISTRATION:
         return f"Registration for {league.pk} is closed.", "L001"
-    if league.agents.filter(kind=Kind.PLAYER).count() >= rules.max_players:
-        return f"{league.pk} is full ({rules.max_players} players).", "L002"
+    most = league.rules.max_players
+    if league.agents.filter(kind=Kind.PLAYER).count() >= most:
+        return f"{league.pk} is full ({most} players).", "L002"
     return None
 
 
@@ -109,21 +141,11 @@ def register_player(*, request: Request, named: str | None) -> Entry:
     """
     with transaction.atomic():
         league = choose_league(named)
-        home = league.pk if league is not None else None
-        known = Agent.objects.filter(
-            kind=Kind.PLAYER, league_id=home, name=request.name, endpoint_key=request.address.key
-        ).first()
+        known = registration.find_known(request, league.pk if league is not None else None)
         if league is None and known is None:
-            # One that comes back in mid-league, or came through the lobby, is by now a player of a league.
-            known = (
-                Agent.objects.filter(kind=Kind.PLAYER, name=request.name, endpoint_key=request.address.key)
-                .filter(league__isnull=False, league__demo=False)
-                .exclude(league__state__in=[LeagueState.COMPLETED, LeagueState.STOPPED])
-                .order_by("-pk")
-                .first()
-            )
-            if known is not None:
-                league, home = known.league, known.league_id
+            known = _in_mid_league(request)
+            league = known.league if known is not None else None
+        home = league.pk if league is not None else None
         promised = next_league_id() if league is None else ""
         if league is not None:
             refusal = _refusal(league, request, known is not None)
@@ -132,19 +154,76 @@ def register_player(*, request: Request, named: str | None) -> Entry:
         try:
             done = registration.register(request=request, league_id=home, promised=promised)
         except registration.NotTheSame as same:
-            return Entry(
-                league_id=home or promised,
-                reason=(
-                    f"{same.agent.code} is registered under this name and address. To register it again, send its "
-                    "auth_token, or register from its own machine, or ask the instructor to let it in."
-                ),
-                legacy_code="L003",
-            )
+            return Entry(league_id=home or promised, reason=_not_the_same(same.agent), legacy_code="L003")
         if league is not None:
             if not done.again:
                 record(league.pk, "player_registered", player_id=done.agent.code, name=done.agent.display_name)
             changed(league.pk)
         return Entry(league_id=home or promised, agent=done.agent, auth_token=done.auth_token)
+
+
+def _in_mid_league(request: Request) -> Agent | None:
+    """One that comes back and names no league, or came through the lobby, is by now a player of a league."""
+    return (
+        Agent.objects.filter(kind=Kind.PLAYER, name=request.name, endpoint_key=request.address.key)
+        .filter(league__isnull=False, league__demo=False)
+        .exclude(league__state__in=[LeagueState.COMPLETED, LeagueState.STOPPED])
+        .select_related("league")
+        .order_by("-pk")
+        .first()
+    )
+
+
+def _not_the_same(agent: Agent) -> str:
+    code = ", or its owner's personal code" if agent.owner_id is not None else ""
+    return (
+        f"{agent.code} is registered under this name and address. To register it again, send its "
+        f"auth_token{code}, or register from its own machine, or ask the instructor to let it in."
+    )
+
+
+def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: object = "") -> Agent:
+    """Add a player that never registers by itself (our choice: the instructor gives its name and address).
+
+    It is played like any other. When that very agent registers later (same name and address) and shows to be it,
+    it is this player; neither a registration code nor a personal code is asked of it.
+
+    Changes: the agent, an event.
+
+    Args:
+        league_id: a league that takes players.
+        name, endpoint, wanted_id: as an agent would send them; the address is taken as it is.
+
+    Raises:
+        NotFound: there is no such league.
+        ActionRefused: the league takes no players, or has this one.
+        Invalid: a name, an address or an id that cannot be used.
+    """
+    with transaction.atomic():
+        league = League.objects.filter(pk=league_id).first()
+        if league is None:
+            raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
+        if league.demo:
+            raise ActionRefused(_("The demo league has players of its own: choose another league."))
+        if league.state != LeagueState.REGISTRATION:
+            raise ActionRefused(
+                _("The schedule of %(league)s is made: it takes no further players.") % {"league": league.display_name}
+            )
+        refusal = _no_room(league)
+        if refusal:
+            raise ActionRefused(_("%(league)s is full.") % {"league": league.display_name})
+        try:
+            agent = places.add_by_hand(league_id=league.pk, name=name, endpoint=endpoint, wanted_id=wanted_id)
+        except LeagueError as error:
+            field = str(error.context["field"])
+            raise Invalid(f"{error.message} {_('Expected:')} {error.context['expected']}", field=field) from None
+        except places.NameTaken as same:
+            raise ActionRefused(
+                _("%(player)s has this name and this address already.") % {"player": same.agent.code}
+            ) from None
+        record(league.pk, "player_added", player_id=agent.code, name=agent.display_name)
+        changed(league.pk)
+        return agent
 
 
 def register_referee(*, request: Request, named: str | None, own_address: bool) -> Entry:

@@ -11,12 +11,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import ValidationError as SettingsError
 
-from agents_registry import registration
+from agents_registry import places, registration
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LEAGUE_ARROWS, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import games
+from matches import readiness
 from matches.league import outbox, results
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid, NotFound
@@ -116,7 +117,7 @@ def create_league(
         record(league.pk, "league_created")
         if not demo and not league.rules.registration_code:
             # Nobody in the lobby has been asked for a code.
-            came = registration.join_league(league_id=league.pk, game_type=game_type, room=league.rules.max_players)
+            came = places.join_league(league_id=league.pk, game_type=game_type, room=league.rules.max_players)
             if came:
                 record(league.pk, "lobby_joined", players=came)
         changed(league.pk)
@@ -137,16 +138,29 @@ def edit_league(*, league_id: str, display_name: str, settings: dict[str, Any]) 
 def close_registration(*, league_id: str) -> League:
     """REGISTRATION to SCHEDULED: every pair once, by the circle method.
 
+    With ``require_check``, players whose check has not passed are left out: they are shown as such and not called.
+
     Raises:
         ActionRefused: not open, or too few players.
     """
     with transaction.atomic():
         league = get_league(league_id)
         players = sorted(league.agents.filter(kind=Kind.PLAYER), key=lambda player: natural(player.code))
+        left_out = readiness.not_ready(league, players)
+        absent = [player.pk for player in players if player.code in left_out]
+        players = [player for player in players if player.code not in left_out]
         least = league.rules.min_players
         _refuse_over(league)
         if league.state != LeagueState.REGISTRATION:
             raise ActionRefused(_("The schedule of %(league)s is made already: start the next round.") % _named(league))
+        if len(players) < least and left_out:
+            raise ActionRefused(
+                _(
+                    "%(league)s has %(count)s of at least %(least)s players that passed the check; "
+                    "not ready: %(names)s. Wait until more have passed, or turn require_check off."
+                )
+                % {**_named(league), "count": len(players), "least": least, "names": ", ".join(left_out)}
+            )
         if len(players) < least:
             raise ActionRefused(
                 _("%(league)s has %(count)s of at least %(least)s players: wait until more have registered.")
@@ -154,6 +168,11 @@ def close_registration(*, league_id: str) -> League:
             )
         _move(league, LeagueState.REGISTRATION, LeagueState.SCHEDULED)
         _make_schedule(league, players)
+        if left_out:
+            league.left_out = left_out
+            League.objects.filter(pk=league.pk).update(left_out=left_out)
+            registration.retire(agent_ids=absent)
+            record(league.pk, "left_out", players=", ".join(left_out))
         record(league.pk, "schedule_made", players=len(players), rounds=league.rounds.count())
         changed(league.pk)
         return league

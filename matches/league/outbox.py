@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
+from league_sdk.protocol.errors import OutOfTime
 from league_sdk.protocol.messages import MessageType
-from league_sdk.protocol.states import AgentState
-from matches.models import Broadcast, Delivery, DeliveryState, League
+from league_sdk.protocol.states import IN_PLAY, AgentState
+from league_sdk.protocol.transcript import clean
+from matches.models import Broadcast, Delivery, DeliveryState, League, Match
+from matches.nudge import nudge
 
 LEAST_SILENCE_S = 10.0
 _RECEIVING = (AgentState.REGISTERED, AgentState.ACTIVE, AgentState.SUSPENDED)
@@ -109,3 +113,42 @@ def drop_all(league_id: str) -> None:
     Delivery.objects.filter(broadcast__league_id=league_id, state=DeliveryState.PENDING).update(
         state=DeliveryState.DROPPED, settled_at=timezone.now(), problem="league stopped"
     )
+
+
+def relay_answer(*, player: Agent, message_type: str, match_id: str | None, message: Mapping[str, Any]) -> None:
+    """Queue an answer that a player sent to the league manager for the referee of its match (ruling, section 9).
+
+    Changes: a row of the outbox. Leaves: the answer to the referee of the current attempt, without its token.
+
+    Args:
+        player: whose it is, shown by its auth_token.
+        message_type: GAME_JOIN_ACK, CHOOSE_PARITY_RESPONSE or GAME_MOVE_RESPONSE.
+        match_id: of the match, when the answer names one; an agent is never in two matches at once.
+        message: the answer as it came.
+
+    Raises:
+        OutOfTime: E001, no match of this player is being played.
+    """
+    playing = Match.objects.filter(Q(player_a=player) | Q(player_b=player), state__in=IN_PLAY, referee__isnull=False)
+    match = playing.select_related("league", "round").filter(**({"match_id": match_id} if match_id else {})).first()
+    if match is None:
+        raise OutOfTime(
+            "No match of yours is waiting for this answer; it changes nothing.", field="match_id", seen=match_id
+        )
+    kept = {name: value for name, value in message.items() if name not in ("auth_token", "league_token")}
+    payload = clean(kept) | {
+        "message_type": message_type,
+        "league_id": match.league_id,
+        "match_id": match.match_id,
+        "relayed_for": player.code,
+    }
+    with transaction.atomic():
+        broadcast = Broadcast.objects.create(
+            league=match.league,
+            message_type=message_type,
+            round_number=match.round.number,
+            payload=payload,
+            created_at=timezone.now(),
+        )
+        Delivery.objects.create(broadcast=broadcast, agent_id=match.referee_id)
+        transaction.on_commit(nudge)

@@ -226,8 +226,11 @@ def _advance(match: Match, referee: Agent, item: Mapping[str, Any], now: datetim
 
 def lease_s_of(match: Match, referee: Agent) -> float:
     """How long a match may go without a sign of life: the lease, or the longest match for a foreign referee."""
-    rules = match.league.rules
-    return rules.referee_lease_s if referee.sends_progress else rules.longest_match_s()
+    rules, game = match.league.rules, get_game(match.league.game_type)
+    if referee.sends_progress:
+        return rules.referee_lease_s
+    # With hidden choices everybody moves once; else there are as many turns as the game itself allows for.
+    return rules.longest_match_s() if game.hidden else max(rules.longest_match_s(), game.max_round_time_sec)
 
 
 def add_entries(match: Match, entries: Iterable[Mapping[str, Any]]) -> None:

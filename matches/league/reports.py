@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from league_sdk.dialects.shapes import SHAPES
 from league_sdk.protocol.errors import InvalidFormat, MissingField
+from league_sdk.protocol.messages import ROLES, MessageType
 from league_sdk.protocol.states import HANDED_BACK, MatchState, ResultStatus
 from matches.league.play import PROGRESS_STATES
 
+_PATH = re.compile(r"/[A-Za-z0-9._~/-]*", re.ASCII)
+MAX_PATH_CHARS = 100
 _STATUSES = frozenset(ResultStatus)
+_KINDS = frozenset(MessageType)
+_DRAW = "DRAW"
+_RESULT_FIELDS = ("result", "game_result", "match_result")
+_WINNER_FIELDS = ("winner", "winner_player_id", "winner_id")
+"""004 4.6.2 has the first of each; GAME_OVER calls the same by the second (4.6.1)."""
+_DETAIL_FIELDS = ("drawn_number", "number_parity", "choices", "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +74,13 @@ def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict
         MissingField: no result, or no winner in it.
         InvalidFormat: a winner who is not in the match, or a status that does not fit it.
     """
-    result = params.get("result")
-    if result is None:
-        raise MissingField("result is missing.", field="result", expected="an object with winner, score, details")
-    if not isinstance(result, Mapping):
-        raise InvalidFormat("result must be an object.", field="result", seen=result, expected="an object")
-    details = result.get("details")
+    result = _result_of(params)
+    # One that reports its GAME_OVER's game_result has no details apart from it.
+    details = result["details"] if "details" in result else _apart(result)
     details = dict(details) if isinstance(details, Mapping) else {}
-    if "winner" not in result:
-        raise MissingField("result.winner is missing.", field="result.winner", expected="a player_id or null")
-    winner = result["winner"]
+    winner = _winner_of(result, players)
     status = params.get("status")
-    if winner is not None and winner != "DRAW" and winner not in players:
+    if winner is not None and winner != _DRAW and winner not in players:
         raise InvalidFormat(
             "The winner does not play in this match.",
             field="result.winner",
@@ -85,7 +91,9 @@ def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict
         raise InvalidFormat(
             "status is not a known one.", field="status", seen=status, expected=", ".join(sorted(_STATUSES))
         )
-    named_draw = winner == "DRAW"
+    if status is None and isinstance(result.get("status"), str) and result["status"].upper() in _STATUSES:
+        status = result["status"].upper()
+    named_draw = winner == _DRAW
     if named_draw:
         winner = None
     if status is None:
@@ -107,6 +115,36 @@ def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict
         details=details,
         faults=_read_faults(params.get("faults"), players),
     )
+
+
+def _result_of(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    field = next((name for name in _RESULT_FIELDS if params.get(name) is not None), _RESULT_FIELDS[0])
+    result = params.get(field)
+    if not isinstance(result, Mapping) and any(name in params for name in _WINNER_FIELDS):
+        # Flat, as 002's small messages are.
+        return params
+    if result is None:
+        raise MissingField("result is missing.", field="result", expected="an object with winner, score, details")
+    if not isinstance(result, Mapping):
+        raise InvalidFormat(f"{field} must be an object.", field=field, seen=result, expected="an object")
+    return result
+
+
+def _apart(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: result[name] for name in _DETAIL_FIELDS if name in result}
+
+
+def _winner_of(result: Mapping[str, Any], players: tuple[str, str]) -> Any:
+    """The winner as it was reported; a role stands for its player, and a draw is spelt in any case."""
+    given = [result[name] for name in _WINNER_FIELDS if name in result]
+    if not given:
+        raise MissingField("result.winner is missing.", field="result.winner", expected="a player_id or null")
+    winner = given[0]
+    if not isinstance(winner, str) or winner in players:
+        return winner
+    if winner.upper() in (_DRAW, "TIE"):
+        return _DRAW
+    return dict(zip(ROLES, players, strict=True)).get(winner.upper(), winner)
 
 
 def _without_winner(
@@ -148,6 +186,30 @@ def _read_faults(value: object, players: tuple[str, str]) -> list[dict[str, Any]
                 }
             )
     return found
+
+
+def read_found_at(value: object) -> dict[str, str]:
+    """By player, the path at which a referee found its server; what is not a plain path is left out."""
+    found = value if isinstance(value, Mapping) else {}
+    return {
+        player: path
+        for player, path in list(found.items())[:2]
+        if isinstance(path, str) and _PATH.fullmatch(path) and len(path) <= MAX_PATH_CHARS
+    }
+
+
+def read_spoken(value: object) -> dict[str, dict[str, str]]:
+    """By player and message type, the way of speaking a referee found; what is not of the form is left out."""
+    found = value if isinstance(value, Mapping) else {}
+    return {
+        player: {
+            kind: shape
+            for kind, shape in list(ways.items())[: len(MessageType)]
+            if kind in _KINDS and isinstance(shape, str) and shape in SHAPES
+        }
+        for player, ways in list(found.items())[:2]
+        if isinstance(ways, Mapping)
+    }
 
 
 def read_progress(params: Mapping[str, Any]) -> list[dict[str, Any]]:

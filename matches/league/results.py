@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from agents_registry import registration
+from agents_registry import learned, registration
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.errors import InvalidFormat, RefereeNotRegistered
 from league_sdk.protocol.messages import MessageType
@@ -28,8 +28,8 @@ from matches import queries
 from matches.league import outbox
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
-from matches.league.play import PROGRESS_STATES, add_entries, hear, lifecycle_step
-from matches.league.reports import Verdict, read_lifecycle, read_verdict
+from matches.league.play import PROGRESS_STATES, add_entries, assign, hear, lease_s_of, lifecycle_step
+from matches.league.reports import Verdict, read_found_at, read_lifecycle, read_spoken, read_verdict
 from matches.models import League, Match, Round
 
 _OPEN = (MatchState.HELD, MatchState.READY, *IN_PLAY)
@@ -53,7 +53,8 @@ def report(
 
     Args:
         referee: whose token it came with.
-        attempt: as reported; None (a student's referee) counts if the sender is the referee assigned now.
+        attempt: as reported; None (a student's referee) counts if the sender is the referee assigned now, or
+            the announced one of a match that nobody has been started for yet.
 
     Returns the fields of the answer: status ``ACCEPTED`` or ``IGNORED``, and why.
 
@@ -85,7 +86,13 @@ def report(
             expected="a match that start_match gave you",
         )
     verdict = read_verdict(params, (match.player_a.code, match.player_b.code))
+    spoken, found_at = read_spoken(params.get("spoken")), read_found_at(params.get("found_at"))
     hear(referee)
+    begins_alone = referee.trusted and not referee.sends_progress
+    if match.state == MatchState.READY and match.attempt == 0 and begins_alone:
+        # It began with the announcement, and was quicker than our start_match.
+        match = assign(match=match, referee=referee, lease_s=lease_s_of(match, referee)) or whole.get(pk=match.pk)
+        claimed = match.attempt if attempt is None else attempt
     if match.state == MatchState.FINISHED:
         return {
             "status": "ACCEPTED",
@@ -99,6 +106,7 @@ def report(
             return {"status": "IGNORED", "reason": f"attempt {claimed} is over"}
         add_entries(match, transcript)
         _count_silences(match, verdict)
+        _learn(match, spoken, found_at)
         close_round_if_done(match.round)
     return {"status": "ACCEPTED", "reason": None}
 
@@ -141,6 +149,16 @@ def _timed(lifecycle: list[dict[str, str]], steps: Sequence[dict[str, str]]) -> 
         return lifecycle
     begun = max((n for n, step in enumerate(lifecycle) if step["state"] not in PROGRESS_STATES), default=-1)
     return [*lifecycle[: begun + 1], *steps]
+
+
+def _learn(match: Match, spoken: Mapping[str, Mapping[str, str]], found_at: Mapping[str, str]) -> None:
+    """How the players were seen to speak, and where, told by the referee; mostly it is known already."""
+    for player in (match.player_a, match.player_b):
+        found = spoken.get(player.code, {})
+        if any(player.spoken.get(kind) != shape for kind, shape in found.items()):
+            learned.learn_dialect(agent_id=player.pk, spoken=found)
+        if player.code in found_at:
+            learned.learn_path(agent_id=player.pk, path=found_at[player.code])
 
 
 def _count_silences(match: Match, verdict: Verdict) -> None:
@@ -260,6 +278,8 @@ def _complete(league: League, rows: list[dict[str, Any]]) -> None:
         league,
         MessageType.LEAGUE_COMPLETED,
         conversation_id=f"conv-{league.pk}-complete",
+        # The last one: some agents look for a round in every message.
+        round_number=league.rounds.count(),
         to_referees=True,
         total_rounds=league.rounds.count(),
         total_matches=league.matches.count(),

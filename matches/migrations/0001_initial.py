@@ -3,6 +3,7 @@
 import django.core.validators
 import django.db.models.deletion
 import league_sdk.protocol.states
+import uuid
 from django.db import migrations, models
 
 
@@ -25,6 +26,7 @@ class Migration(migrations.Migration):
                 ('paused', models.BooleanField(default=False, verbose_name='paused')),
                 ('demo', models.BooleanField(default=False, editable=False)),
                 ('settings', models.JSONField(blank=True, default=dict, help_text='What differs from the defaults, as JSON.', verbose_name='settings')),
+                ('left_out', models.JSONField(default=dict, editable=False, help_text='Players that are not in the schedule, as their check had not passed.')),
                 ('event_seq', models.PositiveBigIntegerField(default=0, editable=False)),
                 ('created_at', models.DateTimeField(editable=False)),
                 ('started_at', models.DateTimeField(editable=False, null=True)),
@@ -169,5 +171,33 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='match',
             constraint=models.UniqueConstraint(fields=('league', 'match_id'), name='match_id_in_league'),
+        ),
+        migrations.CreateModel(
+            name='Check',
+            fields=[
+                ('check_id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ('role', models.CharField(choices=[('player', 'player'), ('referee', 'referee'), ('manager', 'league manager')], default='player', max_length=8, verbose_name='checked as')),
+                ('endpoint', models.CharField(max_length=300, verbose_name='address')),
+                ('endpoint_key', models.CharField(editable=False, max_length=300)),
+                ('address', models.CharField(editable=False, help_text='Host and port: one at a time.', max_length=300)),
+                ('game_types', models.JSONField(default=list)),
+                ('notes', models.JSONField(default=list)),
+                ('asked_by', models.CharField(blank=True, default='', help_text='The caller; empty for the league.', max_length=64)),
+                ('state', models.CharField(choices=[('WANTED', 'Wanted'), ('RUNNING', 'Running'), ('DONE', 'Done'), ('FAILED', 'Failed')], default='WANTED', max_length=8)),
+                ('runs', models.PositiveSmallIntegerField(default=0)),
+                ('report', models.JSONField(default=dict)),
+                ('passed', models.BooleanField(null=True, verbose_name='passed')),
+                ('problem', models.CharField(blank=True, default='', max_length=200)),
+                ('due_at', models.DateTimeField()),
+                ('claimed_until', models.DateTimeField(null=True)),
+                ('created_at', models.DateTimeField()),
+                ('started_at', models.DateTimeField(null=True)),
+                ('finished_at', models.DateTimeField(null=True)),
+                ('agent', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='checks', to='agents_registry.agent')),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('state', 'WANTED')), fields=['due_at'], name='check_due'), models.Index(fields=['endpoint_key', '-created_at'], name='check_of_endpoint'), models.Index(fields=['asked_by', 'created_at'], name='check_of_caller')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('role__in', ['player', 'referee', 'manager'])), name='check_role'), models.CheckConstraint(condition=models.Q(('state__in', ['WANTED', 'RUNNING', 'DONE', 'FAILED'])), name='check_state'), models.CheckConstraint(condition=models.Q(models.Q(('passed__isnull', False), ('state', 'DONE')), models.Q(models.Q(('state', 'DONE'), _negated=True), ('passed__isnull', True)), _connector='OR'), name='check_done_has_verdict'), models.UniqueConstraint(condition=models.Q(('state', 'RUNNING')), fields=('address',), name='check_one_running')],
+            },
         ),
     ]

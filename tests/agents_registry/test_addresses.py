@@ -49,6 +49,24 @@ def register(client: Client, caller: str = "127.0.0.1", **changes: Any) -> dict[
             ["address was 0.0.0.0, called at 127.0.0.1"],
         ),
         ("http://10.1.2.3:8101", "192.0.2.7", "http://10.1.2.3:8101/mcp", ["address had no path, called at /mcp"]),
+        (
+            "192.0.2.7:8101/mcp",
+            "192.0.2.7",
+            "http://192.0.2.7:8101/mcp",
+            ["address had no http://, http is used"],
+        ),
+        (
+            "localhost:8101",
+            "192.0.2.7",
+            "http://192.0.2.7:8101/mcp",
+            [
+                "address had no http://, http is used",
+                "address was localhost, called at 192.0.2.7",
+                "address had no path, called at /mcp",
+            ],
+        ),
+        ("[2001:db8::7]:8101/a", "::1", "http://[2001:db8::7]:8101/a", ["address had no http://, http is used"]),
+        (" http://10.1.2.3:8101/mcp ", "192.0.2.7", "http://10.1.2.3:8101/mcp", []),
         ("https://agents.example/a/b?c=d", "192.0.2.7", "https://agents.example/a/b?c=d", []),
     ],
 )
@@ -64,7 +82,9 @@ def test_an_address_is_mended(client: Client, given: str, caller: str, kept: str
     [
         5,
         ["http://localhost:8101/mcp"],
-        "localhost:8101",
+        "localhost",
+        "8101",
+        "example/mcp",
         "ftp://localhost/mcp",
         "javascript:alert(1)",
         "http://",

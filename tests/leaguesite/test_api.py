@@ -162,7 +162,7 @@ def test_what_the_public_reads(public: Script) -> None:
 
 def test_agents(public: Script) -> None:
     make.setting(players=1)
-    head = {"version": "1.0.0", "game_types": ["even_odd"], "state": "REGISTERED"}
+    head = {"version": "1.0.0", "game_types": ["even_odd"], "state": "REGISTERED", "ready": "not_checked"}
     times = {"registered_at": "<time>", "last_heard": "<time>"}
     player = {"agent_id": "P01", "kind": "player", "display_name": "Player 1", "may_judge": None}
     referee = {"agent_id": "REF01", "kind": "referee", "display_name": "Referee 1", "may_judge": True}
@@ -173,6 +173,7 @@ def test_games(public: Script) -> None:
     status, found = public.get("/games")
     assert (status, list(found)) == (200, ["game_registry"])
     assert found["game_registry"]["even_odd"] == {
+        "game_type": "even_odd",
         "display_name": "Even/Odd",
         "move_types": ["choose_parity"],
         "valid_choices": {"choose_parity": ["even", "odd"]},
@@ -201,6 +202,9 @@ def test_the_document_lists_every_operation(client: Client) -> None:
     reads = [path.replace("fall", "{league_id}") for path in READS]
     expected = [f"post /api{path}" for path in actions] + [f"get /api{path}" for path in reads]
     expected += ["get /api/games", "get /api/leagues/{league_id}/matches/{match_id}", "get /health"]
+    expected += ["get /api/protocol/", "get /api/protocol/{message_type}"]
+    expected += ["post /api/referees/{referee_id}/trust"]
+    expected += ["get /api/checks/{check_id}", "post /api/checks"]
     assert found == sorted(expected)
 
 
@@ -237,3 +241,22 @@ def test_stopping_needs_no_body(script: Script) -> None:
     make.setting()
     lifecycle.pause(league_id="fall")
     assert script.post("/leagues/fall/stop")[0] == 200
+
+
+def test_a_referee_may_judge_and_no_longer(script: Script) -> None:
+    student = make.hire("Student", port=9001, trusted=False, progress=False)
+    theirs = make.hire("Theirs", port=9002, trusted=False, own_league=make.open_league("fall").pk)
+    assert script.post("/referees/REF01/trust") == (200, {"referee_id": "REF01", "league_id": None, "trusted": True})
+    assert (student.fresh().trusted, theirs.fresh().trusted) == (True, False)
+    own = {"referee_id": theirs.agent.code, "league_id": "fall", "trusted": True}
+    assert script.post(f"/referees/{theirs.agent.code}/trust", {"league_id": "fall"}) == (200, own)
+    assert script.post("/referees/REF01/trust", {"trusted": False})[1]["trusted"] is False
+    assert (student.fresh().trusted, theirs.fresh().trusted) == (False, True)
+
+
+@pytest.mark.parametrize("referee_id", ["REF09", "P01", "REF%00"])
+def test_only_a_referee_that_is_there_may_judge(script: Script, referee_id: str) -> None:
+    make.setting(players=1)
+    shown = referee_id.replace("%00", "\x00")
+    answer = script.post(f"/referees/{referee_id}/trust")
+    assert answer == (404, {"error": f"There is no referee {shown}.", "field": None})

@@ -14,7 +14,7 @@ from tests.leaguesite.script import ACTIONS, READS, Script
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("path", ACTIONS)
+@pytest.mark.parametrize("path", [*ACTIONS, "/referees/REF01/trust"])
 @pytest.mark.parametrize("key", ["", "wrong", "kéy"])
 def test_401_without_the_key(api_key: str, path: str, key: str) -> None:
     make.setting()

@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
+from league_sdk.rules.registry import describe
 from matches.league import lifecycle
 from tests import factories as make
 from tests import wire
@@ -99,7 +100,7 @@ def test_get_schedule(client: Client, place: make.Setting) -> None:
 
     rounds = [
         waiting(1, "P03", PLAYED) | {"state": "COMPLETED", "started_at": "<time>", "completed_at": "<time>"},
-        waiting(2, "P02", pair("R2M1", "P01", "P03")),
+        waiting(2, "P02", pair("R2M1", "P03", "P01")),
         waiting(3, "P01", pair("R3M1", "P02", "P03")),
     ]
     assert query(client, place.players[0], "GET_SCHEDULE") == answer("GET_SCHEDULE", {"rounds": rounds})
@@ -140,6 +141,7 @@ def test_get_next_match_when_none_is_left(client: Client) -> None:
         ("get_schedule", "GET_SCHEDULE"),
         ("get_next_match", "GET_NEXT_MATCH"),
         ("get_player_stats", "GET_PLAYER_STATS"),
+        ("get_games", "GET_GAMES"),
     ],
 )
 def test_a_tool_answers_as_the_query_does(client: Client, place: make.Setting, tool: str, query_type: str) -> None:
@@ -180,6 +182,33 @@ def test_without_a_name_the_league_is_that_of_the_token_then_the_default(client:
     params = make.signed(place.players[0], "LEAGUE_QUERY", query_type="GET_STANDINGS")
     assert wire.ask(client, "league_query", params)["league_id"] == "fall"
     assert wire.ask(client, "get_standings", {})["league_id"] == settings.LEAGUE_DEFAULT_ID
+
+
+def test_get_games_shows_the_registry_of_004_3_8_3(client: Client, place: make.Setting) -> None:
+    shown = query(client, place.players[0], "GET_GAMES")
+    assert shown == answer("GET_GAMES", {"game_registry": describe()})
+    for name in ("even_odd", "even_odd_numbers", "tic_tac_toe", "connect_four"):
+        game = shown["data"]["game_registry"][name]
+        assert (game["game_type"], game["rules_module"]) == (name, f"league_sdk.rules.{name}")
+        assert game["max_round_time_sec"] > 0
+
+
+def test_get_games_needs_no_league(client: Client) -> None:
+    shown = wire.ask(client, "get_games", {})
+    assert (shown["query_type"], shown["data"]) == ("GET_GAMES", {"game_registry": describe()})
+    assert shown.get("league_id") is None
+
+
+def test_an_unknown_query_names_those_there_are(client: Client, place: make.Setting) -> None:
+    data = wire.refused(client, "league_query", make.signed(place.players[0], "LEAGUE_QUERY", query_type="GET_CAKE"))
+    assert (data["error_code"], data["context"]) == (
+        "E002",
+        {
+            "field": "query_type",
+            "seen": '"GET_CAKE"',
+            "expected": "GET_GAMES, GET_NEXT_MATCH, GET_PLAYER_STATS, GET_SCHEDULE, GET_STANDINGS",
+        },
+    )
 
 
 def test_without_any_league_it_is_e014(client: Client) -> None:

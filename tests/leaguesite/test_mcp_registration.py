@@ -133,6 +133,42 @@ def test_name_and_address_are_needed(
     assert Agent.objects.count() == 0
 
 
+@pytest.mark.parametrize(
+    ("changes", "player_id", "notes"),
+    [
+        ({"sender": "player:P07"}, "P07", []),
+        ({"player_id": "ace"}, "ace", []),
+        ({"sender": "player:P01"}, "P02", ["asked for P01, which is taken; is P02"]),
+    ],
+)
+def test_an_id_that_is_asked_for_is_given_when_it_is_free(
+    client: Client, changes: dict[str, Any], player_id: str, notes: list[str]
+) -> None:
+    make.open_league(DEFAULT)
+    make.join("First", port=8100)
+    answer = wire.ask(client, "register_player", wire.player_request(**changes))
+    assert wire.plain(answer) == player_answer(player_id)
+    assert Agent.objects.get(code=player_id).notes == notes
+
+
+@pytest.mark.parametrize(
+    ("path", "changes", "status"),
+    [
+        ("/leagues/fall/mcp?code=sesame", {}, "ACCEPTED"),
+        ("/leagues/fall/mcp", {"code": "sesame"}, "ACCEPTED"),
+        ("/leagues/fall/mcp", {"registration_code": "sesame"}, "ACCEPTED"),
+        ("/leagues/fall/mcp?code=sesame", {"code": "old", "registration_code": "older"}, "ACCEPTED"),
+        ("/leagues/fall/mcp?code=guess", {}, "REJECTED"),
+        ("/leagues/fall/mcp", {}, "REJECTED"),
+    ],
+)
+def test_the_registration_code_in_all_its_places(
+    client: Client, path: str, changes: dict[str, Any], status: str
+) -> None:
+    make.open_league("fall", registration_code="sesame")
+    assert wire.ask(client, "register_player", wire.player_request(**changes), path)["status"] == status
+
+
 # Identity -----------------------------------------------------------------------------------------
 
 

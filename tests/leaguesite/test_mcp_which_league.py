@@ -40,10 +40,12 @@ def close(league_id: str) -> None:
         ("/leagues/a/mcp", {"league_id": "b"}, {"league_id": "b"}, "a"),
         ("/mcp", {"league_id": "b"}, {"league_id": "a"}, "b"),
         ("/mcp", {}, {"league_id": "a"}, "a"),
+        ("/mcp", {"metadata": {"league_id": "b"}}, {"league_id": "a"}, "a"),
+        ("/mcp", {"metadata": {"league_id": "b"}}, {}, "b"),
         ("/mcp", {"league_id": ""}, {}, DEFAULT),
         ("/mcp", {}, {}, DEFAULT),
     ],
-    ids=["address", "envelope", "meta", "empty is not named", "default"],
+    ids=["address", "envelope", "meta", "own meta", "other meta", "empty is not named", "default"],
 )
 def test_the_rungs_in_order(
     client: Client, path: str, changes: dict[str, Any], meta: dict[str, Any], expected: str
@@ -104,7 +106,8 @@ def test_the_demo_is_never_open(client: Client) -> None:
         (
             {"registration_code": "open sesame"},
             {"code": "open"},
-            "This league asks for its registration code in player_meta.registration_code.",
+            "This league asks for its registration code. The code that came is not it. Put it in "
+            "player_meta.registration_code, in the message itself, or in the address (/leagues/fall/mcp?code=...).",
             "L001",
         ),
     ],

@@ -38,15 +38,18 @@ class Agents:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
-        self.received[name].append(await request.json())
+        body = await request.json()
+        self.received[name].append(body)
         self.news.set()
         if name in self.gates:
             await self.gates[name].wait()
         answer = self.answers.get(name, OK)
+        if callable(answer):
+            answer = answer(body)
         if answer is None:
             assert request.transport is not None
             request.transport.abort()
-        return web.json_response(answer)
+        return answer if isinstance(answer, web.Response) else web.json_response(answer)
 
     async def in_db(self, work: Callable[[], T]) -> T:
         """Run database work in a thread of its own, as a request would."""

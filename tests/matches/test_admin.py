@@ -45,9 +45,7 @@ def add_players(league_id: str, count: int) -> list[Agent]:
 
 
 def test_every_setting_that_works_has_a_field() -> None:
-    assert sorted(name for _title, names in GROUPS for name in names) == sorted(
-        set(LeagueSettings.model_fields) - {"require_check"}
-    )
+    assert sorted(name for _title, names in GROUPS for name in names) == sorted(LeagueSettings.model_fields)
 
 
 def test_a_league_is_created_with_its_settings(desk: Client) -> None:

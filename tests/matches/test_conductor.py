@@ -112,6 +112,7 @@ async def test_start_match_as_the_referee_gets_it(agents: Agents) -> None:
             "id": player.agent.code,
             "endpoint": agents.url(player.agent.code),
             "dialect": "canonical",
+            "spoken": {},
             "league_token": "<token>",
             "auth_token_sha256": digests[player.agent.pk],
             "your_standings": {"wins": 0, "losses": 0, "draws": 0},

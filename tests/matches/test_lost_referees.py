@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from agents_registry import registration
+from league_sdk.rules.registry import get_game
 from matches import due, queries
 from matches.league import lifecycle, play, results
 from matches.league.errors import ActionRefused
@@ -30,6 +31,16 @@ def test_the_lease_is_the_leagues_or_the_longest_match_for_a_foreign_referee() -
     assert 20 <= lease < 60
     place.referees[0].agent.sends_progress = False
     assert play.lease_s_of(place.match("R1M1"), place.referees[0].agent) == 130 + 130 + 2 * 5 + 10
+
+
+def test_a_game_of_many_turns_has_its_own_longest_match() -> None:
+    place = make.playing(players=2)
+    foreign = place.referees[0].agent
+    foreign.sends_progress = False
+    match = place.match("R1M1")
+    assert play.lease_s_of(match, foreign) == match.league.rules.longest_match_s()
+    match.league.game_type = "connect_four"
+    assert play.lease_s_of(match, foreign) == get_game("connect_four").max_round_time_sec
 
 
 def test_a_lost_referee_is_suspended_and_the_match_goes_to_another() -> None:

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from league_sdk.protocol.errors import LeagueError
-from matches.league.reports import Verdict, read_entries, read_progress, read_verdict, whole_number
+from matches.league.reports import (
+    Verdict,
+    read_entries,
+    read_found_at,
+    read_progress,
+    read_spoken,
+    read_verdict,
+    whole_number,
+)
 
 A, B = PLAYERS = ("P01", "P02")
 BOTH = {"choices": {A: "even", B: "odd"}, "drawn_number": 8}
@@ -53,6 +61,14 @@ def complaint(read: Any, *arguments: Any) -> tuple[str, Any, Any, Any]:
         (result("DRAW", {A: 1, B: 1}), "DRAW", None),
         (result("DRAW", None, BOTH), "DRAW", None),
         (result("DRAW"), "DRAW", None),
+        # the other names that the documents have for the same facts
+        ({"game_result": {"winner_player_id": B, "choices": BOTH["choices"]}}, "WIN", B),
+        ({"result": {"winner_player_id": None, "status": "DRAW"}}, "DRAW", None),
+        ({"result": {"winner_id": A, "status": "technical_loss"}}, "TECHNICAL_LOSS", A),
+        ({"result": {"winner": None, "choices": BOTH["choices"]}}, "DRAW", None),
+        ({"winner": B, "result": "WIN"}, "WIN", B),
+        ({"winner": "draw"}, "DRAW", None),
+        (result("PLAYER_B"), "WIN", B),
         # 0:0 with a missing choice is both absent, whatever it is called
         (result("DRAW", {A: 0, B: 0}), "TECHNICAL_LOSS", None),
         # null with 0:0 and a missing choice: both absent
@@ -120,6 +136,7 @@ def test_a_whole_report_of_ours() -> None:
     ("params", "reason", "details"),
     [
         (result(A, None, BOTH | {"reason": "inside"}), "inside", BOTH),
+        ({"game_result": {"winner_player_id": A, "reason": "beside"} | BOTH}, "beside", BOTH),
         ({"reason": "r" * 600} | result(A), "r" * 500, {}),
         ({"reason": 7} | result(A), "", {}),
         (result(A, None, ["even", "odd"]), "", {}),
@@ -183,6 +200,26 @@ def test_any_report_is_a_verdict_or_a_league_error(params: dict[str, Any]) -> No
         return
     assert verdict.winner in (*PLAYERS, None)
     assert (verdict.status == "WIN") <= (verdict.winner is not None)
+
+
+# -- how players speak ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        (None, {}),
+        ("canonical", {}),
+        ({A: "canonical", B: None}, {}),
+        ({A: {"GAME_INVITATION": "handle_message"}}, {A: {"GAME_INVITATION": "handle_message"}}),
+        (
+            {A: {"GAME_OVER": "flat", "GAME_DANCE": "flat"}, B: {"GAME_OVER": "sung", "GAME_ERROR": ["flat"]}},
+            {A: {"GAME_OVER": "flat"}, B: {}},
+        ),
+    ],
+)
+def test_how_players_speak_is_kept_as_far_as_it_is_known(told: Any, kept: dict[str, Any]) -> None:
+    assert read_spoken(told) == kept
 
 
 # -- progress ---------------------------------------------------------------------------------------------
@@ -281,3 +318,11 @@ def test_a_round_may_be_a_number_or_digits(value: Any, number: int) -> None:
 def test_anything_else_is_no_whole_number(value: Any) -> None:
     code, field, _, expected = complaint(lambda: whole_number(value, field="round_id"))
     assert (code, field, expected) == ("E002", "round_id", "a whole number")
+
+
+def test_where_a_server_was_found() -> None:
+    told = {A: "/mcp/", B: "/", "P03": "/third/"}
+    assert read_found_at(told) == {A: "/mcp/", B: "/"}
+    for wrong in ("http://elsewhere/", "mcp", "/a b", "/?x=1", "//elsewhere:1/\n", 7, None, "/" + "x" * 200):
+        assert read_found_at({A: wrong}) == {}
+    assert read_found_at("junk") == read_found_at(None) == {}

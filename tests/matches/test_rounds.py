@@ -53,6 +53,7 @@ def test_round_announcement() -> None:
             "auth_token": "<token>",
             "league_id": "fall",
             "round_id": 1,
+            "player_id": "P03",
             "matches": [
                 {
                     "match_id": "R1M1",
@@ -91,6 +92,7 @@ def test_end_of_a_round_on_the_wire() -> None:
         "auth_token": "<token>",
         "league_id": "fall",
         "round_id": 1,
+        "player_id": "P01",
     }
     assert table == head | {
         "message_type": "LEAGUE_STANDINGS_UPDATE",
@@ -127,6 +129,7 @@ def test_after_the_last_round_the_league_is_completed() -> None:
         "conversation_id": "conv-fall-complete",
         "auth_token": "<token>",
         "league_id": "fall",
+        "round_id": 1,
         "total_rounds": 1,
         "total_matches": 1,
         "champion": {"player_id": "P02", "display_name": "Player 2", "points": 3},

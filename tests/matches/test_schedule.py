@@ -1,5 +1,6 @@
 """The round robin (004 3.5; ids and pairs of 004 table 9)."""
 
+from collections import Counter
 from itertools import combinations
 
 import pytest
@@ -13,7 +14,7 @@ every_size = pytest.mark.parametrize("players", range(2, 101))
 
 @every_size
 def test_every_pair_meets_once(players: int) -> None:
-    pairs = sorted((pairing.a, pairing.b) for one in round_robin(players) for pairing in one.pairings)
+    pairs = sorted(tuple(sorted((pairing.a, pairing.b))) for one in round_robin(players) for pairing in one.pairings)
     assert pairs == list(combinations(range(players), 2))
 
 
@@ -43,6 +44,25 @@ def test_rounds_and_ids_count_up_from_one(players: int) -> None:
         assert ids == [f"R{one.number}M{position}" for position in range(1, players // 2 + 1)]
 
 
+def first_moves(players: int) -> list[int]:
+    """How often each seat is PLAYER_A."""
+    counts = Counter(pairing.a for one in round_robin(players) for pairing in one.pairings)
+    return [counts[seat] for seat in range(players)]
+
+
+@given(st.integers(2, 60).filter(lambda players: players != 4))
+def test_everyone_is_player_a_as_often_as_everyone_else_or_once_more(players: int) -> None:
+    counts = first_moves(players)
+    assert max(counts) - min(counts) == (0 if players % 2 else 1)
+    assert sum(counts) == players * (players - 1) // 2
+
+
+@given(st.integers(5, 60))
+def test_the_first_seat_changes_its_role_every_round(players: int) -> None:
+    roles = [pairing.a == 0 for one in round_robin(players) for pairing in one.pairings if 0 in (pairing.a, pairing.b)]
+    assert roles == [turn % 2 == 0 for turn in range(players - 1)]
+
+
 def test_four_players_as_in_table_9() -> None:
     assert list(round_robin(4)) == [
         PlannedRound(1, (Pairing("R1M1", 0, 1), Pairing("R1M2", 2, 3)), None),
@@ -55,7 +75,7 @@ def test_two_and_three_players() -> None:
     assert list(round_robin(2)) == [PlannedRound(1, (Pairing("R1M1", 0, 1),), None)]
     assert [(one.number, one.pairings, one.bye) for one in round_robin(3)] == [
         (1, (Pairing("R1M1", 0, 1),), 2),
-        (2, (Pairing("R2M1", 0, 2),), 1),
+        (2, (Pairing("R2M1", 2, 0),), 1),
         (3, (Pairing("R3M1", 1, 2),), 0),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -137,3 +138,44 @@ def test_the_instructor_brings_it_back() -> None:
     registration.bring_back(agent_ids=[one.agent.pk for one in place.players])
     row = place.players[0].fresh()
     assert (row.state, row.silences) == ("REGISTERED", 0)
+
+
+def test_a_suspended_player_is_marked_for_one_invitation() -> None:
+    place = make.playing(players=4, suspend_after=1)
+    match = place.match("R1M1")
+    make.report(match, None, **make.silent(match, "P01"))
+    make.report(place.match("R1M2"), None)
+    lifecycle.start_round(league_id="fall")
+    make.open_current("fall")
+    marks = {}
+    for start in make.look().starts:
+        params = json.loads(start.tries[0].body)["params"]
+        marks |= {params[seat]["id"]: params[seat]["suspended"] for seat in ("player_A", "player_B")}
+    assert marks == {"P01": True, "P02": False, "P03": False, "P04": False}
+
+
+@pytest.mark.parametrize(
+    ("no_show", "status", "winner", "row"),
+    [("technical_loss", "TECHNICAL_LOSS", "P02", (1, 0)), ("cancel", "CANCELLED", None, (0, 0))],
+)
+def test_both_policies_count_the_silence(no_show: str, status: str, winner: str | None, row: tuple[int, int]) -> None:
+    """000's CANCELLED counts nowhere in the table; that nobody answered is a fact all the same."""
+    place = make.playing(players=2, no_show=no_show, suspend_after=1)
+    match = place.match("R1M1")
+    assert make.look().starts == []
+    changes = make.silent(match, "P01") | {"status": status}
+    changes["result"] = {"winner": winner, "score": {}, "details": {}}
+    make.report(match, None, **changes)
+    match = place.match("R1M1")
+    assert (match.state, match.status, match.winner.code if match.winner else None) == ("FINISHED", status, winner)
+    found = next(one for one in queries.standings(place.league) if one.player_id == "P01")
+    assert (found.played, found.points) == row
+    assert place.players[0].fresh().silences == 1
+
+
+def test_the_league_plays_by_its_policy_also_for_those_who_are_gone_on_both_sides() -> None:
+    place = make.setting(players=2, no_show="cancel")
+    shut_down_before(place, "P01", "P02")
+    match = place.match("R1M1")
+    assert (match.state, match.status, match.winner) == ("FINISHED", "CANCELLED", None)
+    assert [(one.played, one.points) for one in queries.standings(place.league)] == [(0, 0), (0, 0)]

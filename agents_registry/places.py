@@ -1,0 +1,116 @@
+"""A player's place in a league: a new one, one added by hand, those of the lobby when a league opens."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from agents_registry import ids
+from agents_registry.addresses import read_address
+from agents_registry.models import Agent, Kind
+from agents_registry.requests import clean_name
+from agents_registry.spellings import plays, read_id
+from league_sdk.protocol.errors import InvalidFormat, MissingField
+
+
+class NameTaken(Exception):
+    """A player of the league has this name and address already."""
+
+    def __init__(self, agent: Agent) -> None:
+        super().__init__(agent.code)
+        self.agent = agent
+
+
+def new_agent(*, kind: Kind, name: str, league_id: str | None, wanted: str, promised: str = "") -> Agent:
+    """A row for an agent that is not known yet, with an id of its own; not saved."""
+    return Agent(
+        kind=kind,
+        league_id=league_id,
+        promised_league_id=promised,
+        code=ids.choose(kind, league_id, wanted),
+        name=name,
+        display_name=shown_name(name, Agent.objects.filter(kind=kind, league_id=league_id)),
+        registered_at=timezone.now(),
+    )
+
+
+def shown_name(name: str, peers: QuerySet[Agent]) -> str:
+    """The name as people see it: a second "Alpha" is "Alpha (2)" (004 6.4.2 asks for four copies)."""
+    taken = set(peers.filter(display_name__startswith=name).values_list("display_name", flat=True))
+    number = peers.filter(name=name).count() + 1
+    shown = name if number == 1 else f"{name} ({number})"
+    while shown in taken:
+        number += 1
+        shown = f"{name} ({number})"
+    return shown
+
+
+def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: object = "") -> Agent:
+    """Make a player that never registers by itself, as the instructor gives it; called as any other.
+
+    Changes: a row. It has no token until it registers.
+
+    Raises:
+        MissingField, InvalidFormat: a name, an address or an id that cannot be used; ``context`` says why.
+        NameTaken: a player of this league has this name and address.
+    """
+    kept = clean_name(name)
+    if not kept:
+        raise MissingField("The name is missing.", field="name", seen=name, expected="a name to show")
+    address = read_address(endpoint, caller="", field="endpoint")
+    wanted = read_id(wanted_id, Kind.PLAYER) if wanted_id else ""
+    if wanted is None:
+        expected = "at most 32 letters, digits, - and _, such as P07; or nothing"
+        raise InvalidFormat("This cannot be an id.", field="wanted_id", seen=wanted_id, expected=expected)
+    with transaction.atomic():
+        there = Agent.objects.filter(kind=Kind.PLAYER, league_id=league_id, name=kept, endpoint_key=address.key)
+        if there.exists():
+            raise NameTaken(there[0])
+        agent = new_agent(kind=Kind.PLAYER, name=kept, league_id=league_id, wanted=wanted)
+        if wanted and agent.code != wanted:
+            raise InvalidFormat("This id is taken.", field="wanted_id", seen=wanted, expected="a free id, or nothing")
+        agent.endpoint, agent.endpoint_key = address.url, address.key
+        agent.notes = [*address.notes]
+        agent.by_hand = True
+        agent.save()
+        return agent
+
+
+def move(agent: Agent, league_id: str) -> None:
+    """Put a player of the lobby into a league with its id, or with another if that one is taken; not saved."""
+    there = Agent.objects.filter(kind=Kind.PLAYER, league_id=league_id)
+    if not ids.is_free(agent.code, ids.taken(Kind.PLAYER, league_id, lobby=False)):
+        agent.code = ids.choose(Kind.PLAYER, league_id, "")
+    if there.filter(display_name=agent.display_name).exists():
+        agent.display_name = shown_name(agent.name, there)
+    agent.league_id = league_id
+
+
+def join_league(*, league_id: str, game_type: str, room: int) -> int:
+    """Take the players of the lobby into a league that opens, ids kept; how many came.
+
+    One whose id, or whose name and address, is taken there stays in the lobby, and its notes say so (our choice: it
+    was told that id and does not hear of another). It may register for the league itself, and is told its new id.
+
+    Args:
+        room: how many players the league takes, those that are there included.
+    """
+    there = Agent.objects.filter(kind=Kind.PLAYER, league_id=league_id)
+    used = ids.taken(Kind.PLAYER, league_id, lobby=False)
+    present = set(there.values_list("name", "endpoint_key"))
+    room -= there.count()
+    came = 0
+    for agent in Agent.objects.filter(kind=Kind.PLAYER, league__isnull=True).order_by("pk"):
+        if came >= room:
+            break
+        if not plays(agent.game_types, game_type):
+            continue
+        if not ids.is_free(agent.code, used) or (agent.name, agent.endpoint_key) in present:
+            agent.notes = [*agent.notes, f"stayed in the lobby: {league_id} has an agent of this id or name already"]
+            agent.save(update_fields=["notes"])
+            continue
+        move(agent, league_id)
+        agent.save(update_fields=["league", "code", "display_name"])
+        came += 1
+    return came

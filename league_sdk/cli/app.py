@@ -1,0 +1,36 @@
+"""Reads the command line and runs one of its commands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from league_sdk.cli import check
+from league_sdk.protocol import SDK_VERSION
+
+EXIT_INTERRUPTED = 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line; each command brings its own part."""
+    made = argparse.ArgumentParser(prog="league", description="Tools for those who write agents of the league.")
+    made.add_argument("--version", action="version", version=f"league_sdk {SDK_VERSION}")
+    commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    check.add_to(commands)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Args:
+        arguments: the command line; None takes the process's own.
+
+    Returns:
+        The exit code; a command line that cannot be read ends the process with 2.
+    """
+    options = parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED

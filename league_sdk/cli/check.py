@@ -1,0 +1,170 @@
+"""``league check``: how an agent does against the documents, clause by clause."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from league_sdk.conformance.checking import OnClause
+from league_sdk.conformance.fixtures import Identity
+from league_sdk.conformance.listener import CallbackListener, own_address
+from league_sdk.conformance.manager import check_manager
+from league_sdk.conformance.player import DEFAULT_GAME, check_player
+from league_sdk.conformance.referee import DEFAULT_REGISTER_WAIT_S, check_referee
+from league_sdk.conformance.report import Clause, Report
+from league_sdk.conformance.text import render
+from league_sdk.rules.registry import games
+from league_sdk.transport.client import Client
+
+EXIT_OK, EXIT_NOT, EXIT_USAGE = 0, 1, 2
+PLAIN_WIDTH = 100
+_ABOUT = """\
+Talks to an agent as a league would, outside any league, and reports clause by clause what was sent, what came, what
+the documents expect and where they say so. Start your agent first; it need not be registered.
+
+Exit code: 0 a league can use the agent as it is, 1 it cannot, 2 the command line is wrong."""
+_EXAMPLES = """\
+examples:
+  league check http://127.0.0.1:8101/mcp
+  league check http://127.0.0.1:8101/mcp --json > report.json
+  league check http://127.0.0.1:8001/mcp --as referee --manager-port 8000 --wait 60
+  league check http://127.0.0.1:8000/mcp --as manager
+
+A referee registers with its league manager when it starts: let the check wait for it, then start the referee.
+The check of a league manager registers a referee and players that stay registered: use one without a class in it."""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser(
+        "check",
+        help="check an agent against the documents",
+        description=_ABOUT,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("url", metavar="URL", help="the agent's address, such as http://127.0.0.1:8101/mcp")
+    parser.add_argument(
+        "--as", dest="role", choices=list(CHECKS), default="player", help="what it is (default: player)"
+    )
+    parser.add_argument(
+        "--game",
+        action="append",
+        choices=sorted(games()),
+        help=f"players: a game it plays; may be given several times (default: {DEFAULT_GAME})",
+    )
+    parser.add_argument("--player-id", metavar="ID", help="players: the id it is registered under, when it is")
+    parser.add_argument("--league-id", metavar="ID", help="players: the league it is registered in, when it is")
+    parser.add_argument(
+        "--listen", metavar="HOST", help="this machine's address for answers by POST (default: found out)"
+    )
+    parser.add_argument(
+        "--manager-port",
+        type=int,
+        default=0,
+        metavar="PORT",
+        help="referees: where to stand in for the league manager, such as 8000 (default: a free port)",
+    )
+    parser.add_argument(
+        "--wait",
+        type=float,
+        default=DEFAULT_REGISTER_WAIT_S,
+        metavar="SECONDS",
+        help="referees: how long to wait for their registration (default: %(default)s)",
+    )
+    parser.add_argument("--no-farewell", action="store_true", help="players: do not send LEAGUE_COMPLETED")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("--verbose", action="store_true", help="show what was sent and what came for every clause")
+    parser.set_defaults(run=run, refuse=parser.error)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check, print, and return the exit code."""
+    if urlsplit(options.url).scheme not in ("http", "https"):
+        options.refuse(f"{options.url!r:.100} is no address: http://127.0.0.1:8101/mcp is one")
+    report = asyncio.run(_check(options))
+    if options.json:
+        print(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
+    else:
+        colour = sys.stdout.isatty()
+        width = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns if colour else PLAIN_WIDTH
+        print(render(report, width=width, colour=colour, everything=options.verbose), end="")
+    return EXIT_OK if report.can_play else EXIT_NOT
+
+
+async def _check(options: argparse.Namespace) -> Report:
+    client = Client(agent_type="check")
+    progress = _progress if sys.stderr.isatty() and not options.json else None
+    try:
+        return await CHECKS[options.role](options, client, progress)
+    except OSError as error:
+        options.refuse(f"cannot listen for the agent's own calls: {error}; name an address of ours with --listen")
+        raise
+    finally:
+        await client.aclose()
+        if progress is not None:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+async def _player(options: argparse.Namespace, client: Client, on_clause: OnClause | None) -> Report:
+    callbacks = CallbackListener()
+    await callbacks.start(options.listen or own_address(options.url))
+    try:
+        return await check_player(
+            options.url,
+            client=client,
+            game_types=options.game or (DEFAULT_GAME,),
+            identity=_identity(options),
+            callbacks=callbacks,
+            farewell=not options.no_farewell,
+            on_clause=on_clause,
+        )
+    finally:
+        await callbacks.stop()
+
+
+async def _manager(options: argparse.Namespace, client: Client, on_clause: OnClause | None) -> Report:
+    return await check_manager(options.url, client=client, on_clause=on_clause, listen=options.listen)
+
+
+async def _referee(options: argparse.Namespace, client: Client, on_clause: OnClause | None) -> Report:
+    return await check_referee(
+        options.url,
+        client=client,
+        on_clause=on_clause,
+        listen=options.listen,
+        manager_port=options.manager_port,
+        register_wait_s=options.wait,
+        on_listening=_listening,
+    )
+
+
+def _listening(endpoint: str) -> None:
+    print(f"Standing in for the league manager at {endpoint}: start your referee with it.", file=sys.stderr, flush=True)
+
+
+CHECKS: dict[str, Callable[[argparse.Namespace, Client, OnClause | None], Awaitable[Report]]] = {
+    "player": _player,
+    "referee": _referee,
+    "manager": _manager,
+}
+"""How an agent is checked, by ``--as``."""
+
+
+def _identity(options: argparse.Namespace) -> Identity | None:
+    if options.player_id is None and options.league_id is None:
+        return None
+    given = {"player_id": options.player_id, "league_id": options.league_id}
+    known = options.player_id is not None
+    return Identity(**{name: value for name, value in given.items() if value is not None}, known=known)
+
+
+def _progress(clause: Clause) -> None:
+    """On a terminal, what is being looked at, in one line that the report then replaces."""
+    print(f"\r\x1b[K{clause.title}", end="", file=sys.stderr, flush=True)

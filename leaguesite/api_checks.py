@@ -1,0 +1,70 @@
+"""The API of the check: asking for one, and reading its report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from ninja import Router, Schema, Status
+from ninja.errors import HttpError
+from pydantic import ConfigDict, Field
+
+from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
+from leaguesite.accounts import is_api_key
+from matches import check_pages, checks
+from matches.checks import Caller
+from matches.league.errors import NotFound
+from matches.views import caller_of
+
+router = Router()
+
+
+class NotDone(Schema):
+    """Why it is refused, and what to do."""
+
+    error: str
+    field: str | None = None
+
+
+class Wanted(Schema):
+    """What to check: with the instructor's key any address, else the caller's own or that of the token's agent."""
+
+    model_config = ConfigDict(extra="forbid")
+    endpoint: str = Field(default="", max_length=MAX_ENDPOINT_CHARS)
+    role: str = Field(default="", max_length=40)
+    game_type: str = Field(default="", max_length=64)
+    auth_token: str = Field(default="", max_length=200)
+
+
+@router.post("/checks", tags=["check"], response={201: dict, 401: NotDone, 403: NotDone, 422: NotDone, 429: NotDone})
+def ask_for_check(request: HttpRequest, wanted: Wanted) -> Status[dict[str, Any]]:
+    """Have an agent checked against every message; one that is on its way for this address is returned as it is."""
+    asked = checks.ask(
+        endpoint=wanted.endpoint,
+        role=wanted.role,
+        game_type=wanted.game_type,
+        token=wanted.auth_token,
+        caller=_caller(request),
+    )
+    return Status(201, check_pages.wire(asked))
+
+
+@router.get("/checks/{check_id}", tags=["check"], response={200: dict, 404: NotDone})
+def show_check(request: HttpRequest, check_id: str) -> dict[str, Any]:
+    """A check; its report is there when it is DONE."""
+    found = check_pages.find(check_id)
+    if found is None:
+        raise NotFound(_("There is no such check: reports are kept for a while only."))
+    return check_pages.wire(found)
+
+
+def _caller(request: HttpRequest) -> Caller:
+    """Whoever calls, or the instructor by the API key. A key that is wrong is refused, not passed over."""
+    caller = caller_of(request)
+    scheme, _space, key = request.headers.get("Authorization", "").partition(" ")
+    if not scheme:
+        return caller
+    if scheme.lower() != "bearer" or not is_api_key(key):
+        raise HttpError(401, "")
+    return Caller(caller.ip, direct=caller.direct, instructor=True)

@@ -1,0 +1,231 @@
+"""WRITES: a check on its way: taken, in progress, finished; by compare-and-swap, fenced by the number of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from agents_registry import registration
+from agents_registry.models import Agent
+from league_sdk.protocol.states import IN_PLAY, MatchState
+from matches import live
+from matches.league.effects import shown
+from matches.models import Check, CheckState, Match
+from matches.nudge import nudge
+
+MOST_AT_ONCE = 8
+CLAIM_S = 150.0
+"""Who has taken a check for longer than this has lost it."""
+MOST_RUNS = 3
+KEPT_PER_ADDRESS = 20
+KEPT_OF_STRANGERS = 1000
+"""Reports on addresses at which no agent is registered; older ones are forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A check that was taken and is to be run now.
+
+    Attributes:
+        run: the number of this run; what it writes counts only while it is the latest.
+        player_id: as what the agent is registered, with its league and the token our messages to it carry; empty
+            for one that is not.
+        dialect: the way of speaking to try first.
+    """
+
+    check_id: UUID
+    run: int
+    role: str
+    endpoint: str
+    game_types: tuple[str, ...]
+    player_id: str = ""
+    league_id: str = ""
+    league_token: str = ""
+    dialect: str = "canonical"
+
+
+def topic(check_id: UUID) -> str:
+    """What the live pages call a check; no league id holds a colon."""
+    return f"check:{check_id}"
+
+
+def take(*, now: datetime, room: int = MOST_AT_ONCE) -> list[Job]:
+    """Take the checks that are due, at most ``room``: WANTED to RUNNING, one per address, none whose match is due."""
+    _expire(now)
+    due = Check.objects.filter(state=CheckState.WANTED, due_at__lte=now)
+    if room < 1 or not due.exists():
+        return []
+    playing = {
+        key
+        for pair in Match.objects.filter(state__in=[MatchState.READY, *IN_PLAY]).values_list(
+            "player_a__endpoint_key", "player_b__endpoint_key"
+        )
+        for key in pair
+    }
+    running = set(Check.objects.filter(state=CheckState.RUNNING).values_list("address", flat=True))
+    jobs = []
+    for check in due.defer("report").select_related("agent").order_by("due_at", "created_at"):
+        if len(jobs) >= room or check.address in running or check.endpoint_key in playing:
+            continue
+        if _claim(check, now):
+            running.add(check.address)
+            jobs.append(_job(check))
+    return jobs
+
+
+def _job(check: Check) -> Job:
+    agent = check.agent
+    about = Job(check.pk, check.runs + 1, check.role, check.endpoint, tuple(check.game_types))
+    if agent is None or agent.kind != check.role:
+        return about
+    return replace(
+        about,
+        player_id=agent.code,
+        league_id=agent.league_id or agent.promised_league_id,
+        league_token=registration.league_token(agent),
+        dialect=agent.dialect,
+    )
+
+
+def _claim(check: Check, now: datetime) -> bool:
+    try:
+        with transaction.atomic():
+            taken = Check.objects.filter(pk=check.pk, state=CheckState.WANTED, runs=check.runs).update(
+                state=CheckState.RUNNING,
+                runs=F("runs") + 1,
+                report={},
+                started_at=now,
+                claimed_until=now + timedelta(seconds=CLAIM_S),
+            )
+            if taken:
+                changed(check)
+            return bool(taken)
+    except IntegrityError:
+        # Another conductor has just begun with this address.
+        return False
+
+
+def give_back(jobs: Iterable[Job]) -> None:
+    """RUNNING to WANTED: whoever ran them stops."""
+    for job in jobs:
+        with transaction.atomic():
+            _move(job.check_id, job.run, state=CheckState.WANTED, claimed_until=None, report={})
+
+
+def _expire(now: datetime) -> None:
+    lost = Check.objects.filter(state=CheckState.RUNNING, claimed_until__lt=now)
+    for check in lost.defer("report"):
+        if check.runs >= MOST_RUNS:
+            fail(check_id=check.pk, run=check.runs, problem=_("It broke off three times."), now=now)
+        elif lost.filter(pk=check.pk, runs=check.runs).update(state=CheckState.WANTED, claimed_until=None):
+            changed(check)
+
+
+def progress(*, check_id: UUID, run: int, clauses: list[dict[str, Any]]) -> bool:
+    """Show what a running check has found so far; false when the run has been lost."""
+    with transaction.atomic():
+        return _move(check_id, run, report=_storable({"clauses": clauses}))
+
+
+def finish(*, check_id: UUID, run: int, report: dict[str, Any], now: datetime | None = None) -> bool:
+    """RUNNING to DONE, and the outcome noted on the agents at this address; false when the run has been lost."""
+    now = now or timezone.now()
+    passed = report["can_play"] is True
+    with transaction.atomic():
+        done = _move(
+            check_id,
+            run,
+            state=CheckState.DONE,
+            report=_storable(report),
+            passed=passed,
+            problem="" if passed else _one_line(report["next_step"] or report["summary"]),
+            claimed_until=None,
+            finished_at=now,
+        )
+        if done:
+            _note_outcome(check_id, report)
+            _forget_old(check_id)
+        return done
+
+
+def fail(*, check_id: UUID, run: int, problem: str, now: datetime | None = None) -> bool:
+    """RUNNING to FAILED: the check could not be carried out, which says nothing about the agent."""
+    with transaction.atomic():
+        return _move(
+            check_id,
+            run,
+            state=CheckState.FAILED,
+            problem=_one_line(problem),
+            claimed_until=None,
+            finished_at=now or timezone.now(),
+        )
+
+
+def _move(check_id: UUID, run: int, **changes: Any) -> bool:
+    moved = Check.objects.filter(pk=check_id, state=CheckState.RUNNING, runs=run).update(**changes)
+    if moved:
+        transaction.on_commit(lambda: live.push(topic(check_id)))
+        if "state" in changes:
+            _show_leagues(check_id)
+    return bool(moved)
+
+
+def _note_outcome(check_id: UUID, report: dict[str, Any]) -> None:
+    """Whether it answers at all is known from now on, as after a ping."""
+    clauses = report["clauses"]
+    answered = any(clause["came"] is not None for clause in clauses)
+    # Short: it stands in a column of the desk, and the report says the rest.
+    why = next((clause["why"] for clause in clauses if clause["verdict"] == "fails"), report["summary"])
+    problem = "" if answered else _one_line(why.partition(". ")[0])
+    for agent_pk in _agents_at(check_id).values_list("pk", flat=True):
+        registration.note_check(agent_id=agent_pk, problem=problem)
+
+
+def _agents_at(check_id: UUID) -> Any:
+    check = Check.objects.only("endpoint_key", "role").get(pk=check_id)
+    return Agent.objects.filter(endpoint_key=check.endpoint_key, kind=check.role)
+
+
+def _show_leagues(check_id: UUID) -> None:
+    for league_id in set(_agents_at(check_id).filter(league__isnull=False).values_list("league_id", flat=True)):
+        shown(league_id)
+
+
+def _forget_old(check_id: UUID) -> None:
+    """An address keeps its newest reports only, and strangers together so many."""
+    address = Check.objects.values_list("address", flat=True).get(pk=check_id)
+    ended = Check.objects.filter(state__in=[CheckState.DONE, CheckState.FAILED])
+    for some, most in (
+        (ended.filter(address=address), KEPT_PER_ADDRESS),
+        (ended.filter(agent=None), KEPT_OF_STRANGERS),
+    ):
+        old = list(some.order_by("-created_at", "-pk").values_list("pk", flat=True)[most:])
+        ended.filter(pk__in=old).delete()
+
+
+def changed(check: Check) -> None:
+    """After commit: browsers on this check, and on its agents' leagues, hear of it, and whoever runs checks looks."""
+    _show_leagues(check.pk)
+    transaction.on_commit(lambda: live.push(topic(check.pk)))
+    transaction.on_commit(nudge)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(_storable(text).split())[:200]
+
+
+def _storable(value: Any) -> Any:
+    """Without NUL characters and lone surrogates, which no database takes."""
+    if isinstance(value, str):
+        return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_storable(str(key)): _storable(item) for key, item in value.items()}
+    return [_storable(item) for item in value] if isinstance(value, (list, tuple)) else value

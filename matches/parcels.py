@@ -1,0 +1,143 @@
+"""Broadcasts as bytes: each in the way of speaking of its receiver. Reads rows; writes and sends nothing."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from agents_registry import registration
+from agents_registry.models import Kind
+from league_sdk.dialects import shapes, starts
+from league_sdk.dialects.hunt import Hunt, Memory
+from league_sdk.protocol import rpc
+from league_sdk.protocol.envelope import stamp
+from league_sdk.protocol.messages import MessageType
+from matches import referee_queries
+from matches.models import Broadcast, Delivery, DeliveryState, League
+from matches.outgoing import judged_line, told_settings
+
+MOST_PARCELS = 2000
+_TOKEN_MARK = secrets.token_hex(16)
+_PLAYER_MARK = secrets.token_hex(16)
+_ID_MARK = 2**60 + secrets.randbelow(2**60)
+"""What stands in a stencil where an agent's own values go; nobody outside can know them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """One broadcast to one agent, ready to send.
+
+    Attributes:
+        hunt: for a referee that may begin with the announcement: the search for what it understands.
+    """
+
+    delivery_pk: int
+    endpoint: str
+    body: bytes
+    limit_s: float
+    hunt: Hunt | None = None
+
+
+class Stencil:
+    """One broadcast in one way of speaking, encoded once; each agent's own values are put in as bytes.
+
+    Args:
+        message: the broadcast with its time.
+        shape: the way of speaking.
+        to_player: players are told their id in it.
+    """
+
+    def __init__(self, message: Mapping[str, Any], shape: str, *, to_player: bool) -> None:
+        whole = {**message, "auth_token": _TOKEN_MARK}
+        if to_player:
+            whole["player_id"] = _PLAYER_MARK
+        self._bytes = rpc.dumps(shapes.SHAPES[shape].wrap(whole, _ID_MARK))
+
+    def fill(self, *, token: str, code: str, rpc_id: int) -> bytes:
+        """The body for one agent: its league_token, its id, the request's id. None of them needs escaping."""
+        filled = self._bytes.replace(_TOKEN_MARK.encode(), token.encode()).replace(_PLAYER_MARK.encode(), code.encode())
+        return filled.replace(str(_ID_MARK).encode(), str(rpc_id).encode())
+
+
+@dataclass(slots=True)
+class _Encoder:
+    """The broadcasts of one look; what is asked for twice is made once."""
+
+    broadcasts: Mapping[int, Broadcast]
+    moment: str
+    stencils: dict[tuple[int, str, bool], Stencil] = field(default_factory=dict)
+    limits: dict[str, float] = field(default_factory=dict)
+
+    def limit_s(self, league: League) -> float:
+        if league.pk not in self.limits:
+            self.limits[league.pk] = league.rules.generic_timeout_s
+        return self.limits[league.pk]
+
+    def parcel(self, delivery: Delivery) -> Parcel:
+        agent, broadcast = delivery.agent, self.broadcasts[delivery.broadcast_id]
+        limit = self.limit_s(broadcast.league)
+        kind = broadcast.message_type
+        announces = kind == MessageType.ROUND_ANNOUNCEMENT
+        if agent.kind == Kind.REFEREE and not agent.sends_progress and announces:
+            return self._to_foreign_referee(delivery, broadcast, limit)
+        shape = shapes.order(agent.dialect, agent.spoken, kind)[0]
+        to_player = agent.kind == Kind.PLAYER
+        key = (broadcast.pk, shape, to_player)
+        if key not in self.stencils:
+            message = broadcast.payload | {"timestamp": self.moment}
+            self.stencils[key] = Stencil(message, shape, to_player=to_player)
+        token = registration.league_token(agent)
+        body = self.stencils[key].fill(token=token, code=agent.code, rpc_id=delivery.pk)
+        return Parcel(delivery.pk, agent.endpoint, body, limit)
+
+    def _to_foreign_referee(self, delivery: Delivery, broadcast: Broadcast, limit: float) -> Parcel:
+        """The announcement may be what it begins with: the addresses of its players are in it."""
+        referee = delivery.agent
+        theirs = {
+            match.match_id: judged_line(match, referee) for match in referee_queries.judged_by(referee, broadcast)
+        }
+        lines = [line | theirs.get(line["match_id"], {}) for line in broadcast.payload["matches"]]
+        message = broadcast.payload | {
+            "timestamp": self.moment,
+            "auth_token": registration.league_token(referee),
+            "matches": lines,
+            **told_settings(broadcast.league.rules),
+        }
+        known = {starts.KIND, MessageType.ROUND_ANNOUNCEMENT}.intersection(referee.spoken)
+        memory = Memory(dialect=referee.dialect, spoken=dict(referee.spoken))
+        hunt = Hunt(message, url=referee.endpoint, memory=memory, patient=not known)
+        return Parcel(delivery.pk, referee.endpoint, b"", limit, hunt)
+
+
+def parcels_of(busy_agents: Collection[int], now: datetime) -> dict[int, list[Parcel]]:
+    """Undelivered broadcasts by agent, in their order; token, id, time and dialect are put in here."""
+    pending = Delivery.objects.filter(state=DeliveryState.PENDING).exclude(agent_id__in=list(busy_agents))
+    if not pending.exists():
+        return {}
+    due = list(pending.select_related("agent").order_by("pk")[:MOST_PARCELS])
+    # Not by select_related: each payload would be read from its JSON once for every agent.
+    broadcasts = Broadcast.objects.select_related("league").in_bulk({delivery.broadcast_id for delivery in due})
+    encoder = _Encoder(broadcasts, stamp(now))
+    later = _to_tell_last(due)
+    found: dict[int, list[Parcel]] = {}
+    for delivery in due:
+        if delivery.agent_id in later:
+            continue
+        found.setdefault(delivery.agent_id, []).append(encoder.parcel(delivery))
+    return found
+
+
+def _to_tell_last(due: Sequence[Delivery]) -> set[int]:
+    """Foreign referees whose next message is a round that some of its players have not been told of yet.
+
+    One that begins with the announcement would invite a player to a match that it knows nothing of.
+    """
+    later = set()
+    for delivery in due:
+        agent, broadcast = delivery.agent, delivery.broadcast_id
+        if agent.kind == Kind.REFEREE and not agent.sends_progress and referee_queries.waits_for_players(broadcast):
+            later.add(agent.pk)
+    return later

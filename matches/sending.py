@@ -1,0 +1,98 @@
+"""What is sent and needs more than one try: the start of a match, the announcement a referee may begin with.
+
+No database: what came of it is handed back to the conductor.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from league_sdk.dialects import starts
+from league_sdk.dialects.answers import Understanding
+from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.tokens import redact
+from league_sdk.transport.client import CallFailed, Client, TimedOut
+from matches.outgoing import Start
+from matches.parcels import Parcel
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What became of a start.
+
+    Attributes:
+        problem: why the match was not taken; empty when it was.
+        refused: the referee answered, and with an error; not merely "not now".
+        way: the spelling that a foreign referee understood.
+    """
+
+    problem: str = ""
+    refused: bool = False
+    way: str = ""
+
+
+async def offer(client: Client, start: Start) -> Offered:
+    """Start a match at its referee, in every spelling that is needed (ruling, section 10)."""
+    return await (_offer_foreign(client, start) if start.foreign else _offer_own(client, start))
+
+
+async def _offer_own(client: Client, start: Start) -> Offered:
+    try:
+        reply = await client.post(start.endpoint, start.tries[0].body, limit_s=start.limit_s)
+    except CallFailed as error:
+        return Offered(str(error))
+    result = reply.body.get("result") if isinstance(reply.body, dict) else None
+    if isinstance(result, dict) and result.get("accepted") is not False:
+        return Offered()
+    # "Not now" is an answer in good order; anything else says that the match cannot be taken.
+    return Offered(redact(f"start_match was refused: {str(reply.body)[:120]}"), refused=not isinstance(result, dict))
+
+
+async def _offer_foreign(client: Client, start: Start) -> Offered:
+    end = time.monotonic() + start.limit_s
+    for one in start.tries:
+        if one.way == starts.ANNOUNCEMENT and start.announced:
+            # It has understood nothing else, and the announcement was taken: it is playing by now.
+            return Offered(way=one.way)
+        left = end - time.monotonic()
+        if left <= 0:
+            break
+        try:
+            reply = await client.post(start.endpoint, one.body, limit_s=left)
+        except TimedOut:
+            # Some play the whole match before they answer. Its lease says when that was too long.
+            return Offered()
+        except CallFailed as error:
+            return Offered(str(error))
+        found, why = starts.read_reply(reply.body, status=reply.status, readable=not reply.problem, rpc_id=one.rpc_id)
+        if found is starts.Offer.TAKEN:
+            return Offered(way=one.way)
+        if found is not starts.Offer.NOT_UNDERSTOOD:
+            return Offered(redact(f"{one.way} was refused: {why}"), refused=found is starts.Offer.FAILED)
+    names = ", ".join(starts.METHODS)
+    return Offered(f"it does not know how to start a match: tried {names}, ROUND_ANNOUNCEMENT", refused=True)
+
+
+async def deliver(client: Client, parcel: Parcel) -> dict[str, str]:
+    """Send a broadcast: once, or, to a referee that may begin with it, until it is understood.
+
+    Returns what was learned: by message type, the shape that was understood.
+
+    Raises:
+        CallFailed: nothing was answered.
+    """
+    if parcel.hunt is None:
+        await client.post(parcel.endpoint, parcel.body, limit_s=parcel.limit_s)
+        return {}
+    end = time.monotonic() + parcel.limit_s
+    rpc_id = parcel.delivery_pk * 100
+    while (proposal := parcel.hunt.propose(rpc_id)) is not None and (left := end - time.monotonic()) > 0:
+        rpc_id += 1
+        reply = await client.post(proposal.url, proposal.body, limit_s=left)
+        found = parcel.hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
+        if found.understanding is Understanding.ANSWERED:
+            # Matches are started at the address it gave: what it understands elsewhere does not help there.
+            here = proposal.url == parcel.endpoint
+            return {MessageType.ROUND_ANNOUNCEMENT: proposal.shape} if here else {}
+    return {}

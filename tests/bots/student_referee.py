@@ -1,0 +1,261 @@
+"""A referee as a student writes one: 004 chapters 4 and 8, and a guess at how a match is started.
+
+It imports nothing of this project. It plays even/odd without retries, calls players by chapter 8, and reports
+``winner: "DRAW"`` for a draw, without attempt or progress.
+
+    python tests/bots/student_referee.py --league http://127.0.0.1:8000/mcp --start assign_match --log referee.jsonl
+
+Prints ``READY <endpoint> <referee_id>`` once registered; one JSON line per call received and per report goes to
+the log. Exit code 3: the registration was not accepted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import signal
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from aiohttp import ClientError, ClientSession, ClientTimeout, web
+
+STARTS = ("start_match", "assign_match", "START_MATCH", "run_match")
+ANNOUNCEMENT = "announcement"
+NOT_ACCEPTED = 3
+PARITIES = ("even", "odd")
+
+
+def stamp(later_s: float = 0) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=later_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Referee:
+    """One student's referee: its server, its registration, its matches."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.log = Path(options.log).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115
+        self.endpoint = self.referee_id = self.auth_token = self.league_id = ""
+        self.session: ClientSession
+        self.playing: set[asyncio.Task[None]] = set()
+        self.records: dict[tuple[str, str], dict[str, int]] = {}
+        self.ids = 0
+
+    def write(self, **line: Any) -> None:
+        self.log.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    async def post(self, url: str, method: str, params: dict[str, Any], limit_s: float) -> Any:
+        """One call; the result, or None when there was none in time."""
+        self.ids += 1
+        body = {"jsonrpc": "2.0", "method": method, "params": params, "id": self.ids}
+        try:
+            async with self.session.post(url, json=body, timeout=ClientTimeout(total=limit_s)) as response:
+                return (await response.json()).get("result")
+        except (ClientError, TimeoutError, ValueError):
+            return None
+
+    def message(self, kind: str, conversation: str, **fields: Any) -> dict[str, Any]:
+        return {
+            "protocol": "league.v2",
+            "message_type": kind,
+            "sender": f"referee:{self.referee_id}",
+            "timestamp": stamp(),
+            "conversation_id": conversation,
+            **fields,
+        }
+
+    # -- registration (004 8.3) ---------------------------------------------------------------------------
+
+    async def register(self) -> bool:
+        o = self.options
+        meta = {
+            "display_name": o.name,
+            "version": "1.0.0",
+            "game_types": ["even_odd"],
+            "contact_endpoint": self.endpoint,
+            "max_concurrent_matches": o.room,
+        }
+        params = {
+            "protocol": "league.v2",
+            "message_type": "REFEREE_REGISTER_REQUEST",
+            "sender": f"referee:{o.name}",
+            "timestamp": stamp(),
+            "conversation_id": "conv-referee-reg-001",
+            "referee_meta": meta,
+        }
+        result = await self.post(o.league, "register_referee", params, 10)
+        self.write(registered=result)
+        if not isinstance(result, dict) or result.get("status") != "ACCEPTED":
+            return False
+        self.referee_id, self.auth_token = result["referee_id"], result["auth_token"]
+        return True
+
+    # -- what the league manager says ---------------------------------------------------------------------
+
+    async def handle(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        method, params = body.get("method"), body.get("params") or {}
+        self.write(method=method, params=params)
+        if method == "notify_round":
+            if self.options.start == ANNOUNCEMENT:
+                self.begin_announced(params)
+            return self.answer(body, result={"status": "received"})
+        if method == self.options.start:
+            match = self.play(params)
+            if self.options.answer_late:
+                await match
+            else:
+                self.spawn(match)
+            return self.answer(body, result={"status": "STARTED", "match_id": params["match_id"]})
+        if method in ("ping", "notify_league_completed"):
+            return self.answer(body, result={"status": "ok"})
+        return self.answer(body, error={"code": -32601, "message": "Method not found"})
+
+    def answer(self, body: dict[str, Any], **outcome: Any) -> web.Response:
+        return web.json_response({"jsonrpc": "2.0", **outcome, "id": body.get("id")})
+
+    def begin_announced(self, params: dict[str, Any]) -> None:
+        """ROUND_ANNOUNCEMENT is the start of every match in it that names our address."""
+        for match in params["matches"]:
+            if match["referee_endpoint"] == self.endpoint:
+                conversation = f"conv-{match['match_id'].lower()}-of-{self.referee_id.lower()}"
+                whole = {"league_id": params["league_id"], "round_id": params["round_id"]}
+                self.spawn(self.play(whole | match | {"conversation_id": conversation}))
+
+    def spawn(self, match: Any) -> None:
+        task = asyncio.create_task(match)
+        self.playing.add(task)
+        task.add_done_callback(self.playing.discard)
+
+    # -- one match (004 3.2, 8.7) -------------------------------------------------------------------------
+
+    async def play(self, match: dict[str, Any]) -> None:
+        players = {match[f"player_{side}_id"]: match[f"player_{side}_endpoint"] for side in "AB"}
+        a, b = players
+        talk = match["conversation_id"]
+        common = {"auth_token": self.auth_token, "match_id": match["match_id"], "game_type": "even_odd"}
+
+        def invitation(role: str, opponent: str) -> dict[str, Any]:
+            where = {name: match[name] for name in ("league_id", "round_id")}
+            fields = common | where | {"role_in_match": role, "opponent_id": opponent}
+            return self.message("GAME_INVITATION", talk, **fields)
+
+        def call(player: str, opponent: str) -> dict[str, Any]:
+            context = {
+                "opponent_id": opponent,
+                "round_id": match["round_id"],
+                "your_standings": self.record(match, player),
+            }
+            fields = common | {"player_id": player, "deadline": stamp(30), "context": context}
+            return self.message("CHOOSE_PARITY_CALL", talk, **fields)
+
+        joined = await asyncio.gather(
+            self.post(players[a], "handle_game_invitation", invitation("PLAYER_A", b), 5),
+            self.post(players[b], "handle_game_invitation", invitation("PLAYER_B", a), 5),
+        )
+        choices: dict[str, str | None] = {a: None, b: None}
+        if all(isinstance(answer, dict) and answer.get("accept") is True for answer in joined):
+            chosen = await asyncio.gather(
+                self.post(players[a], "choose_parity", call(a, b), 30),
+                self.post(players[b], "choose_parity", call(b, a), 30),
+            )
+            for player, answer in zip((a, b), chosen, strict=True):
+                choices[player] = answer.get("parity_choice") if isinstance(answer, dict) else None
+        result = self.decide(choices)
+        over = self.message("GAME_OVER", talk, **common, game_result=result)
+        await asyncio.gather(*(self.post(url, "notify_match_result", over, 5) for url in players.values()))
+        await self.report(match, result)
+
+    def record(self, match: dict[str, Any], player: str) -> dict[str, int]:
+        return self.records.setdefault((match["league_id"], player), {"wins": 0, "losses": 0, "draws": 0})
+
+    def decide(self, choices: dict[str, str | None]) -> dict[str, Any]:
+        missing = [player for player, choice in choices.items() if choice not in PARITIES]
+        if missing:
+            present = [player for player in choices if player not in missing]
+            return {
+                "status": "TECHNICAL_LOSS",
+                "winner_player_id": present[0] if present else None,
+                "drawn_number": None,
+                "number_parity": None,
+                "choices": choices,
+                "reason": f"no choice of {', '.join(missing)}",
+            }
+        number = random.randint(1, 10)
+        parity = PARITIES[number % 2]
+        right = [player for player, choice in choices.items() if choice == parity]
+        return {
+            "status": "WIN" if len(right) == 1 else "DRAW",
+            "winner_player_id": right[0] if len(right) == 1 else None,
+            "drawn_number": number,
+            "number_parity": parity,
+            "choices": choices,
+            "reason": f"the number was {number}",
+        }
+
+    async def report(self, match: dict[str, Any], result: dict[str, Any]) -> None:
+        """MATCH_RESULT_REPORT (004 4.6.2)."""
+        winner, draw = result["winner_player_id"], result["status"] == "DRAW"
+        for player in result["choices"]:
+            kind = "draws" if draw else "wins" if player == winner else "losses"
+            self.record(match, player)[kind] += 1
+        score = {player: 1 if draw else 3 * (player == winner) for player in result["choices"]}
+        params = self.message(
+            "MATCH_RESULT_REPORT",
+            match["conversation_id"],
+            auth_token=self.auth_token,
+            league_id=match["league_id"],
+            round_id=match["round_id"],
+            match_id=match["match_id"],
+            game_type="even_odd",
+            result={
+                "winner": "DRAW" if draw else winner,
+                "score": score,
+                "details": {"drawn_number": result["drawn_number"], "choices": result["choices"]},
+            },
+        )
+        answer = await self.post(self.options.league, "report_match_result", params, 10)
+        self.write(reported=match["match_id"], answer=answer)
+
+
+async def main(options: argparse.Namespace) -> int:
+    """Serve, register, judge until told to stop; returns the exit code."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    referee = Referee(options)
+    app = web.Application()
+    app.router.add_post("/mcp", referee.handle)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", options.port).start()
+    referee.endpoint = f"http://localhost:{runner.addresses[0][1]}/mcp"
+    try:
+        async with ClientSession() as referee.session:
+            if not await referee.register():
+                return NOT_ACCEPTED
+            print(f"READY {referee.endpoint} {referee.referee_id}", flush=True)
+            await stop.wait()
+    finally:
+        await runner.cleanup()
+    return 0
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="A referee that knows the course's text and nothing else.")
+    parser.add_argument("--league", required=True, help="the league manager's /mcp address")
+    parser.add_argument("--name", default="Student Referee")
+    parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
+    parser.add_argument("--log", required=True, help="the JSON lines file, written anew")
+    parser.add_argument("--start", choices=[*STARTS, ANNOUNCEMENT], default=STARTS[0])
+    parser.add_argument("--room", type=int, default=4, help="matches at once")
+    parser.add_argument("--answer-late", action="store_true", help="answer the start when the match is over")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(parse(sys.argv[1:]))))

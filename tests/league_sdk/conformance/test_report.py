@@ -1,0 +1,129 @@
+"""Reports: JSON there and back, and what a student sees of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from league_sdk.conformance.report import Clause, Report, Verdict
+from league_sdk.conformance.text import render
+
+TOKEN = "tok_" + "d" * 32
+GOOD = Clause("a.one", "It answers", "An answer.", "004 1.1", Verdict.CONFORMS, "In 3 ms.", elapsed_ms=3)
+BAD = Clause(
+    "a.two",
+    "It accepts",
+    "accept: true.",
+    "004 4.4.2",
+    Verdict.FAILS,
+    "It said accept: false.",
+    sent={"method": "handle_game_invitation", "params": {"auth_token": TOKEN}},
+    came={"result": {"accept": False}},
+    elapsed_ms=4,
+    http_status=500,
+)
+ODD = Clause("a.three", "It is in UTC", "Z.", "004 2.4.2", Verdict.TOLERATED, "It was local.", came=BAD.came)
+NOT = Clause("a.four", "It chooses", "even or odd.", "004 4.5.2", Verdict.SKIPPED, "Not asked.")
+REPORT = Report(
+    role="player",
+    endpoint="http://127.0.0.1:8101/mcp",
+    started_at="2025-01-15T10:30:00Z",
+    took_s=1.25,
+    dialect="message_type",
+    can_play=False,
+    summary="This agent cannot play here as it is: it refuses.",
+    next_step="It said accept: false. (004 4.4.2)",
+    spoken={"GAME_INVITATION": "message_type"},
+    clauses=(GOOD, BAD, ODD, NOT),
+)
+
+
+def test_there_and_back() -> None:
+    there = json.loads(json.dumps(REPORT.to_json()))
+    assert Report.from_json(there) == REPORT
+    assert Report.from_json(there | {"of a later version": 1}) == REPORT
+    assert there["counts"] == {"conforms": 1, "tolerated": 1, "fails": 1, "skipped": 1}
+    assert (there["schema"], there["clauses"][0]["verdict"]) == (1, "conforms")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"schema": 2}, "schema is 2, expected 1"),
+        ({"took_s": "long"}, "took_s is not a number"),
+        ({"took_s": True}, "took_s is not a number"),
+        ({"can_play": 1}, "can_play is neither true nor false"),
+        ({"clauses": {}}, "spoken or clauses are not what they should be"),
+        ({"clauses": [1]}, "a clause is not an object"),
+        ({"clauses": [GOOD.to_json()] * 201}, "spoken or clauses are not what they should be"),
+        ({"clauses": [GOOD.to_json() | {"verdict": "perhaps"}]}, "'perhaps' is not a valid Verdict"),
+        ({"clauses": [GOOD.to_json() | {"elapsed_ms": "3"}]}, "elapsed_ms is not an integer"),
+        ({"clauses": [GOOD.to_json() | {"why": None}]}, "why is not a text"),
+        ({"role": "spectator"}, "role is none of player, referee, manager"),
+        ({"summary": None}, "summary is not a text"),
+    ],
+)
+def test_what_is_no_report_is_refused(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        Report.from_json(REPORT.to_json() | change)
+    assert str(caught.value) == sentence
+
+
+def test_no_secret_and_nothing_endless_gets_in() -> None:
+    long = "y" * 9000
+    why = f"said {TOKEN}\x1b[2J{long}"
+    clause = Clause("x", "x", "x", "x", Verdict.FAILS, why, came={"auth_token": "secret", "z": long})
+    assert clause.why.startswith("said tok_…\N{REPLACEMENT CHARACTER}[2J")
+    assert len(clause.why) == 400
+    assert clause.came["cut"] is True
+    assert "secret" not in json.dumps(clause.to_json())
+    assert BAD.to_json()["sent"]["params"] == {"auth_token": "tok_…"}
+
+
+def test_the_clause_of_an_id() -> None:
+    assert REPORT.clause("a.two") is BAD
+    with pytest.raises(KeyError):
+        REPORT.clause("a.five")
+
+
+def test_on_a_terminal() -> None:
+    assert (
+        render(REPORT, width=80)
+        == """\
+http://127.0.0.1:8101/mcp, checked as a player
+2025-01-15T10:30:00Z, 1.25 s
+
+This agent cannot play here as it is: it refuses.
+Mend first: It said accept: false. (004 4.4.2)
+Way of speaking: message_type
+
+   ok  It answers                                          In 3 ms.
+ FAIL  It accepts                                          It said accept:
+                                                           false.
+         expected: accept: true. (004 4.4.2)
+         sent: {"method": "handle_game_invitation", "params": {"auth_token":
+           "tok_…"}}
+         came: HTTP 500 {"result": {"accept": false}}
+ mend  It is in UTC                                        It was local.
+         expected: Z. (004 2.4.2)
+         came: as above
+    -  It chooses                                          Not asked.
+
+1 conform, 1 tolerated, 1 fail, 1 skipped.
+"""
+    )
+
+
+def test_colour_and_everything_only_when_asked_for() -> None:
+    assert "\x1b" not in render(REPORT)
+    assert "\x1b[31;1m FAIL\x1b[0m  It accepts" in render(REPORT, colour=True)
+    assert "expected: even or odd. (004 4.5.2)" not in render(REPORT)
+    assert "expected: even or odd. (004 4.5.2)" in render(REPORT, everything=True)
+
+
+def test_an_agents_words_cannot_steer_the_terminal() -> None:
+    nasty = Clause("x", "x", "x", "x", Verdict.FAILS, "x", came={"said": "\x9b2J\u202e"})
+    text = render(Report("player", "http://x", "", 0.0, "", False, "x", "", clauses=(nasty,)))
+    assert all(one.isprintable() or one == "\n" for one in text)

@@ -1,0 +1,159 @@
+"""What the audience sees of games in turns: the match page move by move, the lines of the league's board."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from agents_registry.models import Agent
+from league_sdk.rules.registry import get_game
+from matches.league import lifecycle
+from matches.models import League, Match
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+def playing(game_type: str) -> Match:
+    """R1M1 of a league of two."""
+    make.hire()
+    Agent.objects.update(game_types=[game_type])
+    lifecycle.create_league(league_id="fall", display_name="Fall", game_type=game_type)
+    for number in (1, 2):
+        make.join(f"Player {number}", "fall", port=8100 + number, games=[game_type])
+    lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    make.look()
+    return reload()
+
+
+def reload() -> Match:
+    return Match.objects.select_related("referee", "player_a", "player_b", "league").get()
+
+
+def after(game_type: str, *moves: Any) -> tuple[Any, dict[str, Any]]:
+    game, players = get_game(game_type), ("P01", "P02")
+    state = game.new_state(players)
+    for turn, move in enumerate(moves):
+        state = game.apply(state, players[turn % 2], move)
+    return game, state
+
+
+def show(match: Match, *moves: Any) -> None:
+    """The referee tells of the board after these moves."""
+    game, state = after(match.league.game_type, *moves)
+    progress = {"state": "COLLECTING_CHOICES", "joined": ["P01", "P02"], "view": game.view(state, None)}
+    assert make.progress(match, **progress) == "ok"
+
+
+def finish(match: Match, details: dict[str, Any], winner: str | None, **changes: Any) -> None:
+    result = {"winner": winner, "score": {}, "details": details}
+    status = "WIN" if winner else "DRAW"
+    assert make.report(reload(), winner, **{"status": status, "result": result} | changes)["status"] == "ACCEPTED"
+
+
+def words(page: str) -> str:
+    """The text of a page, without its tags."""
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
+
+
+def page_of(client: Client) -> str:
+    answer = client.get("/leagues/fall/matches/R1M1/")
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def cells(page: str) -> list[str]:
+    """Every cell of the grid: its mark, or nothing."""
+    grid = page[page.index('<table class="grid"') :].partition("</table>")[0]
+    return [mark.strip() for mark in re.findall(r'<span class="cell[^"]*">([^<]*)', grid)]
+
+
+def test_the_board_grows_with_every_move(client: Client) -> None:
+    match = playing("tic_tac_toe")
+    assert 'class="grid"' not in page_of(client)
+    shown = []
+    for moves in ((), (4,), (4, 0), (4, 0, 8)):
+        show(reload(), *moves)
+        shown.append(cells(page_of(client)))
+    assert shown == [
+        [""] * 9,
+        ["", "", "", "", "X", "", "", "", ""],
+        ["O", "", "", "", "X", "", "", "", ""],
+        ["O", "", "", "", "X", "", "", "", "X"],
+    ]
+    text = words(page_of(client))
+    assert "The board after 3 moves. P01 plays X. P02 plays O." in text
+    assert "P02 to move Move 4." in text
+    assert "1. P01 4 2. P02 0 3. P01 8" in text
+    assert match.match_id == "R1M1"
+
+
+def test_a_board_can_be_heard(client: Client) -> None:
+    """A screen reader is told what colours and marks show: the last move, the line, empty cells."""
+    show(playing("connect_four"), 3)
+    page = page_of(client)
+    assert page.count("the last move") == 1
+    assert len(re.findall(r">empty<", page)) == 41
+    assert re.findall(r'<th scope="col">(\d)</th>', page) == ["0", "1", "2", "3", "4", "5", "6"]
+    game, state = after("connect_four", 0, 1, 0, 1, 0, 1, 0)
+    outcome = game.outcome(state)
+    finish(reload(), outcome.details, outcome.winner)
+    page = page_of(client)
+    assert page.count("in the winning line") == page.count("cell-won") == 4
+    assert "P01 won · 7 moves" in words(page)
+    assert "chose" not in words(page)
+
+
+def test_lines_of_the_board_page_say_whose_turn_it_is_and_how_it_ended(client: Client) -> None:
+    show(playing("tic_tac_toe"), 4)
+    assert "P02 to move" in words(str(client.get("/leagues/fall/").content.decode()))
+    game, state = after("tic_tac_toe", 0, 1, 2, 4, 3, 5, 7, 6, 8)
+    finish(reload(), game.outcome(state).details, None)
+    text = words(str(client.get("/leagues/fall/").content.decode()))
+    assert "draw · 9 moves" in text
+    assert client.get("/").status_code == 200
+
+
+def test_a_match_that_broke_off_keeps_its_board_and_one_that_never_began_has_none(client: Client) -> None:
+    playing("tic_tac_toe")
+    game, state = after("tic_tac_toe", 4)
+    finish(reload(), game.unfinished(state), "P01", status="TECHNICAL_LOSS")
+    assert cells(page_of(client)) == ["", "", "", "", "X", "", "", "", ""]
+    Match.objects.update(details=game.unfinished(game.new_state(("P01", "P02"))))
+    assert 'class="grid"' not in page_of(client)
+
+
+def test_numbers_show_what_was_chosen_and_the_sum(client: Client) -> None:
+    playing("even_odd_numbers")
+    game = get_game("even_odd_numbers")
+    state = game.apply(game.apply(game.new_state(("P01", "P02")), "P01", 3), "P02", 5)
+    outcome = game.outcome(state | {"number": 7})
+    assert outcome is not None
+    finish(reload(), outcome.details, outcome.winner)
+    text = words(page_of(client))
+    assert "7 sum 15 odd" in text
+    assert "chose 3" in text and "chose 5" in text
+    assert "P02 won · 15 odd" in text
+
+
+def test_a_league_whose_game_is_gone_is_still_shown(client: Client) -> None:
+    """The package that brought it was removed, or fails to load."""
+    playing("tic_tac_toe")
+    League.objects.update(game_type="removed_game")
+    for path in ("/", "/leagues/fall/", "/leagues/fall/matches/R1M1/"):
+        answer = client.get(path)
+        assert (answer.status_code, "removed_game" in answer.content.decode()) == (200, True)
+
+
+def test_a_hostile_board_is_text_or_nothing(client: Client) -> None:
+    match = playing("tic_tac_toe")
+    bad = {"board": [["<b>", "&"]], "marks": {"P01": "<b>"}, "moves": ["<script>"]}
+    for view in (bad, {"board": "<script>"}, {"board": [["<script>"]]}, {"board": [[{}]], "moves": {}}):
+        make.progress(match, state="COLLECTING_CHOICES", view=view)
+        page = page_of(client)
+        assert "<b>" not in page
+        assert "<script>" not in page

@@ -1,0 +1,263 @@
+"""``docs/protocol.md`` says everything there is, and nothing that is not: its tables are the protocol's own data.
+
+Words of the protocol stand in it as code; tables of messages, codes and settings are compared whole; examples are
+messages of ``tests/samples``, shortened at most; what is shown as tolerated is read by the code that tolerates it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from agents_registry import spellings
+from league_sdk.dialects import answers, inbound, shapes, starts, words
+from league_sdk.dialects.answers import Understanding
+from league_sdk.protocol import PROTOCOL, PROTOCOL_VERSION, errors, limits, messages, schemas
+from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.states import AGENT_ARROWS, AgentState, MatchState, ResultStatus
+from league_sdk.rules.registry import describe
+from leaguesite.api_protocol import error_codes, league_settings
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+SAMPLES = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "tests/samples").glob("*.json")}
+BLOCKS: list[tuple[str, str]] = re.findall(r"^```(.*?)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+PROSE = re.sub(r"^```.*?^```$", "", TEXT, flags=re.DOTALL | re.MULTILINE)
+CODE = set(re.findall(r"`([^`\n]+)`", PROSE))
+TOKENS = {word for span in CODE for word in re.findall(r"[\w.*/-]+", span)} | CODE
+
+
+def rows(first: str) -> list[list[str]]:
+    """The table whose header begins with that cell, without the header; cells without their back quotes."""
+    found = re.search(rf"^\| {re.escape(first)} \|.*\n\|[-|]+\|\n((?:\|.*\|\n)+)", PROSE, re.MULTILINE)
+    assert found is not None, f"there is no table that begins with {first}"
+    return [[cell.strip().replace("`", "") for cell in line.strip("|").split("|")] for line in found[1].splitlines()]
+
+
+def texts(value: object) -> Iterable[str]:
+    """Every word in a constant: in a set, a tuple, a mapping of words to words or to tuples."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from texts(key)
+            yield from texts(inner)
+    elif isinstance(value, (tuple, list, frozenset, set)):
+        for inner in value:
+            yield from texts(inner)
+
+
+def words_of(module: ModuleType) -> set[str]:
+    """The words in a module's public constants of collections of words."""
+    found = {name: value for name, value in vars(module).items() if name.isupper() and not name.startswith("_")}
+    return {word for value in found.values() if not isinstance(value, str) for word in texts(value) if word}
+
+
+# -- everything is in it ----------------------------------------------------------------------------------
+
+
+def test_the_table_of_messages() -> None:
+    assert rows("message") and [row[0] for row in rows("message")][:20] == list(schemas.TRAVEL)[:20]
+    told = {row[0]: tuple(row[1:]) for row in rows("message")}
+    assert told == {
+        name: (
+            travel.method or "–",
+            ", ".join(travel.sender),
+            ", ".join(travel.receiver),
+            travel.answer or "–",
+            travel.clause,
+        )
+        for name, travel in schemas.TRAVEL.items()
+    }
+
+
+def test_the_table_of_errors() -> None:
+    told = {row[0]: row[1:5] for row in rows("code")}
+    assert told == {
+        line["error_code"]: [
+            line["error_name"],
+            ", ".join(map(str, line["json_rpc_codes"])),
+            line["legacy_code"] or "–",
+            "yes" if line["retryable"] else "no",
+        ]
+        for line in error_codes()
+    }
+
+
+def test_the_tables_of_002s_codes_and_of_json_rpc() -> None:
+    assert dict(re.findall(r"^\| ([LG]\d{3}) \| (\w+) \|", PROSE, re.MULTILINE)) == errors.LEGACY_NAMES
+    codes = {int(row[0]) for row in rows("JSON-RPC code")}
+    assert codes == {code for found in errors.rpc_codes().values() for code in found}
+
+
+def test_the_table_of_settings() -> None:
+    told = [{"name": row[0], "default": row[1], "range": row[2]} for row in rows("setting")]
+    assert told == [line | {"default": _in_words(line["default"])} for line in league_settings()]
+
+
+def _in_words(value: object) -> str:
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def test_the_tables_of_states() -> None:
+    assert {row[0]: row[2] for row in rows("agent")} == {
+        str(state): ", ".join(sorted(to)) for state, to in AGENT_ARROWS.items()
+    }
+    assert [name for row in rows("match") for name in row[0].split(", ")] == list(MatchState)
+
+
+def test_the_tables_of_queries_and_games() -> None:
+    assert {row[1]: row[0] for row in rows("query type")} == messages.QUERY_TYPES
+    assert [row[0] for row in rows("game")] == list(describe())
+    told = {row[0]: row[2].partition(":")[0] for row in rows("game")}
+    assert told == {name: game["move_types"][0] for name, game in describe().items()}
+
+
+def test_the_tables_of_shapes() -> None:
+    into, out = (
+        [row[0] for row in re.findall(r"^\| `(\w+)` \|(.*)", part, re.MULTILINE)]
+        for part in (
+            PROSE[PROSE.index("### Shapes of a registration") : PROSE.index("### Names of the fields")],
+            PROSE[PROSE.index("### Methods") : PROSE.index("### Invitation")],
+        )
+    )
+    assert out == list(shapes.SHAPES)
+    # Some shapes differ for other messages, or are found out only by trying; and there is a path of its own.
+    only_out = {"parity_choose", *shapes.OF_TOOLS, "protocol_canonical", "handle_legacy"}
+    assert set(into) == set(shapes.SHAPES) - only_out | {inbound.REGISTER_PATH}
+
+
+LISTS = {
+    "answers": words_of(answers),
+    "inbound": words_of(inbound),
+    "shapes": set(shapes.SHAPES),
+    "starts": set(starts.METHODS),
+    "words": words_of(words),
+    "spellings": words_of(spellings) - set(spellings.NO_IDS),
+    "methods": {*messages.METHODS.values(), messages.START_MATCH, messages.REPORT_PROGRESS, messages.WRAPPER_METHOD},
+    "tools": {"ping", "list_tools", "create_schedule", "get_match_state", "get_player_state", *messages.QUERY_TYPES},
+    "results": set(ResultStatus),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_every_accepted_word_is_in_it(name: str) -> None:
+    everywhere = TOKENS | {row[0] for row in rows("message")}
+    assert sorted(word for word in LISTS[name] if word not in everywhere) == []
+
+
+def test_numbers_are_those_of_the_code() -> None:
+    assert f"at most {limits.MAX_BODY_BYTES // 1024} KiB a body" in PROSE
+    assert f"at most {limits.MAX_JSON_DEPTH} levels" in PROSE
+    assert f"The protocol is `{PROTOCOL}`, its version here {PROTOCOL_VERSION}" in PROSE
+
+
+# -- nothing else is in it --------------------------------------------------------------------------------
+
+
+def test_every_code_in_it_exists() -> None:
+    assert set(re.findall(r"\bE\d{3}\b", TEXT)) == set(errors.NAMES)
+    assert set(re.findall(r"\b[LG]\d{3}\b", TEXT)) == set(errors.LEGACY_NAMES)
+    codes = {code for found in errors.rpc_codes().values() for code in found}
+    assert {int(code) for code in re.findall(r"-32\d{3}", TEXT)} == codes
+
+
+def test_every_name_in_capitals_exists() -> None:
+    known = {
+        *schemas.TRAVEL,
+        *messages.QUERY_TYPES.values(),
+        *errors.NAMES.values(),
+        *errors.LEGACY_NAMES.values(),
+        *words.LEGACY_TYPES.values(),
+        *answers.YES_WORDS,
+        *answers.NO_WORDS,
+        *answers.RECEIPT_WORDS,
+        *AgentState,
+        *MatchState,
+        *ResultStatus,
+        *messages.ROLES,
+        "HANDED_BACK",
+        # Answers of ours to what the documents leave without one.
+        "ANSWER_RECEIPT",
+        "SCHEDULE_CREATED",
+        # Both kinds of it at once.
+        "REGISTER_RESPONSE",
+    }
+    found = set(re.findall(r"\b[A-Z]{3,}(?:_[A-Z]+)+\b", TEXT))
+    assert sorted(found - known) == []
+
+
+def test_every_setting_in_it_exists() -> None:
+    settings = {line["name"] for line in league_settings()}
+    assert (
+        sorted(word for word in TOKENS if re.fullmatch(r"\w+_(s|points|after|retries)", word) and word not in settings)
+        == []
+    )
+
+
+def test_every_link_leads_somewhere() -> None:
+    anchors = {
+        re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-")
+        for title in re.findall(r"^#+ (.+)$", TEXT, re.MULTILINE)
+    }
+    links = re.findall(r"\]\(([^)]+)\)", PROSE)
+    broken = [
+        link
+        for link in links
+        if (link[1:] not in anchors if link.startswith("#") else not (ROOT / "docs" / link).exists())
+    ]
+    assert broken == []
+
+
+# -- examples ---------------------------------------------------------------------------------------------
+
+
+def message_in(body: Any) -> Any:
+    """The message that an example carries, if it does."""
+    for place in (body.get("result"), body.get("params"), (body.get("error") or {}).get("data"), body):
+        if isinstance(place, dict) and place.get("message_type") in schemas.MODELS:
+            return place
+    return None
+
+
+def shortened(example: Any, sample: Any) -> bool:
+    """Whether an example is the sample with at most some fields left out."""
+    if isinstance(example, dict) and isinstance(sample, dict):
+        return all(name in sample and shortened(value, sample[name]) for name, value in example.items())
+    return bool(example == sample)
+
+
+EXAMPLES = [json.loads(text) for kind, text in BLOCKS if kind == "json"]
+TOLERATED = [(kind.split()[2], json.loads(text)) for kind, text in BLOCKS if kind.startswith("json tolerated")]
+
+
+def test_every_block_is_an_example() -> None:
+    assert len(EXAMPLES) + len(TOLERATED) == len(BLOCKS)
+    assert min(len(EXAMPLES), len(TOLERATED)) > 3
+
+
+@pytest.mark.parametrize("body", EXAMPLES, ids=lambda body: message_in(body)["message_type"])
+def test_an_example_is_real_and_conforms(body: dict[str, Any]) -> None:
+    message = message_in(body)
+    kind = message["message_type"]
+    assert schemas.problems(kind, message) == []
+    assert shortened(message, SAMPLES[kind])
+    if "params" in body:
+        assert body["method"] == messages.METHODS[MessageType(kind)]
+    if "error" in body:
+        assert body["error"]["code"] in errors.rpc_codes()[message["error_code"]]
+        assert body["error"]["message"] == message["message"]
+
+
+@pytest.mark.parametrize(("asked", "body"), TOLERATED)
+def test_what_is_called_tolerated_is(asked: str, body: dict[str, Any]) -> None:
+    answer = answers.read_answer(body, rpc_id=1)
+    found = answers.understanding(answer, status=200, readable=True, message_type=asked, field="parity_choice")
+    assert found is Understanding.ANSWERED
+    assert schemas.problems(schemas.TRAVEL[asked].answer or "", answer.message) != []
