@@ -38,21 +38,21 @@ def options() -> argparse.Namespace:
     return found
 
 
-async def play(bench: Bench, audience: Audience) -> dict[str, Any]:
+async def play(bench: Bench, audience: Audience, league: str = LEAGUE) -> dict[str, Any]:
     """One league, from the click to COMPLETED."""
     async with audience.watching(bench), aiohttp.ClientSession() as session:
         cpu, begun = bench.cpu_s(), time.perf_counter()
-        start = f"{bench.url}/api/leagues/{LEAGUE}/start"
+        start = f"{bench.url}/api/leagues/{league}/start"
         headers = {"Authorization": f"Bearer {bench.key}"}
         async with session.post(start, json={"auto_advance": True}, headers=headers) as reply:
             reply.raise_for_status()
         async with asyncio.timeout(LIMIT_S):
             # The database is asked, so that the site does nothing for being measured.
-            while bench.rows("SELECT state FROM matches_league WHERE league_id = ?", LEAGUE) != [("COMPLETED",)]:  # noqa: ASYNC110
+            while bench.rows("SELECT state FROM matches_league WHERE league_id = ?", league) != [("COMPLETED",)]:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
         wall = time.perf_counter() - begun
         used = {name: now - cpu[name] for name, now in bench.cpu_s().items()}
-    matches = bench.rows("SELECT status, attempt FROM matches_match WHERE league_id = ?", LEAGUE)
+    matches = bench.rows("SELECT status, attempt FROM matches_match WHERE league_id = ?", league)
     odd = [match for match in matches if match[0] not in ("WIN", "DRAW") or match[1] != 1]
     if odd:
         raise RuntimeError(f"{len(odd)} of {len(matches)} matches were not played through at once: {odd[:5]}")

@@ -77,6 +77,16 @@ class Bench:
 
     def start(self) -> None:
         """Start everything; returns when all have registered."""
+        self.start_site()
+        self.players = self._run(
+            "players",
+            *("-m", "league_sdk.player", "--league", f"{self.url}/mcp", "--name", "Bench", "--port", "0"),
+            *("--count", str(self.count), "--exit-with-parent"),
+        )
+        wait_for("the players have registered", lambda: self.players.says(" are P"))
+
+    def start_site(self) -> None:
+        """Start the host and its referees; returns when these have registered."""
         keys = {
             "LEAGUE_API_KEY": self.key,
             "LEAGUE_ADMIN_PASSWORD": secrets.token_hex(8),
@@ -88,12 +98,19 @@ class Bench:
         self.referees = [self._referee(number, keys) for number in range(1, REFEREES + 1)]
         for referee in self.referees:
             wait_for(f"{referee.name} has registered", lambda one=referee: one.says(" is REF"))
+
+    def start_speakers(self, leagues: dict[str, str]) -> None:
+        """Start players that speak one dialect or mixed ones; ``leagues`` says which, by league id."""
+        headers = {"Authorization": f"Bearer {self.key}"}
+        for league in leagues:
+            made = httpx.post(f"{self.url}/api/leagues", json={"league_id": league}, headers=headers, trust_env=False)
+            made.raise_for_status()
         self.players = self._run(
             "players",
-            *("-m", "league_sdk.player", "--league", f"{self.url}/mcp", "--name", "Bench", "--port", "0"),
-            *("--count", str(self.count), "--exit-with-parent"),
+            *("-m", "tests.bench.speakers", "--league", self.url, "--count", str(self.count)),
+            *(f"{league}={how}" for league, how in leagues.items()),
         )
-        wait_for("the players have registered", lambda: self.players.says(" are P"))
+        wait_for("the players have registered", lambda: self.players.says("READY"))
 
     def _referee(self, number: int, keys: dict[str, str]) -> Process:
         name = f"referee{number}"
@@ -148,11 +165,15 @@ class Bench:
 
 
 @contextlib.contextmanager
-def running(folder: Path, players: int) -> Iterator[Bench]:
-    """A bench that is stopped whatever happens."""
+def running(folder: Path, players: int, leagues: dict[str, str] | None = None) -> Iterator[Bench]:
+    """A bench that is stopped whatever happens; with ``leagues`` its players are speakers of dialects."""
     bench = Bench(folder, players)
     try:
-        bench.start()
+        if leagues is None:
+            bench.start()
+        else:
+            bench.start_site()
+            bench.start_speakers(leagues)
         yield bench
     finally:
         bench.stop()

@@ -1,0 +1,114 @@
+"""Players that speak one dialect each, in one process: what a mixed league costs is measured with them."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+Message = dict[str, Any]
+TYPES = {
+    "handle_game_invitation": "GAME_INVITATION",
+    "choose_parity": "CHOOSE_PARITY_CALL",
+    "parity_choose": "CHOOSE_PARITY_CALL",
+    "notify_match_result": "GAME_OVER",
+}
+UNKNOWN = {"code": -32601, "message": "Method not found"}
+
+
+def _chapter8(body: Message) -> Message | None:
+    known = body["method"] in TYPES and body["method"] != "parity_choose"
+    return body["params"] if known else None
+
+
+def _parity_choose(body: Message) -> Message | None:
+    known = body["method"] in TYPES and body["method"] != "choose_parity"
+    return body["params"] if known else None
+
+
+def _message_type(body: Message) -> Message | None:
+    return body["params"] if body["method"] in TYPES.values() else None
+
+
+def _nested(body: Message) -> Message | None:
+    return body["params"]["message"] if body["method"] == "handle_message" else None
+
+
+def _tool(body: Message) -> Message | None:
+    return body["params"]["arguments"] if body["method"] == "tools/call" else None
+
+
+def _handle(body: Message) -> Message | None:
+    if body["method"] != "league.handle":
+        return None
+    found: Message = body["params"]["envelope"] | body["params"]["payload"]
+    return found
+
+
+MIXED: tuple[Callable[[Message], Message | None], ...] = (
+    _chapter8,
+    _message_type,
+    _parity_choose,
+    _nested,
+    _tool,
+    _handle,
+)
+
+
+def answer(body: Message, listen: Callable[[Message], Message | None]) -> Message:
+    """What a player says that listens in one way only."""
+    message = listen(body)
+    if message is None:
+        return {"jsonrpc": "2.0", "id": body["id"], "error": UNKNOWN}
+    said: Message = {"status": "ok"}
+    common = {"sender": f"player:{message.get('player_id')}", "timestamp": message["timestamp"]}
+    if message["message_type"] == "GAME_INVITATION":
+        said = common | {"message_type": "GAME_JOIN_ACK", "match_id": message["match_id"], "accept": True}
+    elif message["message_type"] == "CHOOSE_PARITY_CALL":
+        said = common | {
+            "message_type": "CHOOSE_PARITY_RESPONSE",
+            "match_id": message["match_id"],
+            "parity_choice": "even",
+        }
+    return {"jsonrpc": "2.0", "id": body["id"], "result": said}
+
+
+async def main(options: argparse.Namespace) -> None:
+    """Listen for all players, register each in its leagues, and play until standard input ends."""
+    leagues = [one.partition("=")[::2] for one in options.leagues]
+
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        how, number = request.path.strip("/").split("/")[:2]
+        listen = MIXED[int(number) % len(MIXED)] if how == "mixed" else _chapter8
+        return web.json_response(answer(await request.json(), listen))
+
+    runner = web.ServerRunner(web.Server(handle, access_log=None))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    base = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    async with aiohttp.ClientSession() as session:
+        for league, how in leagues:
+            for number in range(options.count):
+                meta = {"display_name": f"{how} {number}", "contact_endpoint": f"{base}/{how}/{number}/mcp"}
+                body = {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": {"player_meta": meta}}
+                async with session.post(f"{options.league}/leagues/{league}/mcp", json=body) as reply:
+                    status = (await reply.json())["result"]["status"]
+                    if status != "ACCEPTED":
+                        raise RuntimeError(f"{league} {number}: {status}")
+    sys.stdout.write("READY\n")
+    sys.stdout.flush()
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    await runner.cleanup()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--league", required=True)
+    parser.add_argument("--count", type=int, required=True)
+    parser.add_argument("leagues", nargs="+", help="league id = plain or mixed")
+    asyncio.run(main(parser.parse_args()))

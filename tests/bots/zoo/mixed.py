@@ -1,0 +1,160 @@
+"""Bots that nobody has seen: traits put together by chance, so that a league is built for axes and not for examples."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from tests.bots.zoo import ears, entries, needs, speech
+from tests.bots.zoo.base import Bot, Callback
+from tests.bots.zoo.speech import CHOOSE, INVITE, OVER
+
+SEED = 20261122
+
+ENTRIES: dict[str, tuple[entries.Entry, str]] = {  # and the kind of its address key: in player_meta or in a small body
+    "register_player": (entries.register_player, "contact_endpoint"),
+    "LEAGUE_REGISTER_REQUEST": (entries.league_register_request, "endpoint"),
+    "league_register": (entries.league_register, "endpoint_url"),
+    "mcp_message": (entries.mcp_message, "callback_url"),
+    "handle_message": (entries.handle_message, "contact_endpoint"),
+    "league.handle": (entries.league_handle, "endpoint"),
+    "tools/call": (entries.tools_call, "callback_url"),
+    "handshake": (entries.handshake_in_order, "endpoint_url"),
+    "flat": (entries.flat_on_mcp, "contact_endpoint"),
+    "small body": (entries.small_body, "callback_url"),
+    "player_meta as body": (entries.small_body_with_games, "contact_endpoint"),
+    "envelope of its own": (entries.envelope_of_its_own, "endpoint"),
+}
+DESCRIBED = {
+    "join_match": "Accept or decline an invitation to a game.",
+    "make_choice": "Pick the parity, even or odd, for this match.",
+    "match_finished": "Told when a game is over and how it ended.",
+}
+EARS: dict[str, ears.Ear] = {
+    "chapter 8": ears.ByMethod(ears.CHAPTER_8),
+    "three tools": ears.ByMethod(ears.REQUIRED_TOOLS),
+    "parity_choose": ears.ByMethod(ears.PARITY_CHOOSE),
+    "type as method": ears.ByMethod(ears.TYPES),
+    "002's words as method": ears.ByMethod(ears.SEED_002),
+    "by type": ears.ByType(ears.TYPES),
+    "mcp_message": ears.ByType(ears.TYPES, methods=frozenset({"mcp_message"})),
+    "handle_message": ears.handle_message(),
+    "protocol/message": ears.handle_message(ears.TYPES | ears.SEED_002, ("protocol/message",)),
+    "league.handle": ears.EnvelopeAndPayload(),
+    "flat": ears.Flat(ears.TYPES),
+    "tools of its own": ears.Tools(dict(zip(DESCRIBED, (INVITE, CHOOSE, OVER), strict=True)), DESCRIBED),
+    "tools of chapter 8": ears.Tools(ears.REQUIRED_TOOLS, {}),
+}
+REFUSALS: dict[str, speech.Refusal] = {
+    "-32601": speech.rpc_error(-32601),
+    "-32601 under 400": speech.rpc_error(-32601, 400),
+    "-32601 under 404": speech.rpc_error(-32601, 404),
+    "-32602": speech.rpc_error(-32602),
+    "500": speech.server_error,
+    "422": speech.unprocessable,
+    "status ok": speech.success(status="ok"),
+    "error in result": speech.success(error="Unknown method"),
+    "error in a bare body": speech.bare(error="Unknown method"),
+    "unknown_message_type": speech.success(status="unknown_message_type"),
+    "success false": speech.success(success=False),
+}
+SHAPES: dict[str, speech.Shape] = {
+    "result": speech.in_result,
+    "error null": speech.null_error,
+    "bare": speech.bare_body,
+    "text": speech.in_text,
+    "envelope and payload": speech.in_envelope_and_payload,
+    "data": speech.in_data,
+    "bare data": speech.bare_data,
+    "request": speech.as_request,
+}
+STAMPS = {
+    "Z": speech.zulu,
+    "fractions": speech.zulu_fractions,
+    "+00:00": speech.offset,
+    "none": speech.no_stamp,
+    "compact": speech.compact,
+    "naive": speech.naive_local,
+}
+ODD_STAMPS = frozenset({"compact", "naive"})
+NEEDS: dict[str, tuple[needs.Need, ...]] = {
+    "nothing": (),
+    "player_id": (needs.player_id_in_invitation,),
+    "league_id and round_id": (needs.league_id_everywhere, needs.round_id_everywhere),
+    "game_id": (needs.game_id,),
+    "nested objects": (needs.nested_invitation, needs.nested_parity_context),
+    "auth_token": (needs.token_everywhere,),
+    "whole seconds": (needs.whole_second_stamp, needs.whole_second_deadline),
+}
+CALLBACKS: dict[str, Callback | None] = {
+    "reply": None,
+    "callbacks": Callback(),
+    "choice by callback": Callback(kinds=frozenset({CHOOSE})),
+    "callbacks to the manager": Callback(to="manager"),
+    "callbacks before the reply": Callback(first=True),
+}
+ADDRESSES = {"/mcp": "/mcp", "": "/mcp", "/mcp/": "/mcp/", "/agents/player": "/agents/player"}
+
+
+def _deal(rng: random.Random, options: Sequence[str], count: int) -> list[str]:
+    """So many, in a random order, all options once before one comes again."""
+    dealt: list[str] = []
+    while len(dealt) < count:
+        dealt += rng.sample(options, len(options))
+    return dealt[:count]
+
+
+def mixtures(seed: int = SEED, count: int = 12) -> dict[str, type[Bot]]:
+    """Bots by name; the docstring of each says what it is made of.
+
+    Args:
+        seed: the same seed, the same bots.
+        count: how many; every option of an axis comes up before one comes up again.
+    """
+    rng = random.Random(seed)
+    axes: dict[str, dict[str, Any]] = {
+        "enters": ENTRIES, "ear": EARS, "refuses": REFUSALS, "shape": SHAPES, "stamp": STAMPS, "needs": NEEDS,
+        "path": ADDRESSES,
+        "join": dict.fromkeys(("accept", "accepted", "ACCEPTED", "RECEIVED", "ACK")),
+        "choice": dict.fromkeys(("parity_choice", "choice")),
+        "reply_id": dict.fromkeys(("right", "one", "counter")),
+        "says_id": dict.fromkeys(("given", "own", "message", "none")),
+        "says_token": dict.fromkeys(("given", "caller", "placeholder", "none")),
+        "says": dict.fromkeys(("everything", "little")),
+    }  # fmt: skip
+    hands = {axis: _deal(rng, list(options), count) for axis, options in axes.items()}
+    # Most agents answer in the reply.
+    hands["callback"] = _deal(rng, [*CALLBACKS, *["reply"] * len(CALLBACKS)], count)
+    made = {}
+    for number in range(count):
+        name = f"Mixed{number + 1:02d}"
+        hand = {axis: dealt[number] for axis, dealt in hands.items()}
+        made[name] = _make(name, hand)
+    return made
+
+
+def _make(name: str, hand: dict[str, str]) -> type[Bot]:
+    """One bot of these options."""
+    if CALLBACKS[hand["callback"]] is not None:
+        # A callback is proven by its token and its sender, and its time is held to the rule, as a reply's is not.
+        hand |= {"says_token": "given", "says_id": "given", "says": "everything"}
+        hand |= {"stamp": "Z"} if hand["stamp"] in ODD_STAMPS else {}
+    enters, address_key = ENTRIES[hand["enters"]]
+    traits = {
+        **{axis: hand[axis] for axis in ("path", "join", "choice", "reply_id", "says_id", "says_token")},
+        "__doc__": f"Mixed: {hand}",
+        "name": name,
+        "enters": enters,
+        "address_key": address_key,
+        "listens_at": ADDRESSES[hand["path"]],
+        "ear": EARS[hand["ear"]],
+        "refuses": REFUSALS[hand["refuses"]],
+        "shape": SHAPES[hand["shape"]],
+        "stamp": STAMPS[hand["stamp"]],
+        "needs": NEEDS[hand["needs"]],
+        "callback": CALLBACKS[hand["callback"]],
+        "minimal": hand["says"] == "little",
+        "own_id": f"{name.lower()}-own",
+    }
+    return type(name, (Bot,), traits)

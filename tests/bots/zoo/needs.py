@@ -1,0 +1,89 @@
+"""What some bots insist on: each need says what is wrong with a message, or None."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from tests.bots.zoo.speech import BROADCASTS, CHOOSE, ERROR, INVITE, OVER, Heard
+
+Need = Callable[[Heard], str | None]
+GAME = frozenset({INVITE, CHOOSE, OVER, ERROR})
+EVERYTHING = GAME | BROADCASTS
+TO_REFEREE_ANSWERS = frozenset({INVITE, CHOOSE})
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_object(value: Any) -> bool:
+    return isinstance(value, Mapping) and len(value) > 0
+
+
+def is_whole_second(value: Any) -> bool:
+    """``YYYY-MM-DDTHH:MM:SSZ`` and nothing else."""
+    try:
+        datetime.strptime(value, "%Y-%m-%dT%H:%M:%SZ")
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def has(name: str, kinds: Collection[str], test: Callable[[Any], bool] = is_text, what: str = "") -> Need:
+    """This field, in messages of these kinds; dots go into objects."""
+
+    def need(heard: Heard) -> str | None:
+        if heard.kind not in kinds:
+            return None
+        value: Any = heard.fields
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return None if test(value) else f"{heard.kind}: {name} is {value!r:.60}{what and ', wanted ' + what}"
+
+    return need
+
+
+player_id_in_invitation = has("player_id", {INVITE, CHOOSE})
+league_id_everywhere = has("league_id", EVERYTHING)
+# LEAGUE_COMPLETED is about no round.
+round_id_everywhere = has("round_id", EVERYTHING - {"LEAGUE_COMPLETED"}, is_whole, "an integer")
+token_everywhere = has("auth_token", EVERYTHING)
+nested_invitation = has("game_invitation", {INVITE}, is_object)
+nested_parity_context = has("parity_context", {CHOOSE}, is_object)
+nested_retry_info = has("retry_info.retry_count", {ERROR}, is_whole)
+whole_second_stamp = has("timestamp", EVERYTHING, is_whole_second, "whole seconds and a Z")
+whole_second_deadline = has("deadline", {CHOOSE}, is_whole_second, "whole seconds and a Z")
+capital_manager = has(
+    "sender",
+    BROADCASTS,
+    lambda value: isinstance(value, str) and re.fullmatch(r"league_manager:[A-Z0-9]+", value) is not None,
+    "league_manager:<CAPITALS OR DIGITS>",
+)
+first_referees = has("sender", GAME, lambda value: value in ("referee:REF01", "referee:REF02"), "REF01 or REF02")
+protocol_v2 = has("protocol", EVERYTHING, lambda value: value == "league.v2", "league.v2")
+round_is_no_string = has("round_id", {INVITE}, lambda value: not isinstance(value, str), "no string")
+
+
+def game_id(heard: Heard) -> str | None:
+    """A game_id equal to the match_id wherever there is a match."""
+    if heard.kind not in GAME:
+        return None
+    game, match = heard.fields.get("game_id"), heard.fields.get("match_id")
+    return None if is_text(game) and game == match else f"game_id is {game!r:.40}, match_id {match!r:.40}"
+
+
+def integer_id(heard: Heard) -> str | None:
+    """A JSON-RPC id that is an integer."""
+    return None if is_whole(heard.body.get("id")) else f"id is {heard.body.get('id')!r:.40}, wanted an integer"
+
+
+def any_id(heard: Heard) -> str | None:
+    """A JSON-RPC id."""
+    return None if heard.body.get("id") is not None else "the body has no id"

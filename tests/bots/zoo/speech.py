@@ -1,0 +1,171 @@
+"""What bots are put together from: stamps, the spellings of "not understood", the shapes of a reply."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+INVITE, CHOOSE, OVER, ERROR = "GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER", "GAME_ERROR"
+ROUND, TABLE = "ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE"
+ROUND_END, LEAGUE_END = "ROUND_COMPLETED", "LEAGUE_COMPLETED"
+BROADCASTS = frozenset({ROUND, TABLE, ROUND_END, LEAGUE_END})
+KINDS = (INVITE, CHOOSE, OVER, ERROR, ROUND, TABLE, ROUND_END, LEAGUE_END)
+ANSWERS = {INVITE: "GAME_JOIN_ACK", CHOOSE: "CHOOSE_PARITY_RESPONSE"}
+ENVELOPE = ("protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token", "league_id")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An HTTP reply: ``body`` goes out as JSON, ``text`` as it is; ``posts`` are sent by the bot itself."""
+
+    status: int = 200
+    body: Any = None
+    text: str | None = None
+    location: str = ""
+    verdict: str = "understood"
+    kind: str = ""
+    posts: tuple[tuple[str, dict[str, Any]], ...] = ()
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A message as a bot has understood it: which one, its fields in one dict, and the whole body."""
+
+    kind: str
+    fields: Mapping[str, Any]
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rpc_id(self) -> Any:
+        return self.body.get("id")
+
+
+# -- timestamps -------------------------------------------------------------------------------------------
+
+
+def zulu() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def zulu_fractions() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def zulu_millis() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def offset() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def compact() -> str:
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def naive_local() -> str:
+    return datetime.now().isoformat()
+
+
+def no_stamp() -> None:
+    return None
+
+
+# -- "not understood" -------------------------------------------------------------------------------------
+
+Refusal = Callable[[Any, str], Reply]
+
+
+def rpc_error(code: int, status: int = 200) -> Refusal:
+    """A JSON-RPC error of this code, under this HTTP status."""
+
+    def refuse(rpc_id: Any, why: str) -> Reply:
+        return Reply(status, {"jsonrpc": "2.0", "error": {"code": code, "message": why}, "id": rpc_id})
+
+    return refuse
+
+
+def success(**fields: Any) -> Refusal:
+    """A JSON-RPC success that says nothing."""
+
+    def refuse(rpc_id: Any, why: str) -> Reply:
+        return Reply(200, {"jsonrpc": "2.0", "result": dict(fields), "id": rpc_id})
+
+    return refuse
+
+
+def bare(status: int = 200, **fields: Any) -> Refusal:
+    """The same with no JSON-RPC around it, under this HTTP status."""
+
+    def refuse(rpc_id: Any, why: str) -> Reply:
+        return Reply(status, dict(fields))
+
+    return refuse
+
+
+def server_error(rpc_id: Any, why: str) -> Reply:
+    """An exception nobody caught, as a framework shows it."""
+    return Reply(500, text="Internal Server Error")
+
+
+def unprocessable(rpc_id: Any, why: str) -> Reply:
+    """What FastAPI answers when a body does not fit its model."""
+    return Reply(422, {"detail": [{"type": "value_error", "loc": ["body"], "msg": why}]})
+
+
+def tool_error(rpc_id: Any, why: str) -> Reply:
+    """What an MCP server answers for a tool it does not have."""
+    content = [{"type": "text", "text": why}]
+    return Reply(200, {"jsonrpc": "2.0", "result": {"content": content, "isError": True}, "id": rpc_id})
+
+
+# -- shapes of a reply ------------------------------------------------------------------------------------
+
+Shape = Callable[[dict[str, Any], Any], Any]
+
+
+def in_result(fields: dict[str, Any], rpc_id: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "result": fields, "id": rpc_id}
+
+
+def null_error(fields: dict[str, Any], rpc_id: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "result": fields, "error": None, "id": rpc_id}
+
+
+def bare_body(fields: dict[str, Any], rpc_id: Any) -> dict[str, Any]:
+    return fields
+
+
+def in_text(fields: dict[str, Any], rpc_id: Any) -> dict[str, Any]:
+    return in_result({"content": [{"type": "text", "text": json.dumps(fields)}]}, rpc_id)
+
+
+def split(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Envelope and payload of a message."""
+    return {
+        "envelope": {name: value for name, value in fields.items() if name in ENVELOPE},
+        "payload": {name: value for name, value in fields.items() if name not in ENVELOPE},
+    }
+
+
+def in_envelope_and_payload(fields: dict[str, Any], rpc_id: Any) -> dict[str, Any]:
+    return in_result(split(fields), rpc_id)
+
+
+def in_data(fields: dict[str, Any], rpc_id: Any) -> dict[str, Any]:
+    return in_result({"status": "success", "data": fields}, rpc_id)
+
+
+def bare_data(fields: dict[str, Any], rpc_id: Any) -> dict[str, Any]:
+    return {"status": "success", "data": fields}
+
+
+def as_request(fields: dict[str, Any], rpc_id: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": fields.get("message_type", "response"), "params": fields, "id": rpc_id}
+
+
+def in_success(fields: dict[str, Any], rpc_id: Any) -> dict[str, Any]:
+    return in_result({"success": True, **fields}, rpc_id)

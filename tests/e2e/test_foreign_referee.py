@@ -1,0 +1,129 @@
+"""A student's referee, ticked by the instructor, judges a league of chapter-8 players: with ours, or alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.site import ROOT, Player, Site, site_with_players
+
+pytestmark = pytest.mark.e2e
+LEAGUE = "league_2025_even_odd"
+ONE_OF_OURS = ("--no-demo", "--referees", "1")
+
+
+class StudentReferee:
+    """The student's referee as a process."""
+
+    def __init__(self, site: Site, folder: Path, *options: str) -> None:
+        self.log_file = folder / "referee.jsonl"
+        command = [sys.executable, str(ROOT / "tests/bots/student_referee.py"), "--league", f"{site.url}/mcp"]
+        self.process = subprocess.Popen(
+            [*command, "--log", str(self.log_file), *options], stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        ready = re.match(r"READY (\S+) (\S+)", line)
+        assert ready, f"it did not register: {line!r} {self.lines()}"
+        self.referee_id = ready[2]
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log_file.read_text(encoding="utf-8").splitlines()]
+
+    def methods(self) -> list[str]:
+        """What it was called with, in order."""
+        return [line["method"] for line in self.lines() if "method" in line]
+
+    def reports(self) -> list[tuple[str, str]]:
+        """Its reports and how each was answered."""
+        return sorted((line["reported"], line["answer"]["status"]) for line in self.lines() if "reported" in line)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+@contextmanager
+def judging(
+    folder: Path, *options: str, alone: bool, players: int = 4, **how: Any
+) -> Iterator[tuple[Site, list[Player], StudentReferee]]:
+    """A site with one referee of ours, players, and a student's referee that may judge."""
+    how.setdefault("player_options", ("--choice", "alternate"))
+    with site_with_players(folder, players, options=ONE_OF_OURS, **how) as (site, cast):
+        referee = StudentReferee(site, folder, *options)
+        try:
+            assert referee.referee_id == "REF02"
+            told = site.post(f"/referees/{referee.referee_id}/trust")
+            assert told == {"referee_id": "REF02", "league_id": None, "trusted": True}
+            if alone:
+                site.post("/referees/REF01/trust", {"trusted": False})
+            yield site, cast, referee
+        finally:
+            referee.close()
+
+
+def play(site: Site, players: list[Player]) -> list[dict[str, Any]]:
+    """Play the league to its end; its matches."""
+    site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
+    site.wait_until(LEAGUE, "COMPLETED")
+    for player in players:
+        player.wait_for_last_message()
+    matches: list[dict[str, Any]] = site.get(f"/leagues/{LEAGUE}/matches")
+    assert [(match["state"], match["attempt"]) for match in matches] == [("FINISHED", 1)] * 6
+    assert {match["status"] for match in matches} <= {"WIN", "DRAW"}
+    standings = site.get(f"/leagues/{LEAGUE}/standings")
+    assert sum(row["played"] for row in standings) == 12
+    return matches
+
+
+def test_a_students_referee_judges_beside_ours(tmp_path: Path) -> None:
+    with judging(tmp_path, "--start", "run_match", "--room", "32", alone=False) as (site, players, referee):
+        matches = play(site, players)
+        judges = Counter(match["referee_id"] for match in matches)
+        assert judges == {"REF01": 3, "REF02": 3}
+        theirs = sorted(match["match_id"] for match in matches if match["referee_id"] == "REF02")
+        assert referee.reports() == [(match_id, "ACCEPTED") for match_id in theirs]
+        calls = Counter(referee.methods())
+        # The other spellings are tried once; from then on it is known what it waits for.
+        assert calls == {
+            "notify_round": 3,
+            "start_match": 1,
+            "assign_match": 1,
+            "START_MATCH": 1,
+            "run_match": 3,
+            "notify_league_completed": 1,
+        }
+
+
+def test_a_students_referee_that_starts_by_the_announcement_judges_alone(tmp_path: Path) -> None:
+    with judging(tmp_path, "--start", "announcement", alone=True) as (site, players, referee):
+        matches = play(site, players)
+        assert {match["referee_id"] for match in matches} == {"REF02"}
+        assert referee.reports() == [(match["match_id"], "ACCEPTED") for match in matches]
+        # It knows everyone's record, as it has judged every match: nothing that chapter 8 would not have sent.
+        assert [player.deviations() for player in players] == [[], [], [], []]
+        assert Counter(referee.methods())["notify_round"] == 3
+
+
+def test_a_referee_that_answers_when_the_match_is_over_is_waited_for(tmp_path: Path) -> None:
+    slow = {"league": "slow", "settings": {"generic_timeout_s": 0.3}}
+    choosing = ("--league-id", "slow", "--delay-choice", "1")
+    options = ("--start", "start_match", "--answer-late")
+    with judging(tmp_path, *options, alone=True, players=2, player_options=choosing, **slow) as (site, _, referee):
+        site.post("/leagues/slow/start", {"auto_advance": True})
+        site.wait_until("slow", "COMPLETED")
+        (match,) = site.get("/leagues/slow/matches")
+        assert (match["referee_id"], match["attempt"]) == ("REF02", 1)
+        assert referee.reports() == [("R1M1", "ACCEPTED")]
+        assert referee.methods()[:2] == ["notify_round", "start_match"]

@@ -1,0 +1,161 @@
+"""Every game there is beside even_odd, played by real processes from registration to the end of the league."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.site import ROOT, Site, wait_for
+
+pytestmark = pytest.mark.e2e
+
+CELLS = {"tic_tac_toe": (3, 3), "connect_four": (6, 7)}
+MOVE = {"tic_tac_toe": "place_mark", "connect_four": "drop_disc", "even_odd_numbers": "choose_number"}
+
+
+@contextmanager
+def sdk_players(site: Site, league: str, game_type: str, *options: str) -> Iterator[None]:
+    """Two processes of SDK players, which end with the block: two careful ones and three that play at random.
+
+    The careful ones of Connect Four are the example.
+    """
+    started: list[subprocess.Popen[str]] = []
+    try:
+        careful, at_random = (["-m", "league_sdk.player", "--strategy", name] for name in ("careful", "random"))
+        if game_type == "connect_four":
+            careful = ["examples/connect_four_player.py"]
+        for name, count, program in (("Careful", 2, careful), ("Random", 3, at_random)):
+            command = [sys.executable, *program, "--league", f"{site.url}/mcp", "--name", name]
+            command += ["--count", str(count), "--port", "0", "--league-id", league]
+            process = subprocess.Popen(
+                [*command, "--game", game_type, *options],
+                cwd=ROOT,
+                env=os.environ | {"PYTHONPATH": str(ROOT)},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            started.append(process)
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line.startswith(f"{count} players are P0"), line
+        yield
+    finally:
+        for process in started:
+            process.terminate()
+            process.wait(timeout=20)
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+def finished_matches(site: Site, league: str) -> list[dict[str, Any]]:
+    """Every match of a league that is over, whole."""
+    lines = site.get(f"/leagues/{league}/matches")
+    return [site.get(f"/leagues/{league}/matches/{line['match_id']}") for line in lines]
+
+
+@pytest.mark.parametrize("game_type", ["tic_tac_toe", "connect_four", "even_odd_numbers"])
+def test_a_league_of_sdk_players_from_registration_to_the_end(tmp_path: Path, game_type: str) -> None:
+    site = Site(tmp_path / "data", "--no-demo")
+    try:
+        body = {"league_id": "games", "display_name": "Games", "game_type": game_type}
+        site.post("/leagues", body, status=201)
+        with sdk_players(site, "games", game_type):
+            site.post("/leagues/games/start", {"auto_advance": True})
+            league = site.wait_until("games", "COMPLETED")
+            assert (league["players"], league["rounds"], league["matches"], league["matches_done"]) == (5, 5, 10, 10)
+
+            standings = site.get("/leagues/games/standings")
+            matches = finished_matches(site, "games")
+            check_the_sums(standings, matches)
+            for match in matches:
+                assert (match["status"] in ("WIN", "DRAW"), match["attempt"]) == (True, 1)
+                check_the_moves(match, game_type)
+            firsts = [match["player_A_id"] for match in matches]
+            assert {firsts.count(player) for player in firsts} == {2}
+
+            for match in matches:
+                page = site.http.get(f"/leagues/games/matches/{match['match_id']}/").text
+                assert ('class="grid"' in page) == (game_type in CELLS)
+            board = site.http.get("/leagues/games/").text
+            assert board.count('id="result-R') == 10
+            assert site.get("/games")["game_registry"][game_type]["rules_module"] == f"league_sdk.rules.{game_type}"
+        assert site.stop() == 0
+    finally:
+        site.close()
+
+
+def message_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """The message in an entry of a transcript, with or without its JSON-RPC clothes."""
+    body = entry["body"]
+    found = body.get("result") or body.get("params") or body
+    assert isinstance(found, dict)
+    return found
+
+
+def check_the_sums(standings: list[dict[str, Any]], matches: list[dict[str, Any]]) -> None:
+    """Every match gave three points to one, or one point to each."""
+    wins = [match["winner"] for match in matches if match["status"] == "WIN"]
+    draws = len(matches) - len(wins)
+    assert sum(row["played"] for row in standings) == 2 * len(matches)
+    assert sum(row["points"] for row in standings) == 3 * len(wins) + 2 * draws
+    for row in standings:
+        assert (row["played"], row["wins"], row["technical_losses"]) == (4, wins.count(row["player_id"]), 0)
+        assert row["points"] == 3 * row["wins"] + row["draws"]
+
+
+def check_the_moves(match: dict[str, Any], game_type: str) -> None:
+    """The transcript has every move, asked of who was to move, and the board of the result is what they made."""
+    entries = sorted(match["transcript"], key=lambda entry: entry["n"])
+    asked = [entry for entry in entries if entry["message_type"] == "GAME_MOVE_CALL"]
+    made = [entry for entry in entries if entry["message_type"] == "GAME_MOVE_RESPONSE"]
+    told = [(one["player_id"], one["move_data"]["choice"]) for one in map(message_of, made)]
+    assert {message_of(entry)["move_request"]["move_type"] for entry in asked} == {MOVE[game_type]}
+    assert len(asked) == len(made)
+    states = [step["state"] for step in match["lifecycle"]]
+    if game_type not in CELLS:
+        assert sorted(told) == sorted(match["result"]["choices"].items())
+        assert "DRAWING_NUMBER" in states
+        return
+    assert "DRAWING_NUMBER" not in states
+    assert [move for _, move in told] == match["result"]["moves"]
+    players = [match["player_A_id"], match["player_B_id"]]
+    assert [player for player, _ in told] == [players[turn % 2] for turn in range(len(told))]
+    board = match["result"]["board"]
+    assert (len(board), len(board[0])) == CELLS[game_type]
+    marks = [mark for row in board for mark in row if mark]
+    assert (marks.count("X"), marks.count("O")) == ((len(told) + 1) // 2, len(told) // 2)
+    if match["status"] == "WIN":
+        assert match["winner"] == told[-1][0]
+
+
+def test_the_board_is_seen_while_the_game_is_played(tmp_path: Path) -> None:
+    """Players that take their time: the public page and the API show moves of a match that is not over."""
+    site = Site(tmp_path / "data", "--no-demo")
+    try:
+        site.post("/leagues", {"league_id": "slow", "display_name": "Slow", "game_type": "connect_four"}, status=201)
+        with sdk_players(site, "slow", "connect_four", "--think", "0.5"):
+            site.post("/leagues/slow/start")
+
+            def in_play() -> tuple[int, str] | None:
+                match = site.get("/leagues/slow/matches/R1M1")
+                page = site.http.get("/leagues/slow/matches/R1M1/").text
+                moves = len(match["view"].get("moves", []))
+                return (moves, page) if match["state"] == "COLLECTING_CHOICES" and moves else None
+
+            first, page = wait_for("a board in play", in_play)
+            assert 'class="grid"' in page
+
+            def further() -> int | None:
+                found = in_play()
+                return found[0] if found is not None and found[0] > first else None
+
+            assert wait_for("the next moves", further) > first
+    finally:
+        site.close()
