@@ -196,13 +196,18 @@ class Hunt:
                 self._names.pop(0)
             return Finding(Understanding.NOT_UNDERSTOOD, answer)
         found = understanding(answer, status=status, readable=not problem, message_type=self._kind, field=self._field)
+        if found is Understanding.RECEIPT and status == 204 and "id" not in proposal.body:
+            # A correct JSON-RPC server takes a body without an id for a notification: it has understood nothing.
+            found = Understanding.NOT_UNDERSTOOD
         if found is Understanding.ANSWERED:
             self.learn(proposal)
         elif found is Understanding.NOT_UNDERSTOOD:
             self._told.append(f"{proposal.method or proposal.shape} was not understood{_why(status, answer)}")
             if self._other_addresses(proposal, status, body):
                 return Finding(found, answer)
-            self._memory.refused.setdefault(self._kind, set()).add(proposal.shape)
+            if self._patient:
+                # Else nobody looked for another address, and the shape may not be to blame.
+                self._memory.refused.setdefault(self._kind, set()).add(proposal.shape)
             self._names.pop(0)
         else:
             self._acknowledged = proposal

@@ -15,7 +15,7 @@ from league_sdk.dialects.shapes import legacy_message
 from league_sdk.dialects.words import LEGACY_TYPES, message_type_of, unwrap
 from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import InvalidFormat, MissingField
-from league_sdk.protocol.messages import BY_METHOD, MessageType
+from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, MessageType
 
 REGISTER_PATH = "register"
 """What :attr:`Inbound.shape` says of a POST to ``/register``."""
@@ -30,6 +30,8 @@ WRAPPER_METHODS = {
     "receive_message": "message",
 }
 """Methods that say nothing; the message type inside decides. With the shape each stands for."""
+TOOLS = frozenset({*QUERY_TYPES, "ping", "list_tools", "create_schedule", "get_match_state", "get_player_state"})
+"""Tools that may be called as methods, whatever message type stands inside."""
 _HEAD = ("protocol", "message_type", "sender", "timestamp", "conversation_id")
 
 
@@ -80,8 +82,8 @@ def read(body: Any, *, register: bool = False) -> Inbound:
     shape = "canonical"
     if named is None:
         inside = message_type_of(message.get("message_type"))
-        # What a method of its own carries is told by the type inside; other methods stand for themselves.
-        name = inside if inside and "sender" in message else request.method
+        # What a method of its own carries is told by the type inside; tools stand for themselves.
+        name = inside if inside and "sender" in message and request.method not in TOOLS else request.method
     else:
         name = named
         if request.method not in BY_METHOD and request.method.isupper():

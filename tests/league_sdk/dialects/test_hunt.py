@@ -270,3 +270,23 @@ def test_002_gets_its_own_envelope_and_vocabulary() -> None:
     assert body["payload"] == {"match_id": "R1M1", "auth_token": INVITATION["auth_token"]}
     assert body["correlation_id"] == "conv-1"
     assert len(body["message_id"]) == 36
+
+
+def test_204_to_a_body_without_an_id_is_no_receipt() -> None:
+    """A JSON-RPC server takes such a body for a notification."""
+    seen: list[Understanding] = []
+    hunt = Hunt(CALL, url=URL, memory=Memory(dialect="flat"), choice_field="parity_choice")
+    for status in (204, 202):
+        proposal = hunt.propose(1)
+        assert proposal is not None
+        seen.append(hunt.consider(proposal, status=status, body=None).understanding)
+    assert seen == [Understanding.NOT_UNDERSTOOD, Understanding.RECEIPT]
+
+
+def test_what_wants_no_answer_blames_no_shape_for_a_redirect() -> None:
+    memory = Memory()
+    hunt = Hunt(OVER, url=URL, memory=memory, patient=False)
+    proposal = hunt.propose(1)
+    assert proposal is not None
+    hunt.consider(proposal, status=307, body=None)
+    assert memory.refused == {}

@@ -227,3 +227,9 @@ def test_any_json_is_read_or_refused(body: Any, register: bool) -> None:
         assert isinstance(asked.name, str)
         json.dumps(inbound.reply(asked, ANSWER))
         json.dumps(inbound.refuse(asked, code=-32602, sentence="x", data=ERROR))
+
+
+@pytest.mark.parametrize("tool", sorted(inbound.TOOLS))
+def test_a_tool_is_that_tool_whatever_type_stands_inside(tool: str) -> None:
+    asked = inbound.read(call(tool, {"message_type": "LEAGUE_QUERY", "sender": "player:P01"}))
+    assert asked.name == tool
