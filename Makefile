@@ -41,6 +41,7 @@ lint: setup  ## ruff, mypy, import-linter
 
 bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.dialects
 
 # Every version is chosen for 3.11 and holds for newer ones too; each file keeps to the ones before it.
 compile = ../$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
