@@ -31,6 +31,11 @@ class Address:
     key: str
     notes: tuple[str, ...]
 
+    @property
+    def machine(self) -> str:
+        """Host and port of the key."""
+        return re.split(r"[/?]", self.key, maxsplit=1)[0]
+
 
 def read_address(value: object, *, caller: str, field: str) -> Address:
     """Read a contact_endpoint.
@@ -67,12 +72,12 @@ def read_address(value: object, *, caller: str, field: str) -> Address:
         port = parts.port
     except ValueError:
         raise wrong from None
-    host = (parts.hostname or "").lower()
+    host = _plain_host(parts.hostname or "")
     if parts.scheme not in ("http", "https") or not host or parts.username is not None or parts.fragment:
         raise wrong
     if port == 0:
         raise wrong
-    if host in LOOPBACK_NAMES and _is_elsewhere(caller):
+    if _is_this_machine(host, caller) and _is_elsewhere(caller):
         notes.append(f"address was {host}, called at {caller}")
         host = caller
     elif host in ("0.0.0.0", "::"):  # noqa: S104 - a name to replace
@@ -86,11 +91,11 @@ def read_address(value: object, *, caller: str, field: str) -> Address:
     if port is not None:
         netloc += f":{port}"
     url = urlunsplit((parts.scheme, netloc, path, parts.query, ""))
-    if len(url) > MAX_ENDPOINT_CHARS:
-        raise wrong
     named = "127.0.0.1" if host in LOOPBACK_NAMES else host
     number = port or (443 if parts.scheme == "https" else 80)
     key = f"{named}|{number}{path.rstrip('/')}?{parts.query}"
+    if max(len(url), len(key)) > MAX_ENDPOINT_CHARS:
+        raise wrong
     return Address(url=url, key=key, notes=tuple(notes))
 
 
@@ -102,6 +107,30 @@ def plain_ip(caller: str) -> str:
         return caller
     mapped = address.ipv4_mapped if address.version == 6 else None
     return str(mapped or address)
+
+
+def _plain_host(name: str) -> str:
+    """A host in one spelling: what a resolver would read as an IP address (``127.1``, ``2130706433``) as that one."""
+    name = name.lower().removesuffix(".")
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        try:
+            return socket.inet_ntoa(socket.inet_aton(name))
+        except OSError:
+            return name
+    return plain_ip(name)
+
+
+def _is_this_machine(host: str, caller: str) -> bool:
+    """Whether a host means "this machine" to whoever is at ``caller``."""
+    if host in LOOPBACK_NAMES or host.endswith(".localhost"):
+        return True
+    try:
+        loopback = ipaddress.ip_address(host).is_loopback
+        return loopback and not ipaddress.ip_address(caller).is_loopback
+    except ValueError:
+        return False
 
 
 def _is_elsewhere(caller: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -63,18 +63,29 @@ def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: ob
     if wanted is None:
         expected = "at most 32 letters, digits, - and _, such as P07; or nothing"
         raise InvalidFormat("This cannot be an id.", field="wanted_id", seen=wanted_id, expected=expected)
-    with transaction.atomic():
-        there = Agent.objects.filter(kind=Kind.PLAYER, league_id=league_id, name=kept, endpoint_key=address.key)
-        if there.exists():
-            raise NameTaken(there[0])
-        agent = new_agent(kind=Kind.PLAYER, name=kept, league_id=league_id, wanted=wanted)
-        if wanted and agent.code != wanted:
-            raise InvalidFormat("This id is taken.", field="wanted_id", seen=wanted, expected="a free id, or nothing")
-        agent.endpoint, agent.endpoint_key = address.url, address.key
-        agent.notes = [*address.notes]
-        agent.by_hand = True
-        agent.save()
-        return agent
+    try:
+        with transaction.atomic():
+            there = Agent.objects.filter(kind=Kind.PLAYER, league_id=league_id, name=kept, endpoint_key=address.key)
+            if there.exists():
+                raise NameTaken(there[0])
+            agent = new_agent(kind=Kind.PLAYER, name=kept, league_id=league_id, wanted=wanted)
+            if wanted and agent.code != wanted:
+                raise InvalidFormat(
+                    "This id is taken.", field="wanted_id", seen=wanted, expected="a free id, or nothing"
+                )
+            agent.endpoint, agent.endpoint_key = address.url, address.key
+            agent.notes = [*address.notes]
+            agent.by_hand = True
+            agent.save()
+            return agent
+    except IntegrityError:
+        # Somebody registered between the look and the row (PostgreSQL only).
+        raise InvalidFormat(
+            "This name and address, or this id, was taken a moment ago.",
+            field="name",
+            seen=kept,
+            expected="to be sent again",
+        ) from None
 
 
 def move(agent: Agent, league_id: str) -> None:

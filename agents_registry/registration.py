@@ -134,12 +134,18 @@ def find_known(request: Request, league_id: str | None) -> Agent | None:
 
 
 def _from_lobby(request: Request, league_id: str | None, owner: RosterEntry | None) -> Agent | None:
-    """The player of the lobby that this is, moved into the league; not saved."""
+    """The player of the lobby that this is, moved into the league; not saved.
+
+    Raises:
+        NotTheSame: it is known there, and somebody else asks for its place.
+    """
     if league_id is None or request.kind != Kind.PLAYER:
         return None
     agent = find_known(request, None)
-    if agent is None or not _proves(agent, request, owner):
+    if agent is None:
         return None
+    if not _proves(agent, request, owner):
+        raise NotTheSame(agent)
     places.move(agent, league_id)
     return agent
 

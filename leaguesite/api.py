@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
 from django.views import defaults
+from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI, Router, Schema, Status
 from ninja.errors import HttpError, ValidationError
 from ninja.security import HttpBearer
@@ -25,6 +26,7 @@ from matches import queries, referee_queries
 from matches.league import lifecycle, play, results
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import League
+from matches.views import caller_of, index
 
 
 class InstructorKey(HttpBearer):
@@ -104,18 +106,25 @@ def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 
 def _mcp(request: HttpRequest, league_id: str | None = None, *, register: bool = False) -> HttpResponse:
-    scheme, _space, credential = request.headers.get("Authorization", "").partition(" ")
+    caller = caller_of(request)
     came = Came(
-        caller=request.META.get("REMOTE_ADDR", ""),
+        # Behind a proxy everybody looks as if they were on its machine: being there shows nothing then.
+        caller=caller.ip if caller.direct else "",
         league_id=league_id,
         code=request.GET.get("code", ""),
         register=register,
-        bearer=credential if scheme.lower() == "bearer" else "",
+        authorization=request.headers.get("Authorization", ""),
     )
     status, reply = mcp.answer(request.body, content_type=request.headers.get("Content-Type", ""), came=came)
     if reply is None:
         return HttpResponse(status=status)
     return HttpResponse(rpc.dumps(reply), status=status, content_type="application/json")
+
+
+@csrf_exempt
+def root(request: HttpRequest) -> HttpResponseBase:
+    """The list of leagues; an agent that was given only host and port posts its messages here."""
+    return _mcp(request) if request.method == "POST" else index(request)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -146,6 +155,8 @@ def league_mcp_endpoint(request: HttpRequest, league_id: str) -> HttpResponse:
 
 @api.post("/register", include_in_schema=False)
 @api.post("/register/", include_in_schema=False)
+@api.post("/register_player", include_in_schema=False)
+@api.post("/api/register", include_in_schema=False)
 def register_endpoint(request: HttpRequest) -> HttpResponse:
     """A registration without JSON-RPC around it: a name and an address are enough."""
     return _mcp(request, register=True)

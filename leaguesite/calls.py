@@ -19,18 +19,24 @@ class Came:
     """Where a request came from, and to which of our addresses.
 
     Attributes:
-        caller: the IP address it came from.
+        caller: the IP address it came from; empty behind a proxy, where all look alike.
         league_id: the league whose own address it came to, if any.
         code: the registration code in the address (``?code=…``).
         register: it came to ``/register``.
-        bearer: what its ``Authorization: Bearer`` header held.
+        authorization: its ``Authorization`` header.
     """
 
     caller: str
     league_id: str | None = None
     code: str = ""
     register: bool = False
-    bearer: str = ""
+    authorization: str = ""
+
+    @property
+    def bearer(self) -> str:
+        """What its ``Authorization: Bearer`` header held."""
+        scheme, _space, credential = self.authorization.partition(" ")
+        return credential.strip() if scheme.lower() == "bearer" else ""
 
 
 @dataclass(slots=True)

@@ -56,6 +56,7 @@ def answer(raw: bytes, *, content_type: str, came: Came) -> tuple[int, dict[str,
         rpc.check_http(content_type, len(raw))
         body = rpc.loads(raw)
         asked = inbound.read(body, register=came.register)
+        inbound.with_bearer(asked, came.authorization)
         call = Call(asked, came)
         reply = inbound.reply(asked, _perform(call))
     except LeagueError as error:
@@ -157,15 +158,16 @@ def _check_sender(call: Call, agent: Agent) -> None:
 
 def _refusal(error: LeagueError, body: Any, call: Call | None) -> dict[str, Any]:
     """A LEAGUE_ERROR in the clothes of the request (004 8.10.1; ruling section 5)."""
-    original = call.name if call else None
-    if call is None and isinstance(body, dict) and isinstance(body.get("method"), str):
-        original = body["method"][:MAX_ID_CHARS]
+    original = call.name if call else body.get("method") if isinstance(body, dict) else None
+    original = original[:MAX_ID_CHARS] if isinstance(original, str) else None
     conversation = call.conversation_id if call else None
     # What the sender wrote may be repeated here, and a token may stand in the wrong field.
     message = clean(error_message(error, original_message_type=original, conversation_id=conversation))
     if call is None:
         return rpc.error(rpc.request_id(body), error.rpc_code, message["message"], message)
-    if not isinstance(error, (InternalError, UnknownMethod)) and _error_style(call) == "result":
+    # A tool's refusal is a result in either style, and says of itself that it is an error.
+    own_way = isinstance(error, (InternalError, UnknownMethod)) or call.asked.shape == "tools_call"
+    if not own_way and _error_style(call) == "result":
         return inbound.reply(call.asked, message)
     return inbound.refuse(call.asked, code=error.rpc_code, sentence=message["message"], data=message)
 

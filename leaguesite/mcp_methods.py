@@ -132,11 +132,11 @@ def _relay(call: Call) -> dict[str, Any]:
     """A player's answer that came to us instead of its referee: its match gets it (ruling, section 9)."""
     if call.agent is None or call.agent.kind != Kind.PLAYER:
         raise RuleError("Only players answer referees.", field="auth_token", expected="a player's auth_token")
-    match_id = call.params.get("match_id", call.params.get("game_id"))
-    outbox.relay_answer(
+    named = call.params.get("match_id", call.params.get("game_id"))
+    match_id = outbox.relay_answer(
         player=call.agent,
         message_type=call.name,
-        match_id=match_id if isinstance(match_id, str) else None,
+        match_id=named if isinstance(named, str) else None,
         message=call.params,
     )
     return call.message("ANSWER_RECEIPT", status="RECEIVED", match_id=match_id, original_message_type=call.name)

@@ -33,7 +33,8 @@ conductor_thread = ThreadPoolExecutor(1, thread_name_prefix="conductor")
 def is_agent_path(path: str) -> bool:
     """Whether a path is one that agents call: ``/mcp`` and ``/register``, also under ``/leagues/{id}``."""
     path = path.rstrip("/")
-    return path in ("/mcp", "/register") or (path.startswith("/leagues/") and path.endswith(("/mcp", "/register")))
+    own = path.startswith("/leagues/") and path.endswith(("/mcp", "/register"))
+    return own or path in ("/mcp", "/register", "/register_player", "/api/register")
 
 
 def too_large(seen: str) -> bytes:

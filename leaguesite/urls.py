@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
-from leaguesite.api import api
+from leaguesite.api import api, root
 
 handler400 = "leaguesite.api.bad_request"
 
@@ -19,6 +19,7 @@ urlpatterns = [
     path("favicon.ico", RedirectView.as_view(url=f"/{settings.STATIC_URL.strip('/')}/favicon.svg")),
     path("admin/", admin.site.urls),
     path("language/", set_language, name="set_language"),
+    path("", root),
     path("", include("matches.urls")),
     path("", api.urls),
 ]

@@ -274,7 +274,7 @@ def _queue(
         role=role,
         endpoint=address.url,
         endpoint_key=address.key,
-        address=address.key.partition("/")[0],
+        address=address.machine,
         game_types=game_types,
         notes=list(address.notes),
         agent=agent,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import forms
@@ -149,7 +150,7 @@ class PeoplePages:
         league = self._league(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        chosen = [int(one) for one in request.POST.getlist("person") if one.isascii() and one.isdigit()][:5000]
+        chosen = [int(one) for one in request.POST.getlist("person") if re.fullmatch("[0-9]{1,18}", one)][:5000]
         count = roster.remove(league_id=league.pk, entry_ids=[one for one in chosen if one < 2**63])
         sentence = ngettext("%(count)d person removed.", "%(count)d persons removed.", count)
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)

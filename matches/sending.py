@@ -12,7 +12,7 @@ from league_sdk.dialects import starts
 from league_sdk.dialects.answers import Understanding
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.tokens import redact
-from league_sdk.transport.client import CallFailed, Client, TimedOut
+from league_sdk.transport.client import CallFailed, Client, NotReached, TimedOut
 from matches.outgoing import Start
 from matches.parcels import Parcel
 
@@ -89,7 +89,12 @@ async def deliver(client: Client, parcel: Parcel) -> dict[str, str]:
     rpc_id = parcel.delivery_pk * 100
     while (proposal := parcel.hunt.propose(rpc_id)) is not None and (left := end - time.monotonic()) > 0:
         rpc_id += 1
-        reply = await client.post(proposal.url, proposal.body, limit_s=left)
+        try:
+            reply = await client.post(proposal.url, proposal.body, limit_s=left)
+        except NotReached:
+            # The next try begins with the same words.
+            parcel.hunt.take_back()
+            raise
         found = parcel.hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
         if found.understanding is Understanding.ANSWERED:
             # Matches are started at the address it gave: what it understands elsewhere does not help there.

@@ -70,7 +70,7 @@ class Exchange:
     elapsed_ms: int = 0
     readable: bool = False
     by_callback: bool = False
-    rpc_id: int = 0
+    rpc_id: int | str = 0
 
     @property
     def message(self) -> Mapping[str, Any]:
@@ -193,7 +193,7 @@ class Line:
         answer = read_answer(exchange.came if exchange.readable else None, rpc_id=rpc_id)
         return replace(exchange, answer=answer)
 
-    async def _post(self, url: str, body: Any, limit_s: float, begun: float, rpc_id: int, shape: str) -> Exchange:
+    async def _post(self, url: str, body: Any, limit_s: float, begun: float, rpc_id: int | str, shape: str) -> Exchange:
         if self.left_s() <= 0:
             raise Stopped("the time of the check is used up")
         left = limit_s - (time.monotonic() - begun)

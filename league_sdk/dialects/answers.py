@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from league_sdk.dialects.words import unwrap
+from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import parse_stamp
-from league_sdk.protocol.errors import InvalidTimestamp
+from league_sdk.protocol.errors import InvalidTimestamp, NotJson
 from league_sdk.protocol.messages import MessageType
 
 ACCEPT_FIELDS = ("accept", "accepted", "join", "joined")
@@ -33,6 +34,7 @@ _UNKNOWN_WORDS = (
     "not implemented",
 )
 _NESTED = ("result", "response")
+_RPC_FIELDS = ("jsonrpc", "id", "method", "params", "result", "error")
 _MOVE_CALLS = (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
 
 
@@ -64,16 +66,19 @@ class Answer:
     notes: tuple[str, ...]
 
 
-def read_answer(body: Any, *, rpc_id: int) -> Answer:
+def read_answer(body: Any, *, rpc_id: int | str) -> Answer:
     """Find the message in a decoded HTTP reply: ``result``, then ``params``, then the body itself.
 
     Args:
         body: the decoded JSON.
         rpc_id: the id our request had.
     """
+    notes: list[str] = []
+    if isinstance(body, list) and len(body) == 1:
+        body = body[0]
+        notes.append("a list around the reply")
     if not isinstance(body, Mapping):
         return Answer({}, None, () if body is None else ("the reply is not a JSON object",))
-    notes: list[str] = []
     refused = body.get("error") or None
     found: Any = body.get("result")
     if isinstance(found, str):
@@ -92,6 +97,9 @@ def read_answer(body: Any, *, rpc_id: int) -> Answer:
     elif "jsonrpc" not in body and "result" not in body:
         found = body
         notes.append("no JSON-RPC around the reply")
+    elif beside := {name: value for name, value in body.items() if name not in _RPC_FIELDS}:
+        found = beside
+        notes.append("the message stood beside result, not in it")
     if not isinstance(found, Mapping):
         return Answer({}, refused, tuple(notes))
     message = _message(found, notes)
@@ -106,9 +114,9 @@ def _message(found: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
         nested = next((found[name] for name in _NESTED if isinstance(found.get(name), Mapping)), None)
         inner: Any = None
         if isinstance(structured, Mapping):
-            inner = structured
+            inner = _bare(structured)
         elif isinstance(content, list) and content and isinstance(content[0], Mapping):
-            inner = _from_text(content[0].get("text"))
+            inner = _bare(_from_text(content[0].get("text")))
         elif nested is not None:
             inner = nested
         if not isinstance(inner, Mapping):
@@ -122,14 +130,28 @@ def _message(found: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
     return message
 
 
+def _bare(value: Any) -> Any:
+    """A tool's bare value as fields: libraries hand out ``true`` as it stands or as ``{"result": true}``."""
+    if isinstance(value, Mapping) and set(value) == {"result"}:
+        value = value["result"] if not isinstance(value["result"], str) else _from_text(value["result"])
+    if isinstance(value, bool):
+        return {"accept": value}
+    if isinstance(value, int) or (isinstance(value, str) and value in BARE_CHOICES):
+        return {"choice": value}
+    return value
+
+
 def _from_text(text: Any) -> Any:
-    """JSON inside a string, or None."""
-    if not isinstance(text, str) or len(text) > 64 * 1024:
+    """JSON inside a string, read as strictly as a body is, with or without talk around it; a bare choice; or None."""
+    if not isinstance(text, str):
         return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    if text in BARE_CHOICES:
+        return text
+    begin, end = text.find("{"), text.rfind("}") + 1
+    for part in (text, text[begin:end]):
+        with suppress(NotJson):
+            return rpc.loads(part.encode())
+    return None
 
 
 def accepted(message: Mapping[str, Any]) -> bool | None:

@@ -11,14 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from league_sdk.dialects import shapes
+from league_sdk.dialects import inbound, objections, shapes
 from league_sdk.dialects.answers import Answer, Understanding, read_answer, understanding
+from league_sdk.dialects.session import Session
 from league_sdk.protocol import rpc
 from league_sdk.protocol.messages import MessageType
 
 LIST_TOOLS = "tools/list"
 MOST_TRIES = 24
 """Requests for one message, whatever the agent answers."""
+MOST_NAME_CHARS = 80
+"""Of a tool's name: it is repeated in every call and in notes."""
 _TOOL_WORDS: dict[str, tuple[str, ...]] = {
     MessageType.GAME_INVITATION: ("invit", "join", "accept"),
     MessageType.CHOOSE_PARITY_CALL: ("parity", "choose", "choice", "pick", "select", "even or odd"),
@@ -41,11 +44,13 @@ class Tool:
 
     Attributes:
         takes: its argument names, None when its schema names none.
+        texts: those of them that are texts.
     """
 
     name: str
     description: str
     takes: tuple[str, ...] | None
+    texts: frozenset[str] = frozenset()
 
     def says(self, kind: str) -> int:
         """How much it looks like the tool for a message type."""
@@ -65,6 +70,9 @@ class Memory:
         tools: its tools by name, once it was asked.
         refused: by message type, shapes that it said it does not know.
         calls_back: message types that it answers by a POST of its own.
+        text_ids: it takes JSON-RPC ids that are texts only.
+        unwanted: fields that it called too many; None while it takes every field.
+        session: of a server that wants one; ``sessions`` counts how often one was opened.
     """
 
     dialect: str = shapes.CANONICAL
@@ -73,6 +81,10 @@ class Memory:
     tools: dict[str, Tool] | None = None
     refused: dict[str, set[str]] = field(default_factory=dict)
     calls_back: set[str] = field(default_factory=set)
+    text_ids: bool = False
+    unwanted: frozenset[str] | None = None
+    session: Session | None = None
+    sessions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +103,7 @@ class Proposal:
     method: str
     url: str
     body: dict[str, Any]
-    rpc_id: int
+    rpc_id: int | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +139,13 @@ class Hunt:
         choice_field: str = "",
         patient: bool = True,
     ) -> None:
-        self._message = message
+        self._whole = message
         self._kind = str(message["message_type"])
         self.url = url
         self._memory = memory
         self._field = choice_field
         self._tried: set[tuple[object, ...]] = set()
+        self._last_mark: tuple[object, ...] = ()
         self._told: list[str] = []
         self._under_way: Proposal | None = None
         self._acknowledged: Proposal | None = None
@@ -144,6 +157,12 @@ class Hunt:
         self._names = sorted(names, key=lambda name: patient and shapes.signature(name, self._kind) in refused)
         self._at = memory.url or url
         self._elsewhere: list[str] | None = None
+
+    @property
+    def _message(self) -> Mapping[str, Any]:
+        """The message as this agent takes it."""
+        unwanted = self._memory.unwanted
+        return self._whole if unwanted is None else objections.without(self._whole, unwanted)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -166,8 +185,10 @@ class Hunt:
                 self._names.pop(0)
                 continue
             self._tried.add(mark)
+            self._last_mark = mark
             if tool:
-                body = shapes.with_tools(shape, self._message, rpc_id, tool, (self._memory.tools or {})[tool].takes)
+                facts = (self._memory.tools or {})[tool]
+                body = shapes.with_tools(shape, self._message, rpc_id, tool, facts.takes, facts.texts)
                 method = tool if shape == "tools_methods" else f"tools/call {tool}"
                 return self._proposal(shape, method, body, rpc_id)
             known = shapes.SHAPES[shape]
@@ -176,7 +197,9 @@ class Hunt:
 
     def _proposal(self, shape: str, method: str, body: dict[str, Any], rpc_id: int) -> Proposal:
         self._count += 1
-        self._under_way = Proposal(shape, method, self._at, body, rpc_id)
+        if self._memory.text_ids and "id" in body:
+            body = body | {"id": str(rpc_id)}
+        self._under_way = Proposal(shape, method, self._at, body, body.get("id", rpc_id))
         return self._under_way
 
     def consider(self, proposal: Proposal, *, status: int, body: Any, problem: str = "") -> Finding:
@@ -203,6 +226,10 @@ class Hunt:
             self.learn(proposal)
         elif found is Understanding.NOT_UNDERSTOOD:
             self._told.append(f"{proposal.method or proposal.shape} was not understood{_why(status, answer)}")
+            if self._objects(body):
+                # The words are known: the same once more, as it wants it.
+                self._tried.discard(self._last_mark)
+                return Finding(found, answer)
             if self._other_addresses(proposal, status, body):
                 return Finding(found, answer)
             if self._patient:
@@ -214,6 +241,12 @@ class Hunt:
             self._told.append(f"{proposal.method or proposal.shape} brought no answer{_why(status, answer)}")
             self._names.pop(0)
         return Finding(found, answer)
+
+    def take_back(self) -> None:
+        """The last proposal has not arrived: it is the next one again."""
+        self._under_way = None
+        self._tried.discard(self._last_mark)
+        self._count -= 1
 
     def give_up(self, proposal: Proposal) -> None:
         """The connection broke over this spelling: go on with the next."""
@@ -238,6 +271,20 @@ class Hunt:
         memory.spoken[self._kind] = proposal.shape
         memory.refused.get(self._kind, set()).discard(proposal.shape)
         memory.url = proposal.url if proposal.url != self.url else ""
+
+    def _objects(self, body: Any) -> bool:
+        """Whether the refusal is about something that we can leave out or change."""
+        memory = self._memory
+        if not memory.text_ids and objections.wants_text_id(body):
+            memory.text_ids = True
+            return True
+        named = objections.unwanted(body)
+        if named is None or (memory.unwanted is not None and named <= memory.unwanted):
+            return False
+        if memory.unwanted is not None and len(memory.unwanted) >= objections.MOST_FIELDS:
+            return False
+        memory.unwanted = (memory.unwanted or frozenset()) | named
+        return True
 
     def _other_addresses(self, proposal: Proposal, status: int, body: Any) -> bool:
         """On a bare 404 or a redirect the path may be wrong: a slash more or less, with or without ``/mcp``."""
@@ -269,6 +316,10 @@ class Hunt:
             score = tool.says(self._kind)
             if score > most and score >= max(tool.says(kind) for kind in rivals):
                 best, most = name, score
+        if best is None:
+            # One tool for every message.
+            general = [name for name in tools if name.lower() in inbound.WRAPPER_METHODS]
+            best = general[0] if general else next(iter(tools), None) if len(tools) == 1 else None
         return best
 
 
@@ -300,9 +351,13 @@ def _read_tools(body: Any) -> dict[str, Tool]:
     for tool in listed[:50] if isinstance(listed, list) else []:
         facts = tool if isinstance(tool, Mapping) else {"name": tool}
         name, described, schema = facts.get("name"), facts.get("description"), facts.get("inputSchema")
-        if not isinstance(name, str):
+        if not isinstance(name, str) or len(name) > MOST_NAME_CHARS:
             continue
         properties = schema.get("properties") if isinstance(schema, Mapping) else None
-        takes = tuple(str(key) for key in properties) if isinstance(properties, Mapping) and properties else None
-        found[name] = Tool(name, described[:500] if isinstance(described, str) else "", takes)
+        arguments = properties if isinstance(properties, Mapping) else {}
+        takes = tuple(str(key) for key in arguments) or None
+        texts = frozenset(
+            str(k) for k, of in arguments.items() if isinstance(of, Mapping) and of.get("type") == "string"
+        )
+        found[name] = Tool(name, described[:500] if isinstance(described, str) else "", takes, texts)
     return found

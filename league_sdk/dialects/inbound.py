@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from league_sdk.dialects.shapes import legacy_message
-from league_sdk.dialects.words import LEGACY_TYPES, message_type_of, unwrap
-from league_sdk.protocol import rpc
+from league_sdk.dialects.words import ANSWERS, LEGACY_TYPES, message_type_of, unwrap
+from league_sdk.protocol import messages, rpc
 from league_sdk.protocol.errors import InvalidFormat, MissingField
-from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, MessageType
+from league_sdk.protocol.messages import BY_METHOD, MessageType
 
 REGISTER_PATH = "register"
 """What :attr:`Inbound.shape` says of a POST to ``/register``."""
@@ -30,8 +30,10 @@ WRAPPER_METHODS = {
     "receive_message": "message",
 }
 """Methods that say nothing; the message type inside decides. With the shape each stands for."""
-TOOLS = frozenset({*QUERY_TYPES, "ping", "list_tools", "create_schedule", "get_match_state", "get_player_state"})
+_OTHER_TOOLS = ("ping", "list_tools", "create_schedule", "get_match_state", "get_player_state")
+TOOLS = frozenset({*messages.QUERY_TYPES, *_OTHER_TOOLS})
 """Tools that may be called as methods, whatever message type stands inside."""
+_CALLS = (MessageType.GAME_INVITATION, MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
 _HEAD = ("protocol", "message_type", "sender", "timestamp", "conversation_id")
 
 
@@ -69,9 +71,13 @@ def read(body: Any, *, register: bool = False) -> Inbound:
         NotARequest: it is no request in any shape.
         InvalidFormat, MissingField: a wrapper without its message.
     """
-    bare = isinstance(body, dict) and "method" not in body and "jsonrpc" not in body
-    if bare and (register or _type_in(body)):
-        return _flat(body, register)
+    if isinstance(body, dict) and "method" not in body:
+        if "jsonrpc" not in body and (register or _type_in(body)):
+            return _flat(body, register)
+        result = body.get("result")
+        if isinstance(result, Mapping) and _type_in(result):
+            # An answer that is posted as the response it would have been.
+            return replace(_flat(dict(result), False), shape="canonical", id=rpc.request_id(body), rpc=True)
     request = rpc.read_request(body)
     if request.method == "tools/call":
         return _tool(request)
@@ -85,12 +91,18 @@ def read(body: Any, *, register: bool = False) -> Inbound:
         # What a method of its own carries is told by the type inside; tools stand for themselves.
         name = inside if inside and "sender" in message and request.method not in TOOLS else request.method
     else:
-        name = named
+        name = _meant(named, message)
         if request.method not in BY_METHOD and request.method.isupper():
             shape = "message_type"
     if _is_legacy(request.params):
         shape = "legacy"
     return Inbound(shape, name, message, request.id, request.notification)
+
+
+def _meant(named: str, message: Mapping[str, Any]) -> str:
+    """What a method or tool stands for; some send their answer under the name of what they were asked."""
+    inside = message_type_of(message.get("message_type"))
+    return inside if named in _CALLS and inside in ANSWERS else named
 
 
 def _type_in(body: Mapping[str, Any]) -> bool:
@@ -125,7 +137,9 @@ def _tool(request: rpc.Request) -> Inbound:
         raise InvalidFormat(
             "params.arguments must be an object.", field="params.arguments", seen=arguments, expected="an object"
         )
-    return Inbound("tools_call", message_type_of(name) or name, unwrap(arguments), request.id, request.notification)
+    message = unwrap(arguments)
+    known = _meant(message_type_of(name) or name, message)
+    return Inbound("tools_call", known, message, request.id, request.notification)
 
 
 def _wrapped(request: rpc.Request) -> Inbound:
@@ -138,6 +152,18 @@ def _wrapped(request: rpc.Request) -> Inbound:
         raise InvalidFormat("message_type must be a string.", field="message_type", seen=kind, expected=expected)
     shape = WRAPPER_METHODS[request.method]
     return Inbound(shape, message_type_of(kind) or kind, message, request.id, request.notification)
+
+
+def with_bearer(inbound: Inbound, header: str) -> None:
+    """Take a token from ``Authorization: Bearer tok_…`` for a message that holds none.
+
+    Args:
+        inbound: what came.
+        header: the header's value.
+    """
+    scheme, _space, token = header.partition(" ")
+    if scheme.lower() == "bearer" and token.startswith("tok_") and not inbound.message.get("auth_token"):
+        inbound.message["auth_token"] = token.strip()
 
 
 def outbound_shape(inbound: Inbound) -> str:

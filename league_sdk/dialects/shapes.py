@@ -7,7 +7,7 @@ agent understands is found out by trying (:mod:`league_sdk.dialects.hunt`).
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,11 @@ def canonical_method(message_type: str) -> str:
 
 def _parity_choose(message_type: str) -> str:
     return "parity_choose" if message_type == MessageType.CHOOSE_PARITY_CALL else canonical_method(message_type)
+
+
+def _camel(message_type: str) -> str:
+    head, *humps = canonical_method(message_type).lower().split("_")
+    return head + "".join(hump.capitalize() for hump in humps)
 
 
 def _plain(method: Callable[[str], str]) -> Callable[[Message, int], dict[str, Any]]:
@@ -117,6 +122,7 @@ SHAPES: dict[str, Shape] = {
         Shape("legacy_flat", _constant(""), lambda message, _: legacy_message(message)),
         Shape("mcp_message", _constant("mcp_message"), _nested("mcp_message")),
         Shape("message", _constant("message"), _nested("message")),
+        Shape("camel", _camel, _plain(_camel)),
     )
 }
 """In the order in which they are tried with an agent that nothing is known of."""
@@ -157,7 +163,7 @@ def order(dialect: str, spoken: Mapping[str, str], message_type: str) -> list[st
 
 def signature(shape: str, message_type: str) -> tuple[str, str]:
     """What tells two shapes apart on the wire: some differ for some messages only."""
-    family = "plain" if shape in ("canonical", "message_type", "parity_choose", "tools_methods") else shape
+    family = "plain" if shape in ("canonical", "message_type", "parity_choose", "tools_methods", "camel") else shape
     return family, SHAPES[shape].method(message_type)
 
 
@@ -165,7 +171,18 @@ OF_TOOLS = ("tools_list", "tools_methods")
 """The shapes that use an agent's own names: as tools, and as methods."""
 
 
-def with_tools(shape: str, message: Message, rpc_id: int, tool: str, takes: Sequence[str] | None) -> dict[str, Any]:
+WHOLE = ("params", "message", "envelope", "payload", "request", "data", "body")
+"""Arguments of a tool that stand for a whole message."""
+
+
+def with_tools(
+    shape: str,
+    message: Message,
+    rpc_id: int,
+    tool: str,
+    takes: Sequence[str] | None,
+    texts: Collection[str] = (),
+) -> dict[str, Any]:
     """A call of the agent's own tool.
 
     Args:
@@ -174,12 +191,15 @@ def with_tools(shape: str, message: Message, rpc_id: int, tool: str, takes: Sequ
         rpc_id: of the request.
         tool: the tool's name.
         takes: its argument names, when its schema names them; None sends every field.
+        texts: which of these are texts: a whole message goes into one as JSON.
     """
     arguments: dict[str, Any] = dict(message)
     if shape == "tools_methods":
         return rpc.call(tool, arguments, rpc_id)
     if takes is not None:
         wanted = [name for name in takes if name in message]
-        whole = [name for name in takes if name in ("params", "message", "envelope", "payload", "request")]
-        arguments = {name: message[name] for name in wanted} | {name: dict(message) for name in whole}
+        # A single argument that is no field of ours can only be the message.
+        whole = [name for name in takes if name in WHOLE or (len(takes) == 1 and not wanted)]
+        arguments = {name: message[name] for name in wanted}
+        arguments |= {name: rpc.dumps(message).decode() if name in texts else dict(message) for name in whole}
     return rpc.call("tools/call", {"name": tool, "arguments": arguments}, rpc_id)

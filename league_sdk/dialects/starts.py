@@ -90,7 +90,7 @@ def wrap_as(shape: str, method: str, message: Mapping[str, Any], rpc_id: int) ->
     return shapes.SHAPES[shape].wrap(message, rpc_id)
 
 
-def read_reply(body: Any, *, status: int, readable: bool, rpc_id: int) -> tuple[Offer, str]:
+def read_reply(body: Any, *, status: int, readable: bool, rpc_id: int | str) -> tuple[Offer, str]:
     """Judge the reply to a start.
 
     Args:

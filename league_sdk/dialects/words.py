@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,42 +51,70 @@ ALIASES: dict[str, str] = {
 }
 """Other names of the messages that come in, lower case."""
 
-_PREFIXES = ("handle_", "receive_", "submit_", "send_", "process_", "on_")
+_PREFIXES = (
+    "handle",
+    "receive",
+    "submit",
+    "send",
+    "process",
+    "on",
+    "league",
+    "leaguemanager",
+    "player",
+    "referee",
+    "mcp",
+)
+"""Also two of them, one after the other."""
 _BY_NAME: dict[str, str] = {
     **{kind.lower(): kind for kind in MessageType},
     **BY_METHOD,
     **{legacy.lower(): kind for kind, legacy in LEGACY_TYPES.items() if kind != MessageType.GAME_MOVE_RESPONSE},
     **ALIASES,
 }
+_NO_LETTER = re.compile(r"[^a-z0-9]+", re.ASCII)
+_BY_LETTERS: dict[str, str] = {_NO_LETTER.sub("", name): kind for name, kind in _BY_NAME.items()}
 
 
 def message_type_of(name: object) -> str | None:
     """The message type that a method, tool or type name stands for, or None.
 
-    Read without regard to case; ``handle_``, ``receive_``, ``submit_`` and the like may stand before it.
+    Read without regard to case and to what joins its words (``registerPlayer``, ``register-player``); ``handle_``,
+    ``receive_``, ``league.`` and the like may stand before it.
     """
     if not isinstance(name, str) or len(name) > 80:
         return None
-    plain = name.strip().lower().replace("-", "_").replace("/", "_").replace(".", "_")
-    if plain in _BY_NAME:
-        return str(_BY_NAME[plain])
-    for prefix in _PREFIXES:
-        if plain.startswith(prefix) and plain[len(prefix) :] in _BY_NAME:
-            return str(_BY_NAME[plain[len(prefix) :]])
+    rests = [_NO_LETTER.sub("", name.lower())]
+    for _ in range(3):
+        known = next((rest for rest in rests if rest in _BY_LETTERS), None)
+        if known is not None:
+            return str(_BY_LETTERS[known])
+        rests = [rest[len(prefix) :] for rest in rests for prefix in _PREFIXES if rest.startswith(prefix)]
     return None
 
 
 CONTAINERS = ("message", "payload", "data", "params", "arguments", "body", "request")
 """Where a message may stand inside what was sent; looked into in this order."""
 _DEEPEST = 4
+_NOT_OURS = frozenset({"protocolVersion"})
+"""Of the Model Context Protocol: its version is a date."""
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])", re.ASCII)
+
+
+def _snaked(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with ``matchId`` as ``match_id`` too: in the languages of some agents the humps are the custom."""
+    found = dict(fields)
+    for name in fields:
+        if len(name) <= 40 and name not in _NOT_OURS and _HUMP.search(name):
+            found.setdefault(_HUMP.sub("_", name).lower(), fields[name])
+    return found
 
 
 def unwrap(value: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a message, whatever containers it came in; what is further inside wins.
 
-    ``{envelope, payload}`` is put together; 002's ``type`` stands as ``message_type`` too.
+    ``{envelope, payload}`` is put together; 002's ``type`` stands as ``message_type`` too, ``matchId`` as ``match_id``.
     """
-    found = dict(value)
+    found = _snaked(value)
     for _ in range(_DEEPEST):
         inner = {name: found[name] for name in CONTAINERS if isinstance(found.get(name), Mapping)}
         head = found.get("envelope")
@@ -96,10 +125,10 @@ def unwrap(value: Mapping[str, Any]) -> dict[str, Any]:
         for name in inner:
             del found[name]
         if isinstance(head, Mapping):
-            found |= head
+            found |= _snaked(head)
         for name in CONTAINERS:
             if name in inner:
-                found |= inner[name]
+                found |= _snaked(inner[name])
     if "message_type" not in found and message_type_of(found.get("type")):
         found["message_type"] = found["type"]
     if "conversation_id" not in found and isinstance(found.get("message_id"), str):

@@ -18,7 +18,9 @@ from league_sdk.judging.server import application
 from league_sdk.rules.registry import games
 
 DRAIN_S = 3.0
-EXIT_PORT_TAKEN, EXIT_REJECTED = 4, 3
+EXIT_PORT_TAKEN, EXIT_REJECTED, EXIT_FAILED = 4, 3, 1
+
+logger = logging.getLogger(__name__)
 
 
 def main() -> int:
@@ -88,7 +90,8 @@ async def run(options: argparse.Namespace) -> int:
     await runner.cleanup()
     await referee.aclose()
     await link.aclose()
-    return EXIT_REJECTED if work.done() and not work.cancelled() and work.exception() else 0
+    failure = None if work.cancelled() else work.exception()
+    return 0 if failure is None else EXIT_REJECTED if isinstance(failure, Refused) else EXIT_FAILED
 
 
 def _watch_parent(stop: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
@@ -107,6 +110,11 @@ async def _work(link: LeagueLink, referee: Referee, name: str, stop: asyncio.Eve
         await referee.keep_reporting()
     except Refused as error:
         sys.stderr.write(f"{name} is not wanted: {error}\n")
+        stop.set()
+        raise
+    except Exception:
+        # Without heartbeats it is of no use: whoever started it can start it anew.
+        logger.exception("%s failed", name)
         stop.set()
         raise
 

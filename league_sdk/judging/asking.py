@@ -13,7 +13,7 @@ from league_sdk.judging import messages
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.clock import Clock
 from league_sdk.judging.log import MatchLog
-from league_sdk.judging.mailbox import Box, Mailbox
+from league_sdk.judging.mailbox import MOST_WAITING, Box, Mailbox
 from league_sdk.protocol.errors import LEGACY_CODES, RETRYABLE, LeagueError
 from league_sdk.protocol.messages import METHODS, MessageType
 from league_sdk.protocol.transcript import entry
@@ -45,6 +45,11 @@ class Heard:
     notes: tuple[str, ...] = ()
     body: Any = None
     connected: bool = True
+
+    @property
+    def spoke(self) -> bool:
+        """Whether the player said something, which may give a hidden choice away."""
+        return self.body is not None or self.http_status is not None
 
 
 class Ask(Protocol):
@@ -145,11 +150,13 @@ class Conversation:
                 left = rules.request_patience_s - (self.clock.monotonic() - begun)
                 again = error.code in (*RETRYABLE, "E004") and tries <= retries and left > wait
                 # That nothing came gives no choice away, and those who watch should see it at once.
-                secret = hidden and error.code not in RETRYABLE
+                secret = hidden and heard.spoke
                 await self._complain(seat, error, answer_type, tries, retries, wait if again else None, secret, box)
-                if not again and not box.messages:
+                # What was posted before the verdict counts; whoever goes on posting does not put it off for ever.
+                if not again and (not box.messages or tries > retries + MOST_WAITING):
                     self._mailbox.settle(seat.player_id, answer_type, in_time=False)
                     return Fault(seat.player_id, error.code, message["message_type"], tries, error.sentence)
+                self._mailbox.ask_again(seat.player_id)
                 if error.code in RETRYABLE:
                     delay *= rules.retry_factor
 
@@ -172,8 +179,7 @@ class Conversation:
             await asyncio.gather(asked, return_exceptions=True)
             return self._called_back(seat, box, answer_type, hidden)
         heard = asked.result()
-        secret = hidden and heard.body is not None
-        self._note_heard(seat, heard, message["message_type"], answer_type, limit, secret)
+        self._note_heard(seat, heard, message["message_type"], answer_type, limit, hidden and heard.spoke)
         return heard
 
     def _called_back(self, seat: Seat, box: Box, answer_type: str, hidden: bool) -> Heard:
@@ -273,13 +279,14 @@ class Conversation:
                 expected_type=answer_type if heard.error_code is None else "",
             )
         said = heard.message.get("message_type")
+        named = isinstance(said, str) and bool(said) and said.isprintable()
         self.log.add(
             entry(
                 n=self.log.count,
                 at=self.clock.now(),
                 sender=seat.player_id,
                 recipient=self.brief.referee_id,
-                message_type=str(said)[:40] if said else answer_type or f"reply to {asked}",
+                message_type=str(said)[:40] if named else answer_type or f"reply to {asked}",
                 elapsed_ms=round(heard.elapsed_s * 1000),
                 limit_ms=None if limit_s is None else round(limit_s * 1000),
                 http_status=heard.http_status,

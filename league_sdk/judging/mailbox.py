@@ -66,10 +66,17 @@ class Mailbox:
             yield box
         finally:
             del self._open[player_id]
+            settled = self._settled.get((player_id, box.kind))
+            if box.messages and settled is not None:
+                self._repeated(player_id, message_type, box.messages[0], settled)
 
     def settle(self, player_id: str, message_type: str, *, in_time: bool) -> None:
         """A request has its answer, or its verdict without one."""
         self._settled[player_id, kind_of(message_type)] = _Settled(in_time)
+
+    def ask_again(self, player_id: str) -> None:
+        """A player is asked once more: what it posted before is a new answer now, be it in the same words."""
+        self._taken.pop(player_id, None)
 
     def deliver(self, player_id: str, message_type: str, message: dict[str, Any]) -> dict[str, Any]:
         """Take a callback whose sender has been shown to be this player.
@@ -98,11 +105,14 @@ class Mailbox:
                 seen=message_type,
                 expected="an answer to a request that is open",
             )
-        if not before.logged:
-            before.logged = True
-            self.on_repeat(player_id, message_type, message, before.in_time)
+        self._repeated(player_id, message_type, message, before)
         if before.in_time:
             return {"status": "RECEIVED", "duplicate": True}
         # 002 has a name of its own for who comes too late to join.
         late = "G005" if kind == "join" else None
         raise OutOfTime("This answer came after the verdict; it changes nothing.", legacy_code=late)
+
+    def _repeated(self, player_id: str, message_type: str, message: Mapping[str, Any], before: _Settled) -> None:
+        if not before.logged:
+            before.logged = True
+            self.on_repeat(player_id, message_type, message, before.in_time)

@@ -8,8 +8,10 @@ from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
+from league_sdk.dialects import session
 from league_sdk.dialects.answers import Understanding, accepted
 from league_sdk.dialects.hunt import LIST_TOOLS, Finding, Hunt, Memory, Proposal
+from league_sdk.dialects.session import Session
 from league_sdk.dialects.shapes import CANONICAL
 from league_sdk.judging.asking import CALLED_BACK, Ask, Heard, Tell
 from league_sdk.judging.brief import Seat
@@ -23,6 +25,8 @@ from league_sdk.transport.policy import EndpointPolicy
 FIRST_ID = 1001
 """JSON-RPC ids count from here, as chapter 8 shows them."""
 MOST_MEMORIES = 10_000
+MOST_SESSIONS = 3
+"""Openings for one agent that brought no understood call."""
 RECEIPT_SHARE = 0.5
 """Of the time left: so long an answer may take to follow a receipt before other words are tried."""
 VAGUE_SHARE = 0.1
@@ -73,7 +77,12 @@ class PlayerLine:
                     problem=f"not called: {rules.breaker_threshold} failures in a row",
                     connected=False,
                 )
-            heard = await self._ask(seat, message, limit_s, choice_field)
+            try:
+                heard = await self._ask(seat, message, limit_s, choice_field)
+            except asyncio.CancelledError as cancelled:
+                if cancelled.args == (CALLED_BACK,):
+                    self._breaker.succeeded(seat.endpoint)
+                raise
             if heard.http_status is None and heard.error_code is not None:
                 self._breaker.failed(seat.endpoint, threshold=rules.breaker_threshold)
             else:
@@ -108,17 +117,17 @@ class PlayerLine:
         """Every spelling in turn within one limit, until one brings an answer."""
         hunt = Hunt(message, url=seat.endpoint, memory=self._memory(seat), choice_field=choice_field)
         try:
-            return await self._search(hunt, limit_s)
+            return await self._search(hunt, limit_s, self._memory(seat))
         except asyncio.CancelledError as cancelled:
             if cancelled.args == (CALLED_BACK,):
                 hunt.called_back()
             raise
 
-    async def _search(self, hunt: Hunt, limit_s: float) -> Heard:
+    async def _search(self, hunt: Hunt, limit_s: float, memory: Memory) -> Heard:
         state = _Exchange(begun=self._clock.monotonic(), left=limit_s)
         while state.left > 0 and (proposal := hunt.propose(next(self._ids))) is not None:
             try:
-                reply = await self._post(proposal, state.left)
+                reply = await self._post(proposal, state.left, memory)
             except Broken as error:
                 # A server that drops the connection over a method it does not know may know another.
                 state.failure = self._failed(error, state, hunt)
@@ -172,7 +181,7 @@ class PlayerLine:
         first: Heard | None = None
         while state.left > 0 and (proposal := hunt.propose(next(self._ids))) is not None:
             try:
-                reply = await self._post(proposal, state.left)
+                reply = await self._post(proposal, state.left, memory)
             except CallFailed as error:
                 return first or self._failed(error, state, hunt)
             finally:
@@ -187,12 +196,44 @@ class PlayerLine:
                 memory.spoken.setdefault(kind, proposal.shape)
         return first or self._failed(None, state, hunt)
 
-    async def _post(self, proposal: Proposal, limit_s: float) -> Reply:
-        """Send; when a callback comes first the request under way is left to end by itself."""
-        task = asyncio.create_task(self._client.post(proposal.url, proposal.body, limit_s=limit_s))
+    async def _post(self, proposal: Proposal, limit_s: float, memory: Memory) -> Reply:
+        """Send; when a callback comes first, and only then, the request under way is left to end by itself."""
+        task = asyncio.create_task(self._call(proposal, limit_s, memory))
         self._abandoned.add(task)
         task.add_done_callback(self._end_of)
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError as cancelled:
+            if cancelled.args != (CALLED_BACK,):
+                task.cancel()
+            raise
+
+    async def _call(self, proposal: Proposal, limit_s: float, memory: Memory) -> Reply:
+        """The request; when the server wants a session first, that, and the request once more."""
+        end = self._clock.monotonic() + limit_s
+
+        async def post(body: dict[str, Any], held: Session | None) -> Reply:
+            left = max(0.001, end - self._clock.monotonic())
+            headers = held.headers() if held is not None else None
+            return await self._client.post(proposal.url, body, limit_s=left, headers=headers)
+
+        if memory.session is None:
+            reply = await self._client.post(proposal.url, proposal.body, limit_s=limit_s)
+        else:
+            reply = await post(proposal.body, memory.session)
+        if memory.sessions >= MOST_SESSIONS or not session.is_wanted(reply.status, reply.body):
+            return reply
+        memory.sessions += 1
+        hello = await post(session.opening(next(self._ids)), None)
+        found = session.opened(hello.status, hello.body, hello.headers)
+        if found is None:
+            return reply
+        memory.session = found
+        await post(session.confirmation(), found)
+        again = await post(proposal.body, found)
+        if not session.is_wanted(again.status, again.body):
+            memory.sessions = 0
+        return again
 
     def _end_of(self, task: asyncio.Task[Reply]) -> None:
         self._abandoned.discard(task)

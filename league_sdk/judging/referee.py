@@ -21,9 +21,10 @@ from league_sdk.judging.log import MatchLog
 from league_sdk.judging.mailbox import Mailbox
 from league_sdk.judging.match import Played, play_match
 from league_sdk.judging.player_line import PlayerLine
+from league_sdk.judging.reporting import progress_of, result_of
 from league_sdk.protocol import rpc, tokens
-from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
-from league_sdk.protocol.states import HANDED_BACK, ResultStatus
+from league_sdk.protocol.errors import InternalError, InvalidFormat, TokenInvalid
+from league_sdk.protocol.states import HANDED_BACK
 from league_sdk.rules.registry import games
 from league_sdk.transport.breaker import Breaker
 from league_sdk.transport.client import CallFailed
@@ -36,6 +37,10 @@ PROGRESS_EVERY_S = 0.1
 DEFAULT_LEASE_S = 8.0
 BODY_BUDGET = 40 * 1024
 """Bytes of transcript in one report, well below the 64 KiB of a body."""
+HEARTBEAT_BYTES = 60 * 1024
+"""A heartbeat with all its boards; what they leave of it is for transcripts."""
+MOST_PASSED_ON = 16
+"""Callbacks on their way to the league manager at once: anyone may send one, and heartbeats go there, too."""
 FENCE = 0.75
 """Of a lease: after that long without an accepted heartbeat its match is given up (ruling, section 10)."""
 
@@ -71,6 +76,7 @@ class Referee:
         self._running: dict[tuple[str, str, int], Running] = {}
         self._done: dict[tuple[str, str, int], None] = {}
         self._news = asyncio.Event()
+        self._passing_on = 0
         self._draining = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -160,6 +166,7 @@ class Referee:
             TokenMissing, TokenInvalid: E011, E012, its sender is not shown.
             OutOfTime: E001, it came after the verdict.
             InvalidFormat: E002, nothing of the kind was asked for.
+            InternalError: E009, too many are being passed on at the moment.
         """
         who = self._link.identity
         table = [(running.brief, running.mailbox) for running in self._running.values()]
@@ -169,7 +176,13 @@ class Referee:
             return mailbox.deliver(seat.player_id, message_type, message)
         if RELAYED_FOR in message:
             raise InvalidFormat("This match is not being played here.", field="match_id", seen=message.get("match_id"))
-        return await self._link.pass_on(message_type, message)
+        if self._passing_on >= MOST_PASSED_ON:
+            raise InternalError("Too many answers are being passed on; send this one again.")
+        self._passing_on += 1
+        try:
+            return await self._link.pass_on(message_type, message)
+        finally:
+            self._passing_on -= 1
 
     # Playing ---------------------------------------------------------------------------------
 
@@ -214,25 +227,9 @@ class Referee:
                 # The result must outlive this; keep_reporting ends the match if the league stays away.
                 logger.warning("the transcript of %s has to wait: %s", brief.match_id, error)
                 await asyncio.sleep(PROGRESS_EVERY_S)
-        points = brief.settings
-        score = dict.fromkeys(brief.player_ids, points.loss_points)
-        if played.status == ResultStatus.DRAW:
-            score = dict.fromkeys(brief.player_ids, points.draw_points)
-        elif played.status == ResultStatus.TECHNICAL_LOSS:
-            score = dict.fromkeys(brief.player_ids, points.technical_loss_points if played.winner else 0)
-        if played.winner is not None:
-            score[played.winner] = points.win_points
         await self._link.report(
             {
-                "league_id": brief.league_id,
-                "round_id": brief.round_id,
-                "match_id": brief.match_id,
-                "game_type": brief.game_type,
-                "attempt": brief.attempt,
-                "status": played.status,
-                "reason": played.reason,
-                "faults": [fault.to_report() for fault in played.faults],
-                "result": {"winner": played.winner, "score": score, "details": played.details},
+                **result_of(brief, played),
                 "lifecycle": running.log.steps,
                 **learned,
                 "transcript": running.log.take(BODY_BUDGET),
@@ -306,24 +303,13 @@ class Referee:
 
     async def _send_progress(self, final_state: str | None = None) -> None:
         """One report for all matches in play; entries that did not arrive are kept for the next."""
-        budget = BODY_BUDGET
-        items, taken = [], []
-        for running in self._running.values():
-            entries = running.log.take(budget) if budget > 0 else []
+        items = [progress_of(one.brief, one.log, final_state or one.log.state) for one in self._running.values()]
+        budget = min(BODY_BUDGET, HEARTBEAT_BYTES - len(rpc.dumps(items)))
+        taken = []
+        for running, item in zip(self._running.values(), items, strict=True):
+            entries = item["transcript"] = running.log.take(budget) if budget > 0 else []
             budget -= len(rpc.dumps(entries)) if entries else 0
             taken.append((running.log, entries))
-            items.append(
-                {
-                    "league_id": running.brief.league_id,
-                    "match_id": running.brief.match_id,
-                    "attempt": running.brief.attempt,
-                    "state": final_state or running.log.state,
-                    "joined": running.log.joined,
-                    "locked_in": running.log.locked_in,
-                    "view": running.log.view,
-                    "transcript": entries,
-                }
-            )
         try:
             answers = await self._link.progress(items, leaving=self._draining)
         except (CallFailed, Refused, asyncio.CancelledError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +17,12 @@ from league_sdk.judging.league_link import LeagueLink
 from league_sdk.judging.referee import Referee
 from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
-from league_sdk.protocol.errors import LeagueError, UnknownMethod, league_error
-from league_sdk.protocol.limits import MAX_BODY_BYTES
+from league_sdk.protocol.errors import InternalError, LeagueError, TooLarge, UnknownMethod, league_error
+from league_sdk.protocol.limits import MAX_BODY_BYTES, MAX_ID_CHARS
 from league_sdk.protocol.messages import START_MATCH, MessageType
+from league_sdk.protocol.transcript import clean
+
+logger = logging.getLogger(__name__)
 
 Handler = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -57,20 +61,25 @@ class RefereeServer:
         return sorted([*self._tools, *ANSWERS])
 
     async def mcp(self, request: web.Request) -> web.Response:
-        """One request in, its answer out, dressed alike."""
-        raw = await request.read()
+        """One request in, its answer out, dressed alike; what cannot be answered is refused in the same form."""
         body: Any = None
         came: inbound.Inbound | None = None
+        status = 200
         try:
+            raw = await _read(request)
             rpc.check_http(request.headers.get("Content-Type", ""), len(raw))
             body = rpc.loads(raw)
             came = inbound.read(body)
+            inbound.with_bearer(came, request.headers.get("Authorization", ""))
             reply = inbound.reply(came, await self._perform(came))
         except LeagueError as error:
-            reply = self._refusal(error, body, came)
+            status, reply = error.http_status, self._refusal(error, body, came)
+        except Exception:
+            logger.exception("a call of %s failed", came.name if came else "/mcp")
+            reply = self._refusal(InternalError("The referee failed; nothing was changed."), body, came)
         if came is not None and came.notification:
             return web.Response(status=204)
-        return web.Response(body=rpc.dumps(reply), content_type="application/json")
+        return web.Response(body=rpc.dumps(reply), status=status, content_type="application/json")
 
     async def _perform(self, came: inbound.Inbound) -> dict[str, Any]:
         if came.name in ANSWERS:
@@ -87,7 +96,8 @@ class RefereeServer:
 
     def _refusal(self, error: LeagueError, body: Any, came: inbound.Inbound | None) -> dict[str, Any]:
         who = self._link.identity
-        data = league_error(error, original_message_type=came.name if came else None)
+        # What the sender wrote may be repeated here, and a token may stand in the wrong field.
+        data = clean(league_error(error, original_message_type=came.name[:MAX_ID_CHARS] if came else None))
         message = envelope(
             data.pop("message_type"),
             sender=f"referee:{who.referee_id}" if who else LEAGUE_MANAGER,
@@ -110,6 +120,14 @@ class RefereeServer:
             },
             status=200 if who else 503,
         )
+
+
+async def _read(request: web.Request) -> bytes:
+    try:
+        return await request.read()
+    except web.HTTPRequestEntityTooLarge:
+        seen, expected = f"more than {MAX_BODY_BYTES} bytes", f"at most {MAX_BODY_BYTES} bytes"
+        raise TooLarge("The body is too large.", field="body", seen=seen, expected=expected) from None
 
 
 def application(referee: Referee, link: LeagueLink) -> web.Application:

@@ -10,6 +10,8 @@ MAX_GAME_TYPES = 16
 MAX_CONCURRENT_MATCHES = 64
 MAX_TRANSCRIPT_BODY_BYTES = 4 * 1024
 """A body on a transcript longer than this is cut, with a mark."""
+MAX_TRANSCRIPT_DEPTH = 16
+"""A body nested deeper is cut, too: a report puts its own levels around it, and must be read."""
 MAX_ANSWER_BYTES = 64 * 1024
 """The most we read of any answer of an agent."""
 MAX_SEEN_CHARS = 120

@@ -45,11 +45,12 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _depth_ok(value: Any, left: int) -> bool:
+def depth_ok(value: Any, left: int) -> bool:
+    """Whether a decoded value is nested at most so many levels deep."""
     if not isinstance(value, (dict, list)):
         return True
     items = value.values() if isinstance(value, dict) else value
-    return left > 0 and all(_depth_ok(item, left - 1) for item in items)
+    return left > 0 and all(depth_ok(item, left - 1) for item in items)
 
 
 def _finite(text: str) -> float:
@@ -85,7 +86,7 @@ def loads(raw: bytes) -> Any:
         raise NotJson(f"The body is not valid UTF-8 text: {error.reason}.") from None
     except ValueError as error:
         raise NotJson(f"The body is not JSON: {error}.") from None
-    if text.count("[") + text.count("{") > MAX_JSON_DEPTH and not _depth_ok(value, MAX_JSON_DEPTH):
+    if text.count("[") + text.count("{") > MAX_JSON_DEPTH and not depth_ok(value, MAX_JSON_DEPTH):
         raise NotJson(f"The body is nested deeper than {MAX_JSON_DEPTH} levels.")
     return value
 
@@ -99,7 +100,7 @@ def check_http(content_type: str, size: int) -> None:
 
     Raises:
         TooLarge: over 64 KiB.
-        NotARequest: the content type is not JSON.
+        NotARequest: the content type is another than JSON.
     """
     if size > MAX_BODY_BYTES:
         raise TooLarge(
@@ -109,7 +110,8 @@ def check_http(content_type: str, size: int) -> None:
             expected=f"at most {MAX_BODY_BYTES} bytes",
         )
     kind = content_type.partition(";")[0].strip().lower()
-    if kind != "application/json":
+    # Some send JSON without saying so; who says something else means something else.
+    if kind not in ("", "application/json"):
         raise NotARequest(
             "Send the body as application/json.",
             field="Content-Type",

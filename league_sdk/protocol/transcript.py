@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypedDict
 
+from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import SECRET_FIELDS
-from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
+from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES, MAX_TRANSCRIPT_DEPTH
 from league_sdk.protocol.tokens import REDACTED, redact
 
 
@@ -47,10 +48,11 @@ def clean(value: Any) -> Any:
 
 
 def body_for_transcript(value: Any) -> Any:
-    """A body as the transcript keeps it: cleaned, and cut with a mark beyond 4 KiB."""
+    """A body as the transcript keeps it: cleaned, and cut with a mark beyond 4 KiB or 16 levels."""
     cleaned = clean(value)
     text = json.dumps(cleaned, ensure_ascii=False)
-    if len(text.encode("utf-8", "replace")) <= MAX_TRANSCRIPT_BODY_BYTES:
+    small = len(text.encode("utf-8", "replace")) <= MAX_TRANSCRIPT_BODY_BYTES
+    if small and rpc.depth_ok(cleaned, MAX_TRANSCRIPT_DEPTH):
         return cleaned
     return {"cut": True, "beginning": text[: MAX_TRANSCRIPT_BODY_BYTES // 4]}
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from dataclasses import dataclass
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from json import detect_encoding
 from typing import Any
 
 import aiohttp
@@ -23,6 +26,12 @@ from league_sdk.transport.policy import EndpointPolicy, Forbidden, PolicyResolve
 
 KEEPALIVE_S = 2.0
 """Below the five seconds after which common agent servers close an idle connection under us."""
+MOST_LOOKS = 20
+"""So often an open stream is read for an answer; after that its end is waited for."""
+CHARSETS = {"iso-8859-1": "cp1252", "latin-1": "cp1252"} | {
+    name: name for name in ("windows-1252", "windows-1255", "iso-8859-8", "iso-8859-15")
+}
+"""Declared by servers whose machines are not set to UTF-8, and how each is read; all others must be Unicode."""
 
 
 class CallFailed(Exception):
@@ -61,12 +70,14 @@ class Reply:
         body: the decoded JSON, or None when it was empty or none.
         problem: why the body could not be read, else empty.
         elapsed_s: seconds since the request was sent.
+        headers: of the answer, names in lower case.
     """
 
     status: int
     body: Any
     problem: str
     elapsed_s: float
+    headers: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
 class Client:
@@ -107,13 +118,14 @@ class Client:
             connector=connector, cookie_jar=aiohttp.DummyCookieJar(), max_line_size=8190, max_field_size=8190
         )
 
-    async def post(self, url: str, message: Any, *, limit_s: float) -> Reply:
+    async def post(self, url: str, message: Any, *, limit_s: float, headers: Mapping[str, str] | None = None) -> Reply:
         """POST a JSON body and read the JSON answer.
 
         Args:
             url: the agent's endpoint.
             message: what to send; encoded here.
             limit_s: seconds for everything: connecting, sending, waiting, reading.
+            headers: beside our own, such as a session's (:mod:`league_sdk.dialects.session`).
 
         Raises:
             TimedOut: E001.
@@ -123,7 +135,7 @@ class Client:
         begun = time.monotonic()
         try:
             self._policy.check_url(url)
-            request = httpx.Request("POST", url, content=content, headers=self._headers)
+            request = httpx.Request("POST", url, content=content, headers=self._headers | dict(headers or {}))
             # The whole call stands under one limit; the transport has none of its own.
             async with asyncio.timeout(limit_s):
                 response = await self._transport.handle_async_request(request)
@@ -131,24 +143,17 @@ class Client:
                     raw = await _read(response)
                 finally:
                     await response.aclose()
-            status = response.status_code
-            if response.headers.get("content-type", "").startswith("text/event-stream"):
-                raw = _last_event(raw)
         except TimeoutError:
             raise TimedOut(f"no answer within {limit_s:g} s", connected=True) from None
         except Forbidden as error:
             raise NotReached(str(error), connected=False) from None
         except CallFailed:
             raise
-        except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, ValueError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, zlib.error, OSError, ValueError) as error:
             raise _failure(error) from None
-        elapsed = time.monotonic() - begun
-        if not raw.strip():
-            return Reply(status, None, "", elapsed)
-        try:
-            return Reply(status, rpc.loads(raw), "", elapsed)
-        except NotJson as error:
-            return Reply(status, None, error.message, elapsed)
+        body, problem = _decoded(raw, response.headers.get("content-type", ""))
+        seen = {name.lower(): value for name, value in response.headers.items()}
+        return Reply(response.status_code, body, problem, time.monotonic() - begun, seen)
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -156,21 +161,66 @@ class Client:
 
 
 async def _read(response: httpx.Response) -> bytes:
-    parts: list[bytes] = []
-    size = 0
+    """The body, unpacked; of a stream of events the data of the one that matters."""
+    unpack = _unpacker(response.headers.get("content-encoding", ""))
+    events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+    raw, looks = bytearray(), 0
     async for part in response.aiter_raw():
-        size += len(part)
-        if size > MAX_ANSWER_BYTES:
+        # Never more than the limit is unpacked: a small body could hold gigabytes.
+        raw += unpack.decompress(part, MAX_ANSWER_BYTES + 1 - len(raw)) if unpack else part
+        if len(raw) > MAX_ANSWER_BYTES:
             raise Broken(f"the answer is larger than {MAX_ANSWER_BYTES} bytes", connected=True)
-        parts.append(part)
-    return b"".join(parts)
+        # Some servers leave their stream open behind the answer.
+        if events and looks < MOST_LOOKS and raw.endswith((b"\n\n", b"\r\n\r\n")):
+            looks += 1
+            if answer := _answer_among(_events(bytes(raw))):
+                return answer
+    return _answer_among(_events(bytes(raw)), default=True) if events else bytes(raw)
 
 
-def _last_event(raw: bytes) -> bytes:
-    """The data of the last event of a stream: a server that streams its answer sends it last."""
-    events = raw.replace(b"\r\n", b"\n").strip().split(b"\n\n")
-    lines = [line for line in events[-1].split(b"\n") if line.startswith(b"data:")]
-    return b"\n".join(line[len(b"data:") :].strip() for line in lines)
+def _unpacker(encoding: str) -> Any:
+    """What unpacks a body that was compressed although we ask for none; None for a plain one."""
+    if encoding.strip().lower() in ("gzip", "x-gzip", "deflate"):
+        return zlib.decompressobj(zlib.MAX_WBITS | 32)
+    return None
+
+
+def _events(raw: bytes) -> list[bytes]:
+    """The data of each event of a stream; the last one may not be complete."""
+    blocks = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n")
+    return [
+        b"\n".join(line[len(b"data:") :].strip() for line in block.split(b"\n") if line.startswith(b"data:"))
+        for block in blocks
+    ]
+
+
+def _answer_among(events: list[bytes], *, default: bool = False) -> bytes:
+    """The first event that is a JSON-RPC response; else empty, or the last one that holds anything."""
+    for data in events:
+        try:
+            value = rpc.loads(data) if data else None
+        except NotJson:
+            continue
+        # Notifications (progress, logging) may come before the answer.
+        if isinstance(value, dict) and "jsonrpc" in value and ("result" in value or "error" in value):
+            return data
+    return next((data for data in reversed(events) if data), b"") if default else b""
+
+
+def _decoded(raw: bytes, content_type: str) -> tuple[Any, str]:
+    """The JSON of a body, or None and why not; Unicode with a byte order mark is read, too (RFC 8259 8.1)."""
+    if not raw.strip():
+        return None, ""
+    charset = content_type.lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
+    encoding = CHARSETS.get(charset) or detect_encoding(raw)
+    try:
+        if encoding != "utf-8":
+            raw = raw.decode(encoding).encode()
+        return rpc.loads(raw), ""
+    except UnicodeError as error:
+        return None, f"The body is not valid {encoding} text: {getattr(error, 'reason', error)}."
+    except NotJson as error:
+        return None, error.message
 
 
 def _failure(error: Exception) -> CallFailed:

@@ -11,8 +11,10 @@ from django.db.models import Q
 from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
+from league_sdk.dialects.words import ANSWERS, CONTAINERS
+from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
-from league_sdk.protocol.errors import OutOfTime
+from league_sdk.protocol.errors import InvalidFormat, OutOfTime, RuleError
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import IN_PLAY, AgentState
 from league_sdk.protocol.transcript import clean
@@ -20,6 +22,11 @@ from matches.models import Broadcast, Delivery, DeliveryState, League, Match
 from matches.nudge import nudge
 
 LEAST_SILENCE_S = 10.0
+MOST_RELAYED = 4
+"""Answers of one player that wait to be passed on to its referee."""
+MOST_RELAYED_BYTES = 16 * 1024
+_NOT_RELAYED = ("auth_token", "league_token", "envelope", *CONTAINERS)
+"""No secrets; and what stands in a container would win over the facts that we vouch for."""
 _RECEIVING = (AgentState.REGISTERED, AgentState.ACTIVE, AgentState.SUSPENDED)
 
 
@@ -115,10 +122,11 @@ def drop_all(league_id: str) -> None:
     )
 
 
-def relay_answer(*, player: Agent, message_type: str, match_id: str | None, message: Mapping[str, Any]) -> None:
+def relay_answer(*, player: Agent, message_type: str, match_id: str | None, message: Mapping[str, Any]) -> str:
     """Queue an answer that a player sent to the league manager for the referee of its match (ruling, section 9).
 
-    Changes: a row of the outbox. Leaves: the answer to the referee of the current attempt, without its token.
+    Changes: a row of the outbox, in place of those of this player that are settled. Leaves: the answer to the
+    referee of the current attempt, without its token.
 
     Args:
         player: whose it is, shown by its auth_token.
@@ -126,8 +134,12 @@ def relay_answer(*, player: Agent, message_type: str, match_id: str | None, mess
         match_id: of the match, when the answer names one; an agent is never in two matches at once.
         message: the answer as it came.
 
+    Returns the id of the match.
+
     Raises:
         OutOfTime: E001, no match of this player is being played.
+        RuleError: E002, ``MOST_RELAYED`` answers of this player are on their way already.
+        InvalidFormat: E002, the answer is too long to be passed on.
     """
     playing = Match.objects.filter(Q(player_a=player) | Q(player_b=player), state__in=IN_PLAY, referee__isnull=False)
     match = playing.select_related("league", "round").filter(**({"match_id": match_id} if match_id else {})).first()
@@ -135,14 +147,18 @@ def relay_answer(*, player: Agent, message_type: str, match_id: str | None, mess
         raise OutOfTime(
             "No match of yours is waiting for this answer; it changes nothing.", field="match_id", seen=match_id
         )
-    kept = {name: value for name, value in message.items() if name not in ("auth_token", "league_token")}
-    payload = clean(kept) | {
+    payload = clean({name: value for name, value in message.items() if name not in _NOT_RELAYED}) | {
         "message_type": message_type,
         "league_id": match.league_id,
         "match_id": match.match_id,
         "relayed_for": player.code,
     }
+    size = len(rpc.dumps(payload))
+    if size > MOST_RELAYED_BYTES:
+        expected = f"at most {MOST_RELAYED_BYTES} bytes"
+        raise InvalidFormat("The answer is too long to be passed on.", field="body", seen=size, expected=expected)
     with transaction.atomic():
+        _make_room(match.league, player)
         broadcast = Broadcast.objects.create(
             league=match.league,
             message_type=message_type,
@@ -152,3 +168,12 @@ def relay_answer(*, player: Agent, message_type: str, match_id: str | None, mess
         )
         Delivery.objects.create(broadcast=broadcast, agent_id=match.referee_id)
         transaction.on_commit(nudge)
+    return match.match_id
+
+
+def _make_room(league: League, player: Agent) -> None:
+    """A player that posts without end fills neither the table nor its referee's queue."""
+    relayed = Broadcast.objects.filter(league=league, message_type__in=ANSWERS, payload__relayed_for=player.code)
+    relayed.exclude(deliveries__state=DeliveryState.PENDING).delete()
+    if relayed.count() >= MOST_RELAYED:
+        raise RuleError("Answers of yours are on their way to the referee already; the first valid one stands.")

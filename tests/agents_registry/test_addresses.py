@@ -68,6 +68,29 @@ def register(client: Client, caller: str = "127.0.0.1", **changes: Any) -> dict[
         ("[2001:db8::7]:8101/a", "::1", "http://[2001:db8::7]:8101/a", ["address had no http://, http is used"]),
         (" http://10.1.2.3:8101/mcp ", "192.0.2.7", "http://10.1.2.3:8101/mcp", []),
         ("https://agents.example/a/b?c=d", "192.0.2.7", "https://agents.example/a/b?c=d", []),
+        # Whatever a resolver reads as the site's own machine is the caller's machine, from another one.
+        *(
+            (
+                f"http://{spelling}:8101/mcp",
+                "192.0.2.7",
+                "http://192.0.2.7:8101/mcp",
+                [f"address was {read}, called at 192.0.2.7"],
+            )
+            for spelling, read in (
+                ("127.1", "127.0.0.1"),
+                ("2130706433", "127.0.0.1"),
+                ("0x7f000001", "127.0.0.1"),
+                ("127.0.0.2", "127.0.0.2"),
+                ("[::ffff:127.0.0.1]", "127.0.0.1"),
+                ("[0:0:0:0:0:0:0:1]", "::1"),
+                ("localhost.", "localhost"),
+                ("me.localhost", "me.localhost"),
+            )
+        ),
+        # Other loopback addresses are machines of their own to each other.
+        ("http://127.0.0.2:8101/mcp", "127.0.0.3", "http://127.0.0.2:8101/mcp", []),
+        ("http://127.0.0.2:8101/mcp", "127.0.0.1", "http://127.0.0.2:8101/mcp", []),
+        ("http://[2001:0db8:0:0::7]:8101/mcp", "192.0.2.7", "http://[2001:db8::7]:8101/mcp", []),
     ],
 )
 def test_an_address_is_mended(client: Client, given: str, caller: str, kept: str, notes: list[str]) -> None:
@@ -101,6 +124,8 @@ def test_an_address_is_mended(client: Client, given: str, caller: str, kept: str
         "http://mañana.example/mcp",
         "http://localhost:8101/" + "a" * MAX_ENDPOINT_CHARS,
         "http://" + "a" * (MAX_ENDPOINT_CHARS - 7),
+        # One character more in the spelling that tells two registrations apart.
+        "http://[::1]/" + "a" * (MAX_ENDPOINT_CHARS - 13),
     ],
 )
 def test_junk_for_an_address_is_refused(client: Client, junk: Any) -> None:

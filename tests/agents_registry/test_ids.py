@@ -112,10 +112,9 @@ def test_one_of_the_lobby_is_moved_by_itself_only() -> None:
     for league_id in ("fall", "winter"):
         open_league(league_id)
     waiting = register("Alpha", port=8101, caller="192.0.2.7", endpoint="http://192.0.2.7:8101/mcp")
-    other = register("Alpha", "fall", port=8101, caller="192.0.2.8", endpoint="http://192.0.2.7:8101/mcp")
-    assert other.pk != waiting.pk
-    waiting.refresh_from_db()
-    assert waiting.league_id is None
+    with pytest.raises(AssertionError, match="P01 is registered under this name and address"):
+        register("Alpha", "fall", port=8101, caller="192.0.2.8", endpoint="http://192.0.2.7:8101/mcp")
+    assert [(agent.pk, agent.league_id) for agent in Agent.objects.all()] == [(waiting.pk, None)]
 
 
 def test_a_league_that_has_players_takes_in_who_fits_and_leaves_the_others_with_a_note() -> None:

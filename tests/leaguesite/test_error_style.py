@@ -80,6 +80,7 @@ def test_at_the_leagues_own_address_in_every_dress(
     }[dressed]
     reply = wire.post(client, body, "/leagues/fall/mcp").json()
     assert (sorted(reply), reply["result"]["error_code"]) == (["id", "jsonrpc", "result"], error_code)
+    assert reply["result"].get("isError") is (True if dressed == "tool" else None)
 
 
 def test_a_rejected_registration_is_a_result_in_both_styles(client: Client, world: World) -> None:

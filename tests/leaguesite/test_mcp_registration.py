@@ -273,6 +273,19 @@ def test_a_referee_is_trusted_with_the_sites_key_only(client: Client, code: str,
     assert Agent.objects.get().trusted is trusted
 
 
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
+def test_behind_a_proxy_the_proxys_machine_proves_nothing(client: Client, header: str) -> None:
+    make.open_league(DEFAULT)
+    register(client)
+    again = client.post(
+        "/mcp",
+        wire.request("register_player", wire.player_request()),
+        content_type="application/json",
+        headers={header: "for=192.0.2.8"},
+    ).json()["result"]
+    assert (again["status"], again["legacy_code"]) == ("REJECTED", "L003")
+
+
 def test_a_referees_id_is_fixed_by_name_and_port(client: Client) -> None:
     key = settings.LEAGUE_REFEREE_KEY
     first = enlist(client, code=key)

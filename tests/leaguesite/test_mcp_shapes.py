@@ -151,3 +151,37 @@ def test_an_answer_to_no_match_is_too_late(client: Client) -> None:
     world = make.playing(players=2)
     late = {"match_id": "R9M9", "accept": True, "auth_token": world.players[0].token}
     assert (wire.refused(client, "GAME_JOIN_ACK", late)["error_code"], relayed()) == ("E001", [])
+
+
+# Where else agents knock ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/register_player", "/api/register"])
+def test_a_registration_at_a_path_of_its_own_invention(client: Client, path: str) -> None:
+    make.open_league("fall")
+    found = wire.post(client, {"name": "Alpha", "endpoint": "http://localhost:8101/mcp"}, path).json()
+    assert (found["status"], found["player_id"]) == ("ACCEPTED", "P01")
+
+
+def test_host_and_port_are_enough_of_an_address(client: Client) -> None:
+    make.open_league("fall")
+    reply = Client(enforce_csrf_checks=True).post(
+        "/", json.dumps(wire.request("register_player", wire.player_request())), content_type="application/json"
+    )
+    assert reply.json()["result"]["status"] == "ACCEPTED"
+    assert client.get("/").templates[0].name == "leagues/index.html"
+
+
+def test_a_token_may_stand_in_the_header(client: Client) -> None:
+    world = make.setting("fall", players=1)
+    body = json.dumps(wire.request("get_player_stats", {"sender": "player:P01"}))
+    bearer = {"Authorization": f"Bearer {world.players[0].token}"}
+    reply = client.post("/mcp", body, content_type="application/json", headers=bearer).json()
+    assert reply["result"]["data"]["player_id"] == "P01"
+
+
+def test_the_api_key_in_the_header_is_no_agents_token(client: Client) -> None:
+    make.setting("fall", players=1)
+    body = json.dumps(wire.request("get_standings", {"league_id": "fall"}))
+    reply = client.post("/mcp", body, content_type="application/json", headers={"Authorization": "Bearer some-key"})
+    assert reply.json()["result"]["success"] is True

@@ -211,6 +211,18 @@ def test_what_the_lobby_promises_again_works_too(client: Client) -> None:
     assert query(client, answer, league_id=f"{DEFAULT}_2")["league_id"] == "fall"
 
 
+def test_nobody_takes_the_place_of_one_that_waits_in_the_lobby(client: Client) -> None:
+    for league_id in ("a", "b"):
+        make.open_league(league_id)
+    same = {"endpoint": "http://192.0.2.7:8101/mcp"}
+    waiting = register(client, caller="192.0.2.7", **same)
+    stranger = register(client, "/leagues/a/mcp", caller="192.0.2.8", **same)
+    assert (stranger["status"], stranger["legacy_code"]) == ("REJECTED", "L003")
+    come = register(client, "/leagues/a/mcp", caller="192.0.2.7", **same)
+    assert (come["status"], come["player_id"]) == ("ACCEPTED", waiting["player_id"])
+    assert [(agent.code, agent.league_id) for agent in Agent.objects.all()] == [(come["player_id"], "a")]
+
+
 def test_only_those_that_fit_come_in_from_the_lobby(client: Client) -> None:
     register(client, name="Chess", port=8101, games=["chess"])
     for number in (2, 3, 4):

@@ -188,6 +188,12 @@ def test_one_at_a_time_per_address_and_so_many_in_all() -> None:
     assert [job.check_id for job in check_runs.take(now=NOW, room=1)] == [same[1].pk]
 
 
+@pytest.mark.parametrize("path", ["/other", "//?a", "//?b/c", "?d"])
+def test_no_path_makes_another_address_of_one(path: str) -> None:
+    ask()
+    assert ask(f"http://127.0.0.1:8101{path}").address == "127.0.0.1|8101"
+
+
 def test_two_runs_of_one_address_are_impossible() -> None:
     first, second = (ask(f"http://127.0.0.1:8101/{path}") for path in ("a", "b"))
     Check.objects.filter(pk=first.pk).update(state=CheckState.RUNNING)

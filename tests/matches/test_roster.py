@@ -303,6 +303,11 @@ def test_import_list_remove_and_download_in_the_admin(desk: Client) -> None:
     assert people() == [("Noa Cohen", "noa@example.org")]
 
 
+def test_what_is_no_number_removes_nobody(desk: Client) -> None:
+    answer = desk.post("/admin/matches/league/fall/roster/remove/", {"person": ["9" * 5000, "-1", "x", "9" * 19]})
+    assert (answer.status_code, answer["Location"]) == (302, "/admin/matches/league/fall/roster/")
+
+
 def test_the_page_costs_the_same_queries_with_many_people(desk: Client) -> None:
     counts = []
     for first, last in ((0, 3), (3, 60)):
@@ -395,6 +400,14 @@ def test_what_cannot_be_added_is_said_at_its_field(
     page = desk.post(ADD, form | changes)
     assert page.context["form"].errors == {field: [said]}
     assert Agent.objects.count() == 1
+
+
+def test_an_id_that_is_taken_in_the_same_moment_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    join("Alpha", "fall")
+    monkeypatch.setattr("agents_registry.ids.choose", lambda *_: "P01")
+    with pytest.raises(Invalid, match="was taken a moment ago"):
+        entry.add_by_hand(league_id="fall", name="Beta", endpoint="http://10.1.2.3:8101/mcp")
+    assert [agent.name for agent in Agent.objects.all()] == ["Alpha"]
 
 
 def test_only_a_league_that_takes_players_takes_one_by_hand() -> None:

@@ -41,6 +41,8 @@ def rpc(result: Any, **more: Any) -> dict[str, Any]:
         (rpc({"message": PICK}), ("the message was nested",)),
         (rpc(json.dumps(PICK)), ()),
         (rpc("odd"), ("a bare value in place of a message",)),
+        ({"jsonrpc": "2.0", "id": 7} | PICK, ("the message stood beside result, not in it",)),
+        ({"jsonrpc": "2.0", "id": 7, "result": None} | PICK, ("the message stood beside result, not in it",)),
     ],
 )
 def test_where_the_message_stands(body: Any, notes: tuple[str, ...]) -> None:

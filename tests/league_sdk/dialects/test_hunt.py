@@ -179,6 +179,17 @@ def test_a_tool_is_known_by_name_and_description(tool: dict[str, Any], kind: str
     assert not [one for one in sent if one.method.startswith("tools/call health")]
 
 
+def test_a_tool_with_an_endless_name_is_no_tool() -> None:
+    endless = {"name": "game_invitation_" + "x" * 5000, "description": "Accept an invitation."}
+
+    def agent(proposal: Proposal) -> Reply:
+        known = proposal.method == "tools/list"
+        return (200, {"jsonrpc": "2.0", "id": 1, "result": {"tools": [endless]}}) if known else (200, UNKNOWN)
+
+    sent, _end, _ = run(INVITATION, agent)
+    assert [len(one.method) for one in sent if len(one.method) > 100] == []
+
+
 def test_its_own_names_may_be_methods_instead_of_tools() -> None:
     def agent(proposal: Proposal) -> Reply:
         if proposal.method == "tools/list":

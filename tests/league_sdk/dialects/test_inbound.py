@@ -233,3 +233,19 @@ def test_any_json_is_read_or_refused(body: Any, register: bool) -> None:
 def test_a_tool_is_that_tool_whatever_type_stands_inside(tool: str) -> None:
     asked = inbound.read(call(tool, {"message_type": "LEAGUE_QUERY", "sender": "player:P01"}))
     assert asked.name == tool
+
+
+@pytest.mark.parametrize("method", ["choose_parity", "CHOOSE_PARITY_CALL", "make_move", "handle_game_invitation"])
+def test_an_answer_under_the_name_of_what_was_asked_is_the_answer(method: str) -> None:
+    answer = {"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1", "parity_choice": "odd"}
+    assert inbound.read(call(method, answer)).name == "CHOOSE_PARITY_RESPONSE"
+    assert inbound.read(call("tools/call", {"name": method, "arguments": answer})).name == "CHOOSE_PARITY_RESPONSE"
+    told = inbound.read(call(method, {"message_type": "LEAGUE_QUERY", "sender": "player:P01"})).name
+    assert told == inbound.read(call(method, {})).name
+
+
+def test_an_answer_posted_as_a_response_is_read_and_answered_alike() -> None:
+    answer = {"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "accept": True}
+    asked = inbound.read({"jsonrpc": "2.0", "id": 7, "result": answer})
+    assert (asked.name, asked.message) == ("GAME_JOIN_ACK", answer)
+    assert inbound.reply(asked, ANSWER) == {"jsonrpc": "2.0", "id": 7, "result": ANSWER}

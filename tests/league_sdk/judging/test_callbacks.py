@@ -97,6 +97,14 @@ async def test_the_first_valid_answer_stands_and_a_second_is_logged_once() -> No
     assert [entry["sender"] for entry in repeats] == [A]
 
 
+async def test_a_second_answer_that_came_with_the_first_is_logged_too() -> None:
+    table = Posting({(A, "CHOOSE_PARITY_CALL", 1): [EVEN, ODD, ODD]}, moves={A: [SILENCE]}, number=8)
+    played = await table.play()
+    assert played.details["choices"] == {A: "even", B: "odd"}
+    repeats = [entry for entry in table.entries() if "a second answer: the first stands" in entry["notes"]]
+    assert [(entry["sender"], entry["body"]["parity_choice"]) for entry in repeats] == [(A, "odd")]
+
+
 async def test_a_wrong_choice_by_callback_is_asked_again() -> None:
     table = Posting(
         {(A, "CHOOSE_PARITY_CALL", 1): [ODD | {"parity_choice": "ODD"}]},
@@ -116,6 +124,18 @@ def test_an_answer_sent_again_in_the_next_turn_is_no_new_move() -> None:
     with mailbox.expecting(A, "GAME_MOVE_RESPONSE") as box:
         assert mailbox.deliver(A, "GAME_MOVE_RESPONSE", move | {"choice": 4})["duplicate"] is False
         assert box.take()["choice"] == 4
+
+
+async def test_the_same_words_are_a_new_answer_when_it_was_asked_again() -> None:
+    wrong = ODD | {"parity_choice": "ODD"}
+    table = Posting(
+        {(A, "CHOOSE_PARITY_CALL", count): [wrong] for count in (1, 2, 3, 4)},
+        moves={A: [SILENCE] * 4, B: [choice("odd")]},
+    )
+    played = await table.play()
+    assert [fault.error_code for fault in played.faults] == ["E004"]
+    assert [one.message["error_code"] for one in table.to(A, "GAME_ERROR")] == ["E004"] * 4
+    assert table.told == [TAKEN] * 4
 
 
 async def test_a_callback_between_two_tries_counts() -> None:

@@ -42,13 +42,18 @@ class Agent:
         self.clock, self.answer, self.seconds = clock, answer, seconds
         self.heard: list[str] = []
         self.limits: list[float] = []
+        self.ended: list[str] = []
         self.called = asyncio.Event()
 
     async def post(self, url: str, body: dict[str, Any], *, limit_s: float) -> Reply:
         self.heard.append(body.get("method", "flat"))
         self.limits.append(round(limit_s, 6))
         self.called.set()
-        await self.clock.sleep(self.seconds)
+        try:
+            await self.clock.sleep(self.seconds)
+        except asyncio.CancelledError:
+            self.ended.append("cancelled")
+            raise
         answer = self.answer(body)
         if isinstance(answer, CallFailed):
             raise answer
@@ -175,6 +180,33 @@ async def test_a_match_that_is_given_up_teaches_nothing(clock: Clock, monkeypatc
     asked.cancel()
     await asyncio.gather(asked, return_exceptions=True)
     assert line.spoken(P01) == {}
+
+
+async def test_a_match_that_is_given_up_leaves_no_request_behind(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = Agent(clock, lambda _: ok({"status": "RECEIVED"}), seconds=30.0)
+    line = line_to(agent, monkeypatch)
+    asked = asyncio.create_task(ask(line, CALL, limit_s=30.0))
+    await agent.called.wait()
+    asked.cancel()
+    await asyncio.gather(asked, return_exceptions=True)
+    assert agent.ended == ["cancelled"]
+
+
+async def test_a_callback_to_the_test_call_closes_the_breaker(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    down: list[Answer] = [NotReached("no connection", connected=False)] * 5
+    agent = Agent(clock, lambda _: down.pop() if down else ok({"status": "RECEIVED"}))
+    line = line_to(agent, monkeypatch)
+    for _ in range(5):
+        await ask(line, INVITATION)
+    assert (await ask(line, INVITATION)).problem == "not called: 5 failures in a row"
+    await clock.sleep(LeagueSettings().breaker_reset_s)
+    agent.called.clear()
+    asked = asyncio.create_task(ask(line, CALL))
+    await agent.called.wait()
+    asked.cancel(CALLED_BACK)
+    await asyncio.gather(asked, return_exceptions=True)
+    heard = await ask(line, CALL)
+    assert (heard.http_status, len(agent.heard)) == (200, 7)
 
 
 async def test_game_over_is_worth_a_search_once(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

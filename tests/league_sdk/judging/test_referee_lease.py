@@ -11,6 +11,7 @@ import pytest
 from league_sdk.judging import referee as module
 from league_sdk.judging.league_link import Refused
 from league_sdk.judging.referee import Referee
+from league_sdk.protocol import rpc
 from league_sdk.protocol.transcript import entry
 from league_sdk.transport.client import NotReached, TimedOut
 from tests.league_sdk.judging.scripted import BEGIN
@@ -101,6 +102,25 @@ async def test_a_heartbeat_stays_below_64_kib(referee: Referee, link: Link, stag
     first = [one["n"] for one in link.heartbeats[0][0]["transcript"]]
     assert first == list(range(len(first)))
     assert 5 < len(first) < 30
+
+
+async def test_the_boards_of_all_its_matches_leave_less_room_for_transcripts(link: Link, stage: Stage) -> None:
+    referee = Referee(link, endpoint="http://localhost:8001/mcp", max_concurrent=64)  # type: ignore[arg-type]
+    for number in range(64):
+        referee.start_match(START | {"match_id": f"R1M{number}"})
+    await settle()
+    for key, log in stage.logs.items():
+        log.show({"board": "x" * 500})
+        for n in range(4):
+            log.add(entry(n=n, at=BEGIN, sender="P01", recipient=key[1], message_type="X", body="x" * 3500))
+    link.heartbeats.clear()
+    async with reporting(referee):
+        await link.changed.wait()
+        await settle()
+    sizes = [len(rpc.dumps(heartbeat)) for heartbeat in link.heartbeats]
+    assert (max(sizes) < 63 * 1024, len(link.heartbeats[0])) == (True, 64)
+    await referee.drain(0)
+    await referee.aclose()
 
 
 # -- leases -----------------------------------------------------------------------------------------------

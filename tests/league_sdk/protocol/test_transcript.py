@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import SECRET_FIELDS
-from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
+from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES, MAX_TRANSCRIPT_DEPTH
 from league_sdk.protocol.transcript import body_for_transcript, clean, entry
 
 NOW = datetime(2025, 1, 15, 10, 15, 1, 250_000, tzinfo=UTC)
@@ -108,3 +108,16 @@ def test_an_entry_has_every_field() -> None:
         "notes": ["n" * 200],
         "body": {"accept": True},
     }
+
+
+@pytest.mark.parametrize(
+    ("depth", "cut"), [(MAX_TRANSCRIPT_DEPTH - 1, False), (MAX_TRANSCRIPT_DEPTH, True), (31, True)]
+)
+def test_a_body_that_is_nested_deeply_is_cut_so_that_a_report_with_it_is_read(depth: int, cut: bool) -> None:
+    body: dict[str, Any] = {"accept": True}
+    for _ in range(depth):
+        body = {"a": body}
+    one = entry(n=0, at=NOW, sender="P01", recipient="REF01", message_type="GAME_JOIN_ACK", body=body)
+    assert (one["body"] == body, one["body"].get("cut", False)) == (not cut, cut)
+    report = rpc.call("report_progress", {"matches": [{"transcript": [one]}]}, 1)
+    assert rpc.loads(rpc.dumps(report)) == report

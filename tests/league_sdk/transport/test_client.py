@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import socket
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -116,7 +117,8 @@ async def test_json_is_read_whatever_the_status_and_the_content_type(client: Cli
     ("body", "problem"),
     [
         (b"<html>Not found</html>", "The body is not JSON: Expecting value: line 1 column 1 (char 0)."),
-        (b"\xff\xfe", "The body is not valid UTF-8 text: invalid start byte."),
+        (b"\xff\xfa", "The body is not valid UTF-8 text: invalid start byte."),
+        (b"\xff\xfe{", "The body is not valid utf-16 text: truncated data."),
         (b'{"choice": NaN}', "The body is not JSON: NaN is not JSON."),
     ],
 )
@@ -142,14 +144,81 @@ async def test_a_redirect_is_not_followed(client: Client) -> None:
     assert visited == ["/mcp"]
 
 
-async def test_a_compressed_body_is_not_unpacked(client: Client) -> None:
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (gzip.compress(b'{"a":1}'), {"Content-Encoding": "gzip"}),
+        (zlib.compress(b'{"a":1}'), {"Content-Encoding": "Deflate"}),
+        (b'\xef\xbb\xbf{"a":1}', {"Content-Type": "application/json"}),
+        ('{"a":1}'.encode("utf-16"), {"Content-Type": "application/json; charset=utf-16"}),
+        (b'{"a":1}', {"Content-Type": "text/plain; charset=iso-8859-1"}),
+    ],
+)
+async def test_json_is_read_however_it_is_packed_and_encoded(
+    client: Client, body: bytes, headers: dict[str, str]
+) -> None:
+    async with agent(returning(lambda: web.Response(body=body, headers=headers))) as url:
+        reply = await client.post(url, {}, limit_s=PATIENT)
+    assert (reply.body, reply.problem) == ({"a": 1}, "")
+
+
+@pytest.mark.parametrize(
+    ("body", "charset", "name"),
+    [
+        ("Jürgen".encode("latin-1"), "ISO-8859-1", "Jürgen"),
+        ("רותם".encode("cp1255"), '"windows-1255"', "רותם"),
+        ("Zoë".encode(), "no-such-charset", "Zoë"),
+    ],
+)
+async def test_a_declared_character_set_is_honoured(client: Client, body: bytes, charset: str, name: str) -> None:
+    headers = {"Content-Type": f"application/json; charset={charset}; x=1"}
+    async with agent(returning(lambda: web.Response(body=b'{"name":"%s"}' % body, headers=headers))) as url:
+        assert (await client.post(url, {}, limit_s=PATIENT)).body == {"name": name}
+
+
+async def test_a_stream_that_stays_open_is_read_up_to_its_answer(client: Client) -> None:
+    """Progress first, then the answer, then nothing for ever."""
+    never = asyncio.Event()
+
+    async def streaming(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(b': ping\n\ndata: {"jsonrpc": "2.0", "method": "notifications/progress"}\n\n')
+        await response.write(b'id: 2\nevent: message\ndata: {"jsonrpc": "2.0",\ndata: "result": 5, "id": 1}\n\n')
+        await never.wait()
+        return response
+
+    async with agent(streaming) as url:
+        reply = await client.post(url, {}, limit_s=PATIENT)
+        never.set()
+    assert reply.body == {"jsonrpc": "2.0", "result": 5, "id": 1}
+
+
+async def test_headers_go_out_beside_our_own_and_those_of_the_answer_come_back(client: Client) -> None:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        seen = [request.headers["Mcp-Session-Id"], request.headers["User-Agent"]]
+        return web.json_response(seen, headers={"Mcp-Session-Id": "new"})
+
+    async with agent(handle) as url:
+        reply = await client.post(url, {}, limit_s=PATIENT, headers={"mcp-session-id": "s1"})
+    assert (reply.body, reply.headers["mcp-session-id"]) == (["s1", f"referee/{SDK_VERSION}"], "new")
+
+
+@pytest.mark.parametrize("packed", [b"\x1f\x8bnot gzip at all", b"{}"])
+async def test_what_is_not_packed_as_it_says_is_broken(client: Client, packed: bytes) -> None:
+    headers = {"Content-Encoding": "gzip"}
+    async with agent(returning(lambda: web.Response(body=packed, headers=headers))) as url:
+        assert (await failure(client, url))[:3] == (Broken, "E009", True)
+
+
+async def test_a_compressed_body_is_unpacked_up_to_the_limit(client: Client) -> None:
     """A small body could unpack to gigabytes."""
     packed = gzip.compress(json.dumps({"bomb": "x" * 10_000_000}).encode())
     assert len(packed) < MAX_ANSWER_BYTES
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
     async with agent(returning(lambda: web.Response(body=packed, headers=headers))) as url:
-        reply = await client.post(url, {}, limit_s=PATIENT)
-    assert (reply.body, reply.problem) == (None, "The body is not valid UTF-8 text: invalid start byte.")
+        sentence = f"the answer is larger than {MAX_ANSWER_BYTES} bytes"
+        assert await failure(client, url) == (Broken, "E009", True, sentence)
 
 
 async def test_cookies_are_not_kept(client: Client) -> None:

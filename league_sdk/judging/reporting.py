@@ -1,0 +1,51 @@
+"""What a referee tells the league manager of its matches (004 4.6.2; ruling, section 10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from league_sdk.judging.brief import Brief
+from league_sdk.judging.log import MatchLog
+from league_sdk.judging.match import Played
+from league_sdk.protocol.states import ResultStatus
+
+
+def progress_of(brief: Brief, log: MatchLog, state: str) -> dict[str, Any]:
+    """What one match has in a report_progress, its transcript still to come."""
+    return {
+        "league_id": brief.league_id,
+        "match_id": brief.match_id,
+        "attempt": brief.attempt,
+        "state": state,
+        "joined": log.joined,
+        "locked_in": log.locked_in,
+        "view": log.view,
+        "transcript": [],
+    }
+
+
+def result_of(brief: Brief, played: Played) -> dict[str, Any]:
+    """The fields of MATCH_RESULT_REPORT that say how a match ended."""
+    return {
+        "league_id": brief.league_id,
+        "round_id": brief.round_id,
+        "match_id": brief.match_id,
+        "game_type": brief.game_type,
+        "attempt": brief.attempt,
+        "status": played.status,
+        "reason": played.reason,
+        "faults": [fault.to_report() for fault in played.faults],
+        "result": {"winner": played.winner, "score": _score(brief, played), "details": played.details},
+    }
+
+
+def _score(brief: Brief, played: Played) -> dict[str, int]:
+    points = brief.settings
+    score = dict.fromkeys(brief.player_ids, points.loss_points)
+    if played.status == ResultStatus.DRAW:
+        score = dict.fromkeys(brief.player_ids, points.draw_points)
+    elif played.status == ResultStatus.TECHNICAL_LOSS:
+        score = dict.fromkeys(brief.player_ids, points.technical_loss_points if played.winner else 0)
+    if played.winner is not None:
+        score[played.winner] = points.win_points
+    return score

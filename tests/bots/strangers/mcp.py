@@ -1,0 +1,161 @@
+"""Strangers that are MCP servers, of the library or written after its pages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import uuid4
+
+from tests.bots.strangers.base import CHOOSE, INVITE, METHODS, OVER, Asked, Reply, Stranger, error, result
+
+STRINGS = {name: {"type": "string"} for name in ("match_id", "player_id", "game_type")}
+
+
+class McpServer(Stranger):
+    """The library's streamable HTTP: a session first, both types accepted, answers as events, fields by name."""
+
+    needs_session = True
+    events = True
+    schema: dict[str, Any] = {"type": "object", "properties": STRINGS, "required": ["match_id"]}
+    tools = METHODS
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.sessions: dict[str, bool] = {}
+
+    def eventful(self, reply: Reply) -> Reply:
+        """As one event, when that is how it answers."""
+        if not self.events or not reply.payload():
+            return reply
+        raw = b"event: message\r\ndata: " + reply.payload() + b"\r\n\r\n"
+        return Reply(raw, reply.status, {"Content-Type": "text/event-stream"} | reply.headers)
+
+    async def hear(self, asked: Asked) -> Reply:
+        body = asked.json()
+        accept = asked.headers.get("accept", "")
+        if "application/json" not in accept or "text/event-stream" not in accept:
+            why = "Not Acceptable: Client must accept both application/json and text/event-stream"
+            return Reply({"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32600, "message": why}}, 406)
+        method = body.get("method")
+        session = asked.headers.get("mcp-session-id")
+        if method == "initialize":
+            session = uuid4().hex
+            self.sessions[session] = False
+            version = body["params"]["protocolVersion"]
+            able = {"protocolVersion": version, "capabilities": {"tools": {"listChanged": False}}}
+            reply = result(able | {"serverInfo": {"name": self.name, "version": "1.9.0"}}, asked)
+            reply.headers["mcp-session-id"] = session
+            return self.eventful(reply)
+        if self.needs_session:
+            if session is None:
+                return self.refuse("Bad Request: Missing session ID", 400)
+            if session not in self.sessions:
+                return self.refuse("Session not found", 404)
+            if method == "notifications/initialized":
+                self.sessions[session] = True
+                return Reply(b"", 202)
+            if not self.sessions[session]:
+                return self.eventful(error(-32602, "Invalid request parameters", asked))
+        if method == "tools/list":
+            offered = [{"name": tool, "description": "", "inputSchema": self.schema} for tool in self.tools]
+            return self.eventful(result({"tools": offered}, asked))
+        if method != "tools/call":
+            return self.eventful(error(-32602, "Invalid request parameters", asked))
+        return self.eventful(self.called(body["params"], asked))
+
+    @staticmethod
+    def refuse(why: str, status: int) -> Reply:
+        """What the transport itself says."""
+        return Reply({"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32600, "message": why}}, status)
+
+    def called(self, params: dict[str, Any], asked: Asked) -> Reply:
+        """One tools/call."""
+        if params.get("name") not in self.tools:
+            said = {"content": [{"type": "text", "text": f"Unknown tool: {params.get('name')}"}], "isError": True}
+            return result(said, asked)
+        kind = self.tools[params["name"]]
+        fields = self.fields(params.get("arguments") or {})
+        if fields is None or "match_id" not in fields:
+            text = f"1 validation error for {params['name']}Arguments\nmessage\n  Field required [type=missing]"
+            return result({"content": [{"type": "text", "text": text}], "isError": True}, asked)
+        return result(self.wrapped(self.message(kind, fields)), asked)
+
+    def fields(self, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """The message in the arguments."""
+        return arguments
+
+    def wrapped(self, said: dict[str, Any]) -> dict[str, Any]:
+        """What a tool returns, as the library wraps it."""
+        text = json.dumps(said, indent=2)
+        return {"content": [{"type": "text", "text": text}], "structuredContent": said, "isError": False}
+
+
+class McpStateless(McpServer):
+    """``stateless_http=True``: no session, answers as events all the same."""
+
+    needs_session = False
+
+
+class McpMessageArgument(McpServer):
+    """``json_response=True``, and each tool takes one argument, ``message``, an object."""
+
+    events = False
+    schema = {"type": "object", "properties": {"message": {"type": "object"}}, "required": ["message"]}
+
+    def fields(self, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        message = arguments.get("message")
+        return message if isinstance(message, dict) else None
+
+
+class McpTextArgument(McpServer):
+    """One tool for all: ``process_message(payload: str)``, the message as JSON text."""
+
+    needs_session = False
+    events = False
+    schema = {"type": "object", "properties": {"payload": {"type": "string"}}, "required": ["payload"]}
+    tools = {"process_message": ""}
+
+    def called(self, params: dict[str, Any], asked: Asked) -> Reply:
+        payload = (params.get("arguments") or {}).get("payload")
+        if params.get("name") != "process_message" or not isinstance(payload, str):
+            return result({"content": [{"type": "text", "text": "Unknown tool"}], "isError": True}, asked)
+        fields = json.loads(payload)
+        kind = fields.get("message_type")
+        if kind not in (INVITE, CHOOSE, OVER):
+            return result(self.wrapped({"status": "ignored"}), asked)
+        return result(self.wrapped(self.message(kind, fields)), asked)
+
+
+class McpPlainWord(McpServer):
+    """Its tools return a bare value: the choice is the text ``even``, the yes is ``true``."""
+
+    def wrapped(self, said: dict[str, Any]) -> dict[str, Any]:
+        value = said.get("parity_choice", said.get("accept", True))
+        text = value if isinstance(value, str) else json.dumps(value)
+        return {"content": [{"type": "text", "text": text}], "structuredContent": {"result": value}, "isError": False}
+
+
+class McpForbidsExtra(McpServer):
+    """Tools with ``additionalProperties: false``: an argument that the schema does not name is refused."""
+
+    needs_session = False
+    events = False
+    schema = {**McpServer.schema, "additionalProperties": False}
+
+    def fields(self, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        return arguments if set(arguments) <= set(STRINGS) else None
+
+
+class MethodsAsEvents(Stranger):
+    """Chapter 8's methods, but each answer is an event stream with a comment, an id and two data lines."""
+
+    def wire(self, reply: Reply) -> bytes:
+        one, two = json.dumps(reply.body, indent=1).encode().split(b"\n", 1)
+        raw = b": ok\nid: 1\nevent: message\ndata: " + one + b"\n"
+        raw += b"".join(b"data:" + line + b"\n" for line in two.split(b"\n")) + b"\n"
+        return super().wire(Reply(raw, reply.status, {"Content-Type": "text/event-stream; charset=utf-8"}))
+
+
+MCP: list[type[Stranger]] = [
+    McpServer, McpStateless, McpMessageArgument, McpTextArgument, McpPlainWord, McpForbidsExtra, MethodsAsEvents,
+]  # fmt: skip

@@ -1,0 +1,339 @@
+"""Strangers whose words, wrappings, callbacks and checks are their own."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from uuid import uuid4
+
+from tests.bots.strangers.base import ANSWERS, CHOOSE, INVITE, OVER, Asked, Reply, Stranger, error, result
+
+
+class NestedResponse(Stranger):
+    """``{"response": {...}}``."""
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        return result({"response": self.message(kind, fields)}, asked)
+
+
+class ResultInResult(Stranger):
+    """A handler that wraps, behind a server that wraps."""
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        inner = {"jsonrpc": "2.0", "result": self.message(kind, fields), "id": 1}
+        return result(inner, asked)
+
+
+class TypeAndPayload(Stranger):
+    """``{"type": ..., "payload": {...}}`` with nothing else in it."""
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        return result({"type": ANSWERS.get(kind, "ACK"), "payload": self.message(kind, fields)}, asked)
+
+
+class ResultIsText(Stranger):
+    """``result`` is a string that holds JSON."""
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        return result(json.dumps(self.message(kind, fields)), asked)
+
+
+class BareWords(Stranger):
+    """``result`` is ``true`` and then ``"even"``."""
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        said = self.message(kind, fields)
+        return result(said.get("parity_choice", True), asked)
+
+
+class SuccessMessage(Stranger):
+    """``{"status": "success", "data": {"message": {...}}}``."""
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        return result({"status": "success", "data": {"message": self.message(kind, fields)}}, asked)
+
+
+class MoveData(Stranger):
+    """Answers the choice with 004 3.8.2's GAME_MOVE_RESPONSE."""
+
+    def message(self, kind: str, fields: Any) -> dict[str, Any]:
+        said = super().message(kind, fields)
+        if kind == CHOOSE:
+            move = {"move_type": "choose_parity", "choice": said.pop("parity_choice")}
+            said |= {"message_type": "GAME_MOVE_RESPONSE", "game_type": "even_odd", "move_data": move}
+        return said
+
+
+class JoinStatus(Stranger):
+    """``{"status": "JOINED"}`` and ``{"move": {"parity": "odd"}}``."""
+
+    def message(self, kind: str, fields: Any) -> dict[str, Any]:
+        said = super().message(kind, fields)
+        if kind == INVITE:
+            del said["accept"]
+            said["status"] = "JOINED"
+        elif kind == CHOOSE:
+            said["move"] = {"parity": said.pop("parity_choice")}
+        return said
+
+
+class Batched(Stranger):
+    """Answers with a list of one."""
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        return Reply([result(self.message(kind, fields), asked).body])
+
+
+class Camel(Stranger):
+    """A JavaScript student: camelCase in registration and answers."""
+
+    def meta(self) -> dict[str, Any]:
+        return {
+            "displayName": self.name,
+            "version": "1.0.0",
+            "gameTypes": ["even_odd"],
+            "contactEndpoint": self.address,
+        }
+
+    async def enter(self) -> None:
+        request = {"protocol": "league.v2", "messageType": "LEAGUE_REGISTER_REQUEST", "playerMeta": self.meta()}
+        answer = await self.rpc(self.league, "registerPlayer", request)
+        taken = answer["result"]
+        self.player_id = taken.get("playerId") or taken["player_id"]
+        self.token = taken.get("authToken") or taken["auth_token"]
+
+    def message(self, kind: str, fields: Any) -> dict[str, Any]:
+        said = super().message(kind, fields)
+        return {re.sub(r"_(\w)", lambda found: found[1].upper(), name): value for name, value in said.items()}
+
+
+class CallsBackByName(Stranger):
+    """202 with nothing in it, then ``game_join_ack`` and ``submit_choice`` to the referee."""
+
+    methods = {INVITE: "game_join_ack", CHOOSE: "submit_choice"}
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        if kind == OVER:
+            return Reply(b"", 204)
+        to = self.invitations[fields["match_id"]]["referee_endpoint"]
+        body = {"jsonrpc": "2.0", "method": self.methods[kind], "params": self.said(kind, fields), "id": 7}
+        self.later(to, body)
+        return Reply(b"", 202)
+
+    def said(self, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """What it posts."""
+        return self.message(kind, fields)
+
+
+class CallsBackOtherNames(CallsBackByName):
+    """``handle_join_ack`` and ``choose_parity_response``, the type only in the method, the choice as ``choice``."""
+
+    methods = {INVITE: "handle_join_ack", CHOOSE: "choose_parity_response"}
+
+    def said(self, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+        said = self.message(kind, fields)
+        del said["message_type"]
+        if kind == CHOOSE:
+            said["choice"] = said.pop("parity_choice")
+        return said
+
+
+class CallsBackFlat(CallsBackByName):
+    """200 with ``{"status": "received"}``, then the plain message without JSON-RPC."""
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        if kind != OVER:
+            self.later(self.invitations[fields["match_id"]]["referee_endpoint"], self.message(kind, fields))
+        return Reply({"status": "received"})
+
+
+class CallsBackInTool(CallsBackByName):
+    """``tools/call`` at the referee, the message in ``arguments``."""
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        if kind != OVER:
+            to = self.invitations[fields["match_id"]]["referee_endpoint"]
+            call = {"name": self.methods[kind], "arguments": self.message(kind, fields)}
+            self.later(to, {"jsonrpc": "2.0", "method": "tools/call", "params": call, "id": "c1"})
+        return result({"acknowledged": True}, asked)
+
+
+class TokenInHeader(CallsBackByName):
+    """Posts its answers with ``Authorization: Bearer`` and no token in the message."""
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        if kind != OVER:
+            to = self.invitations[fields["match_id"]]["referee_endpoint"]
+            said = self.message(kind, fields)
+            del said["auth_token"]
+            body = {"jsonrpc": "2.0", "method": said["message_type"], "params": said, "id": 1}
+            self.later(to, body, json=body, headers={"Authorization": f"Bearer {self.token}"})
+        return result({"status": "ok"}, asked)
+
+
+ENVELOPE = {"protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token", "league_id", "round_id"}
+TABLES = {
+    INVITE: ENVELOPE | {"match_id", "game_type", "role_in_match", "opponent_id"},
+    CHOOSE: ENVELOPE | {"match_id", "player_id", "game_type", "context", "deadline"},
+    OVER: ENVELOPE | {"match_id", "game_type", "game_result"},
+}
+
+
+class ForbidsExtra(Stranger):
+    """pydantic's ``extra="forbid"`` over chapter 4's tables, as FastAPI reports it."""
+
+    async def act(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        extra = sorted(set(fields) - TABLES[kind])
+        if extra:
+            detail = [
+                {
+                    "type": "extra_forbidden",
+                    "loc": ["body", "params", name],
+                    "msg": "Extra inputs are not permitted",
+                    "input": fields[name],
+                }
+                for name in extra
+            ]
+            return Reply({"detail": detail}, 422)
+        return await super().act(kind, fields, asked)
+
+
+class ForbidsExtraBriefly(Stranger):
+    """A dataclass filled with ``**params``: one unexpected keyword at a time, as -32602."""
+
+    async def act(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        extra = [name for name in fields if name not in TABLES[kind]]
+        if extra:
+            why = f"GameInvitation.__init__() got an unexpected keyword argument '{extra[0]}'"
+            return error(-32602, why, asked)
+        return await super().act(kind, fields, asked)
+
+
+class StringIds(Stranger):
+    """``id: str`` in its request model: a number is a 422."""
+
+    async def hear(self, asked: Asked) -> Reply:
+        rpc_id = asked.json().get("id")
+        if not isinstance(rpc_id, str):
+            wrong = {"type": "string_type", "loc": ["body", "id"], "msg": "Input should be a valid string"}
+            return Reply({"detail": [wrong | {"input": rpc_id}]}, 422)
+        return await super().hear(asked)
+
+
+class StrictEnvelope(Stranger):
+    """Requires what tables 2 and 4 name, whole numbers for rounds, and senders in the form of 2.4.4."""
+
+    async def act(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        needed = {"protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token", "league_id"}
+        missing = sorted(name for name in needed | {"match_id", "round_id"} if fields.get(name) in (None, ""))
+        if missing:
+            return error(-32602, f"E003 MISSING_REQUIRED_FIELD {missing}", asked)
+        if not isinstance(fields["round_id"], int) or not re.fullmatch(r"referee:REF\d\d", fields["sender"]):
+            return error(-32602, "E002", asked)
+        return await super().act(kind, fields, asked)
+
+
+class NotMyself(Stranger):
+    """Refuses an invitation whose opponent is itself, or nobody, or that is not for its id."""
+
+    async def act(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        if kind == INVITE and fields.get("opponent_id") in (None, "", self.player_id):
+            return result({"message_type": "GAME_JOIN_ACK", "accept": False, "reason": "opponent is me"}, asked)
+        if fields.get("player_id", self.player_id) != self.player_id:
+            return error(-32602, "not my id", asked)
+        return await super().act(kind, fields, asked)
+
+
+class DottedMethods(Stranger):
+    """``player.invite``, ``player.choose``, ``player.result``: names from nowhere, an answer for the rest."""
+
+    async def hear(self, asked: Asked) -> Reply:
+        body = asked.json()
+        kind = {"player.invite": INVITE, "player.choose": CHOOSE, "player.result": OVER}.get(body.get("method", ""))
+        if kind is None:
+            return error(-32601, f"Method not found: {body.get('method')}", asked)
+        return await self.act(kind, body.get("params", {}), asked)
+
+
+class ByTypeAnywhere(Stranger):
+    """Looks for a ``message_type`` in params, or in params.message; any method is good."""
+
+    async def hear(self, asked: Asked) -> Reply:
+        params = asked.json().get("params", {})
+        kind = params.get("message_type")
+        if kind in (INVITE, CHOOSE, OVER):
+            return await self.act(kind, params, asked)
+        return result({"status": "error", "message": f"Unsupported message type {kind}"}, asked)
+
+
+class ParamsMessage(Stranger):
+    """Any method, but the message must be in ``params.message``; KeyError is a 500 in HTML."""
+
+    async def hear(self, asked: Asked) -> Reply:
+        message = asked.json().get("params", {}).get("message")
+        if not isinstance(message, dict):
+            page = b"<!doctype html><title>500 Internal Server Error</title>"
+            return Reply(page, 500, {"Content-Type": "text/html"})
+        if message["message_type"] not in (INVITE, CHOOSE, OVER):
+            return result({"status": "ok"}, asked)
+        return await self.act(message["message_type"], message, asked)
+
+
+class CamelMethods(Stranger):
+    """``handleGameInvitation``, ``chooseParity``, ``notifyMatchResult``."""
+
+    async def hear(self, asked: Asked) -> Reply:
+        methods = {"handleGameInvitation": INVITE, "chooseParity": CHOOSE, "notifyMatchResult": OVER}
+        kind = methods.get(asked.json().get("method", ""))
+        if kind is None:
+            return error(-32601, "Method not found", asked)
+        return await self.act(kind, asked.json()["params"], asked)
+
+
+class Talker(Stranger):
+    """A model answers: the choice comes in a fence, with a sentence around it."""
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        said = self.message(kind, fields)
+        if kind == CHOOSE:
+            return result(f"I think:\n```json\n{json.dumps(said)}\n```", asked)
+        return result(said, asked)
+
+
+class IdsAsText(Stranger):
+    """Echoes the id as text, and a fresh conversation."""
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        said = self.message(kind, fields) | {"conversation_id": str(uuid4())}
+        return Reply({"jsonrpc": "2.0", "id": str(asked.json().get("id")), "result": said, "error": ""})
+
+
+SPEAKING: list[type[Stranger]] = [
+    NestedResponse,
+    ResultInResult,
+    TypeAndPayload,
+    ResultIsText,
+    BareWords,
+    SuccessMessage,
+    MoveData,
+    JoinStatus,
+    Batched,
+    Camel,
+    CallsBackByName,
+    CallsBackOtherNames,
+    CallsBackFlat,
+    CallsBackInTool,
+    TokenInHeader,
+    ForbidsExtra,
+    ForbidsExtraBriefly,
+    StringIds,
+    StrictEnvelope,
+    NotMyself,
+    DottedMethods,
+    ByTypeAnywhere,
+    ParamsMessage,
+    CamelMethods,
+    Talker,
+    IdsAsText,
+]

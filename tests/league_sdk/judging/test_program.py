@@ -1,0 +1,34 @@
+"""``python -m league_sdk.judging``: when a referee ends by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from league_sdk.judging import __main__ as program
+from league_sdk.judging.league_link import Refused
+from tests.league_sdk.judging.starts import Link
+
+
+class Broken:
+    """A referee whose heart stops."""
+
+    async def keep_reporting(self) -> None:
+        raise KeyError("a fault of ours")
+
+
+class Unwanted(Link):
+    async def register(self) -> Any:
+        raise Refused("REJECTED", "no")
+
+
+@pytest.mark.parametrize(("link", "error"), [(Link(), KeyError), (Unwanted(), Refused)])
+async def test_without_heartbeats_a_referee_ends_so_that_it_can_be_started_again(
+    link: Link, error: type[Exception]
+) -> None:
+    stop = asyncio.Event()
+    with pytest.raises(error):
+        await program._work(link, Broken(), "Referee", stop)  # type: ignore[arg-type]
+    assert stop.is_set()

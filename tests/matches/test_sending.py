@@ -1,0 +1,44 @@
+"""What needs more than one try on its way out (ruling, sections 3, 6 and 10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from league_sdk.dialects.hunt import Hunt, Memory
+from league_sdk.protocol.messages import MessageType
+from league_sdk.transport.client import NotReached, Reply
+from matches import sending
+from matches.parcels import Parcel
+
+URL = "http://127.0.0.1:8001/mcp"
+ROUND = {"message_type": "ROUND_ANNOUNCEMENT", "round_id": 1, "matches": []}
+
+
+class Down:
+    """Instead of the HTTP client: not there at first, then an answer to everything."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.heard: list[str] = []
+
+    async def post(self, url: str, body: dict[str, Any], *, limit_s: float) -> Reply:
+        if self.failures:
+            self.failures -= 1
+            raise NotReached("no connection", connected=False)
+        self.heard.append(body["method"])
+        return Reply(200, {"jsonrpc": "2.0", "id": body["id"], "result": {"status": "ok"}}, "", 0.0)
+
+
+@pytest.mark.parametrize(("patient", "spoken"), [(True, {}), (False, {"ROUND_ANNOUNCEMENT": "message_type"})])
+async def test_an_announcement_that_did_not_arrive_is_sent_again_in_the_same_words(
+    patient: bool, spoken: dict[str, str]
+) -> None:
+    hunt = Hunt(ROUND, url=URL, memory=Memory(spoken=dict(spoken)), patient=patient)
+    parcel, client = Parcel(7, URL, b"", 10.0, hunt), Down(1)
+    with pytest.raises(NotReached):
+        await sending.deliver(client, parcel)  # type: ignore[arg-type]
+    learned = await sending.deliver(client, parcel)  # type: ignore[arg-type]
+    shape, method = ("message_type", "ROUND_ANNOUNCEMENT") if spoken else ("canonical", "notify_round")
+    assert (client.heard, learned) == ([method], {MessageType.ROUND_ANNOUNCEMENT: shape})
