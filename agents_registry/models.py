@@ -134,10 +134,14 @@ class Agent(models.Model):
 
 
 class AgentToken(models.Model):
-    """The SHA-256 of one auth_token. Several may be valid; revoking deletes."""
+    """The SHA-256 of one auth_token. Several may be valid; revoking deletes.
+
+    ``proven``: it was given to somebody who had shown to be the agent, and not just named its address.
+    """
 
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="tokens")
     sha256 = models.CharField(max_length=64, unique=True)
+    proven = models.BooleanField(default=True)
     created_at = models.DateTimeField()
 
     def __str__(self) -> str:

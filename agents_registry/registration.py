@@ -114,9 +114,14 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     agent.problem = ""
     if request.kind == Kind.REFEREE and agent.state == AgentState.SUSPENDED:
         agent.state = AgentState.ACTIVE
+    proven = has_key or _shows_itself(agent, request, owner)
+    if again and proven and agent.tokens.filter(proven=False).delete()[0]:
+        # Somebody elsewhere had registered this address first: nothing that they were given is of use any more.
+        agent.token_epoch += 1
     agent.save()
     token = tokens.new_token()
-    AgentToken.objects.create(agent=agent, sha256=tokens.digest(token), created_at=now)
+    proven = proven or agent.tokens.filter(sha256=tokens.digest(request.token), proven=True).exists()
+    AgentToken.objects.create(agent=agent, sha256=tokens.digest(token), created_at=now, proven=proven)
     kept = agent.tokens.order_by("-pk").values_list("pk", flat=True)[:MOST_TOKENS]
     agent.tokens.exclude(pk__in=list(kept)).delete()
     return Registered(agent=agent, auth_token=token, again=again)
@@ -156,8 +161,11 @@ def _proves(agent: Agent, request: Request, owner: RosterEntry | None) -> bool:
     The personal code of somebody else is a proof that it is not. Being on the same machine is not enough for a
     referee of the site's own: the machine has other users, and behind a proxy every caller looks as if it were there.
     """
-    if agent.readmit or _has_token(agent, request):
-        return True
+    return agent.readmit or _has_token(agent, request) or _shows_itself(agent, request, owner)
+
+
+def _shows_itself(agent: Agent, request: Request, owner: RosterEntry | None) -> bool:
+    """Whether the caller has its owner's code, or is on its machine."""
     if owner is not None and agent.owner_id is not None:
         return agent.owner_id == owner.pk
     return not agent.site_key and comes_from(agent.endpoint, request.caller)

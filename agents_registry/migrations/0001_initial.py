@@ -54,6 +54,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('sha256', models.CharField(max_length=64, unique=True)),
+                ('proven', models.BooleanField(default=True)),
                 ('created_at', models.DateTimeField()),
             ],
         ),
