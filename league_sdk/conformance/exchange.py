@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Protocol
 
+from league_sdk.dialects import session
 from league_sdk.dialects.answers import Answer, Understanding, read_answer
 from league_sdk.dialects.hunt import Hunt, Memory
 from league_sdk.protocol.messages import MessageType
-from league_sdk.transport.client import CallFailed, Client, NotReached, TimedOut
+from league_sdk.transport.client import CallFailed, Client, NotReached, Reply, TimedOut
 
 FIRST_ID = 1001
 """JSON-RPC ids count from here, as chapter 8 shows them."""
@@ -199,8 +200,13 @@ class Line:
         left = limit_s - (time.monotonic() - begun)
         limit = max(min(left, self.left_s()), 0.001)
         shown = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
+
+        async def send(what: Any, headers: Mapping[str, str] | None) -> Reply:
+            more = {"headers": dict(headers)} if headers is not None else {}
+            return await self.client.post(url, what, limit_s=max(min(limit, self.left_s()), 0.001), **more)
+
         try:
-            reply = await self.client.post(url, body, limit_s=limit)
+            reply = await session.through(send, body, self.memory, self.next_id)
         except CallFailed as error:
             timed_out = isinstance(error, TimedOut)
             if timed_out and limit < left:

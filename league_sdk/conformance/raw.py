@@ -86,7 +86,7 @@ async def _send(writer: asyncio.StreamWriter, host: str, target: str, body: byte
         f"POST {target} HTTP/1.1",
         f"Host: {host}",
         "Content-Type: application/json",
-        "Accept: application/json",
+        "Accept: application/json, text/event-stream",
         f"User-Agent: check/{SDK_VERSION}",
         f"Content-Length: {len(body)}",
         "Connection: close",

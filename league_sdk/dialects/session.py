@@ -1,15 +1,15 @@
 """Sessions of agents that are servers of the Model Context Protocol: they must be greeted before they listen.
 
 Such a server refuses every call until it had ``initialize`` and ``notifications/initialized``, and wants the
-session id that it gave in a header of each call from then on. No I/O: the caller sends what stands here.
+session id that it gave in a header of each call from then on. No I/O: what is sent is sent by the caller.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from league_sdk.protocol import PROTOCOL_VERSION, rpc
 
@@ -36,6 +36,59 @@ class Session:
     def headers(self) -> dict[str, str]:
         """What goes into the header of every later call."""
         return ({ID_HEADER: self.id} if self.id else {}) | {VERSION_HEADER: self.version}
+
+
+class Answered(Protocol):
+    """What this module needs of an HTTP answer."""
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def body(self) -> Any: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+
+class Holder(Protocol):
+    """Where a session is kept: :class:`league_sdk.dialects.hunt.Memory`."""
+
+    session: Session | None
+    sessions: int
+
+
+R = TypeVar("R", bound=Answered)
+MOST_SESSIONS = 3
+"""Sessions in a row that bring nothing; then none is opened any more."""
+
+
+async def through(
+    send: Callable[[Any, Mapping[str, str] | None], Awaitable[R]],
+    body: Any,
+    holder: Holder,
+    next_id: Callable[[], int],
+) -> R:
+    """Send a body; when the server wants a session first, open one and send the body once more.
+
+    Args:
+        send: sends a body with these headers besides the usual ones.
+        body: what is to be said.
+        holder: where the server's session is kept.
+        next_id: gives the JSON-RPC id of ``initialize``.
+    """
+    reply = await send(body, holder.session.headers() if holder.session is not None else None)
+    if holder.sessions >= MOST_SESSIONS or not is_wanted(reply.status, reply.body):
+        return reply
+    holder.sessions += 1
+    hello = await send(opening(next_id()), None)
+    found = opened(hello.status, hello.body, hello.headers)
+    if found is None:
+        return reply
+    holder.session = found
+    await send(confirmation(), found.headers())
+    again = await send(body, found.headers())
+    if not is_wanted(again.status, again.body):
+        holder.sessions = 0
+    return again
 
 
 def is_wanted(status: int, body: Any) -> bool:

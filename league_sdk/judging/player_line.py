@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -11,7 +12,6 @@ from urllib.parse import urlsplit
 from league_sdk.dialects import session
 from league_sdk.dialects.answers import Understanding, accepted
 from league_sdk.dialects.hunt import LIST_TOOLS, Finding, Hunt, Memory, Proposal
-from league_sdk.dialects.session import Session
 from league_sdk.dialects.shapes import CANONICAL
 from league_sdk.judging.asking import CALLED_BACK, Ask, Heard, Tell
 from league_sdk.judging.brief import Seat
@@ -25,8 +25,6 @@ from league_sdk.transport.policy import EndpointPolicy
 FIRST_ID = 1001
 """JSON-RPC ids count from here, as chapter 8 shows them."""
 MOST_MEMORIES = 10_000
-MOST_SESSIONS = 3
-"""Openings for one agent that brought no understood call."""
 RECEIPT_SHARE = 0.5
 """Of the time left: so long an answer may take to follow a receipt before other words are tried."""
 VAGUE_SHARE = 0.1
@@ -209,31 +207,18 @@ class PlayerLine:
             raise
 
     async def _call(self, proposal: Proposal, limit_s: float, memory: Memory) -> Reply:
-        """The request; when the server wants a session first, that, and the request once more."""
+        """The request, within a session when the server wants one."""
         end = self._clock.monotonic() + limit_s
+        first = True
 
-        async def post(body: dict[str, Any], held: Session | None) -> Reply:
-            left = max(0.001, end - self._clock.monotonic())
-            headers = held.headers() if held is not None else None
-            return await self._client.post(proposal.url, body, limit_s=left, headers=headers)
+        async def send(body: Any, headers: Mapping[str, str] | None) -> Reply:
+            nonlocal first
+            left = limit_s if first else max(0.001, end - self._clock.monotonic())
+            first = False
+            more = {"headers": dict(headers)} if headers is not None else {}
+            return await self._client.post(proposal.url, body, limit_s=left, **more)
 
-        if memory.session is None:
-            reply = await self._client.post(proposal.url, proposal.body, limit_s=limit_s)
-        else:
-            reply = await post(proposal.body, memory.session)
-        if memory.sessions >= MOST_SESSIONS or not session.is_wanted(reply.status, reply.body):
-            return reply
-        memory.sessions += 1
-        hello = await post(session.opening(next(self._ids)), None)
-        found = session.opened(hello.status, hello.body, hello.headers)
-        if found is None:
-            return reply
-        memory.session = found
-        await post(session.confirmation(), found)
-        again = await post(proposal.body, found)
-        if not session.is_wanted(again.status, again.body):
-            memory.sessions = 0
-        return again
+        return await session.through(send, proposal.body, memory, lambda: next(self._ids))
 
     def _end_of(self, task: asyncio.Task[Reply]) -> None:
         self._abandoned.discard(task)

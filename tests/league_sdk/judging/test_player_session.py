@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from league_sdk.judging import player_line as module
+from league_sdk.dialects import session
 from league_sdk.judging.referee import Referee
 from league_sdk.transport.client import Reply
 from tests.league_sdk.judging.staged import Stage
@@ -65,4 +65,4 @@ async def test_a_server_that_takes_no_session_is_not_greeted_for_ever(
     server = Server(stubborn=True)
     ask = await asking(referee, stage, monkeypatch, server)
     heard = await ask(seat("P01", "PLAYER_A"), INVITATION, limit_s=5)
-    assert (heard.error_code, server.methods.count("initialize")) == ("E002", module.MOST_SESSIONS)
+    assert (heard.error_code, server.methods.count("initialize")) == ("E002", session.MOST_SESSIONS)
