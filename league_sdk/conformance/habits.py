@@ -17,6 +17,7 @@ from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import NotJson, seen_text
 from league_sdk.protocol.messages import ROLES, MessageType
 from league_sdk.rules.game import Game
+from league_sdk.transport.client import answer_in_stream
 
 METHOD_NOT_FOUND, PARSE_ERROR = -32601, -32700
 _AUTH_CODES = ("E011", "E012")
@@ -139,12 +140,16 @@ async def _check_slow_body(talk: Talk) -> None:
         limit = min(talk.limits.join_s + PIECES * PAUSE_S, line.left_s())
         sent, name = proposal.body, "robust.slow_body"
         try:
-            reply = await post_slowly(line.at, rpc.dumps(sent), policy=line.client.policy, limit_s=limit)
+            held = line.memory.session
+            more = held.headers() if held is not None else None
+            reply = await post_slowly(line.at, rpc.dumps(sent), policy=line.client.policy, limit_s=limit, headers=more)
         except RawFailed as error:
             why = f"{error}. Read Content-Length bytes before you answer."
             check.fails(name, why, Exchange(sent, proposal.shape, failure=str(error)))
         else:
-            body, readable = _decoded(reply.body)
+            kind = reply.content_type.partition(";")[0].strip().lower()
+            streamed = kind == "text/event-stream"
+            body, readable = _decoded(answer_in_stream(reply.body) if streamed else reply.body)
             answer = read_answer(body if readable else None, rpc_id=proposal.rpc_id)
             exchange = Exchange(sent, proposal.shape, reply.status, body, answer, readable=readable)
             if readable and (answers.accepted(answer.message) or line.answers_by_post):
@@ -152,7 +157,6 @@ async def _check_slow_body(talk: Talk) -> None:
             else:
                 why = f"It said: {exchange.in_words()}. Read Content-Length bytes before you answer."
                 check.fails(name, why, exchange)
-            kind = reply.content_type.partition(";")[0].strip().lower()
             if kind == "application/json":
                 check.conforms("http.content_type", "application/json.")
             else:

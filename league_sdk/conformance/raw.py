@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -36,7 +37,9 @@ class RawReply:
     body: bytes
 
 
-async def post_slowly(url: str, body: bytes, *, policy: EndpointPolicy, limit_s: float) -> RawReply:
+async def post_slowly(
+    url: str, body: bytes, *, policy: EndpointPolicy, limit_s: float, headers: Mapping[str, str] | None = None
+) -> RawReply:
     """POST a body in :data:`PIECES` pieces with pauses between them.
 
     Args:
@@ -44,6 +47,7 @@ async def post_slowly(url: str, body: bytes, *, policy: EndpointPolicy, limit_s:
         body: the bytes.
         policy: which addresses may be called.
         limit_s: seconds for everything.
+        headers: besides the usual ones, such as those of a session.
 
     Raises:
         RawFailed: the address may not be called, nothing came in time, or what came is no HTTP answer.
@@ -66,7 +70,7 @@ async def post_slowly(url: str, body: bytes, *, policy: EndpointPolicy, limit_s:
                 server_hostname=host if secure else None,
             )
             try:
-                await _send(writer, parts.netloc.rpartition("@")[2], _target(url), body)
+                await _send(writer, parts.netloc.rpartition("@")[2], _target(url), body, headers or {})
                 return await _receive(reader)
             finally:
                 writer.close()
@@ -81,7 +85,7 @@ def _target(url: str) -> str:
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-async def _send(writer: asyncio.StreamWriter, host: str, target: str, body: bytes) -> None:
+async def _send(writer: asyncio.StreamWriter, host: str, target: str, body: bytes, headers: Mapping[str, str]) -> None:
     lines = (
         f"POST {target} HTTP/1.1",
         f"Host: {host}",
@@ -90,6 +94,7 @@ async def _send(writer: asyncio.StreamWriter, host: str, target: str, body: byte
         f"User-Agent: check/{SDK_VERSION}",
         f"Content-Length: {len(body)}",
         "Connection: close",
+        *(f"{name}: {value}" for name, value in headers.items()),
     )
     writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("ascii"))
     size = max(1, -(-len(body) // PIECES))

@@ -175,7 +175,7 @@ async def _read(response: httpx.Response) -> bytes:
             looks += 1
             if answer := _answer_among(_events(bytes(raw))):
                 return answer
-    return _answer_among(_events(bytes(raw)), default=True) if events else bytes(raw)
+    return answer_in_stream(bytes(raw)) if events else bytes(raw)
 
 
 def _unpacker(encoding: str) -> Any:
@@ -192,6 +192,11 @@ def _events(raw: bytes) -> list[bytes]:
         b"\n".join(line[len(b"data:") :].strip() for line in block.split(b"\n") if line.startswith(b"data:"))
         for block in blocks
     ]
+
+
+def answer_in_stream(raw: bytes) -> bytes:
+    """The JSON of a whole ``text/event-stream`` body: its first response, else its last event that holds anything."""
+    return _answer_among(_events(raw), default=True)
 
 
 def _answer_among(events: list[bytes], *, default: bool = False) -> bytes:
