@@ -11,52 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from league_sdk.dialects import inbound, objections, shapes
+from league_sdk.dialects import objections, shapes
 from league_sdk.dialects.answers import Answer, Understanding, read_answer, understanding
 from league_sdk.dialects.session import Session
+from league_sdk.dialects.tools import LIST_TOOLS, Tool, choose_tool, read_tools
 from league_sdk.protocol import rpc
-from league_sdk.protocol.messages import MessageType
 
-LIST_TOOLS = "tools/list"
 MOST_TRIES = 24
 """Requests for one message, whatever the agent answers."""
-MOST_NAME_CHARS = 80
-"""Of a tool's name: it is repeated in every call and in notes."""
-_TOOL_WORDS: dict[str, tuple[str, ...]] = {
-    MessageType.GAME_INVITATION: ("invit", "join", "accept"),
-    MessageType.CHOOSE_PARITY_CALL: ("parity", "choose", "choice", "pick", "select", "even or odd"),
-    MessageType.GAME_MOVE_CALL: ("move", "play", "turn", "choose", "choice", "pick"),
-    MessageType.GAME_OVER: ("over", "result", "finish", "ended", "outcome", "won"),
-    MessageType.GAME_ERROR: ("error", "fault"),
-    MessageType.ROUND_ANNOUNCEMENT: ("announce", "new round", "round start"),
-    MessageType.LEAGUE_STANDINGS_UPDATE: ("standing", "ranking", "table"),
-    MessageType.ROUND_COMPLETED: ("round complete", "round end", "end of round"),
-    MessageType.LEAGUE_COMPLETED: ("league complete", "league end", "champion"),
-}
-"""By which words in its name and description a tool is known for what it is."""
-_NAME_COUNTS = 3
-"""A word in a tool's name says as much as so many in its description."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool of an agent that is an MCP server.
-
-    Attributes:
-        takes: its argument names, None when its schema names none.
-        texts: those of them that are texts.
-    """
-
-    name: str
-    description: str
-    takes: tuple[str, ...] | None
-    texts: frozenset[str] = frozenset()
-
-    def says(self, kind: str) -> int:
-        """How much it looks like the tool for a message type."""
-        name, described = self.name.lower().replace("_", " ").replace("-", " "), self.description.lower()
-        words = _TOOL_WORDS.get(kind, ())
-        return sum(_NAME_COUNTS * (word in name) + (word in described) for word in words)
 
 
 @dataclass(slots=True)
@@ -179,7 +141,7 @@ class Hunt:
             if own and self._memory.tools is None and self._patient:
                 # Asked at one address only: whatever it answers, it is known then.
                 return self._proposal(shape, LIST_TOOLS, rpc.call(LIST_TOOLS, {}, rpc_id), rpc_id)
-            tool = self._tool() if own else ""
+            tool = choose_tool(self._memory.tools or {}, self._kind) if own else ""
             mark = (*shapes.signature(shape, self._kind), tool, self._at)
             if mark in self._tried or tool is None:
                 self._names.pop(0)
@@ -214,7 +176,7 @@ class Hunt:
         self._under_way = None
         answer = read_answer(body, rpc_id=proposal.rpc_id)
         if proposal.method == LIST_TOOLS:
-            self._memory.tools = _read_tools(body)
+            self._memory.tools = read_tools(body)
             if not self._memory.tools:
                 self._names.pop(0)
             return Finding(Understanding.NOT_UNDERSTOOD, answer)
@@ -302,26 +264,6 @@ class Hunt:
         self._at = self.url
         return False
 
-    def _tool(self) -> str | None:
-        """The agent's tool for this message: by chapter 8's name, else the one that looks most like it."""
-        tools = self._memory.tools or {}
-        canonical = shapes.canonical_method(self._kind)
-        if canonical in tools:
-            return canonical
-        ours = (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
-        # A move and a choice are one thing to an agent that has one tool for both.
-        rivals = [kind for kind in _TOOL_WORDS if kind != self._kind and not (kind in ours and self._kind in ours)]
-        best, most = None, 0
-        for name, tool in tools.items():
-            score = tool.says(self._kind)
-            if score > most and score >= max(tool.says(kind) for kind in rivals):
-                best, most = name, score
-        if best is None:
-            # One tool for every message.
-            general = [name for name in tools if name.lower() in inbound.WRAPPER_METHODS]
-            best = general[0] if general else next(iter(tools), None) if len(tools) == 1 else None
-        return best
-
 
 def other_urls(url: str) -> list[str]:
     """Addresses that may have been meant: a slash more or less, ``/mcp`` more or less."""
@@ -341,23 +283,3 @@ def _why(status: int, answer: Answer) -> str:
     if isinstance(code, int):
         return f" (error {code})"
     return f" (HTTP {status})" if status != 200 else ""
-
-
-def _read_tools(body: Any) -> dict[str, Tool]:
-    """An agent's answer to ``tools/list``."""
-    result = body.get("result") if isinstance(body, Mapping) else None
-    listed = result.get("tools") if isinstance(result, Mapping) else None
-    found: dict[str, Tool] = {}
-    for tool in listed[:50] if isinstance(listed, list) else []:
-        facts = tool if isinstance(tool, Mapping) else {"name": tool}
-        name, described, schema = facts.get("name"), facts.get("description"), facts.get("inputSchema")
-        if not isinstance(name, str) or len(name) > MOST_NAME_CHARS:
-            continue
-        properties = schema.get("properties") if isinstance(schema, Mapping) else None
-        arguments = properties if isinstance(properties, Mapping) else {}
-        takes = tuple(str(key) for key in arguments) or None
-        texts = frozenset(
-            str(k) for k, of in arguments.items() if isinstance(of, Mapping) and of.get("type") == "string"
-        )
-        found[name] = Tool(name, described[:500] if isinstance(described, str) else "", takes, texts)
-    return found

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 from league_sdk.dialects import session
 from league_sdk.dialects.answers import Understanding, accepted
-from league_sdk.dialects.hunt import LIST_TOOLS, Finding, Hunt, Memory, Proposal
+from league_sdk.dialects.hunt import Finding, Hunt, Memory, Proposal
 from league_sdk.dialects.shapes import CANONICAL
+from league_sdk.dialects.tools import LIST_TOOLS
 from league_sdk.judging.asking import CALLED_BACK, Ask, Heard, Tell
 from league_sdk.judging.brief import Seat
 from league_sdk.judging.clock import Clock

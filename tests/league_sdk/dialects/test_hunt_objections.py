@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from league_sdk.dialects.answers import Understanding, read_answer
-from league_sdk.dialects.hunt import LIST_TOOLS, Memory, Proposal
+from league_sdk.dialects.hunt import Memory, Proposal
 from league_sdk.dialects.objections import PRINTED
+from league_sdk.dialects.tools import LIST_TOOLS
 from tests.league_sdk.dialects.test_hunt import INVITATION, UNKNOWN, good, run
 
 EXTENDED = INVITATION | {"opponent_id": "P02", "player_id": "P01", "deadline": "2025-01-15T10:15:05Z"}
