@@ -77,7 +77,7 @@ class BoardGame(Game):
         return state | {"moves": [*state["moves"], self.read_move(self._replay(state)[0], move)]}
 
     def draw(self, state: State, rng: Random) -> State:
-        raise NotImplementedError(f"there is no chance in {self.game_type}")
+        raise ValueError(f"there is no chance in {self.game_type}")
 
     def view(self, state: State, viewer: str | None) -> dict[str, Any]:
         """The whole board: nothing of it is secret.
