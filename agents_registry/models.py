@@ -60,6 +60,7 @@ class Agent(models.Model):
     name = models.CharField(_("registered name"), max_length=MAX_NAME_CHARS)
     display_name = models.CharField(_("name"), max_length=MAX_NAME_CHARS + 8)
     sender_name = models.CharField(max_length=MAX_NAME_CHARS, blank=True, default="", editable=False)
+    wanted_id = models.CharField(max_length=MAX_ID_CHARS, blank=True, default="", editable=False)
     endpoint = models.CharField(_("address"), max_length=MAX_ENDPOINT_CHARS)
     endpoint_key = models.CharField(max_length=MAX_ENDPOINT_CHARS, editable=False)
     version = models.CharField(_("version"), max_length=MAX_VERSION_CHARS, blank=True, default="")

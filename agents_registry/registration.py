@@ -99,6 +99,7 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     agent.owner = agent.owner or owner
     agent.promised_league_id = promised or agent.promised_league_id
     agent.sender_name = request.sender_name
+    agent.wanted_id = wanted
     agent.endpoint = request.address.url
     agent.endpoint_key = request.address.key
     agent.version = request.version

@@ -22,6 +22,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=64, verbose_name='registered name')),
                 ('display_name', models.CharField(max_length=72, verbose_name='name')),
                 ('sender_name', models.CharField(blank=True, default='', editable=False, max_length=64)),
+                ('wanted_id', models.CharField(blank=True, default='', editable=False, max_length=64)),
                 ('endpoint', models.CharField(max_length=300, verbose_name='address')),
                 ('endpoint_key', models.CharField(editable=False, max_length=300)),
                 ('version', models.CharField(blank=True, default='', max_length=32, verbose_name='version')),

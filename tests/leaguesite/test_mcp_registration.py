@@ -307,3 +307,15 @@ def test_a_referee_that_starts_again_has_lost_its_matches(client: Client) -> Non
     enlist(client, name="Referee 1", code=settings.LEAGUE_REFEREE_KEY)
     states = place.states()
     assert (states["R1M1"], states["R1M2"]) == ("READY", "READY")
+
+
+def test_an_id_it_asked_for_in_vain_is_still_a_good_sender(client: Client) -> None:
+    """Half of real agents go on using an id of their own; the token says whose it is."""
+    make.open_league("fall")
+    wire.ask(client, "register_player", wire.player_request("Alpha", port=8101, player_id="P01"))
+    second = wire.ask(client, "register_player", wire.player_request("Beta", port=8102, player_id="P01"))
+    assert second["player_id"] == "P02"
+    asked = {"auth_token": second["auth_token"]}
+    stats = wire.ask(client, "get_player_stats", asked | {"sender": "player:P01"})
+    assert stats["data"]["player_id"] == "P02"
+    assert wire.refused(client, "get_player_stats", asked | {"sender": "player:P03"})["error_code"] == "E012"
