@@ -16,7 +16,7 @@ from tests.bots.strangers.cast import STRANGERS
 from tests.bots.strangers.elsewhere import ABSENT
 from tests.e2e.site import ROOT, Site
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(300)]
 SETTINGS = {"join_timeout_s": 5, "move_timeout_s": 5, "retry_base_s": 0.25, "auto_advance": True}
 # One at a time takes its time: these play among themselves.
 SLOW = ["SlowJoin", "SingleThread", "OneAtATime"]

@@ -255,6 +255,7 @@ WRONG: list[tuple[type[Small], set[str], set[str]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "fails", "tolerated"), WRONG, ids=lambda value: getattr(value, "__name__", ""))
 async def test_what_is_wrong_is_said_and_nothing_else(kind: type[Small], fails: set[str], tolerated: set[str]) -> None:
     report = await checked(kind())
