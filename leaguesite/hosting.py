@@ -168,7 +168,8 @@ class Host:
             await asyncio.sleep(1)
             if await loop.run_in_executor(conductor_thread, _demo_is_stopped):
                 players, self._players = self._players, []
-                await asyncio.gather(*(player.stop(PLAYER_PATIENCE_S) for player in players))
+                # Nobody waits for them now: a busy machine may take its time.
+                await asyncio.gather(*(player.stop(REFEREE_PATIENCE_S) for player in players))
 
     # Health ----------------------------------------------------------------------------------
 
