@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections import Counter
-from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -15,47 +11,17 @@ import pytest
 from agents_registry import registration
 from agents_registry.models import Agent
 from league_sdk.transport.client import Client
-from matches import conductor, due, live
+from matches import due
 from matches.league import lifecycle
 from matches.models import Delivery, Match
 from matches.nudge import nudge
 from tests import factories as make
 from tests import wire
-from tests.matches.agent_server import Agents, serving
+from tests.e2e.site import free_port
+from tests.matches.agent_server import Agents
+from tests.matches.conftest import conducting
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-async def agents(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
-    """A port with agents; pushes to browsers use this loop, as on a site."""
-    loop = asyncio.get_running_loop()
-    monkeypatch.setattr(live, "_loop", loop)
-    monkeypatch.setattr(conductor, "AGAIN_AFTER_S", 0)
-    look = due.look
-    async with serving() as found:
-
-        def watched(**how: Any) -> due.Plan:
-            plan = look(**how)
-            loop.call_soon_threadsafe(found.news.set)
-            return plan
-
-        monkeypatch.setattr(due, "look", watched)
-        yield found
-
-
-@asynccontextmanager
-async def conducting() -> AsyncIterator[conductor.Conductor]:
-    """A conductor at work."""
-    with ThreadPoolExecutor(1) as thread:
-        found = conductor.Conductor(thread)
-        task = asyncio.create_task(found.run())
-        try:
-            yield found
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            await asyncio.gather(*found._tasks, return_exceptions=True)
 
 
 def place(agents: Agents, *, players: int = 2, referees: int = 1, **settings: Any) -> make.Setting:
@@ -64,12 +30,6 @@ def place(agents: Agents, *, players: int = 2, referees: int = 1, **settings: An
     make.open_league("fall", **settings)
     members = [make.join(f"Player {n}", "fall", endpoint=agents.url(f"P0{n}")) for n in range(1, players + 1)]
     return make.Setting("fall", members, judges)
-
-
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def unsettled() -> int:
@@ -146,7 +106,7 @@ async def test_a_failed_connection_is_tried_once_more(agents: Agents, monkeypatc
         return await post(self, url, message, limit_s=limit_s)
 
     monkeypatch.setattr(Client, "post", counted)
-    nowhere = f"http://127.0.0.1:{closed_port()}/mcp"
+    nowhere = f"http://127.0.0.1:{free_port()}/mcp"
     agents.answers["P02"] = None
     league = await agents.in_db(lambda: place(agents))
     await agents.in_db(lambda: Agent.objects.filter(pk=league.players[0].agent.pk).update(endpoint=nowhere))
@@ -174,7 +134,7 @@ async def test_a_referee_that_cannot_be_started_is_suspended(agents: Agents, ans
     lost = league.referees[0].agent
     agents.answers["REF01"] = answer
     if answer == "no port":
-        endpoint = f"http://127.0.0.1:{closed_port()}/mcp"
+        endpoint = f"http://127.0.0.1:{free_port()}/mcp"
         await agents.in_db(lambda: Agent.objects.filter(pk=lost.pk).update(endpoint=endpoint))
     async with conducting():
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
@@ -215,7 +175,7 @@ async def test_nothing_is_delivered_twice_when_looks_overlap(agents: Agents) -> 
 async def test_a_check_is_asked_once_and_written_down(agents: Agents) -> None:
     league = await agents.in_db(lambda: place(agents))
     keys = [one.agent.pk for one in league.players]
-    nowhere = f"http://127.0.0.1:{closed_port()}/mcp"
+    nowhere = f"http://127.0.0.1:{free_port()}/mcp"
     await agents.in_db(lambda: Agent.objects.filter(pk=keys[1]).update(endpoint=nowhere))
     await agents.in_db(lambda: registration.want_check(agent_ids=keys))
     async with conducting():

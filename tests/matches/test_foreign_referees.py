@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -17,36 +16,19 @@ from agents_registry.models import Agent
 from league_sdk.dialects import starts
 from league_sdk.protocol.errors import RefereeNotRegistered
 from league_sdk.transport.client import TimedOut
-from matches import conductor, due, live, outgoing, sending
+from matches import due, outgoing, sending
 from matches.league import lifecycle, outbox, results
 from matches.models import Match, Round
 from tests import factories as make
 from tests import wire
-from tests.matches.agent_server import OK, Agents, serving
-from tests.matches.test_conductor import closed_port, conducting
+from tests.e2e.site import free_port
+from tests.matches.agent_server import OK, Agents
+from tests.matches.conftest import conducting
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 UNKNOWN = {"jsonrpc": "2.0", "error": {"code": -32601, "message": "Method not found"}, "id": 1}
 Answer = Callable[[dict[str, Any]], Any]
-
-
-@pytest.fixture
-async def agents(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
-    """A port with agents that is told of every look of the conductor."""
-    loop = asyncio.get_running_loop()
-    monkeypatch.setattr(live, "_loop", loop)
-    monkeypatch.setattr(conductor, "AGAIN_AFTER_S", 0)
-    look = due.look
-    async with serving() as found:
-
-        def watched(**how: Any) -> due.Plan:
-            plan = look(**how)
-            loop.call_soon_threadsafe(found.news.set)
-            return plan
-
-        monkeypatch.setattr(due, "look", watched)
-        yield found
 
 
 def knows(*names: str, otherwise: Any = UNKNOWN) -> Answer:
@@ -265,7 +247,7 @@ async def test_a_match_that_was_announced_to_another_is_announced_to_it_alone(ag
 async def test_one_that_cannot_be_started_loses_the_match_to_another(agents: Agents, answer: Any, counted: int) -> None:
     league = await agents.in_db(lambda: place(agents, ours=1))
     if answer == "no port":
-        nowhere = f"http://127.0.0.1:{closed_port()}/mcp"
+        nowhere = f"http://127.0.0.1:{free_port()}/mcp"
         await agents.in_db(lambda: Agent.objects.filter(code="REF01").update(endpoint=nowhere))
     else:
         agents.answers["REF01"] = answer

@@ -1,0 +1,46 @@
+"""A conductor at work, and agents that hear from it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from matches import conductor, due, live
+from tests.matches.agent_server import Agents, serving
+
+
+@pytest.fixture
+async def agents(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
+    """A port with agents; pushes to browsers use this loop, as on a site."""
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(live, "_loop", loop)
+    monkeypatch.setattr(conductor, "AGAIN_AFTER_S", 0)
+    look = due.look
+    async with serving() as found:
+
+        def watched(**how: Any) -> due.Plan:
+            plan = look(**how)
+            loop.call_soon_threadsafe(found.news.set)
+            return plan
+
+        monkeypatch.setattr(due, "look", watched)
+        yield found
+
+
+@asynccontextmanager
+async def conducting() -> AsyncIterator[conductor.Conductor]:
+    """A conductor at work."""
+    with ThreadPoolExecutor(1) as thread:
+        found = conductor.Conductor(thread)
+        task = asyncio.create_task(found.run())
+        try:
+            yield found
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await asyncio.gather(*found._tasks, return_exceptions=True)
