@@ -259,6 +259,9 @@ def oddities(message: Mapping[str, Any], *, match_id: str, player_id: str, expec
             notes.append("accept was missing, read from another field")
         if expected_type == MessageType.CHOOSE_PARITY_RESPONSE and "parity_choice" not in message:
             notes.append("parity_choice was missing, read from another field")
+        move = choice(message, "choice") if expected_type == MessageType.GAME_MOVE_RESPONSE else None
+        if isinstance(move, str) and move.isdecimal():
+            notes.append("the move was text, read as a number")
         notes += [f"{name} was missing" for name in ("player_id", "auth_token", "timestamp") if not message.get(name)]
     for name in ("timestamp", "arrival_timestamp"):
         if message.get(name):

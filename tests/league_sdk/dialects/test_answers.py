@@ -170,6 +170,14 @@ def test_a_choice_under_another_name_and_a_naive_time() -> None:
     ]
 
 
+@pytest.mark.parametrize(("move", "odd"), [("3", True), (3, False), ("rock", False), (None, False)])
+@pytest.mark.parametrize("where", ["choice", "move", "move_data"])
+def test_a_number_in_a_text_is_noted(move: Any, odd: bool, where: str) -> None:
+    message = {where: {"choice": move} if where == "move_data" else move, "message_type": "GAME_MOVE_RESPONSE"}
+    notes = oddities(message, match_id="R1M1", player_id="P07", expected_type="GAME_MOVE_RESPONSE")
+    assert ("the move was text, read as a number" in notes) is odd
+
+
 def test_nothing_is_odd_about_a_correct_answer() -> None:
     message = ACK | {
         "sender": "player:P07",
