@@ -250,23 +250,30 @@ def oddities(message: Mapping[str, Any], *, match_id: str, player_id: str, expec
     if isinstance(sender, str) and sender != f"player:{player_id}":
         notes.append(f"sender was {sender!r:.40}, expected player:{player_id}")
     if expected_type:
-        said = message.get("message_type")
-        if said is None:
-            notes.append(f"message_type was missing, expected {expected_type}")
-        elif said != expected_type:
-            notes.append(f"message_type was {said!r:.40}, expected {expected_type}")
-        if expected_type == MessageType.GAME_JOIN_ACK and not isinstance(message.get("accept"), bool):
-            notes.append("accept was missing, read from another field")
-        if expected_type == MessageType.CHOOSE_PARITY_RESPONSE and "parity_choice" not in message:
-            notes.append("parity_choice was missing, read from another field")
-        move = choice(message, "choice") if expected_type == MessageType.GAME_MOVE_RESPONSE else None
-        if isinstance(move, str) and move.isdecimal():
-            notes.append("the move was text, read as a number")
-        notes += [f"{name} was missing" for name in ("player_id", "auth_token", "timestamp") if not message.get(name)]
+        notes += _not_as_printed(message, expected_type)
     for name in ("timestamp", "arrival_timestamp"):
         if message.get(name):
             try:
                 parse_stamp(message[name])
             except InvalidTimestamp:
                 notes.append(f"{name} not UTC")
+    return notes
+
+
+def _not_as_printed(message: Mapping[str, Any], expected_type: str) -> list[str]:
+    """What an answer of a known type lacks, or says in other fields."""
+    notes = []
+    said = message.get("message_type")
+    if said is None:
+        notes.append(f"message_type was missing, expected {expected_type}")
+    elif said != expected_type:
+        notes.append(f"message_type was {said!r:.40}, expected {expected_type}")
+    if expected_type == MessageType.GAME_JOIN_ACK and not isinstance(message.get("accept"), bool):
+        notes.append("accept was missing, read from another field")
+    if expected_type == MessageType.CHOOSE_PARITY_RESPONSE and "parity_choice" not in message:
+        notes.append("parity_choice was missing, read from another field")
+    move = choice(message, "choice") if expected_type == MessageType.GAME_MOVE_RESPONSE else None
+    if isinstance(move, str) and move.isdecimal():
+        notes.append("the move was text, read as a number")
+    notes += [f"{name} was missing" for name in ("player_id", "auth_token", "timestamp") if not message.get(name)]
     return notes
