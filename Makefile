@@ -15,10 +15,10 @@ option = $(if $(filter command,$(firstword $(origin $(1)))),--$(2) '$($(1))')
 run_options = $(strip $(call option,HOST,host) $(call option,PORT,port) $(call option,DATA,data) \
     $(call option,REFEREES,referees) $(call option,PUBLIC_URL,public-url))
 
-.PHONY: help setup run test lint bench lock clean
+.PHONY: help setup run test lint bench messages lock clean
 
 help:  ## say what the targets do
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "make run takes HOST, PORT, DATA, REFEREES and PUBLIC_URL:  make run HOST=0.0.0.0 PORT=8080"
 	@echo "make test takes TESTS:                                     make test TESTS=tests/matches"
@@ -30,8 +30,11 @@ setup:  ## make .venv and install what is locked; quick when that is done
 run: setup  ## run the whole site in one command: web, conductor, referees
 	$(BIN)/python manage.py host $(run_options)
 
+# Of the tests with real processes a whole file goes to one worker: its tests share a site. Two files at a time are enough.
+# 5 is pytest's word for: nothing was selected, as with TESTS=tests/matches among those.
 test: setup lint  ## check the style, the types and the import arrows, then run all tests but the long ones
-	$(BIN)/python -m pytest -m "not long" $(TESTS)
+	$(BIN)/python -m pytest -n auto -m "not long and not e2e" $(TESTS) || [ $$? = 5 ]
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "e2e and not long" $(TESTS) || [ $$? = 5 ]
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
@@ -42,6 +45,11 @@ lint: setup  ## ruff, mypy, import-linter
 bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.dialects
+	$(BIN)/python -m tests.bench.room
+
+messages: setup  ## find texts to translate (needs gettext) and compile the translations
+	$(BIN)/python manage.py makemessages -l he --no-location --no-wrap -i .venv -i tests -i build
+	$(BIN)/python manage.py compilemessages -l he -i .venv
 
 # Every version is chosen for 3.11 and holds for newer ones too; each file keeps to the ones before it.
 compile = ../$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \

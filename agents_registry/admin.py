@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -12,18 +13,22 @@ from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
 
 from agents_registry import registration, words
-from agents_registry.models import Agent, RosterEntry
+from agents_registry.models import Agent, Kind, RosterEntry
 
 
 @admin.register(Agent)
-class AgentAdmin(admin.ModelAdmin):
-    """Facts are read-only; trust, readmission, owner and the shown name are the instructor's."""
+class AgentAdmin(ModelAdmin):
+    """Facts are read-only; trust, readmission, owner and the shown name are the instructor's.
 
-    list_display = ("code", "display_name", "kind", "league", "state", "trusted", "answer", "endpoint", "registered_at")
+    What somebody may do depends on the agent's league, which is known above this package: see ``matches.check_admin``.
+    """
+
+    list_display = ("code", "display_name", "kind", "league", "state", "judges", "answer", "endpoint", "registered_at")
     list_display_links = ("code", "display_name")
-    list_filter = ("kind", "league", "state", "trusted", "by_hand")
+    list_filter = ("kind", ("league", admin.RelatedOnlyFieldListFilter), "state", "trusted", "by_hand")
     list_select_related = ("league",)
     search_fields = ("code", "display_name", "endpoint", "owner__name", "owner__email")
     ordering = ("league", "kind", "pk")
@@ -67,14 +72,26 @@ class AgentAdmin(admin.ModelAdmin):
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """Agents register themselves; those that never do are added on a page of the leagues' admin."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
         return HttpResponseRedirect(reverse("admin:matches_league_add_player"))
 
     def has_delete_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
         """An agent that has a schedule cannot be taken out of it by deleting a row."""
         return False
 
+    def has_ask_permission(self, request: HttpRequest) -> bool:
+        """Whether the actions that only ask something of agents are offered."""
+        return self.has_change_permission(request)
+
     def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
         registration.save_from_admin(obj)
+
+    @admin.display(description=_("may judge"), ordering="trusted")
+    def judges(self, agent: Agent) -> str:
+        if agent.kind != Kind.REFEREE:
+            return "–"
+        return gettext("yes") if agent.trusted else gettext("no")
 
     @admin.display(description=_("games"))
     def games(self, agent: Agent) -> str:
@@ -98,7 +115,7 @@ class AgentAdmin(admin.ModelAdmin):
     def answer(self, agent: Agent) -> str:
         return words.answers(agent)
 
-    @admin.action(description=_("Ask now whether they answer"))
+    @admin.action(description=_("Ask now whether they answer"), permissions=["ask"])
     def check_now(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
         registration.want_check(agent_ids=queryset.values_list("pk", flat=True))
         count = queryset.count()
@@ -109,29 +126,29 @@ class AgentAdmin(admin.ModelAdmin):
         )
         self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
 
-    @admin.action(description=_("May judge"))
+    @admin.action(description=_("May judge"), permissions=["change"])
     def let_judge(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
         registration.trust(agent_ids=queryset.values_list("pk", flat=True), trusted=True)
         self.message_user(request, gettext("These referees may judge from now on."), messages.SUCCESS)
 
-    @admin.action(description=_("May not judge"))
+    @admin.action(description=_("May not judge"), permissions=["change"])
     def do_not_let_judge(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
         registration.trust(agent_ids=queryset.values_list("pk", flat=True), trusted=False)
         self.message_user(request, gettext("These referees are given no further match."), messages.SUCCESS)
 
-    @admin.action(description=_("Let register again without proof, once"))
+    @admin.action(description=_("Let register again without proof, once"), permissions=["change"])
     def let_register_again(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
         registration.readmit(agent_ids=queryset.values_list("pk", flat=True))
         self.message_user(
             request, gettext("Their next registration is taken, wherever it comes from."), messages.SUCCESS
         )
 
-    @admin.action(description=_("Revoke all tokens"))
+    @admin.action(description=_("Revoke all tokens"), permissions=["change"])
     def revoke_tokens(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
         registration.revoke_tokens(agent_ids=list(queryset.values_list("pk", flat=True)))
         self.message_user(request, gettext("They have to register again to send anything."), messages.SUCCESS)
 
-    @admin.action(description=_("Bring back after a shutdown"))
+    @admin.action(description=_("Bring back after a shutdown"), permissions=["change"])
     def bring_back(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
         registration.bring_back(agent_ids=queryset.values_list("pk", flat=True))
         self.message_user(request, gettext("They play the rounds that are still to come."), messages.SUCCESS)

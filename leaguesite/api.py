@@ -11,29 +11,24 @@ from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI, Router, Schema, Status
 from ninja.errors import HttpError, ValidationError
-from ninja.security import HttpBearer
 from pydantic import ConfigDict
 
 from agents_registry import registration
 from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import NotARequest
-from leaguesite import api_checks, api_protocol, health, mcp
-from leaguesite.accounts import is_api_key
+from leaguesite import api_checks, api_corrections, api_events, api_notices, api_protocol, health, mcp
+from leaguesite.api_keys import KEY
 from leaguesite.calls import Came
 from leaguesite.refusals import refusal
 from leaguesite.serving import is_agent_path
-from matches import queries, referee_queries
+from matches import queries, referee_queries, sight, summaries
 from matches.league import lifecycle, play, results
 from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.masking import without_addresses
 from matches.models import League
-from matches.views import caller_of, index
-
-
-class InstructorKey(HttpBearer):
-    """``Authorization: Bearer <API key>``."""
-
-    def authenticate(self, request: HttpRequest, token: str) -> str | None:
-        return "instructor" if is_api_key(token) else None
+from matches.sight import View
+from matches.views.audience import index
+from matches.views.check import caller_of
 
 
 class Refusal(Schema):
@@ -77,7 +72,8 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 router = Router()
-KEY = InstructorKey()
+SHOWN = {200: dict, 401: Refusal, 404: Refusal}
+LISTED = {200: list[dict], 401: Refusal, 404: Refusal}
 REFUSED = {400: Refusal, 401: Refusal, 404: Refusal, 409: Refusal, 422: Refusal}
 
 
@@ -100,8 +96,8 @@ def not_taken(request: HttpRequest, error: HttpError) -> HttpResponse:
 def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """A body that does not fit: the first field that is wrong."""
     first = error.errors[0]
-    # The location begins with "body" and the name of the operation's argument.
-    field = ".".join(str(part) for part in first["loc"][2:]) or "body"
+    # The location begins with "body" and the name of the operation's argument, or with "query" alone.
+    field = ".".join(str(part) for part in first["loc"][1 if first["loc"][0] == "query" else 2 :]) or "body"
     return api.create_response(request, {"error": f"{field}: {first['msg']}", "field": field}, status=422)
 
 
@@ -183,45 +179,45 @@ def health_endpoint(request: HttpRequest) -> HttpResponse:
 def create_league(request: HttpRequest, league: NewLeague) -> Status[dict[str, Any]]:
     """Open a league for registration."""
     made = lifecycle.create_league(**league.model_dump())
-    return Status(201, queries.league_line(made))
+    return Status(201, _line(made))
 
 
 @router.post("/leagues/{league_id}/close", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
 def close_registration(request: HttpRequest, league_id: str) -> dict[str, Any]:
     """Close registration and make the schedule."""
-    return queries.league_line(lifecycle.close_registration(league_id=league_id))
+    return _line(lifecycle.close_registration(league_id=league_id))
 
 
 @router.post("/leagues/{league_id}/start", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
 def start_league(request: HttpRequest, league_id: str, options: Start | None = None) -> dict[str, Any]:
     """Close registration, make the schedule, start the next round; with auto_advance play to the end."""
     advance = options.auto_advance if options else None
-    return queries.league_line(lifecycle.start_league(league_id=league_id, auto_advance=advance))
+    return _line(lifecycle.start_league(league_id=league_id, auto_advance=advance))
 
 
 @router.post("/leagues/{league_id}/rounds/start", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
 def start_round(request: HttpRequest, league_id: str) -> dict[str, Any]:
     """Start the next round."""
     lifecycle.start_round(league_id=league_id)
-    return queries.league_line(lifecycle.get_league(league_id))
+    return _line(lifecycle.get_league(league_id))
 
 
 @router.post("/leagues/{league_id}/pause", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
 def pause(request: HttpRequest, league_id: str) -> dict[str, Any]:
     """No round and no match starts; matches in play finish and count."""
-    return queries.league_line(lifecycle.pause(league_id=league_id))
+    return _line(lifecycle.pause(league_id=league_id))
 
 
 @router.post("/leagues/{league_id}/resume", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
 def resume(request: HttpRequest, league_id: str) -> dict[str, Any]:
     """Go on after a pause."""
-    return queries.league_line(lifecycle.resume(league_id=league_id))
+    return _line(lifecycle.resume(league_id=league_id))
 
 
 @router.post("/leagues/{league_id}/stop", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
 def stop(request: HttpRequest, league_id: str) -> dict[str, Any]:
     """End a league for good."""
-    return queries.league_line(lifecycle.stop(league_id=league_id))
+    return _line(lifecycle.stop(league_id=league_id))
 
 
 @router.post(
@@ -234,7 +230,7 @@ def release(request: HttpRequest, league_id: str, match_id: str) -> dict[str, An
     """Play a held match again."""
     _match(league_id, match_id)
     play.release(league_id=league_id, match_id=match_id)
-    return queries.match_line(_match(league_id, match_id))
+    return _match_line(league_id, match_id)
 
 
 @router.post(
@@ -247,7 +243,7 @@ def cancel(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any
     """End an open match of the current round so that it counts nowhere."""
     _match(league_id, match_id)
     results.cancel(league_id=league_id, match_id=match_id, why=_("cancelled by the instructor"))
-    return queries.match_line(_match(league_id, match_id))
+    return _match_line(league_id, match_id)
 
 
 @router.post("/referees/{referee_id}/trust", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
@@ -264,49 +260,75 @@ def trust_referee(request: HttpRequest, referee_id: str, options: Trust | None =
 @router.get("/leagues", tags=["public"], response=list[dict])
 def list_leagues(request: HttpRequest) -> list[dict[str, Any]]:
     """Every league."""
-    return queries.league_lines(League.objects.order_by("-created_at"))
+    return summaries.league_lines(League.objects.order_by("-created_at"))
 
 
-@router.get("/leagues/{league_id}", tags=["public"], response={200: dict, 404: Refusal})
+@router.get("/leagues/{league_id}", tags=["public"], response=SHOWN)
 def show_league(request: HttpRequest, league_id: str) -> dict[str, Any]:
     """Status, round, rounds, matches done, champion."""
-    return queries.league_line(lifecycle.get_league(league_id))
+    return summaries.league_line(_view(request, league_id))
 
 
-@router.get("/leagues/{league_id}/standings", tags=["public"], response={200: list[dict], 404: Refusal})
+@router.get("/leagues/{league_id}/standings", tags=["public"], response=LISTED)
 def show_standings(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
-    """The table as it is now."""
-    return queries.standings_rows(lifecycle.get_league(league_id))
+    """The table as it is now, or as it was when the board was frozen."""
+    return queries.standings_rows(_view(request, league_id))
 
 
-@router.get("/leagues/{league_id}/rounds", tags=["public"], response={200: list[dict], 404: Refusal})
+@router.get("/leagues/{league_id}/rounds", tags=["public"], response=LISTED)
 def show_rounds(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
     """The schedule with the state of every round and match."""
-    return queries.schedule(lifecycle.get_league(league_id))
+    return queries.schedule(_view(request, league_id))
 
 
-@router.get("/leagues/{league_id}/matches", tags=["public"], response={200: list[dict], 404: Refusal})
+@router.get("/leagues/{league_id}/matches", tags=["public"], response=LISTED)
 def show_matches(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
     """Every match."""
-    return [queries.match_line(match) for match in queries.matches_of(lifecycle.get_league(league_id))]
+    view = _view(request, league_id)
+    return [queries.match_line(match, view) for match in queries.matches_of(view.league)]
 
 
-@router.get("/leagues/{league_id}/matches/{match_id}", tags=["public"], response={200: dict, 404: Refusal})
+@router.get("/leagues/{league_id}/matches/{match_id}", tags=["public"], response=SHOWN)
 def show_match(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any]:
-    """One match: lifecycle with times, transcript, result."""
-    return queries.match_detail(_match(league_id, match_id))
+    """One match: lifecycle with times, transcript, result; addresses with ``?as=staff`` and the key only."""
+    found = queries.match_detail(_match(league_id, match_id), _view(request, league_id))
+    return found if _is_staff(request) else dict(without_addresses(found))
 
 
-@router.get("/leagues/{league_id}/agents", tags=["public"], response={200: list[dict], 404: Refusal})
+@router.get("/leagues/{league_id}/agents", tags=["public"], response=LISTED)
 def show_agents(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
     """Players and referees; no token, no address."""
-    return queries.agents_of(lifecycle.get_league(league_id))
+    return queries.agents_of(_view(request, league_id))
 
 
 @router.get("/games", tags=["public"], response=dict)
 def show_games(request: HttpRequest) -> dict[str, Any]:
     """The games registry (004 3.8.3)."""
     return queries.game_registry()
+
+
+def _view(request: HttpRequest, league_id: str) -> View:
+    """A league as the caller may see it: with ``?as=staff`` and the instructor's key also what a freeze hides."""
+    league = lifecycle.get_league(league_id)
+    staff = _is_staff(request)
+    if staff and KEY(request) is None:
+        raise HttpError(401, "")
+    return sight.view(league, staff=staff)
+
+
+def _is_staff(request: HttpRequest) -> bool:
+    """Whether the staff's view is asked for; :func:`_view` sees to it that they may."""
+    return request.GET.get("as") == "staff"
+
+
+def _line(league: League) -> dict[str, Any]:
+    """A league as the instructor sees it."""
+    return summaries.league_line(sight.everything(league))
+
+
+def _match_line(league_id: str, match_id: str) -> dict[str, Any]:
+    match = _match(league_id, match_id)
+    return queries.match_line(match, sight.everything(match.league))
 
 
 def _match(league_id: str, match_id: str) -> Any:
@@ -322,3 +344,6 @@ def _match(league_id: str, match_id: str) -> Any:
 api.add_router("/api", router)
 api.add_router("/api/protocol", api_protocol.router)
 api.add_router("/api", api_checks.router)
+api.add_router("/api", api_corrections.router)
+api.add_router("/api", api_events.router)
+api.add_router("/api", api_notices.router)

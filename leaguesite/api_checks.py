@@ -15,7 +15,7 @@ from leaguesite.accounts import is_api_key
 from matches import check_pages, checks
 from matches.checks import Caller
 from matches.league.errors import NotFound
-from matches.views import caller_of
+from matches.views.check import caller_of
 
 router = Router()
 

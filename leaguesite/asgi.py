@@ -23,10 +23,14 @@ application = ProtocolTypeRouter(
         "websocket": AllowedHostsOriginValidator(
             URLRouter(
                 [
-                    path("ws/leagues/", LivePage.as_asgi()),
-                    path("ws/leagues/<slug:league_id>/", LivePage.as_asgi()),
-                    path("ws/leagues/<slug:league_id>/matches/<slug:match_id>/", LivePage.as_asgi()),
-                    path("ws/checks/<uuid:check_id>/", LivePage.as_asgi()),
+                    path("ws/leagues/", LivePage.as_asgi("index")),
+                    path("ws/leagues/<slug:league_id>/", LivePage.as_asgi("board")),
+                    path("ws/leagues/<slug:league_id>/matches/<slug:item>/", LivePage.as_asgi("match")),
+                    path("ws/leagues/<slug:league_id>/players/<slug:item>/", LivePage.as_asgi("player")),
+                    path("ws/leagues/<slug:league_id>/charts/", LivePage.as_asgi("charts")),
+                    path("ws/leagues/<slug:league_id>/screen/", LivePage.as_asgi("screen")),
+                    path("ws/leagues/<slug:league_id>/join/", LivePage.as_asgi("join")),
+                    path("ws/checks/<uuid:item>/", LivePage.as_asgi("check")),
                 ]
             )
         ),

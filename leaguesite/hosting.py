@@ -28,7 +28,6 @@ from matches.conductor import Conductor
 from matches.league import demo, lifecycle
 from matches.models import League
 
-FIRST_REFEREE_PORT = 8001
 FIRST_DEMO_PORT = 18101
 REFEREE_PATIENCE_S = 4.2
 PLAYER_PATIENCE_S = 0.4
@@ -46,6 +45,7 @@ class Site:
     port: int
     public_url: str
     referees: int
+    referee_port: int
     with_demo: bool
 
     @property
@@ -138,7 +138,7 @@ class Host:
         listen = site.host if near or site.host != "127.0.0.1" else "0.0.0.0"  # noqa: S104 - players are elsewhere
 
         def command() -> Sequence[str]:
-            port = self._ports.choose(name, listen, FIRST_REFEREE_PORT)
+            port = self._ports.choose(name, listen, self._site.referee_port)
             return [
                 sys.executable,
                 "manage.py",

@@ -9,7 +9,7 @@ from league_sdk.protocol.limits import MAX_ID_CHARS
 from league_sdk.rules.registry import games
 from leaguesite.accounts import is_api_key
 from leaguesite.calls import Call
-from matches import queries
+from matches import queries, sight
 from matches.league import entry, lifecycle
 from matches.league.errors import ActionRefused
 from matches.models import League
@@ -34,7 +34,7 @@ def create_schedule(call: Call) -> dict[str, Any]:
         league = lifecycle.close_registration(league_id=league.pk)
     except ActionRefused as refused:
         raise RuleError(str(refused), field="league_id", seen=league.pk, expected="a league to be closed") from None
-    rounds = queries.wire_schedule(league)
+    rounds = queries.wire_schedule(sight.public(league))
     return call.message(
         "SCHEDULE_CREATED",
         league_id=league.pk,

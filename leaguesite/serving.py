@@ -28,6 +28,9 @@ MEMORY_BYTES = 256 * 1024
 agents_thread = ThreadPoolExecutor(1, thread_name_prefix="agents")
 pages_thread = ThreadPoolExecutor(1, thread_name_prefix="pages")
 conductor_thread = ThreadPoolExecutor(1, thread_name_prefix="conductor")
+papers_thread = ThreadPoolExecutor(1, thread_name_prefix="papers")
+"""For what takes many seconds in a large league, and must keep no page waiting."""
+LEAGUES_OF_THE_DESK = "/admin/matches/league/"
 
 
 def is_agent_path(path: str) -> bool:
@@ -35,6 +38,16 @@ def is_agent_path(path: str) -> bool:
     path = path.rstrip("/")
     own = path.startswith("/leagues/") and path.endswith(("/mcp", "/register"))
     return own or path in ("/mcp", "/register", "/register_player", "/api/register")
+
+
+def is_import_path(path: str) -> bool:
+    """Whether a path takes the export of a whole league."""
+    return path == f"{LEAGUES_OF_THE_DESK}import/"
+
+
+def is_paper_path(path: str) -> bool:
+    """Whether a path reads or writes a whole league at once: exports, evidence sheets, the import."""
+    return path.startswith(LEAGUES_OF_THE_DESK) and ("/papers/" in path or is_import_path(path))
 
 
 def too_large(seen: str) -> bytes:
@@ -68,23 +81,37 @@ class OneHopHandler(ASGIHandler):
                 if not message.get("more_body", False):
                     break
             body.seek(0)
-            executor = agents_thread if agents else pages_thread
+            executor = agents_thread if agents else papers_thread if is_paper_path(scope["path"]) else pages_thread
             loop = asyncio.get_running_loop()
-            status, headers, content = await loop.run_in_executor(
+            status, headers, content, rest = await loop.run_in_executor(
                 executor, contextvars.copy_context().run, self._respond, scope, body
             )
         await send({"type": "http.response.start", "status": status, "headers": headers, "trailers": False})
+        if rest is not None:
+            await self._send_parts(rest, executor, send)
         await send({"type": "http.response.body", "body": content, "more_body": False})
 
-    def _respond(self, scope: HTTPScope, body: Any) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
-        """The whole request in this thread; the response as status, headers and bytes."""
+    async def _send_parts(self, response: Any, executor: ThreadPoolExecutor, send: ASGISendCallable) -> None:
+        """A large file, a part at a time: it is never in memory as a whole, and others have their turn in between."""
+        loop = asyncio.get_running_loop()
+        try:
+            parts = iter(response.streaming_content)
+            while (part := await loop.run_in_executor(executor, next, parts, None)) is not None:
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+        finally:
+            await loop.run_in_executor(executor, response.close)
+
+    def _respond(self, scope: HTTPScope, body: Any) -> tuple[int, list[tuple[bytes, bytes]], bytes, Any]:
+        """The whole request in this thread; the response as status, headers and bytes, or itself if it is large."""
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         request, error = self.create_request(scope, body)
         response: HttpResponseBase = error if request is None else self.get_response(request)
+        if response.streaming and int(response.get("Content-Length", 0)) > MEMORY_BYTES:
+            return response.status_code, _headers(response), b"", response
         try:
             content = b"".join(response.streaming_content) if response.streaming else response.content
-            return response.status_code, _headers(response), content
+            return response.status_code, _headers(response), content, None
         finally:
             # Sends request_finished, which gives pooled database connections back.
             response.close()

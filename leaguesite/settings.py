@@ -5,6 +5,7 @@ import os
 from django.utils.translation import gettext_lazy as _
 
 from leaguesite.environment import BASE_DIR, channel_layer, data_folder, database, kept_key, listed
+from leaguesite.skin import UNFOLD  # noqa: F401 - the admin's skin reads it here
 
 DATA_DIR = data_folder()
 DEBUG = os.environ.get("LEAGUE_DEBUG") == "1"
@@ -24,6 +25,8 @@ ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *listed("LEAGUE_ALLOWED_HOST
 CSRF_TRUSTED_ORIGINS = listed("LEAGUE_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
+    # Before the admin, whose templates it replaces.
+    "unfold",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -39,6 +42,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "leaguesite.packing.PackedPages",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

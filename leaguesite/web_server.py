@@ -10,13 +10,15 @@ from daphne.server import Server
 from twisted.internet import reactor
 
 from league_sdk.protocol.limits import MAX_BODY_BYTES
-from leaguesite.serving import is_agent_path, too_large
+from leaguesite.serving import is_agent_path, is_import_path, too_large
 
 BODY_LIMIT_S = 10.0
 """How long a body may take to arrive."""
 LINGER_S = 1.0
 FORM_BYTES = 2 * 1024 * 1024
-"""The largest body of a page's form (an import in the admin)."""
+"""The largest body of a page's form (a roster in the admin)."""
+LEAGUE_BYTES, LEAGUE_LIMIT_S = 65 * 1024 * 1024, 120.0
+"""The same for the export of a whole league."""
 
 
 class CappedRequest(WebRequest):
@@ -30,6 +32,8 @@ class CappedRequest(WebRequest):
         # The path is known here only as the raw request line has it.
         raw = getattr(self.channel, "_path", b"")
         path = raw.partition(b"?")[0].decode("latin1")
+        if is_import_path(path):
+            return LEAGUE_BYTES
         return MAX_BODY_BYTES if is_agent_path(path) else FORM_BYTES
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - twisted's name
@@ -38,7 +42,8 @@ class CappedRequest(WebRequest):
             # Nothing of the body is kept from here on.
             length = 0
         elif length != 0:
-            self._timer = reactor.callLater(BODY_LIMIT_S, self._too_slow)
+            limit = LEAGUE_LIMIT_S if self._cap() == LEAGUE_BYTES else BODY_LIMIT_S
+            self._timer = reactor.callLater(limit, self._too_slow)
         super().gotLength(length)
 
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802 - twisted's name

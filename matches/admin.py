@@ -1,60 +1,41 @@
-"""Leagues in the admin: create, watch, close registration, start, pause, resume."""
+"""Leagues and matches in the admin: lists, settings, who may see which. The desk itself is in ``desk_admin``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.utils import quote, unquote
+from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from unfold.admin import ModelAdmin
 
 import matches.check_admin  # noqa: F401 - agents with their checks take the place of agents
-from agents_registry import registration
-from agents_registry.models import Kind
-from matches import checks, desk
+from matches import desk, roles, words
+from matches.correction_admin import CorrectionPages
+from matches.desk_access import OwnRows
+from matches.desk_admin import VERBS, DeskPages
+from matches.desk_controls import VERB_ACTIONS
 from matches.forms import GROUPS, LeagueForm
-from matches.league import entry, lifecycle, play, results
+from matches.league import entry, lifecycle, staffing
 from matches.league.errors import ActionRefused
 from matches.models import League, Match
+from matches.paper_admin import PaperPages
 from matches.people_admin import PeoplePages
-
-
-def _check_agents(*, league_id: str) -> None:
-    league = lifecycle.get_league(league_id)
-    registration.want_check(agent_ids=[agent.pk for agent in desk.agents(league)])
-
-
-def _check_players(*, league_id: str) -> None:
-    league = lifecycle.get_league(league_id)
-    checks.ask_for_agents(agent_ids=league.agents.filter(kind=Kind.PLAYER).values_list("pk", flat=True))
-
-
-VERBS: dict[str, tuple[Callable[..., Any], Any]] = {
-    "close": (lifecycle.close_registration, gettext_lazy("Registration is closed, the schedule is made.")),
-    "start": (lifecycle.start_league, gettext_lazy("The round is started.")),
-    "run_all": (lifecycle.run_all, gettext_lazy("All rounds are played now, one after the other.")),
-    "pause": (lifecycle.pause, gettext_lazy("Paused: matches in play finish, no other starts.")),
-    "resume": (lifecycle.resume, gettext_lazy("The league goes on.")),
-    "stop": (lifecycle.stop, gettext_lazy("The league is stopped for good.")),
-    "check_all": (_check_players, gettext_lazy("The players are being checked: reload this page in a few seconds.")),
-    "check": (_check_agents, gettext_lazy("The agents are being asked: reload this page in a few seconds.")),
-}
-"""What the buttons do, and the sentence that confirms it."""
+from matches.roles import Action
 
 
 @admin.register(League)
-class LeagueAdmin(PeoplePages, admin.ModelAdmin):
-    """A league's settings, and above them its state and what can be done now."""
+class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, OwnRows, ModelAdmin):
+    """Leagues: the ones a person has a role in. Each has its desk; name and settings are a page of their own."""
 
     form = LeagueForm
-    list_display = ("display_name", "league_id", "game_type", "state", "paused", "now", "board")
+    list_display = ("display_name", "league_id", "game_type", "how", "now", "board")
     list_filter = ("state", "game_type")
     search_fields = ("league_id", "display_name")
     ordering = ("demo", "-created_at")
@@ -78,104 +59,98 @@ class LeagueAdmin(PeoplePages, admin.ModelAdmin):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"league_id": entry.next_league_id(), **super().get_changeform_initial_data(request)}
 
+    # Who may see and change what -------------------------------------------------------------
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[League]:
+        return super().get_queryset(request).filter(pk__in=roles.leagues(request.user, Action.WATCH).values("pk"))
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: League | None = None) -> bool:
+        if obj is not None:
+            return roles.may(request.user, Action.WATCH, obj.pk)
+        return self.has_add_permission(request) or roles.leagues(request.user, Action.WATCH).exists()
+
+    def has_change_permission(self, request: HttpRequest, obj: League | None = None) -> bool:
+        if obj is not None:
+            return roles.may(request.user, Action.EDIT, obj.pk)
+        return roles.leagues(request.user, Action.EDIT).exists()
+
+    def has_run_permission(self, request: HttpRequest) -> bool:
+        """Whether the actions of the list are offered; each asks again for each league."""
+        return roles.leagues(request.user, Action.RUN).exists()
+
     def has_delete_permission(self, request: HttpRequest, obj: League | None = None) -> bool:
         """History is kept; a league that should not go on is stopped."""
         return False
+
+    # Creating and changing -------------------------------------------------------------------
 
     def save_model(self, request: HttpRequest, obj: League, form: Any, change: bool) -> None:
         if change:
             lifecycle.edit_league(league_id=obj.pk, display_name=obj.display_name, settings=obj.settings)
             return
-        made = lifecycle.create_league(
-            league_id=obj.pk, display_name=obj.display_name, game_type=obj.game_type, settings=obj.settings
+        made = staffing.open_league(
+            by=request.user,
+            league_id=obj.pk,
+            display_name=obj.display_name,
+            game_type=obj.game_type,
+            settings=obj.settings,
         )
         obj.created_at = made.created_at
 
+    def response_post_save_add(self, request: HttpRequest, obj: League) -> HttpResponse:
+        return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(obj.pk)]))
+
+    response_post_save_change = response_post_save_add
+
+    # The list --------------------------------------------------------------------------------
+
+    @admin.display(description=gettext_lazy("state"), ordering="state")
+    def how(self, league: League) -> str:
+        state = words.league_state(league.state)
+        return _("%(state)s, paused") % {"state": state} if league.paused else state
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """The rows with what is happening in each, for as many queries as one takes."""
+        shown = super().get_changelist_instance(request)
+        headlines = desk.headlines(list(shown.result_list))
+        for league in shown.result_list:
+            league.headline = headlines[league.pk]
+        return shown
+
     @admin.display(description=gettext_lazy("now"))
-    def now(self, league: League) -> str:
-        return desk.headline(league)
+    def now(self, league: Any) -> str:
+        return str(league.headline)
 
     @admin.display(description=gettext_lazy("board"))
     def board(self, league: League) -> str:
         return format_html('<a href="{}">{}</a>', reverse("board", args=[league.pk]), _("open"))
 
-    # The desk above the form -----------------------------------------------------------------
-
-    def get_urls(self) -> list[URLPattern]:
-        return [
-            path(
-                "<path:object_id>/do/<slug:verb>/", self.admin_site.admin_view(self.do_verb), name="matches_league_do"
-            ),
-            path(
-                "<path:object_id>/match/<slug:match_id>/<slug:verb>/",
-                self.admin_site.admin_view(self.do_to_match),
-                name="matches_league_match",
-            ),
-            *super().get_urls(),
-        ]
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        # The admin writes ids with a "_" in a spelling of its own.
-        league = League.objects.filter(pk=unquote(object_id)).first()
-        shown = desk.context(league) if league is not None else {}
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **shown})
-
-    def do_verb(self, request: HttpRequest, object_id: str, verb: str) -> HttpResponse:
-        """One button of the desk."""
-        if verb not in VERBS:
-            raise Http404
-        action, done = VERBS[verb]
-        league_id = unquote(object_id)
-        return self._do(request, league_id, lambda: action(league_id=league_id), str(done))
-
-    def do_to_match(self, request: HttpRequest, object_id: str, match_id: str, verb: str) -> HttpResponse:
-        """Release or cancel a held match."""
-        league_id = unquote(object_id)
-        if verb == "release":
-            done = _("%(match)s is played again.") % {"match": match_id}
-            return self._do(request, league_id, lambda: play.release(league_id=league_id, match_id=match_id), done)
-        if verb == "cancel":
-            why = _("cancelled by the instructor")
-            done = _("%(match)s is cancelled and counts nowhere.") % {"match": match_id}
-            return self._do(
-                request, league_id, lambda: results.cancel(league_id=league_id, match_id=match_id, why=why), done
-            )
-        raise Http404
-
-    def _do(self, request: HttpRequest, league_id: str, action: Callable[[], Any], done: str) -> HttpResponse:
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        if not self.has_change_permission(request):
-            raise PermissionDenied
-        try:
-            action()
-            self.message_user(request, done, messages.SUCCESS)
-        except ActionRefused as refusal:
-            self.message_user(request, str(refusal), messages.ERROR)
-        return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(league_id)]))
-
     # The same from the list ------------------------------------------------------------------
 
-    @admin.action(description=gettext_lazy("Start the next round"))
+    @admin.action(description=gettext_lazy("Start the next round"), permissions=["run"])
     def start_next_round(self, request: HttpRequest, queryset: QuerySet[League]) -> None:
         self._do_to_all(request, queryset, "start")
 
-    @admin.action(description=gettext_lazy("Run all rounds"))
+    @admin.action(description=gettext_lazy("Run all rounds"), permissions=["run"])
     def play_all_rounds(self, request: HttpRequest, queryset: QuerySet[League]) -> None:
         self._do_to_all(request, queryset, "run_all")
 
-    @admin.action(description=gettext_lazy("Pause"))
+    @admin.action(description=gettext_lazy("Pause"), permissions=["run"])
     def pause_leagues(self, request: HttpRequest, queryset: QuerySet[League]) -> None:
         self._do_to_all(request, queryset, "pause")
 
-    @admin.action(description=gettext_lazy("Resume"))
+    @admin.action(description=gettext_lazy("Resume"), permissions=["run"])
     def resume_leagues(self, request: HttpRequest, queryset: QuerySet[League]) -> None:
         self._do_to_all(request, queryset, "resume")
 
     def _do_to_all(self, request: HttpRequest, queryset: QuerySet[League], verb: str) -> None:
         action, done = VERBS[verb]
+        theirs = set(roles.leagues(request.user, VERB_ACTIONS[verb]).values_list("pk", flat=True))
+        if not theirs.issuperset(league.pk for league in queryset):
+            raise PermissionDenied
         for league in queryset:
             try:
                 action(league_id=league.pk)
@@ -185,7 +160,7 @@ class LeagueAdmin(PeoplePages, admin.ModelAdmin):
 
 
 @admin.register(Match)
-class MatchAdmin(admin.ModelAdmin):
+class MatchAdmin(OwnRows, ModelAdmin):
     """Matches to look up; what can be done to them stands on the league's page."""
 
     list_display = (
@@ -200,10 +175,22 @@ class MatchAdmin(admin.ModelAdmin):
         "attempt",
         "page",
     )
-    list_filter = ("league", "state", "status")
+    list_filter = (("league", admin.RelatedOnlyFieldListFilter), "state", "status")
     list_select_related = ("league", "player_a", "player_b", "winner", "referee")
     search_fields = ("match_id",)
     list_display_links = None
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Match]:
+        theirs = roles.leagues(request.user, Action.WATCH).values("pk")
+        return super().get_queryset(request).filter(league__in=theirs)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Match | None = None) -> bool:
+        if obj is not None:
+            return roles.may(request.user, Action.WATCH, obj.league_id)
+        return roles.leagues(request.user, Action.WATCH).exists()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -1,12 +1,17 @@
 """READS: the board of a game that is played in turns, as templates draw it. Pure.
 
-A view comes from a referee, and not every referee is ours: what is not a board of the form is not drawn.
+A view comes from a referee, and not every referee is ours: what is not a board of the form is not drawn, and what
+does not follow from its moves is not replayed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby, pairwise
 from typing import Any
+
+from league_sdk.protocol.errors import LeagueError
+from league_sdk.rules.registry import games
 
 MOST_LINES = 20
 """Rows and columns of a board that still fits a page."""
@@ -82,3 +87,59 @@ def _moves(moves: object, players: tuple[str, str]) -> list[dict[str, Any]]:
         }
         for turn, move in enumerate(moves)
     ]
+
+
+Step = list[list[Any]]
+"""What one move changed: for each cell its row, its column and the mark that is there afterwards."""
+
+
+def read_steps(view: Mapping[str, Any], players: tuple[str, str], game_type: str) -> list[Step]:
+    """The board move by move, by the rules of the game.
+
+    Args:
+        view: as :func:`read_board` takes it.
+        players: the ids of PLAYER_A and PLAYER_B.
+        game_type: whose rules say what a move does.
+
+    Returns for every move what it changed, beginning with an empty board; nothing when the game is not known here,
+    or when its rules do not lead to the board that is shown.
+    """
+    game, moves, board = games().get(game_type), view.get("moves"), _rows(view.get("board"))
+    if game is None or game.hidden or board is None or not isinstance(moves, list) or len(moves) > MOST_MOVES:
+        return []
+    try:
+        state = game.new_state(players)
+        boards = [_rows(game.view(state, None).get("board"))]
+        for turn, move in enumerate(moves):
+            state = game.apply(state, players[turn % 2], move)
+            boards.append(_rows(game.view(state, None).get("board")))
+    except (LeagueError, ValueError, TypeError, LookupError):
+        # Not a game by these rules: what is shown of it stays as it is.
+        return []
+    whole = [rows for rows in boards if rows is not None]
+    if len(whole) != len(boards) or whole[-1] != board or any(any(row) for row in whole[0]):
+        return []
+    return [_changes(before, after) for before, after in pairwise(whole)]
+
+
+def _changes(before: list[list[str]], after: list[list[str]]) -> Step:
+    return [
+        [y, x, mark]
+        for y, (old, new) in enumerate(zip(before, after, strict=True))
+        for x, (was, mark) in enumerate(zip(old, new, strict=True))
+        if was != mark
+    ]
+
+
+def time_moves(moves: Sequence[dict[str, Any]], answers: Sequence[Mapping[str, Any]]) -> None:
+    """Put beside every move how long it took: the last answer of those that its player gave in that turn.
+
+    Args:
+        moves: as :func:`read_board` gives them; each gets ``took``, ``key`` (of the message) and ``tries``.
+        answers: to the calls for a move, in order, each with ``seat``, ``took`` and ``key``.
+    """
+    turns = [list(group) for _, group in groupby(answers, key=lambda answer: answer["seat"])]
+    for move, turn in zip(moves, turns, strict=False):
+        if turn[-1]["seat"] != move["seat"]:
+            return
+        move |= {"took": turn[-1]["took"], "key": turn[-1]["key"], "tries": len(turn)}

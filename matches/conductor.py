@@ -17,7 +17,7 @@ from django.db import close_old_connections
 
 from league_sdk.dialects import starts
 from league_sdk.transport.client import CallFailed, Client, NotReached
-from matches import checking, due, nudge, outgoing, sending
+from matches import checking, due, nudge, outgoing, sending, trials
 from matches.league import play
 from matches.parcels import Parcel
 
@@ -33,7 +33,8 @@ ASLEEP_S = 3.0
 AGAIN_AFTER_S = 1.0
 STALE_S = 1.0
 """A plan older than this is not followed any further for an agent that is slow."""
-CHECK_LIMIT_S = 5.0
+CHECK_LIMIT_S = 2.0
+"""An agent that is asked whether it answers has so long: a hundred are asked at once, and somebody waits for it."""
 
 T = TypeVar("T")
 
@@ -72,6 +73,7 @@ class Conductor:
         detach = nudge.attach(lambda urgent: loop.call_soon_threadsafe(self._wake_up, urgent))
         client = Client(agent_type="league_manager", policy=outgoing.endpoint_policy())
         self._spawn(checking.keep_checking(client, self._in_thread, lambda: self._draining))
+        self._spawn(trials.keep_sending(client))
         try:
             while True:
                 await self._once(client)
@@ -160,7 +162,8 @@ class Conductor:
         offered = await sending.offer(client, start)
         self._learn(start.referee_pk, {starts.KIND: offered.way} if offered.way else {})
         if offered.problem:
-            self._outcomes.undeliverable.append((start.match_pk, start.attempt, offered.problem, offered.refused))
+            lost = (start.match_pk, start.attempt, offered.problem, offered.refused, offered.cause)
+            self._outcomes.undeliverable.append(lost)
         if offered.way or offered.problem:
             self._wake_up()
 

@@ -8,8 +8,12 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from django.conf import settings
+from django.contrib.auth import get_user
+from django.contrib.sessions.backends.db import SessionStore
+from django.http import HttpRequest, parse_cookie
 from django.utils import timezone
 
+from matches import roles
 from matches.hub import Listener, hub
 from matches.pages import PageKey
 
@@ -19,12 +23,20 @@ UNACKNOWLEDGED = 2
 PATIENCE_S = 20.0
 """A browser that acknowledges nothing for so long is dropped; it comes back for a snapshot."""
 MOST_SOCKETS = 2000
-NO_SUCH_PAGE, TRY_LATER = 4404, 1013
+ALLOWED_AGAIN_S = 10.0
+"""Whoever sees what a frozen board hides is asked so often whether they still may: people log out, roles are taken."""
+NO_SUCH_PAGE, NOT_ALLOWED, TRY_LATER = 4404, 4403, 1013
 
 
 class LivePage:
-    """ASGI application of ``/ws/leagues/``, ``/ws/leagues/{id}/``, ``/ws/leagues/{id}/matches/{match_id}/`` and
-    ``/ws/checks/{id}/``."""
+    """ASGI application of the socket of one kind of page, such as ``/ws/leagues/{id}/matches/{item}/``.
+
+    Args:
+        kind: a name of ``matches.pages.KINDS``, ``index`` or ``check``.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Serve one socket until it is closed."""
@@ -34,9 +46,14 @@ class LivePage:
             await send({"type": "websocket.close", "code": TRY_LATER})
             return
         arguments = scope["url_route"]["kwargs"]
-        check_id = arguments.get("check_id")
-        key = PageKey(arguments.get("league_id"), arguments.get("match_id"), str(check_id) if check_id else None)
-        listener = await hub.join(key, _language(scope))
+        item = arguments.get("item")
+        key = PageKey(self._kind, arguments.get("league_id"), str(item) if item is not None else None)
+        if _asked(scope, "as") == "staff" and key.league_id is not None:
+            if not await hub.run(_may_watch, scope, key.league_id):
+                await send({"type": "websocket.close", "code": NOT_ALLOWED})
+                return
+            key = key._replace(staff=True)
+        listener = await hub.join(key, _language(scope), packed=_asked(scope, "packed") == "gzip")
         if listener is None:
             await send({"type": "websocket.accept"})
             await send({"type": "websocket.close", "code": NO_SUCH_PAGE})
@@ -45,18 +62,21 @@ class LivePage:
         socket = _Socket(listener, send)
         sender = asyncio.create_task(socket.keep_sending())
         reader = asyncio.create_task(socket.keep_reading(receive))
+        tasks = {sender, reader}
+        if key.staff:
+            tasks.add(asyncio.create_task(_keep_asking(scope, str(key.league_id), send)))
         try:
-            await asyncio.wait({sender, reader}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            sender.cancel()
-            reader.cancel()
+            for task in tasks:
+                task.cancel()
             hub.leave(listener)
-            await asyncio.gather(sender, reader, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     @classmethod
-    def as_asgi(cls) -> LivePage:
+    def as_asgi(cls, kind: str) -> LivePage:
         """The application, as Channels' routing names it."""
-        return cls()
+        return cls(kind)
 
 
 class _Socket:
@@ -83,7 +103,7 @@ class _Socket:
             if frame is None:
                 continue
             self._waiting += 1
-            await self._send({"type": "websocket.send", "text": frame})
+            await self._send({"type": "websocket.send", "text" if isinstance(frame, str) else "bytes": frame})
             try:
                 async with asyncio.timeout(PATIENCE_S):
                     while self._waiting >= UNACKNOWLEDGED:
@@ -115,6 +135,28 @@ class _Socket:
                 self._listener.news.set()
 
 
+def _asked(scope: dict[str, Any], name: str) -> str:
+    return parse_qs(scope.get("query_string", b"").decode("latin1")).get(name, [""])[0]
+
+
 def _language(scope: dict[str, Any]) -> str:
-    asked = parse_qs(scope.get("query_string", b"").decode("latin1")).get("language", [""])[0]
+    asked = _asked(scope, "language")
     return asked if asked in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+
+
+async def _keep_asking(scope: dict[str, Any], league_id: str, send: Any) -> None:
+    """Until the person behind a staff's socket may no longer watch; then it is closed."""
+    while True:
+        await asyncio.sleep(ALLOWED_AGAIN_S)
+        if not await hub.run(_may_watch, scope, league_id):
+            await send({"type": "websocket.close", "code": NOT_ALLOWED})
+            return
+
+
+def _may_watch(scope: dict[str, Any], league_id: str) -> bool:
+    """Whether the session this socket came with belongs to someone who may see what a frozen board hides."""
+    request = HttpRequest()
+    cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
+    key = parse_cookie(cookies.decode("latin1")).get(settings.SESSION_COOKIE_NAME)
+    request.session = SessionStore(key)
+    return roles.may(get_user(request), roles.Action.WATCH, league_id)

@@ -2,52 +2,73 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
-from django.db.models import Q
+from django.contrib.admin.utils import quote
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents_registry.models import Agent, Kind
 from agents_registry.words import answers
-from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState, RoundState
-from matches import pages, queries, readiness
-from matches.league import outbox
+from league_sdk.protocol.states import AgentState, MatchState
+from matches import desk_controls, desk_problems, readiness, sight, summaries
+from matches.desk_facts import Facts, agents
 from matches.models import League
+from matches.pages import parts
+from matches.roles import Action
+
+__all__ = ["agents", "context", "headlines"]
+
+EVERYTHING = frozenset(Action)
 
 
-def agents(league: League) -> list[Agent]:
-    """The players of a league and the referees that could judge it."""
-    found = Agent.objects.filter(Q(league=league) | Q(league__isnull=True, kind=Kind.REFEREE))
-    return list(found.order_by("kind", "pk"))
+def headlines(leagues: list[League]) -> dict[str, str]:
+    """What is happening in each league, in one sentence, by its id; as many queries for many as for one."""
+    known = summaries.summaries(leagues, staff=True)
+    return {league.pk: str(parts.league_dict(league, known[league.pk])["headline"]) for league in leagues}
 
 
-def headline(league: League) -> str:
-    """What is happening in a league, in one sentence."""
-    return str(pages.league_dict(league, pages.rounds_of(league), queries.tally(league)[league.pk])["headline"])
+def context(league: League, allowed: Collection[Action] = EVERYTHING) -> dict[str, Any]:
+    """The desk: state, the next action, problems with their remedies, agents with their last answer, matches.
 
-
-def context(league: League) -> dict[str, Any]:
-    """The desk: state, the next action, agents with their last answer, matches that need a decision."""
-    rounds = pages.rounds_of(league)
-    unfinished = list(queries.matches_of(league).filter(state__in=[MatchState.READY, MatchState.HELD, *IN_PLAY]))
-    around = agents(league)
-    able = outbox.referees_of(league)
-    known = readiness.readiness([agent for agent in around if agent.kind == Kind.PLAYER])
-    lines = [_agent_line(agent) | {"ready": known.get(agent.pk)} for agent in around]
+    Args:
+        allowed: what the person who looks may do; buttons for anything else are left out.
+    """
+    facts = Facts(league, allowed)
+    view = sight.everything(league)
+    # Who is in trouble stands first: the list is longer than what is seen of it.
+    lines = [_agent_line(agent) | {"ready": facts.known.get(agent.pk)} for agent in sorted(facts.around, key=_well)]
+    asking = sum(1 for agent in facts.around if agent.check_wanted)
+    checking = any(one.word == readiness.Ready.CHECKING for one in facts.known.values())
     return {
         "desk": {
-            "league": pages.league_dict(league, rounds, queries.tally(league)[league.pk]),
-            "buttons": _buttons(league, rounds),
-            "problems": [*_problems(league, around, able), *_not_ready(league, around, known)],
+            "league": parts.league_of(view),
+            "fragment_url": reverse("admin:matches_league_now", args=[quote(league.pk)]),
+            "may": {str(action): True for action in allowed},
+            "buttons": desk_controls.buttons(facts),
+            "problems": desk_problems.problems(facts),
             "left_out": {code: readiness.label(word) for code, word in sorted(league.left_out.items())},
             "players": [line for line in lines if line["kind"] == Kind.PLAYER],
             "referees": [line for line in lines if line["kind"] == Kind.REFEREE],
-            "open": [pages.match_dict(match) for match in unfinished if match.state != MatchState.HELD],
-            "held": [pages.match_dict(match) for match in unfinished if match.state == MatchState.HELD],
+            "answering": _answering(facts, asking),
+            "pending": bool(asking or checking or facts.active),
+            "open": _match_lines(facts, view, held=False),
+            "held": _match_lines(facts, view, held=True),
+            "links": desk_controls.links(facts),
+            "plan": {"at": league.starts_at, "all": league.starts_all, "fits": not facts.over and not league.demo},
+            "freeze": desk_controls.freeze(facts, view),
             "at": timezone.now(),
         }
     }
+
+
+def _well(agent: Agent) -> bool:
+    """Whether nobody has to look after an agent."""
+    return not agent.problem and agent.state not in (AgentState.SUSPENDED, AgentState.SHUTDOWN)
 
 
 def _agent_line(agent: Agent) -> dict[str, Any]:
@@ -59,77 +80,52 @@ def _agent_line(agent: Agent) -> dict[str, Any]:
         "state": agent.state,
         "trusted": agent.trusted,
         "answers": answers(agent),
+        "word": _word(agent),
         "problem": agent.problem,
         "endpoint": agent.endpoint,
         "notes": agent.notes,
     }
 
 
-def _problems(league: League, around: list[Agent], able: list[Agent]) -> list[str]:
-    """What stands in the way, each with what can be done."""
+def _word(agent: Agent) -> str:
+    """Whether an agent answers, as a mark beside it."""
+    if agent.check_wanted:
+        return "asking"
+    if agent.problem:
+        return "silent"
+    fresh = agent.checked_at is None and (agent.heard_at is None or agent.heard_at <= agent.registered_at)
+    return "unknown" if fresh else "answered"
+
+
+def _answering(facts: Facts, asking: int) -> str:
+    """How many players answer, in one sentence."""
+    if asking:
+        sentence = ngettext("%(count)d agent is being asked …", "%(count)d agents are being asked …", asking)
+        return sentence % {"count": asking}
+    if not facts.called:
+        return ""
+    words = Counter(_word(agent) for agent in facts.called)
+    counted = {"heard": words["answered"], "total": len(facts.called), "unknown": words["unknown"]}
+    if words["answered"] == len(facts.called):
+        return _("All %(total)d players answered when they were last called.") % counted
+    if not words["unknown"]:
+        return _("%(heard)d of %(total)d players answered when they were last called.") % counted
+    return (
+        _("%(heard)d of %(total)d players answered when they were last called; %(unknown)d were not called yet.")
+        % counted
+    )
+
+
+def _match_lines(facts: Facts, view: sight.View, *, held: bool) -> list[dict[str, Any]]:
+    """Matches of the current round that are not finished, with the addresses of what may be done to each."""
     found = []
-    if not able and league.state not in (LeagueState.COMPLETED, LeagueState.STOPPED):
-        found.append(
-            _("No referee may judge %(game)s now: start one (manage.py referee), or tick “may judge” at one below.")
-            % {"game": league.game_type}
-        )
-    silent = [agent.code for agent in around if agent.kind == Kind.PLAYER and agent.problem]
-    if silent:
-        found.append(
-            _("These players did not answer the last time: %(players)s. They would lose by starting now.")
-            % {"players": ", ".join(silent)}
-        )
-    return found
-
-
-def _not_ready(league: League, around: list[Agent], known: dict[int, readiness.Readiness]) -> list[str]:
-    """Who would be left out by closing registration now (``require_check``)."""
-    if league.state != LeagueState.REGISTRATION or not league.rules.require_check:
-        return []
-    waiting = [
-        f"{agent.code} ({known[agent.pk].label})"
-        for agent in around
-        if agent.pk in known and not known[agent.pk].passed
-    ]
-    if not waiting:
-        return []
-    return [
-        _("These players have not passed the check and would be left out by closing now: %(players)s.")
-        % {"players": ", ".join(waiting)}
-    ]
-
-
-def _buttons(league: League, rounds: list[Any]) -> list[dict[str, Any]]:
-    """Every action of the desk; the one that comes next is marked. Wrong clicks are answered in words."""
-    coming = next((one for one in rounds if one.state == RoundState.PENDING), None)
-    active = any(one.state in (RoundState.ANNOUNCING, RoundState.RUNNING) for one in rounds)
-    number = coming.number if coming else (1 if not rounds else rounds[-1].number)
-    following = "start"
-    if league.paused:
-        following = "resume"
-    elif active:
-        following = "pause"
-    elif league.state == LeagueState.REGISTRATION:
-        following = "close"
-    over = league.state in (LeagueState.COMPLETED, LeagueState.STOPPED)
-    labels = [
-        ("close", _("Close registration and make the schedule"), league.state == LeagueState.REGISTRATION),
-        ("start", _("Start round %(number)d") % {"number": number}, not over),
-        ("run_all", _("Run all rounds"), not over),
-        ("pause", _("Pause"), not over and not league.paused),
-        ("resume", _("Resume"), not over and league.paused),
-        ("check_all", _("Check all players"), not over),
-        ("check", _("Ask all agents whether they answer"), True),
-        ("stop", _("Stop for good"), league.state != LeagueState.STOPPED),
-    ]
-    return [
-        {
-            "verb": verb,
-            "label": label,
-            "next": verb == following and not over,
-            # Nothing brings a stopped league back; only the demo goes by one click.
-            "confirm": verb == "stop" and not league.demo,
+    for match in facts.matches:
+        if (match.state == MatchState.HELD) != held:
+            continue
+        to = {
+            verb: reverse("admin:matches_league_match", args=[quote(match.league_id), match.match_id, verb])
+            for verb, action in desk_controls.MATCH_ACTIONS.items()
+            if action in facts.allowed and (held or verb == "cancel")
         }
-        for verb, label, fits in labels
-        if fits
-    ]
+        found.append(parts.match_dict(match, view) | {"to": to})
+    return found

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from agents_registry import learned, registration
 from agents_registry.models import Agent
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState, RoundState
 from matches import outgoing, referee_queries
-from matches.league import demo, lifecycle, outbox, play, results
+from matches.league import demo, endings, lifecycle, outbox, planned, play, results
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
 from matches.outgoing import Check, Chosen, Start
@@ -40,14 +42,14 @@ class Outcomes:
 
     Attributes:
         deliveries: (delivery, problem); no problem means settled.
-        undeliverable: (match, attempt, why, whether the referee answered with an error).
+        undeliverable: (match, attempt, why, whether the referee answered with an error, whose side failed).
         checks: (agent, problem).
         learned: (agent, by message type what it was seen to understand).
         freed: agents that nothing is on its way to any more.
     """
 
     deliveries: list[tuple[int, str]] = field(default_factory=list)
-    undeliverable: list[tuple[int, int, str, bool]] = field(default_factory=list)
+    undeliverable: list[tuple[int, int, str, bool, Cause]] = field(default_factory=list)
     checks: list[tuple[int, str]] = field(default_factory=list)
     learned: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     freed: list[int] = field(default_factory=list)
@@ -67,13 +69,14 @@ class Outcomes:
 def note(outcomes: Outcomes) -> None:
     """Write down what became of what went out, in one transaction."""
     with transaction.atomic():
-        outbox.settle(outcomes.deliveries)
-        for match_pk, attempt, why, refused in outcomes.undeliverable:
-            play.undeliverable(match_pk=match_pk, attempt=attempt, problem=why, refused=refused)
+        for match_pk, attempt, why, refused, cause in outcomes.undeliverable:
+            play.undeliverable(match_pk=match_pk, attempt=attempt, problem=why, refused=refused, cause=cause)
         for agent_pk, problem in outcomes.checks:
             registration.note_check(agent_id=agent_pk, problem=problem)
         for agent_pk, spoken in outcomes.learned:
             learned.learn_dialect(agent_id=agent_pk, spoken=spoken)
+        # Deliveries last, as in a report that ends a round: in another order both would wait for each other.
+        outbox.settle(outcomes.deliveries)
 
 
 def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False) -> Plan:
@@ -89,13 +92,15 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False) -
         play.expire_leases(now=now)
         demo.tend(now=now)
         _end_holds(now)
+        if not draining:
+            planned.begin_due(now)
     _move_rounds(now, draining)
     plan = Plan()
     if not draining:
         plan.starts = _dispatch()
     plan.parcels = parcels_of(busy_agents, now)
-    if not quick:
-        plan.checks = outgoing.checks(busy_agents)
+    # Also in a quick look: somebody has just clicked, and waits for the answers.
+    plan.checks = outgoing.checks(busy_agents)
     return plan
 
 
@@ -109,7 +114,7 @@ def _move_rounds(now: datetime, draining: bool) -> None:
             )
             if not active.league.paused and (waited or outbox.announced(active.league_id, active.number)):
                 lifecycle.open_round(round_pk=active.pk)
-        elif results.close_round_if_done(active):
+        elif endings.close_round_if_done(active):
             playing.discard(active.league_id)
     if draining:
         return
@@ -134,10 +139,10 @@ def _end_holds(now: datetime) -> None:
 def _dispatch() -> list[Start]:
     """READY matches to their referees, as far as these have room; the demo comes last."""
     ready = Match.objects.filter(
+        # A match of a round that is over is played again; it may be the league that is over, which is never paused.
+        Q(league__state=LeagueState.RUNNING, league__paused=False) | Q(league__state=LeagueState.COMPLETED),
         state=MatchState.READY,
-        round__state=RoundState.RUNNING,
-        league__paused=False,
-        league__state=LeagueState.RUNNING,
+        round__state__in=[RoundState.RUNNING, RoundState.COMPLETED],
     )
     # Most looks find none: asking that first is several times cheaper than asking for everything about them.
     if not ready.exists():
@@ -160,7 +165,7 @@ def _dispatch() -> list[Start]:
             if not playing.isdisjoint(addresses):
                 continue
             if results.decide_absent(match):
-                results.close_round_if_done(match.round)
+                endings.after_result(match)
                 continue
             if match.league_id not in referees:
                 referees[match.league_id] = outbox.referees_of(match.league)
@@ -178,7 +183,12 @@ def _dispatch() -> list[Start]:
 
 
 def _referee_for(match: Match, candidates: Sequence[Agent], load: Counter[int]) -> Agent | None:
-    """The referee that was announced, if it has room; else, if it is gone, the one with the least to do."""
+    """The referee that was announced, if it has room; else, if it is gone, the one with the least to do.
+
+    Whoever lost the match might lose it again: then it is another one's turn, where there is another.
+    """
+    if match.lost_attempts:
+        candidates = [one for one in candidates if one.pk != match.referee_id] or candidates
     free = [one for one in candidates if load[one.pk] < one.max_concurrent]
     if any(one.pk == match.referee_id for one in candidates):
         return next((one for one in free if one.pk == match.referee_id), None)

@@ -7,6 +7,13 @@ from typing import Any, get_args
 from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from unfold.widgets import (
+    UnfoldAdminDecimalFieldWidget,
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
+)
 
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
@@ -47,22 +54,25 @@ def _field(name: str) -> forms.Field:
     default = info.default
     shown = {"label": name, "required": False}
     if isinstance(default, bool):
-        return forms.BooleanField(**shown, initial=default, help_text=_HINTS.get(name, ""))
-    choices = [choice for choice in get_args(info.annotation) if isinstance(choice, str)]
+        hint = _HINTS.get(name, "")
+        return forms.BooleanField(**shown, initial=default, help_text=hint, widget=UnfoldBooleanSwitchWidget())
+    choices = [(choice, choice) for choice in get_args(info.annotation) if isinstance(choice, str)]
     if choices:
-        return forms.ChoiceField(**shown, choices=[(choice, choice) for choice in choices], initial=default)
+        return forms.ChoiceField(**shown, choices=choices, initial=default, widget=UnfoldAdminSelectWidget())
     if name == "registration_code":
-        return forms.CharField(**shown, max_length=64, help_text=gettext_lazy("Empty: none is asked for."))
+        hint = gettext_lazy("Empty: none is asked for.")
+        return forms.CharField(**shown, max_length=64, help_text=hint, widget=UnfoldAdminTextInputWidget())
     hint = gettext_lazy("Empty: none.") if default is None else f"{default:g}"
-    widget = forms.NumberInput(attrs={"step": "any", "placeholder": "" if default is None else f"{default:g}"})
-    kind = forms.IntegerField if info.annotation is int else forms.FloatField
-    return kind(**shown, widget=widget, help_text=hint)
+    attrs = {"step": "any", "placeholder": "" if default is None else f"{default:g}"}
+    if info.annotation is int:
+        return forms.IntegerField(**shown, widget=UnfoldAdminIntegerFieldWidget(attrs), help_text=hint)
+    return forms.FloatField(**shown, widget=UnfoldAdminDecimalFieldWidget(attrs), help_text=hint)
 
 
 class LeagueForm(forms.ModelForm):
     """A league and its settings; an empty field is the default."""
 
-    game_type = forms.ChoiceField(label=gettext_lazy("Game"))
+    game_type = forms.ChoiceField(label=gettext_lazy("Game"), widget=UnfoldAdminSelectWidget())
 
     class Meta:
         model = League

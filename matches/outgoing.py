@@ -19,7 +19,7 @@ from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import START_MATCH, MessageType
 from league_sdk.protocol.states import AgentState
 from league_sdk.transport.policy import EndpointPolicy
-from matches import queries
+from matches import queries, sight
 from matches.models import Match
 
 _FLAT = ("_timeout_s", "_points", "max_retries", "retry_base_s", "retry_factor")
@@ -97,7 +97,7 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
         match, referee = one.match, one.referee
         if referee.sends_progress:
             if match.league_id not in tables:
-                tables[match.league_id] = queries.own_standings(match.league)
+                tables[match.league_id] = queries.own_standings(sight.public(match.league))
             message = _start_match(match, referee, digests, tables[match.league_id])
             tries: tuple[Try, ...] = (Try("", rpc.dumps(rpc.call(START_MATCH, message, match.pk)), match.pk),)
         else:

@@ -7,11 +7,9 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.utils import quote, unquote
+from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -19,7 +17,10 @@ from django.utils.translation import gettext_lazy, ngettext
 from agents_registry import roster
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_NAME_CHARS
 from league_sdk.protocol.states import LeagueState
-from matches.league import entry
+from matches import roles
+from matches.desk_access import LeagueAccess
+from matches.desk_forms import RoleForm
+from matches.league import entry, staffing
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
 
@@ -76,17 +77,15 @@ class PlayerForm(forms.Form):
         help_text=gettext_lazy("Only if the agent calls itself by one, such as P07. Empty: the next free one."),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, user: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        open_ones = League.objects.filter(state=LeagueState.REGISTRATION, demo=False)
+        own = roles.leagues(user, roles.Action.EDIT)
+        open_ones = own.filter(state=LeagueState.REGISTRATION, demo=False)
         self.fields["league"].queryset = open_ones.order_by("-created_at")
 
 
-class PeoplePages:
-    """Mixed into the admin of leagues: adds ``…/roster/`` and ``add-player/``."""
-
-    admin_site: Any
-    model: Any
+class PeoplePages(LeagueAccess):
+    """Mixed into the admin of leagues: adds ``…/roster/``, ``…/people/`` and ``add-player/``."""
 
     def get_urls(self) -> list[URLPattern]:
         wrap = self.admin_site.admin_view
@@ -95,21 +94,56 @@ class PeoplePages:
             path("<path:object_id>/roster/", wrap(self.roster_page), name="matches_league_roster"),
             path("<path:object_id>/roster/remove/", wrap(self.roster_remove), name="matches_league_roster_remove"),
             path("<path:object_id>/roster.csv", wrap(self.roster_file), name="matches_league_roster_file"),
-            *super().get_urls(),
+            path("<path:object_id>/people/", wrap(self.staff_page), name="matches_league_people"),
+            path("<path:object_id>/people/<int:number>/take/", wrap(self.staff_take), name="matches_league_take_role"),
+            *super().get_urls(),  # type: ignore[misc]
         ]
 
     def _league(self, request: HttpRequest, object_id: str) -> League:
-        # Names, addresses and codes of people: not even for someone who may only look at leagues.
-        if not self.has_change_permission(request):
-            raise PermissionDenied
-        league = get_object_or_404(League, pk=unquote(object_id).replace("\x00", "\ufffd"))
+        # Names, addresses and codes of people: not even for someone who may only look at the league.
+        league = self.league_for(request, object_id, roles.Action.EDIT)
         if league.demo:
             raise Http404
         return league
 
-    def _page(self, request: HttpRequest, template: str, title: str, **context: Any) -> TemplateResponse:
-        shown = {**self.admin_site.each_context(request), "opts": self.model._meta, "title": title, **context}
-        return TemplateResponse(request, f"admin/matches/league/{template}", shown)
+    # Who runs the league --------------------------------------------------------------------------
+
+    def staff_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Instructors and assistants of a league, and a form that gives a role."""
+        league = self._league(request, object_id)
+        form = RoleForm(request.POST if request.method == "POST" else None)
+        if request.method == "POST" and form.is_valid() and self._give(request, league, form):
+            return HttpResponseRedirect(reverse("admin:matches_league_people", args=[quote(league.pk)]))
+        held = list(league.roles.select_related("user").order_by("-name", "user__username"))
+        title = _("Who runs %(league)s") % {"league": league.display_name}
+        return self.desk_page(request, "people.html", title, league=league, form=form, held=held)
+
+    def _give(self, request: HttpRequest, league: League, form: RoleForm) -> bool:
+        try:
+            role = staffing.give_role(league_id=league.pk, **form.cleaned_data)
+        except Invalid as refusal:
+            form.add_error(refusal.field, str(refusal))
+        except ActionRefused as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            done = _("%(user)s is %(role)s of this league.")
+            named = {"user": role.user.get_username(), "role": role.get_name_display()}
+            self.message_user(request, done % named, messages.SUCCESS)
+            return True
+        return False
+
+    def staff_take(self, request: HttpRequest, object_id: str, number: int) -> HttpResponse:
+        """Take a role away."""
+        league = self._league(request, object_id)
+        back = reverse("admin:matches_league_people", args=[quote(league.pk)])
+        return self.desk_do(
+            request,
+            lambda: staffing.take_role(league_id=league.pk, role_id=number, by=request.user),
+            _("The role is taken away."),
+            back,
+        )
+
+    # The roster -----------------------------------------------------------------------------------
 
     def roster_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Who may bring agents, who has, and the import."""
@@ -130,7 +164,7 @@ class PeoplePages:
                 )
                 return self._back(league)
         people = list(roster.people(league.pk))
-        return self._page(
+        return self.desk_page(
             request,
             "roster.html",
             _("Roster of %(league)s") % {"league": league.display_name},
@@ -165,10 +199,10 @@ class PeoplePages:
 
     def add_player(self, request: HttpRequest) -> HttpResponse:
         """Add an agent that never registers by itself; ``?league=`` chooses the league beforehand."""
-        if not self.has_change_permission(request):
+        if not roles.leagues(request.user, roles.Action.EDIT).exists():
             raise PermissionDenied
         asked = {"league": request.GET.get("league", "").replace("\x00", "")}
-        form = PlayerForm(request.POST) if request.method == "POST" else PlayerForm(initial=asked)
+        form = PlayerForm(request.user, request.POST if request.method == "POST" else None, initial=asked)
         if request.method == "POST" and form.is_valid():
             given = form.cleaned_data
             try:
@@ -190,4 +224,4 @@ class PeoplePages:
                     messages.SUCCESS,
                 )
                 return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(agent.league_id)]))
-        return self._page(request, "add_player.html", _("Add an agent by hand"), form=form)
+        return self.desk_page(request, "add_player.html", _("Add an agent by hand"), form=form)

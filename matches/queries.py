@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from datetime import datetime
+from itertools import takewhile
+from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Q
 
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.envelope import stamp
-from league_sdk.protocol.states import LeagueState, MatchState, RoundState
+from league_sdk.protocol.states import PROGRESS_ORDER, MatchState, RoundState
 from league_sdk.rules.registry import describe
 from matches import readiness
-from matches.models import Event, League, Match, Message, Round
-from matches.standings import Result, Row, Scoring, table
-
-
-def scoring(league: League) -> Scoring:
-    """A league's points."""
-    rules = league.rules
-    return Scoring(rules.win_points, rules.draw_points, rules.loss_points, rules.technical_loss_points)
-
-
-def player_names(league: League) -> dict[str, str]:
-    """Display names of a league's players by id, without those that the schedule leaves out."""
-    players = league.agents.filter(kind=Kind.PLAYER).order_by("pk").values_list("code", "display_name")
-    return {code: name for code, name in players if code not in league.left_out}
-
-
-def finished(league: League) -> list[Result]:
-    """Every finished match of a league, in the order in which they finished."""
-    rows = (
-        Match.objects.filter(league=league, state=MatchState.FINISHED)
-        .order_by("finished_at", "pk")
-        .values_list("round__number", "player_a__code", "player_b__code", "status", "winner__code")
-    )
-    return [Result(*row) for row in rows]
-
-
-def standings(league: League) -> list[Row]:
-    """The table as it is now."""
-    return table(player_names(league), finished(league), scoring(league))
+from matches.models import League, Match, Message, Round
+from matches.sight import View
+from matches.standings import Row
 
 
 def wire_row(row: Row) -> dict[str, Any]:
@@ -59,24 +33,37 @@ def wire_row(row: Row) -> dict[str, Any]:
     }
 
 
-def standings_rows(league: League) -> list[dict[str, Any]]:
+def standings_rows(view: View) -> list[dict[str, Any]]:
     """The table as messages and the API carry it."""
-    return [wire_row(row) for row in standings(league)]
+    return [wire_row(row) for row in view.standings]
 
 
-def own_standings(league: League) -> dict[str, dict[str, int]]:
+def frozen_mark(view: View) -> dict[str, int]:
+    """What says in a message that its table is that of an earlier round; nothing when it is not."""
+    return {} if view.frozen_after is None else {"frozen_after_round": view.frozen_after}
+
+
+def own_standings(view: View) -> dict[str, dict[str, int]]:
     """``your_standings`` of every player (004 4.5.1)."""
-    return {row.player_id: {"wins": row.wins, "losses": row.losses, "draws": row.draws} for row in standings(league)}
+    return {row.player_id: {"wins": row.wins, "losses": row.losses, "draws": row.draws} for row in view.standings}
 
 
-def round_summary(played: Round) -> dict[str, Any]:
-    """The counts of ROUND_COMPLETED under every name the documents give them (004 4.8.1, ruling section 4)."""
+def round_summary(played: Round, *, hidden: bool) -> dict[str, Any]:
+    """The counts of ROUND_COMPLETED under every name the documents give them (004 4.8.1, ruling section 4).
+
+    Args:
+        hidden: the board is frozen: how the matches ended is left out.
+    """
     results = list(Match.objects.filter(round=played).order_by("pk").values_list("match_id", "status"))
     statuses = [status for _, status in results]
-    return {
+    counted = {
         "matches_completed": len(results),
         "matches_played": len(results),
         "completed_matches": [match_id for match_id, _ in results],
+    }
+    if hidden:
+        return counted
+    return counted | {
         "summary": {
             "total_matches": len(results),
             "wins": statuses.count("WIN"),
@@ -87,29 +74,29 @@ def round_summary(played: Round) -> dict[str, Any]:
     }
 
 
-def schedule(league: League) -> list[dict[str, Any]]:
+def schedule(view: View) -> list[dict[str, Any]]:
     """Every round with its matches, as GET_SCHEDULE and the API show it (004 4.9.1)."""
-    rounds: dict[int, dict[str, Any]] = {
-        one.number: {
+    rounds: dict[int, dict[str, Any]] = {}
+    for one in view.league.rounds.select_related("bye").order_by("number"):
+        then = view.moment.rounds.get(one.number)
+        rounds[one.number] = {
             "round_id": one.number,
-            "state": one.state,
+            "state": then.state if then is not None else RoundState.PENDING,
             "bye": one.bye.code if one.bye else None,
-            "started_at": one.started_at,
-            "completed_at": one.completed_at,
+            "started_at": then.started_at if then is not None else None,
+            "completed_at": then.completed_at if then is not None else None,
             "matches": [],
         }
-        for one in league.rounds.select_related("bye").order_by("number")
-    }
-    for match in matches_of(league):
-        rounds[match.round.number]["matches"].append(match_line(match))
+    for match in matches_of(view.league):
+        rounds[match.round.number]["matches"].append(match_line(match, view))
     return list(rounds.values())
 
 
-def wire_schedule(league: League) -> list[dict[str, Any]]:
+def wire_schedule(view: View) -> list[dict[str, Any]]:
     """The schedule for a message: times as text."""
     return [
         one | {name: one[name] and stamp(one[name]) for name in ("started_at", "completed_at")}
-        for one in schedule(league)
+        for one in schedule(view)
     ]
 
 
@@ -122,58 +109,109 @@ def matches_of(league: League) -> Any:
     )
 
 
-def match_line(match: Match) -> dict[str, Any]:
+def match_line(match: Match, view: View) -> dict[str, Any]:
     """One match in a list; no choice in it before the draw."""
+    outcome = view.outcome(match.match_id)
+    referee_id = match.referee.code if match.referee else None
     return {
         "match_id": match.match_id,
         "round_id": match.round.number,
         "player_A_id": match.player_a.code,
         "player_B_id": match.player_b.code,
-        "referee_id": match.referee.code if match.referee else None,
-        "state": match.state,
-        "attempt": match.attempt,
-        "status": match.status or None,
-        "winner": match.winner.code if match.winner else None,
+        "referee_id": outcome.referee_id if outcome else referee_id if view.now else None,
+        "state": state_of(match, view),
+        "attempt": outcome.attempt if outcome else match.attempt if view.now else _attempts_then(match, view),
+        "status": outcome.status if outcome else None,
+        "winner": outcome.winner if outcome else None,
     }
 
 
-def match_detail(match: Match) -> dict[str, Any]:
+def state_of(match: Match, view: View) -> str:
+    """A match's state in a view: only its history says that it is finished, and only its row how it was going."""
+    if view.outcome(match.match_id) is not None:
+        return MatchState.FINISHED
+    if not view.now:
+        return _state_then(match, view)
+    # The row is older than the history by a moment: the result was taken back in between.
+    return MatchState.READY if match.state == MatchState.FINISHED else match.state
+
+
+def match_detail(match: Match, view: View) -> dict[str, Any]:
     """One match whole: lifecycle with times, transcript, result (004 9.4.3)."""
-    done = match.state == MatchState.FINISHED
-    return match_line(match) | {
+    outcome = view.outcome(match.match_id)
+    return match_line(match, view) | {
         "league_id": match.league_id,
         "game_type": match.league.game_type,
-        "joined": match.joined,
-        "locked_in": match.locked_in,
-        "view": match.view,
-        "lifecycle": match.lifecycle,
-        "transcript": transcript(match),
-        "result": {
-            **match.details,
-            "status": match.status,
-            "winner_player_id": match.winner.code if match.winner else None,
-            "reason": match.reason,
-            "faults": match.faults,
-        }
-        if done
-        else None,
+        "joined": match.joined if view.now else [],
+        "locked_in": match.locked_in if view.now else [],
+        "view": match.view if view.now else {},
+        "lifecycle": lifecycle(match, view),
+        "transcript": transcript(match, view),
+        "result": None
+        if outcome is None
+        else {
+            **outcome.details,
+            "status": outcome.status,
+            "winner_player_id": outcome.winner,
+            "reason": outcome.reason,
+            "faults": list(outcome.faults),
+        },
     }
 
 
-def transcript(match: Match) -> list[dict[str, Any]]:
-    """Every message of every attempt, in order."""
-    rows = Message.objects.filter(match=match).order_by("attempt", "n").values_list("attempt", "entry")
-    return [entry | {"attempt": attempt} for attempt, entry in rows]
+def _state_then(match: Match, view: View) -> str:
+    """How a match without a result stood at a moment of the past: its last step by then."""
+    if match.round.number not in view.moment.rounds:
+        return MatchState.PENDING
+    steps = lifecycle(match, view)
+    # Waiting for a referee is where a round begins; that is no step yet. A row that is finished was played again.
+    last = steps[-1]["state"] if steps else MatchState.READY
+    return MatchState.READY if last == MatchState.FINISHED else last
 
 
-def next_match(league: League, player_id: str) -> dict[str, Any] | None:
+def _attempts_then(match: Match, view: View) -> int:
+    return sum(step["state"] == MatchState.ASSIGNED for step in lifecycle(match, view))
+
+
+def lifecycle(match: Match, view: View) -> list[dict[str, str]]:
+    """The steps of a match, as far as the view goes.
+
+    They end with the first that is too late: within an attempt the times are its referee's, and a clock that is slow
+    must not bring an attempt that began later into the view.
+    """
+    if view.now:
+        return list(match.lifecycle)
+    outcome = view.outcome(match.match_id)
+    end = outcome.at if outcome is not None else view.moment.at
+    if end is None:
+        return []
+    steps = list(takewhile(lambda step: datetime.fromisoformat(step["at"]) <= end, match.lifecycle))
+    if outcome is None and view.league.frozen_seq is not None:
+        # The report at a match's end replaces the times of its last attempt: what is sure is what we timed ourselves.
+        return [step for step in steps if step["state"] not in PROGRESS_ORDER[1:]]
+    return steps
+
+
+def transcript(match: Match, view: View) -> list[dict[str, Any]]:
+    """Every message of every attempt, in order, as far as the view goes."""
+    rows = Message.objects.filter(match=match)
+    if not view.now:
+        outcome = view.outcome(match.match_id)
+        rows = rows.filter(attempt__lte=outcome.attempt if outcome is not None else 0)
+    return [
+        # Where and how an agent is called is shown to its owner only (``pages.mine``).
+        {name: value for name, value in entry.items() if name != "wire"} | {"attempt": attempt}
+        for attempt, entry in rows.order_by("attempt", "n").values_list("attempt", "entry")
+    ]
+
+
+def next_match(view: View, player_id: str) -> dict[str, Any] | None:
     """A player's next match that is not finished (004 4.9.2)."""
-    match = (
-        matches_of(league)
-        .filter(Q(player_a__code=player_id) | Q(player_b__code=player_id))
-        .exclude(state=MatchState.FINISHED)
-        .first()
-    )
+    theirs = matches_of(view.league).filter(Q(player_a__code=player_id) | Q(player_b__code=player_id))
+    if view.now:
+        match = theirs.exclude(state=MatchState.FINISHED).first()
+    else:
+        match = next((one for one in theirs if view.outcome(one.match_id) is None), None)
     if match is None:
         return None
     opponent = match.player_b if match.player_a.code == player_id else match.player_a
@@ -181,96 +219,28 @@ def next_match(league: League, player_id: str) -> dict[str, Any] | None:
         "match_id": match.match_id,
         "round_id": match.round.number,
         "opponent_id": opponent.code,
-        "referee_endpoint": match.referee.endpoint if match.referee else None,
+        "referee_endpoint": match.referee.endpoint if match.referee and view.now else None,
     }
 
 
-def player_stats(league: League, player_id: str) -> dict[str, Any] | None:
+def player_stats(view: View, player_id: str) -> dict[str, Any] | None:
     """A player's line of the table and its matches so far (GET_PLAYER_STATS), or None if unknown."""
-    row = next((row for row in standings(league) if row.player_id == player_id), None)
+    row = next((row for row in view.standings if row.player_id == player_id), None)
     if row is None:
         return None
-    played = matches_of(league).filter(
-        Q(player_a__code=player_id) | Q(player_b__code=player_id), state=MatchState.FINISHED
-    )
+    played = matches_of(view.league).filter(Q(player_a__code=player_id) | Q(player_b__code=player_id))
     return {
         "player_id": player_id,
         "stats": wire_row(row),
-        "matches": [match_line(match) for match in played],
+        "matches": [match_line(match, view) for match in played if view.outcome(match.match_id) is not None],
     }
 
 
-class Tally(NamedTuple):
-    """How many players a league has, and how many matches by round and state."""
-
-    players: int
-    matches: Counter[tuple[int, str]]
-
-
-def tally(league: League | None = None) -> dict[str, Tally]:
-    """The counts of one league, or of all."""
-    agents = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=False)
-    matches = Match.objects.all()
-    if league is not None:
-        agents, matches = agents.filter(league=league), matches.filter(league=league)
-    players = dict(agents.order_by().values_list("league_id").annotate(Count("pk")))
-    found: dict[str, Tally] = defaultdict(lambda: Tally(0, Counter()))
-    for league_id, count in players.items():
-        found[league_id] = Tally(count, Counter())
-    for league_id, round_id, state, count in (
-        matches.order_by().values_list("league_id", "round_id", "state").annotate(Count("pk"))
-    ):
-        found[league_id].matches[round_id, state] = count
-    return found
-
-
-def league_lines(leagues: Iterable[League]) -> list[dict[str, Any]]:
-    """Leagues as the API shows them, for as many queries as one takes."""
-    rounds: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for league_id, number, state in Round.objects.order_by("number").values_list("league_id", "number", "state"):
-        rounds[league_id].append((number, state))
-    champions = dict(
-        Event.objects.filter(kind="league_completed").order_by("seq").values_list("league_id", "data__champion")
-    )
-    tallies = tally()
-    return [_line(league, rounds[league.pk], tallies[league.pk], champions.get(league.pk)) for league in leagues]
-
-
-def league_line(league: League) -> dict[str, Any]:
-    """A league as the API shows it: status, round, rounds, matches done, champion."""
-    rounds = list(league.rounds.order_by("number").values_list("number", "state"))
-    ended = league.events.filter(kind="league_completed").order_by("-seq").values_list("data__champion", flat=True)
-    return _line(league, rounds, tally(league)[league.pk], next(iter(ended[:1]), None))
-
-
-def _line(
-    league: League, rounds: list[tuple[int, str]], counts: Tally, champion: dict[str, Any] | None
-) -> dict[str, Any]:
-    by_state: Counter[str] = Counter()
-    for (_, state), count in counts.matches.items():
-        by_state[state] += count
-    started = [number for number, state in rounds if state != RoundState.PENDING]
-    return {
-        "league_id": league.pk,
-        "display_name": league.display_name,
-        "game_type": league.game_type,
-        "status": league.state,
-        "paused": league.paused,
-        "auto_advance": league.rules.auto_advance,
-        "players": counts.players - len(league.left_out),
-        "round": max(started, default=None),
-        "rounds": len(rounds),
-        "matches": by_state.total(),
-        "matches_done": by_state[MatchState.FINISHED],
-        "champion": champion if league.state == LeagueState.COMPLETED else None,
-        "created_at": league.created_at,
-        "started_at": league.started_at,
-        "completed_at": league.completed_at,
-    }
-
-
-def agents_of(league: League) -> list[dict[str, Any]]:
+def agents_of(view: View) -> list[dict[str, Any]]:
     """Players and referees of a league: no token, no address."""
+    if view.frozen_after is not None:
+        return list(view.league.frozen["agents"])
+    league = view.league
     seen = Q(league=league) | Q(league__isnull=True, kind=Kind.REFEREE)
     own = list(Agent.objects.filter(seen).order_by("kind", "pk"))
     known = readiness.readiness(own)
@@ -283,8 +253,8 @@ def agents_of(league: League) -> list[dict[str, Any]]:
             "game_types": agent.game_types,
             "state": agent.state,
             "may_judge": agent.trusted if agent.kind == Kind.REFEREE else None,
-            "registered_at": agent.registered_at,
-            "last_heard": agent.heard_at,
+            "registered_at": stamp(agent.registered_at),
+            "last_heard": agent.heard_at and stamp(agent.heard_at),
             "ready": known[agent.pk].word.value,
         }
         for agent in own

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from league_sdk.dialects import starts
 from league_sdk.dialects.answers import Understanding
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.tokens import redact
 from league_sdk.transport.client import CallFailed, Client, NotReached, TimedOut
@@ -25,11 +26,13 @@ class Offered:
         problem: why the match was not taken; empty when it was.
         refused: the referee answered, and with an error; not merely "not now".
         way: the spelling that a foreign referee understood.
+        cause: whose side failed where there is a problem: the referee's, or ours.
     """
 
     problem: str = ""
     refused: bool = False
     way: str = ""
+    cause: Cause = Cause.REFEREE
 
 
 async def offer(client: Client, start: Start) -> Offered:
@@ -37,11 +40,15 @@ async def offer(client: Client, start: Start) -> Offered:
     return await (_offer_foreign(client, start) if start.foreign else _offer_own(client, start))
 
 
+def _not_called(error: CallFailed) -> Offered:
+    return Offered(str(error), cause=Cause.LEAGUE if error.cause is Cause.LEAGUE else Cause.REFEREE)
+
+
 async def _offer_own(client: Client, start: Start) -> Offered:
     try:
         reply = await client.post(start.endpoint, start.tries[0].body, limit_s=start.limit_s)
     except CallFailed as error:
-        return Offered(str(error))
+        return _not_called(error)
     result = reply.body.get("result") if isinstance(reply.body, dict) else None
     if isinstance(result, dict) and result.get("accepted") is not False:
         return Offered()
@@ -64,7 +71,7 @@ async def _offer_foreign(client: Client, start: Start) -> Offered:
             # Some play the whole match before they answer. Its lease says when that was too long.
             return Offered()
         except CallFailed as error:
-            return Offered(str(error))
+            return _not_called(error)
         found, why = starts.read_reply(reply.body, status=reply.status, readable=not reply.problem, rpc_id=one.rpc_id)
         if found is starts.Offer.TAKEN:
             return Offered(way=one.way)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import get_language_bidi, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
+from league_sdk.protocol.faults import Cause, describe
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
-from matches.models import Round
+from matches import words_corrections
+from matches.summaries import Summary
 
-SILENT_EVENTS = ("settings_changed", "match_finished")
+DESK_EVENTS = ("role_given", "role_taken", "start_planned", "start_called_off", "start_failed")
+"""What only the desk is told of: who has which role, and what was planned there."""
+SILENT_EVENTS = ("settings_changed", "match_finished", "round_opened", *DESK_EVENTS)
 """Events that the feed leaves out: results have a list of their own."""
 
 
@@ -42,65 +46,83 @@ def match_state(state: str, board: Mapping[str, Any] | None = None) -> str:
     }[MatchState(state)]
 
 
-def headline(league: Mapping[str, Any], current: Round | None, held: int, auto_advance: bool) -> str:
+def headline(league: Mapping[str, Any], known: Summary, auto_advance: bool) -> str:
     """One sentence: what is happening now, and why nothing is if nothing is."""
-    state = league["state"]
+    state = known.state
+    if league["frozen_after"] is not None:
+        return _("The board is frozen after round %(round)d; the rest is unveiled at the end.") % {
+            "round": league["frozen_after"]
+        }
     if state == LeagueState.REGISTRATION:
         return ngettext(
             "Registration is open: %(count)d player so far.",
             "Registration is open: %(count)d players so far.",
-            league["players_count"],
-        ) % {"count": league["players_count"]}
+            known.players,
+        ) % {"count": known.players}
     if state == LeagueState.STOPPED:
         return _("The league was stopped.")
+    rounds_over = known.round_state == RoundState.COMPLETED and known.round_number == known.rounds
+    if rounds_over and known.matches_done < known.matches:
+        return _played_again(known.matches - known.matches_done)
     if state == LeagueState.COMPLETED:
-        return _("The league is over: all %(count)d matches are played.") % {"count": league["matches_total"]}
-    if league["paused"]:
+        return _("The league is over: all %(count)d matches are played.") % {"count": known.matches}
+    if known.paused:
         return _("Paused: no match starts until the instructor resumes the league.")
-    if current is None:
+    if known.round_number is None:
         return _("The schedule is made: round 1 starts when the instructor starts it.")
-    numbers = {"round": current.number, "next": current.number + 1}
-    if current.state == RoundState.ANNOUNCING:
+    numbers = {"round": known.round_number, "next": known.round_number + 1}
+    if known.round_state == RoundState.ANNOUNCING:
         return _("Round %(round)d is being announced to the players.") % numbers
-    if current.state == RoundState.COMPLETED:
-        if auto_advance:
-            return _("Round %(round)d is over: round %(next)d follows at once.") % numbers
-        return _("Round %(round)d is over: round %(next)d starts when the instructor starts it.") % numbers
-    if held:
+    if known.round_state == RoundState.COMPLETED:
+        return _between_rounds(auto_advance) % numbers
+    if known.held:
         return ngettext(
             "%(count)d match is held: the instructor decides what becomes of it.",
             "%(count)d matches are held: the instructor decides what becomes of them.",
-            held,
-        ) % {"count": held}
-    left = league["round_total"] - league["round_done"]
-    if left and league["round_waiting"] == left:
+            known.held,
+        ) % {"count": known.held}
+    left = known.round_total - known.round_done
+    if left and known.round_waiting == left:
         return _("Waiting for a referee: as soon as one is there, round %(round)d is played.") % numbers
     return ngettext(
         "Round %(round)d is being played: %(left)d match to go.",
         "Round %(round)d is being played: %(left)d matches to go.",
         left,
-    ) % {"round": current.number, "left": left}
+    ) % {"round": known.round_number, "left": left}
+
+
+def _between_rounds(auto_advance: bool) -> str:
+    if auto_advance:
+        return _("Round %(round)d is over: round %(next)d follows at once.")
+    return _("Round %(round)d is over: round %(next)d starts when the instructor starts it.")
+
+
+def _played_again(count: int) -> str:
+    """Every round is over, but for matches that the instructor has had played again."""
+    return ngettext(
+        "All rounds are over; %(count)d match is played again and may change the table.",
+        "All rounds are over; %(count)d matches are played again and may change the table.",
+        count,
+    ) % {"count": count}
 
 
 def result_summary(status: str, winner: str | None, details: Mapping[str, Any]) -> str:
     """A result in a few words, such as "P01 won · 8 even" or "P02 won · 9 moves"."""
     drawn, moves = "", details.get("moves")
     if isinstance(details.get("sum"), int):
-        drawn = f" · {details['sum']} {_parity_word(details.get('sum_parity'))}".rstrip()
+        drawn = f"{_dot()}{details['sum']} {_parity_word(details.get('sum_parity'))}".rstrip()
     elif details.get("drawn_number") is not None:
         parity = _parity_word(details.get("number_parity") or _parity(details))
-        drawn = f" · {details['drawn_number']} {parity}".rstrip()
+        drawn = f"{_dot()}{details['drawn_number']} {parity}".rstrip()
     elif isinstance(moves, list) and moves:
-        drawn = " · " + ngettext("%(count)d move", "%(count)d moves", len(moves)) % {"count": len(moves)}
-    if status == "WIN":
-        return _("%(player)s won") % {"player": winner} + drawn
-    if status == "DRAW":
-        return _("draw") + drawn
-    if status == "TECHNICAL_LOSS":
-        if winner is None:
-            return _("both absent")
-        return _("%(player)s won by technical loss") % {"player": winner}
-    return _("cancelled")
+        drawn = _dot() + ngettext("%(count)d move", "%(count)d moves", len(moves)) % {"count": len(moves)}
+    played_out = status in ("WIN", "DRAW")
+    return words_corrections.result(status, winner) + (drawn if played_out else "")
+
+
+def _dot() -> str:
+    """Between two parts of a line. In right-to-left text "P01 · 8" would be taken for one left-to-right word."""
+    return "\u200f · " if get_language_bidi() else " · "
 
 
 def drawn_parity(details: Mapping[str, Any]) -> str:
@@ -121,6 +143,8 @@ def _parity(details: Mapping[str, Any]) -> str:
 
 def event(kind: str, data: Mapping[str, Any]) -> str:
     """An event of a league in a sentence."""
+    if kind in words_corrections.EVENTS:
+        return words_corrections.correction_event(data, undone=kind == "correction_undone")
     text = {
         "league_created": _("The league was opened."),
         "lobby_joined": _("%(players)s players came in from the lobby."),
@@ -134,16 +158,82 @@ def event(kind: str, data: Mapping[str, Any]) -> str:
         "attempt_lost": _("%(match_id)s lost its referee %(referee_id)s (%(why)s) and is played again."),
         "match_held": _("%(match_id)s is held after three lost referees."),
         "match_released": _("%(match_id)s is released."),
+        "played_again": _("%(match_id)s has been played again: the table of the league is final anew."),
         "paused": _("The league was paused."),
         "resumed": _("The league was resumed."),
         "auto_advance_on": _("From now on the rounds follow each other."),
         "league_stopped": _("The league was stopped."),
         "demo_afresh": _("The demo begins afresh."),
         "settings_changed": _("The settings were changed."),
+        "frozen": _("The board is frozen after round %(after_round)s."),
+        "place_unveiled": _("Place %(place)s was unveiled."),
+        "unveiled": _("The board is unveiled."),
+        "notice": _("From the instructor: %(text)s"),
+        "notice_withdrawn": _("The instructor took an announcement back."),
     }.get(kind)
     if kind == "league_completed":
         champion = data.get("champion") or {}
         return _("The league is over. Champion: %(name)s.") % {"name": champion.get("display_name", "–")}
     if text is None:
         return kind
-    return text % data if "%(" in text else text
+    return text % _kept_apart(data) if "%(" in text else text
+
+
+def _kept_apart(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Names as they are, also in right-to-left text, where their last marks would change sides."""
+    if not get_language_bidi() or "name" not in data:
+        return data
+    return {**data, "name": f"\u2068{data['name']}\u2069"}
+
+
+def fault_cause(cause: str) -> str:
+    """Whose fault a lost point is, in a word or two; empty for one that is not on the list."""
+    return {
+        Cause.NAME_LOOKUP: _("name lookup"),
+        Cause.CONNECT: _("connection"),
+        Cause.HTTP_STATUS: _("HTTP status"),
+        Cause.NOT_JSON: _("not JSON"),
+        Cause.WRONG_MESSAGE: _("wrong message"),
+        Cause.ILLEGAL_MOVE: _("illegal move"),
+        Cause.DEADLINE: _("deadline"),
+        Cause.REFEREE: _("referee"),
+        Cause.LEAGUE: _("league"),
+    }.get(cause, "")
+
+
+def fault_sentence(fault: Mapping[str, Any]) -> str:
+    """A fault of a match in a sentence without a full stop; one of which too little is known as its referee put it."""
+    if fault["error_code"] == "E005" and fault.get("cause"):
+        return _("%(player)s is shut down after too many silences: not called") % {"player": fault["player_id"]}
+    if fault.get("cause") and fault.get("limit_s") is not None:
+        return describe(fault | {"detail": _fault_detail(fault.get("detail") or "")}, _fault_sentences())
+    names = {"player": fault["player_id"], "cause": fault_cause(fault.get("cause", ""))}
+    return fault["sentence"] or (_("%(player)s lost: %(cause)s") if names["cause"] else "%(player)s") % names
+
+
+def _fault_sentences() -> dict[Cause, str]:
+    """Those of :data:`league_sdk.protocol.faults.SENTENCES`, in the reader's language."""
+    unreached = _("%(player)s could not be reached for %(message)s (tries: %(tries)s)")
+    return {
+        Cause.NAME_LOOKUP: unreached,
+        Cause.CONNECT: unreached,
+        Cause.HTTP_STATUS: _("%(player)s answered %(message)s with %(detail)s (tries: %(tries)s)"),
+        Cause.NOT_JSON: _("%(player)s answered %(message)s with something that is not JSON (tries: %(tries)s)"),
+        Cause.WRONG_MESSAGE: _("%(player)s gave no valid answer to %(message)s (tries: %(tries)s)"),
+        Cause.ILLEGAL_MOVE: _("%(player)s answered %(message)s with no legal move (tries: %(tries)s)"),
+        Cause.DEADLINE: _("%(player)s did not answer %(message)s in %(limit)s s (tries: %(tries)s)"),
+        Cause.REFEREE: _(
+            "the referee failed while %(player)s was asked for an answer to %(message)s (tries: %(tries)s)"
+        ),
+        Cause.LEAGUE: _("the league failed while %(player)s was asked for an answer to %(message)s (tries: %(tries)s)"),
+    }
+
+
+def _fault_detail(detail: str) -> str:
+    """The details that say the same each time; the others quote the player or its machine."""
+    return {
+        "nobody listens at its address": _("nobody listens at its address"),
+        "the name of the address is not known": _("the name of the address is not known"),
+        "the connection was closed without an answer": _("the connection was closed without an answer"),
+        "it refused the invitation": _("it refused the invitation"),
+    }.get(detail, detail)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import read_request
@@ -75,6 +76,24 @@ def hire(
 def open_league(league_id: str = "fall", **settings_: Any) -> League:
     """A league that is open for registration."""
     return lifecycle.create_league(league_id=league_id, display_name=league_id.title(), settings=settings_)
+
+
+def crowd(league_id: str, count: int, *, letter: str = "P") -> list[Agent]:
+    """So many players at a stroke, past the verbs: for what must not cost more with many."""
+    now = timezone.now()
+    return Agent.objects.bulk_create(
+        Agent(
+            kind=Kind.PLAYER,
+            league_id=league_id,
+            code=f"{letter}{number:02d}",
+            name=f"Player {letter}{number}",
+            display_name=f"Player {number}",
+            endpoint=f"http://localhost:{number}/mcp",
+            endpoint_key=f"127.0.0.1|{number}/mcp",
+            registered_at=now,
+        )
+        for number in range(1, count + 1)
+    )
 
 
 @dataclass(frozen=True)
@@ -208,6 +227,8 @@ def progress_item(match: Match, **changes: Any) -> dict[str, Any]:
         "joined": [],
         "locked_in": [],
         "view": {},
+        "cause": "REFEREE",
+        "why": "",
         "transcript": [],
     } | changes
 

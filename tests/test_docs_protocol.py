@@ -18,8 +18,9 @@ import pytest
 from agents_registry import spellings
 from league_sdk.dialects import answers, inbound, shapes, starts, words
 from league_sdk.dialects.answers import Understanding
-from league_sdk.protocol import PROTOCOL, PROTOCOL_VERSION, errors, limits, messages, schemas
+from league_sdk.protocol import PROTOCOL, PROTOCOL_VERSION, errors, faults, limits, messages, schemas
 from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.schemas.judging import Fault
 from league_sdk.protocol.states import AGENT_ARROWS, AgentState, MatchState, ResultStatus
 from league_sdk.rules.registry import describe
 from leaguesite.api_protocol import error_codes, league_settings
@@ -181,6 +182,7 @@ def test_every_name_in_capitals_exists() -> None:
         *AgentState,
         *MatchState,
         *ResultStatus,
+        *faults.Cause,
         *messages.ROLES,
         "HANDED_BACK",
         # Answers of ours to what the documents leave without one.
@@ -194,11 +196,13 @@ def test_every_name_in_capitals_exists() -> None:
 
 
 def test_every_setting_in_it_exists() -> None:
-    settings = {line["name"] for line in league_settings()}
-    assert (
-        sorted(word for word in TOKENS if re.fullmatch(r"\w+_(s|points|after|retries)", word) and word not in settings)
-        == []
-    )
+    known = {line["name"] for line in league_settings()} | set(Fault.model_fields)
+    found = {word for word in TOKENS if re.fullmatch(r"\w+_(s|points|after|retries)", word)}
+    assert sorted(found - known) == []
+
+
+def test_causes_of_faults() -> None:
+    assert [row[0] for row in rows("cause")] == list(faults.Cause)
 
 
 def test_every_link_leads_somewhere() -> None:

@@ -16,6 +16,7 @@ from league_sdk.dialects.answers import Answer, Understanding, read_answer, unde
 from league_sdk.dialects.session import Session
 from league_sdk.dialects.tools import LIST_TOOLS, Tool, choose_tool, read_tools
 from league_sdk.protocol import rpc
+from league_sdk.protocol.transcript import Wire
 
 MOST_TRIES = 24
 """Requests for one message, whatever the agent answers."""
@@ -125,6 +126,35 @@ class Hunt:
         """The message as this agent takes it."""
         unwanted = self._memory.unwanted
         return self._whole if unwanted is None else objections.without(self._whole, unwanted)
+
+    @property
+    def under_way(self) -> Proposal | None:
+        """The request whose reply has not been considered."""
+        return self._under_way
+
+    def on_the_wire(
+        self, proposal: Proposal, *, status: int | None = None, content_type: str = "", text: str = ""
+    ) -> Wire:
+        """A request for the transcript.
+
+        Args:
+            proposal: what was sent.
+            status, content_type: of the HTTP answer; None and empty when none came.
+            text: the answer's beginning, when it could not be read.
+        """
+        made = Wire(
+            path=urlsplit(proposal.url).path,
+            shape=proposal.shape,
+            method=proposal.method,
+            id=proposal.rpc_id,
+            session=self._memory.session is not None,
+            status=status,
+            content_type=content_type,
+            text=text,
+        )
+        if proposal.shape != shapes.CANONICAL or proposal.body.get("params") != self._whole:
+            made["request"] = proposal.body
+        return made
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -12,12 +12,18 @@ from league_sdk.dialects.answers import accepted, oddities
 from league_sdk.judging import messages
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.clock import Clock
+from league_sdk.judging.fault import MAX_DETAIL_CHARS, Fault, Unjudged
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.mailbox import MOST_WAITING, Box, Mailbox
-from league_sdk.protocol.errors import LEGACY_CODES, RETRYABLE, LeagueError
+from league_sdk.protocol import faults
+from league_sdk.protocol.errors import LEGACY_CODES, RETRYABLE, LeagueError, MissingField
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import METHODS, MessageType
-from league_sdk.protocol.transcript import entry
+from league_sdk.protocol.tokens import redact
+from league_sdk.protocol.transcript import Wire, entry
 
+MOST_NAMES = 8
+"""Of the fields an answer has, in a fault."""
 CALLED_BACK = "called back"
 """With this message an ask is cancelled when its answer has come by a POST: it worked."""
 
@@ -35,6 +41,10 @@ class Heard:
         notes: what was tolerated.
         body: what came, for the transcript.
         connected: whether the message may have arrived.
+        cause: whose fault it is that there was no answer, where the error code does not say it all.
+        detail: what was seen or understood instead, for people.
+        cut_off: it may be the referee's machine that has no network.
+        wire: the requests that were sent for it.
     """
 
     message: Mapping[str, Any] = field(default_factory=dict)
@@ -45,6 +55,10 @@ class Heard:
     notes: tuple[str, ...] = ()
     body: Any = None
     connected: bool = True
+    cause: Cause | None = None
+    detail: str = ""
+    cut_off: bool = False
+    wire: tuple[Wire, ...] = field(default=(), compare=False)
 
     @property
     def spoke(self) -> bool:
@@ -62,27 +76,6 @@ class Tell(Protocol):
     """Send a message to a seat whose answer does not matter, at most ``limit_s`` seconds."""
 
     def __call__(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Awaitable[Heard]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Why a player has no valid answer after all its tries."""
-
-    player_id: str
-    error_code: str
-    message_type: str
-    tries: int
-    sentence: str
-
-    def to_report(self) -> dict[str, Any]:
-        """As MATCH_RESULT_REPORT carries it."""
-        return {
-            "player_id": self.player_id,
-            "error_code": self.error_code,
-            "message_type": self.message_type,
-            "tries": self.tries,
-            "sentence": self.sentence,
-        }
 
 
 class Conversation:
@@ -125,12 +118,16 @@ class Conversation:
             max_retries: instead of the league's.
 
         Returns the value, or the Fault that stands after the last try.
+
+        Raises:
+            Unjudged: no answer came, and one of the tries failed on our own side.
         """
         rules = self.brief.settings
         retries = rules.max_retries if max_retries is None else max_retries
         begun = self.clock.monotonic()
         delay = rules.retry_base_s
         tries = 0
+        ours = ""
         with self._mailbox.expecting(seat.player_id, answer_type) as box:
             while True:
                 left = rules.request_patience_s - (self.clock.monotonic() - begun)
@@ -146,6 +143,8 @@ class Conversation:
                 if not isinstance(error, _Wrong):
                     self._mailbox.settle(seat.player_id, answer_type, in_time=True)
                     return error
+                if error.cause in faults.OWN_SIDE:
+                    ours = error.sentence
                 wait = delay if error.code in RETRYABLE else 0.0
                 left = rules.request_patience_s - (self.clock.monotonic() - begun)
                 again = error.code in (*RETRYABLE, "E004") and tries <= retries and left > wait
@@ -155,7 +154,9 @@ class Conversation:
                 # What was posted before the verdict counts; whoever goes on posting does not put it off for ever.
                 if not again and (not box.messages or tries > retries + MOST_WAITING):
                     self._mailbox.settle(seat.player_id, answer_type, in_time=False)
-                    return Fault(seat.player_id, error.code, message["message_type"], tries, error.sentence)
+                    if ours:
+                        raise Unjudged(ours)
+                    return error.fault(seat.player_id, message["message_type"], tries, limit_s)
                 self._mailbox.ask_again(seat.player_id)
                 if error.code in RETRYABLE:
                     delay *= rules.retry_factor
@@ -210,11 +211,14 @@ class Conversation:
     @staticmethod
     def _judge(heard: Heard, accept: Callable[[Mapping[str, Any]], Any]) -> Any:
         if heard.error_code is not None:
-            return _Wrong(heard.error_code, heard.problem, {}, LEGACY_CODES.get(heard.error_code))
+            cause = heard.cause or faults.of_error(heard.error_code)
+            legacy = LEGACY_CODES.get(heard.error_code)
+            return _Wrong(heard.error_code, heard.problem, {}, legacy, cause, heard.detail, heard.cut_off)
         try:
             return accept(heard.message)
         except LeagueError as error:
-            return _Wrong(error.error_code, error.message, error.context, error.legacy_code)
+            cause, detail = faults.of_error(error.error_code), f"{error.message.rstrip('.')} ({_seen(heard, error)})"
+            return _Wrong(error.error_code, error.message, error.context, error.legacy_code, cause, detail)
 
     async def _complain(
         self,
@@ -248,7 +252,11 @@ class Conversation:
         limit = max(wait or 0.0, min(1.0, rules.generic_timeout_s))
         pause = asyncio.ensure_future(self.clock.sleep(wait or 0.0))
         try:
-            await asyncio.gather(_either(pause, box), self.tell(seat, message, limit_s=limit, hidden=hidden))
+            if error.cause in faults.OWN_SIDE:
+                # Nothing that the player has done.
+                await _either(pause, box)
+            else:
+                await asyncio.gather(_either(pause, box), self.tell(seat, message, limit_s=limit, hidden=hidden))
         finally:
             pause.cancel()
 
@@ -293,9 +301,18 @@ class Conversation:
                 problem=heard.problem,
                 notes=notes,
                 body=heard.body,
+                wire=heard.wire,
             ),
             hidden=hidden,
         )
+
+
+def _seen(heard: Heard, error: LeagueError) -> str:
+    """What an answer had in place of what it should have."""
+    if isinstance(error, MissingField):
+        names = [str(name)[:30] for name, value in heard.message.items() if value is not None][:MOST_NAMES]
+        return f"it has {', '.join(names) or 'nothing'}"
+    return f"seen: {error.context.get('seen', 'nothing')}"
 
 
 async def _either(work: asyncio.Future[Any], box: Box) -> None:
@@ -316,3 +333,11 @@ class _Wrong:
     sentence: str
     context: dict[str, Any]
     legacy_code: str | None
+    cause: Cause
+    detail: str
+    cut_off: bool = False
+
+    def fault(self, player_id: str, message_type: str, tries: int, limit_s: float) -> Fault:
+        # Both players are told: what one of them said must not hold its token.
+        detail = redact(self.detail)[:MAX_DETAIL_CHARS]
+        return Fault(player_id, self.code, message_type, tries, self.cause, limit_s, detail, self.cut_off)

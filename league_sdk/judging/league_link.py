@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 CALL_LIMIT_S = 10.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 3.0
+MOST_FAILURES = 10
+"""So often a result is reported that the league manager takes heartbeats but fails over; about 25 seconds."""
 
 
 class Refused(Exception):
@@ -134,14 +136,15 @@ class LeagueLink:
             Refused: the league manager does not take it.
         """
         conversation = f"conv-report-{uuid.uuid4().hex[:8]}"
-        wait = FIRST_WAIT_S
+        wait, failures = FIRST_WAIT_S, 0
         while True:
             try:
                 answer = await self._call(MessageType.MATCH_RESULT_REPORT, dict(fields), conversation)
             except CallFailed as error:
                 logger.warning("a result report is not answered: %s", error)
             except Refused as error:
-                if error.error_code != "E009":
+                failures += 1
+                if error.error_code != "E009" or failures >= MOST_FAILURES:
                     raise
                 logger.warning("a result report has to be repeated: %s", error)
             else:

@@ -7,21 +7,26 @@ tells the time, ``log`` is what others may watch meanwhile.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from league_sdk.dialects import answers
 from league_sdk.judging import messages
-from league_sdk.judging.asking import Ask, Conversation, Fault, Tell
+from league_sdk.judging.asking import Ask, Conversation, Tell
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.clock import Clock
+from league_sdk.judging.fault import Fault, Unjudged
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.mailbox import Mailbox
-from league_sdk.protocol.errors import RETRYABLE, IllegalMove, MissingField
+from league_sdk.protocol.errors import RETRYABLE, MissingField
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import MatchState, ResultStatus
 from league_sdk.rules.game import Game, Random, State
+
+T = TypeVar("T")
+NO_WAY_OUT = "no player could be reached: the referee's own network or name server seems to be gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,9 @@ async def play_match(
         mailbox: where answers arrive that players send by a POST of their own.
 
     Returns the result to report.
+
+    Raises:
+        Unjudged: the referee's own side failed; there is no result.
     """
     talk = Conversation(brief, ask=ask, tell=tell, clock=clock, log=log, mailbox=mailbox)
     state = game.new_state(brief.player_ids)
@@ -78,16 +86,40 @@ async def play_match(
             else:
                 log.move_to(MatchState.DRAWING_NUMBER, clock.now())
                 state = game.draw(state, rng)
+    _check_way_out(brief, faults, set())
     log.reveal()
     log.show(game.view(state, None))
     played = _verdict(brief, game, state, faults)
-    await _tell_the_end(talk, played)
+    _check_way_out(brief, faults, await _tell_the_end(talk, played))
     return played
+
+
+def _check_way_out(brief: Brief, faults: tuple[Fault, ...], unheard: set[str]) -> None:
+    """One player without a way to it is its own fault; when there is a way to nobody, it is ours.
+
+    Args:
+        unheard: players that could not be told the end for such a reason.
+    """
+    lost = {fault.player_id for fault in faults}
+    if lost and all(fault.cut_off for fault in faults) and lost | unheard == set(brief.player_ids):
+        raise Unjudged(NO_WAY_OUT)
+
+
+async def _together(*work: Coroutine[Any, Any, T]) -> list[T]:
+    """The results of all; when one fails, nobody goes on talking to the other player."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
 
 
 async def _gather_players(talk: Conversation) -> tuple[Fault, ...]:
     """Invite both at once; who is absent after all tries has a Fault."""
-    found = await asyncio.gather(*(_invite(talk, seat) for seat in talk.brief.seats))
+    found = await _together(*(_invite(talk, seat) for seat in talk.brief.seats))
     return tuple(fault for fault in found if fault is not None)
 
 
@@ -107,7 +139,15 @@ async def _invite(talk: Conversation, seat: Seat) -> Fault | None:
         return None
     if isinstance(answer, Fault):
         return answer
-    return Fault(seat.player_id, "E002", MessageType.GAME_INVITATION, 1, f"{seat.player_id} refused the invitation")
+    return Fault(
+        seat.player_id,
+        "E002",
+        MessageType.GAME_INVITATION,
+        1,
+        Cause.WRONG_MESSAGE,
+        brief.settings.join_timeout_s,
+        "it refused the invitation",
+    )
 
 
 async def _invite_once(talk: Conversation, seat: Seat) -> bool | Fault:
@@ -176,7 +216,7 @@ async def _collect(
             talk.log.lock_in(seat.player_id)
         return move
 
-    moves = await asyncio.gather(*(one(seat) for seat in seats))
+    moves = await _together(*(one(seat) for seat in seats))
     for seat, move in zip(seats, moves, strict=True):
         if not isinstance(move, Fault):
             state = game.apply(state, seat.player_id, move)
@@ -188,7 +228,6 @@ def _verdict(brief: Brief, game: Game, state: State, faults: tuple[Fault, ...]) 
     if outcome is not None and not faults:
         status = ResultStatus.WIN if outcome.winner else ResultStatus.DRAW
         return Played(status, outcome.winner, outcome.reason, outcome.details, ())
-    faults = tuple(replace(fault, sentence=_sentence(brief, fault)) for fault in faults)
     absent = {fault.player_id for fault in faults}
     present = [player for player in brief.player_ids if player not in absent]
     reason = "; ".join(fault.sentence for fault in faults)
@@ -197,27 +236,15 @@ def _verdict(brief: Brief, game: Game, state: State, faults: tuple[Fault, ...]) 
     if invited and brief.settings.no_show == "cancel":
         return Played(ResultStatus.CANCELLED, None, reason, details, faults)
     winner = present[0] if present else None
-    return Played(ResultStatus.TECHNICAL_LOSS, winner, reason, details, faults)
+    # Its full stop is the one of whatever it stands in.
+    return Played(ResultStatus.TECHNICAL_LOSS, winner, f"{reason}. Technical loss", details, faults)
 
 
-def _sentence(brief: Brief, fault: Fault) -> str:
-    """One fault in words, such as "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4)"."""
-    if fault.error_code == "E001":
-        invited = fault.message_type == MessageType.GAME_INVITATION
-        limit = brief.settings.join_timeout_s if invited else brief.settings.move_timeout_s
-        # What came instead of an answer, when something came.
-        said = "" if fault.sentence.startswith("no answer") else f": {fault.sentence}"
-        return f"{fault.player_id} did not answer {fault.message_type} in {limit:g} s (tries: {fault.tries}){said}"
-    if fault.error_code == "E009":
-        where = f"{fault.player_id} could not be reached for {fault.message_type}"
-        return f"{where} (tries: {fault.tries}): {fault.sentence}"
-    if fault.error_code == IllegalMove.error_code:
-        return f"{fault.player_id} made no legal move (tries: {fault.tries}): {fault.sentence}"
-    return f"{fault.player_id} gave no valid answer to {fault.message_type}: {fault.sentence}"
+async def _tell_the_end(talk: Conversation, played: Played) -> set[str]:
+    """GAME_OVER to both at once; one more try after a failed connect (ruling, section 6).
 
-
-async def _tell_the_end(talk: Conversation, played: Played) -> None:
-    """GAME_OVER to both at once; one more try after a failed connect (ruling, section 6)."""
+    Returns the players that there was no way to, perhaps through our own fault.
+    """
     brief = talk.brief
     result = {
         "status": played.status,
@@ -226,11 +253,15 @@ async def _tell_the_end(talk: Conversation, played: Played) -> None:
         "reason": played.reason,
     }
 
-    async def one(seat: Seat) -> None:
+    async def one(seat: Seat) -> bool:
+        cut_off = False
         for _ in range(2):
             message = messages.game_over(brief, seat, now=talk.clock.now(), attempt=brief.attempt, result=result)
             heard = await talk.tell(seat, message, limit_s=brief.settings.game_over_timeout_s)
+            cut_off = heard.cut_off
             if heard.connected:
-                return
+                break
+        return cut_off
 
-    await asyncio.gather(*(one(seat) for seat in brief.seats))
+    unheard = await _together(*(one(seat) for seat in brief.seats))
+    return {seat.player_id for seat, cut_off in zip(brief.seats, unheard, strict=True) if cut_off}

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
 from league_sdk.dialects import session
-from league_sdk.dialects.answers import Understanding, accepted
+from league_sdk.dialects.answers import Answer, Understanding, accepted
 from league_sdk.dialects.hunt import Finding, Hunt, Memory, Proposal
 from league_sdk.dialects.shapes import CANONICAL
 from league_sdk.dialects.tools import LIST_TOOLS
 from league_sdk.judging.asking import CALLED_BACK, Ask, Heard, Tell
 from league_sdk.judging.brief import Seat
 from league_sdk.judging.clock import Clock
+from league_sdk.protocol.faults import OWN_SIDE, Cause, of_answer, of_error
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.tokens import redact
+from league_sdk.protocol.transcript import Wire
 from league_sdk.transport.breaker import Breaker
 from league_sdk.transport.client import Broken, CallFailed, Client, Reply
 from league_sdk.transport.policy import EndpointPolicy
@@ -41,6 +44,7 @@ class _Exchange:
     pending: str = ""
     refusal: Heard | None = None
     failure: Heard | None = None
+    wire: list[Wire] = field(default_factory=list)
 
 
 class PlayerLine:
@@ -75,6 +79,8 @@ class PlayerLine:
                     error_code="E009",
                     problem=f"not called: {rules.breaker_threshold} failures in a row",
                     connected=False,
+                    cause=self._breaker.cause(seat.endpoint),
+                    detail=f"not called any more: {rules.breaker_threshold} failures in a row",
                 )
             try:
                 heard = await self._ask(seat, message, limit_s, choice_field)
@@ -82,10 +88,11 @@ class PlayerLine:
                 if cancelled.args == (CALLED_BACK,):
                     self._breaker.succeeded(seat.endpoint)
                 raise
-            if heard.http_status is None and heard.error_code is not None:
-                self._breaker.failed(seat.endpoint, threshold=rules.breaker_threshold)
-            else:
+            if heard.http_status is not None or heard.error_code is None:
                 self._breaker.succeeded(seat.endpoint)
+            elif heard.cause not in OWN_SIDE and not heard.cut_off:
+                cause = heard.cause or of_error(heard.error_code)
+                self._breaker.failed(seat.endpoint, threshold=rules.breaker_threshold, cause=cause)
             return heard
 
         async def tell(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
@@ -146,7 +153,8 @@ class PlayerLine:
                 elif state.failure is None or proposal.shape == CANONICAL:
                     state.failure = heard if proposal.method != LIST_TOOLS else state.failure
                 continue
-            state.pending = f"its reply {str(reply.body)[:80]} holds no answer, and none followed"
+            # A token that is cut would not be known for one any more.
+            state.pending = f"its reply {redact(str(reply.body))[:80]} holds no answer, and none followed"
             if hunt.awaits_callback:
                 break
             share = RECEIPT_SHARE if finding.understanding is Understanding.RECEIPT else VAGUE_SHARE
@@ -165,9 +173,11 @@ class PlayerLine:
         return Heard(
             error_code="E001",
             problem=state.pending,
+            detail=state.pending,
             elapsed_s=self._clock.monotonic() - state.begun,
             http_status=200,
             notes=hunt.notes,
+            wire=tuple(state.wire),
         )
 
     async def _say(self, seat: Seat, message: dict[str, Any], limit_s: float) -> Heard:
@@ -228,19 +238,30 @@ class PlayerLine:
             task.exception()
 
     def _failed(self, error: CallFailed | None, state: _Exchange, hunt: Hunt) -> Heard:
+        if error is not None and hunt.under_way is not None:
+            state.wire.append(hunt.on_the_wire(hunt.under_way))
         return Heard(
             error_code=error.error_code if error else "E001",
             problem=str(error) if error else "no answer in time",
             elapsed_s=self._clock.monotonic() - state.begun,
             connected=error.connected if error else True,
             notes=hunt.notes,
+            cause=error.cause if error else Cause.DEADLINE,
+            detail=error.detail if error and error.cause is not Cause.DEADLINE else "",
+            cut_off=error.cut_off if error else False,
+            wire=tuple(state.wire),
         )
 
     def _heard(self, proposal: Proposal, reply: Reply, finding: Finding, state: _Exchange, hunt: Hunt) -> Heard:
+        kind = reply.headers.get("content-type", "")
+        state.wire.append(hunt.on_the_wire(proposal, status=reply.status, content_type=kind, text=reply.text))
         answer = finding.answer
         notes = [*hunt.notes, *answer.notes]
         code, problem = None, ""
+        cause, detail = None, ""
         if finding.understanding is Understanding.NOT_UNDERSTOOD:
+            cause = of_answer(status=reply.status, readable=not reply.problem)
+            detail = _in_place_of_an_answer(cause, reply, answer)
             code = "E009" if reply.status >= 500 else "E002"
             problem = f"HTTP status {reply.status}" if reply.status >= 500 else "the player answered with an error"
             if reply.problem and reply.status < 500:
@@ -248,7 +269,7 @@ class PlayerLine:
         elif proposal.shape != CANONICAL:
             notes.append(f"asked as {proposal.shape}: {proposal.method or 'no method'}")
         if proposal.url != hunt.url:
-            notes.append(f"found at {proposal.url}")
+            notes.append(f"found at {urlsplit(proposal.url).path or '/'}")
         return Heard(
             message={} if code else answer.message,
             error_code=code,
@@ -257,6 +278,9 @@ class PlayerLine:
             http_status=reply.status,
             notes=tuple(notes),
             body=reply.body,
+            cause=cause,
+            detail=detail,
+            wire=tuple(state.wire),
         )
 
     async def aclose(self) -> None:
@@ -265,3 +289,14 @@ class PlayerLine:
             task.cancel()
         await asyncio.gather(*self._abandoned, return_exceptions=True)
         await self._client.aclose()
+
+
+def _in_place_of_an_answer(cause: Cause, reply: Reply, answer: Answer) -> str:
+    """What came instead of an answer, for the player's student."""
+    if cause is Cause.HTTP_STATUS:
+        return f"HTTP {reply.status}"
+    if cause is Cause.NOT_JSON:
+        return reply.problem.rstrip(".")
+    error = answer.refused
+    said = error.get("message") if isinstance(error, Mapping) else error
+    return f"it answered with the error {redact(str(said))[:100]!r}" if said else "it answered with an error"

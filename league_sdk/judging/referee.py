@@ -16,6 +16,7 @@ from typing import Any
 from league_sdk.judging.brief import Brief, read_brief
 from league_sdk.judging.callbacks import RELAYED_FOR, find_seat
 from league_sdk.judging.clock import SystemClock
+from league_sdk.judging.fault import Unjudged
 from league_sdk.judging.league_link import LeagueLink, Refused
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.mailbox import Mailbox
@@ -24,6 +25,7 @@ from league_sdk.judging.player_line import PlayerLine
 from league_sdk.judging.reporting import progress_of, result_of
 from league_sdk.protocol import rpc, tokens
 from league_sdk.protocol.errors import InternalError, InvalidFormat, TokenInvalid
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import HANDED_BACK
 from league_sdk.rules.registry import games
 from league_sdk.transport.breaker import Breaker
@@ -47,13 +49,18 @@ FENCE = 0.75
 
 @dataclass(slots=True)
 class Running:
-    """A match in play."""
+    """A match in play; with ``failed`` one that ended without a result and waits to be given back.
+
+    Attributes:
+        failed: whose side failed (REFEREE or LEAGUE), and how, in words.
+    """
 
     brief: Brief
     log: MatchLog
     since: float
     mailbox: Mailbox = field(default_factory=Mailbox)
     task: asyncio.Task[None] | None = None
+    failed: tuple[Cause, str] | None = None
 
 
 class Referee:
@@ -188,34 +195,51 @@ class Referee:
 
     async def _play(self, running: Running, policy: EndpointPolicy) -> None:
         brief = running.brief
+        try:
+            await self._play_and_report(running, policy)
+        except asyncio.CancelledError:
+            self._forget(brief.key)
+            raise
+        except Unjudged as error:
+            logger.error("match %s of %s has no result: %s", brief.match_id, brief.league_id, error)
+            self._fail(running, Cause.REFEREE, str(error))
+        except Refused as error:
+            logger.error("the result of %s was refused: %s", brief.match_id, error)
+            self._fail(running, Cause.LEAGUE, f"the league manager did not take the result: {error}")
+        except Exception as error:
+            # Only this match ends.
+            logger.exception("match %s of %s failed here", brief.match_id, brief.league_id)
+            self._fail(running, Cause.REFEREE, f"an error in the referee's own code ({type(error).__name__})")
+        else:
+            self._forget(brief.key)
+
+    def _fail(self, running: Running, cause: Cause, why: str) -> None:
+        """Have the next progress report give a match back: it is void, and played again."""
+        running.failed = (cause, why)
+        self._news.set()
+
+    async def _play_and_report(self, running: Running, policy: EndpointPolicy) -> None:
+        brief = running.brief
         line = self._lines.get(policy)
         if line is None:
             line = self._lines[policy] = PlayerLine(policy, self._clock, self._breaker)
         game = games()[brief.game_type]
         ask, tell = line.for_match(brief.settings, game.choice_field)
-        try:
-            played = await play_match(
-                brief,
-                game,
-                ask=ask,
-                tell=tell,
-                rng=self._rng,
-                clock=self._clock,
-                log=running.log,
-                mailbox=running.mailbox,
-            )
-            learned = {
-                "spoken": {seat.player_id: spoken for seat in brief.seats if (spoken := line.spoken(seat))},
-                "found_at": {seat.player_id: path for seat in brief.seats if (path := line.found_at(seat))},
-            }
-            await self._report(running, played, learned)
-        except Refused as error:
-            logger.error("the result of %s was refused: %s", brief.match_id, error)
-        except Exception:
-            # Only this match ends; the league manager sees that its progress stops and plays it again.
-            logger.exception("match %s of %s failed here", brief.match_id, brief.league_id)
-        finally:
-            self._forget(brief.key)
+        played = await play_match(
+            brief,
+            game,
+            ask=ask,
+            tell=tell,
+            rng=self._rng,
+            clock=self._clock,
+            log=running.log,
+            mailbox=running.mailbox,
+        )
+        learned = {
+            "spoken": {seat.player_id: spoken for seat in brief.seats if (spoken := line.spoken(seat))},
+            "found_at": {seat.player_id: path for seat in brief.seats if (path := line.found_at(seat))},
+        }
+        await self._report(running, played, learned)
 
     async def _report(self, running: Running, played: Played, learned: Mapping[str, Any]) -> None:
         """MATCH_RESULT_REPORT (004 4.6.2), with what is left of the transcript."""
@@ -303,7 +327,10 @@ class Referee:
 
     async def _send_progress(self, final_state: str | None = None) -> None:
         """One report for all matches in play; entries that did not arrive are kept for the next."""
-        items = [progress_of(one.brief, one.log, final_state or one.log.state) for one in self._running.values()]
+        items = [
+            progress_of(one.brief, one.log, final_state or one.log.state, one.failed) for one in self._running.values()
+        ]
+        failed = [key for key, one in self._running.items() if one.failed is not None]
         budget = min(BODY_BUDGET, HEARTBEAT_BYTES - len(rpc.dumps(items)))
         taken = []
         for running, item in zip(self._running.values(), items, strict=True):
@@ -318,6 +345,8 @@ class Referee:
             raise
         if budget <= 0:
             self._news.set()
+        for key in failed:
+            self._forget(key)
         for answer in answers:
             if isinstance(answer, dict) and answer.get("status") == "lost":
                 self._give_up((answer.get("league_id", ""), answer.get("match_id", ""), answer.get("attempt", 0)))

@@ -7,11 +7,13 @@ from typing import Any
 from league_sdk.judging.brief import Brief
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.match import Played
-from league_sdk.protocol.states import ResultStatus
+from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.states import HANDED_BACK, ResultStatus
 
 
-def progress_of(brief: Brief, log: MatchLog, state: str) -> dict[str, Any]:
-    """What one match has in a report_progress, its transcript still to come."""
+def progress_of(brief: Brief, log: MatchLog, state: str, failed: tuple[Cause, str] | None) -> dict[str, Any]:
+    """What one match has in a report_progress, its transcript still to come; a failed one is given back, and why."""
+    given_back = {"state": HANDED_BACK, "cause": failed[0], "why": failed[1]} if failed else {}
     return {
         "league_id": brief.league_id,
         "match_id": brief.match_id,
@@ -21,6 +23,7 @@ def progress_of(brief: Brief, log: MatchLog, state: str) -> dict[str, Any]:
         "locked_in": log.locked_in,
         "view": log.view,
         "transcript": [],
+        **given_back,
     }
 
 

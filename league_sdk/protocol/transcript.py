@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import SECRET_FIELDS
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES, MAX_TRANSCRIPT_DEPTH
 from league_sdk.protocol.tokens import REDACTED, redact
+
+MAX_WIRE_TEXT_CHARS = 500
+"""Of an answer that could not be read."""
+
+
+class Wire(TypedDict):
+    """One HTTP request of a try, as it went out: where to, in which clothes, and how its answer came.
+
+    ``path`` is the address without its host; ``shape`` and ``method`` the way of speaking; ``id`` the JSON-RPC id;
+    ``session`` whether the headers of an MCP session went with it; ``status`` and ``content_type`` are the answer's
+    (None and empty when none came). Only the last one of a try has ``text``, the beginning of an answer that was
+    not JSON, and ``request``, the body when it was not the message as it is under ``method``.
+    """
+
+    path: str
+    shape: str
+    method: str
+    id: int | str
+    session: bool
+    status: int | None
+    content_type: str
+    text: NotRequired[str]
+    request: NotRequired[Any]
 
 
 class Entry(TypedDict):
@@ -19,6 +42,7 @@ class Entry(TypedDict):
     ``n`` counts from 0 within an attempt; ``at`` is ISO 8601 with microseconds; ``sender`` and
     ``recipient`` are ids. For an answer ``elapsed_ms`` is the time since its request was sent and
     ``limit_ms`` the time it was given. ``problem`` says what was wrong, ``notes`` what was odd.
+    ``wire`` has the requests that brought the answer, where that is known.
     """
 
     n: int
@@ -33,6 +57,7 @@ class Entry(TypedDict):
     problem: str
     notes: list[str]
     body: Any
+    wire: NotRequired[list[Wire]]
 
 
 def clean(value: Any) -> Any:
@@ -71,9 +96,10 @@ def entry(
     problem: str = "",
     notes: list[str] | None = None,
     body: Any = None,
+    wire: Sequence[Wire] = (),
 ) -> Entry:
     """Build an entry; the body is cleaned here so that no other place can forget to."""
-    return Entry(
+    made = Entry(
         n=n,
         at=at.isoformat(),
         sender=sender,
@@ -87,3 +113,23 @@ def entry(
         notes=[redact(note)[:200] for note in (notes or [])],
         body=body_for_transcript(body),
     )
+    if wire:
+        made["wire"] = [_clean_wire(one, last=one is wire[-1]) for one in wire]
+    return made
+
+
+def _clean_wire(one: Wire, *, last: bool) -> Wire:
+    cleaned = Wire(
+        path=redact(one["path"])[:100],
+        shape=one["shape"],
+        method=redact(one["method"])[:100],
+        id=one["id"],
+        session=one["session"],
+        status=one["status"],
+        content_type=redact(one["content_type"])[:80],
+    )
+    if last and one.get("text"):
+        cleaned["text"] = redact(one["text"])[:MAX_WIRE_TEXT_CHARS]
+    if last and "request" in one:
+        cleaned["request"] = body_for_transcript(one["request"])
+    return cleaned

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from league_sdk.protocol.faults import Cause
+
 
 @dataclass(slots=True)
 class _Circuit:
     failures: int = 0
+    cause: Cause = Cause.CONNECT
     opened_at: float | None = None
 
 
@@ -41,9 +44,14 @@ class Breaker:
         """An answer came: CLOSED, the count starts anew."""
         self._circuits.pop(endpoint, None)
 
-    def failed(self, endpoint: str, *, threshold: int) -> None:
-        """No answer came; at ``threshold`` failures in a row, or in the test call, OPEN."""
+    def cause(self, endpoint: str) -> Cause:
+        """Why the last of the failures was one; CONNECT where there was none."""
+        return self._circuits.get(endpoint, _Circuit()).cause
+
+    def failed(self, endpoint: str, *, threshold: int, cause: Cause = Cause.CONNECT) -> None:
+        """No answer came, and why; at ``threshold`` failures in a row, or in the test call, OPEN."""
         circuit = self._circuits.setdefault(endpoint, _Circuit())
         circuit.failures += 1
+        circuit.cause = cause
         if circuit.opened_at is not None or circuit.failures >= threshold:
             circuit.opened_at = self._clock()

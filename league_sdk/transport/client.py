@@ -7,23 +7,30 @@ hooks are what a call to an agent must not have, and they cost more than the cal
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 import zlib
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from json import detect_encoding
 from typing import Any
 
 import aiohttp
 import httpx
+from aiohttp.abc import ResolveResult
 from httpx_aiohttp import AiohttpTransport
 
 from league_sdk.protocol import SDK_VERSION, rpc
 from league_sdk.protocol.errors import NotJson
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES
+from league_sdk.transport.failures import Broken, CallFailed, NotReached, TimedOut, failure, out_of_time
 from league_sdk.transport.policy import EndpointPolicy, Forbidden, PolicyResolver
 
+__all__ = ["Broken", "CallFailed", "Client", "NotReached", "Reply", "TimedOut", "answer_in_stream"]
+
+MAX_TEXT_BYTES = 2000
+"""Of a body that could not be read, for people."""
 KEEPALIVE_S = 2.0
 """Below the five seconds after which common agent servers close an idle connection under us."""
 MOST_LOOKS = 20
@@ -32,33 +39,6 @@ CHARSETS = {"iso-8859-1": "cp1252", "latin-1": "cp1252"} | {
     name: name for name in ("windows-1252", "windows-1255", "iso-8859-8", "iso-8859-15")
 }
 """Declared by servers whose machines are not set to UTF-8, and how each is read; all others must be Unicode."""
-
-
-class CallFailed(Exception):
-    """No usable HTTP answer came.
-
-    Attributes:
-        error_code: E001 (out of time) or E009 (everything else).
-        connected: whether the request may have reached the agent.
-    """
-
-    error_code = "E009"
-
-    def __init__(self, sentence: str, *, connected: bool) -> None:
-        super().__init__(sentence)
-        self.connected = connected
-
-
-class TimedOut(CallFailed):
-    error_code = "E001"
-
-
-class NotReached(CallFailed):
-    """Refused, unreachable, unknown name, or not allowed by the policy."""
-
-
-class Broken(CallFailed):
-    """The connection or the answer broke off, or the answer was too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +51,7 @@ class Reply:
         problem: why the body could not be read, else empty.
         elapsed_s: seconds since the request was sent.
         headers: of the answer, names in lower case.
+        text: the beginning of a body that could not be read.
     """
 
     status: int
@@ -78,6 +59,35 @@ class Reply:
     problem: str
     elapsed_s: float
     headers: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    text: str = field(default="", compare=False, repr=False)
+
+
+class _Way:
+    """How far a call has come: what it waits for."""
+
+    __slots__ = ("waits_for",)
+
+    def __init__(self) -> None:
+        self.waits_for = Cause.CONNECT
+
+
+_WAY: ContextVar[_Way] = ContextVar("way of a call")
+
+
+class _Resolver(PolicyResolver):
+    async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[ResolveResult]:
+        way = _WAY.get()
+        way.waits_for = Cause.NAME_LOOKUP
+        found = await super().resolve(host, port, family)
+        way.waits_for = Cause.CONNECT
+        return found
+
+
+class _Connector(aiohttp.TCPConnector):
+    async def connect(self, *args: Any, **more: Any) -> Any:
+        connection = await super().connect(*args, **more)
+        _WAY.get().waits_for = Cause.DEADLINE
+        return connection
 
 
 class Client:
@@ -91,6 +101,7 @@ class Client:
 
     def __init__(self, *, agent_type: str, policy: EndpointPolicy | None = None, max_connections: int = 512) -> None:
         self._policy = policy or EndpointPolicy()
+        self._caller = Cause.LEAGUE if agent_type == "league_manager" else Cause.REFEREE
         self._max = max_connections
         self._headers = {
             "content-type": "application/json",
@@ -108,10 +119,10 @@ class Client:
 
     def _session(self) -> aiohttp.ClientSession:
         """Made by the transport at the first call: it belongs to the event loop that runs then."""
-        connector = aiohttp.TCPConnector(
+        connector = _Connector(
             limit=self._max,
             keepalive_timeout=KEEPALIVE_S,
-            resolver=PolicyResolver(self._policy),
+            resolver=_Resolver(self._policy),
             use_dns_cache=False,
         )
         return aiohttp.ClientSession(
@@ -133,6 +144,8 @@ class Client:
         """
         content = message if isinstance(message, bytes) else rpc.dumps(message)
         begun = time.monotonic()
+        way = _Way()
+        _WAY.set(way)
         try:
             self._policy.check_url(url)
             request = httpx.Request("POST", url, content=content, headers=self._headers | dict(headers or {}))
@@ -144,16 +157,17 @@ class Client:
                 finally:
                     await response.aclose()
         except TimeoutError:
-            raise TimedOut(f"no answer within {limit_s:g} s", connected=True) from None
+            raise out_of_time(way.waits_for, limit_s) from None
         except Forbidden as error:
             raise NotReached(str(error), connected=False) from None
         except CallFailed:
             raise
         except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, zlib.error, OSError, ValueError) as error:
-            raise _failure(error) from None
+            raise failure(error, self._caller) from None
         body, problem = _decoded(raw, response.headers.get("content-type", ""))
         seen = {name.lower(): value for name, value in response.headers.items()}
-        return Reply(response.status_code, body, problem, time.monotonic() - begun, seen)
+        text = raw[:MAX_TEXT_BYTES].decode("utf-8", "replace") if problem else ""
+        return Reply(response.status_code, body, problem, time.monotonic() - begun, seen, text)
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -226,18 +240,3 @@ def _decoded(raw: bytes, content_type: str) -> tuple[Any, str]:
         return None, f"The body is not valid {encoding} text: {getattr(error, 'reason', error)}."
     except NotJson as error:
         return None, error.message
-
-
-def _failure(error: Exception) -> CallFailed:
-    """Say what happened; what was before the connection stood is told from what came after."""
-    cause = error.__cause__ or error
-    if isinstance(cause, (httpx.InvalidURL, aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, UnicodeError)):
-        return NotReached("the address cannot be read", connected=False)
-    if isinstance(cause, aiohttp.ClientConnectorDNSError):
-        return NotReached("the name of the address is not known", connected=False)
-    if isinstance(cause, aiohttp.ClientConnectorError):
-        number = cause.os_error.errno
-        return NotReached(f"no connection: {os.strerror(number) if number else cause.os_error}", connected=False)
-    if isinstance(cause, aiohttp.ServerDisconnectedError):
-        return Broken("the connection was closed without an answer", connected=True)
-    return Broken(f"the connection broke off ({type(cause).__name__})", connected=True)

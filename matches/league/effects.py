@@ -13,7 +13,7 @@ from matches.models import Event, League
 from matches.nudge import nudge
 
 
-def record(league_id: str, kind: str, **data: Any) -> None:
+def record(league_id: str, kind: str, /, **data: Any) -> None:
     """Write an event with the league's next number. Call inside the change's transaction."""
     League.objects.filter(pk=league_id).update(event_seq=F("event_seq") + 1)
     seq = League.objects.values_list("event_seq", flat=True).get(pk=league_id)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from agents_registry import places, registration, roster
@@ -14,11 +15,11 @@ from agents_registry.models import Agent, Kind
 from agents_registry.requests import Request
 from agents_registry.spellings import LEAGUE_FIELDS, Facts, plays
 from league_sdk.protocol.errors import LeagueError, UnknownLeague
-from league_sdk.protocol.states import LeagueState
+from league_sdk.protocol.states import LeagueState, MatchState
 from matches.league import play
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid, NotFound
-from matches.models import League
+from matches.models import League, Match
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +85,21 @@ def choose_league(named: str | None) -> League | None:
     return candidates[0] if len(candidates) == 1 else None
 
 
-def _refusal(league: League, request: Request, known: bool) -> tuple[str, str | None] | None:
+def _held(league: League | None) -> League | None:
+    """The league as it is now; while it is open nobody makes its schedule, or takes a place, until this one is in."""
+    if league is None or league.state != LeagueState.REGISTRATION:
+        return league
+    return League.objects.select_for_update(no_key=True).get(pk=league.pk)
+
+
+def _refusal(league: League, request: Request, known: Agent | None) -> tuple[str, str | None] | None:
     """Why a league does not take a player, with 002's code where one corresponds; None when it does."""
     if league.demo:
         ours = request.brings(settings.LEAGUE_DEMO_KEY)
-        if ours and (known or league.state == LeagueState.REGISTRATION):
+        if ours and (known is not None or league.state == LeagueState.REGISTRATION):
             return None
         return "The demo league is never open for registration.", "L001"
-    if not known:
+    if known is None:
         # One that is known has its own proof to show, and may have come in before there was a code.
         closed = _without_code(league, request)
         if closed:
@@ -101,9 +109,19 @@ def _refusal(league: League, request: Request, known: bool) -> tuple[str, str | 
             f"This league plays {league.game_type}; your agent plays {', '.join(request.game_types)}.",
             "L001",
         )
-    if known and league.state not in (LeagueState.COMPLETED, LeagueState.STOPPED):
+    if known is not None and known.code in league.out:
+        return f"{known.code} was {league.out[known.code]['word']} from {league.pk} by the instructor.", "L001"
+    # A frozen board keeps back that the league was played to its end: its players are not sent home before it is told.
+    told = league.state == LeagueState.STOPPED or (league.state == LeagueState.COMPLETED and league.frozen_seq is None)
+    if known is not None and (not told or _still_plays(known)):
         return None
     return _no_room(league)
+
+
+def _still_plays(agent: Agent) -> bool:
+    """Whether a match of a league that is over is played again with this player."""
+    theirs = Match.objects.filter(Q(player_a=agent) | Q(player_b=agent), league__state=LeagueState.COMPLETED)
+    return theirs.exclude(state=MatchState.FINISHED).exists()
 
 
 def _without_code(league: League, request: Request) -> str | None:
@@ -140,7 +158,7 @@ def register_player(*, request: Request, named: str | None) -> Entry:
     Changes: the agent, its token, an event.
     """
     with transaction.atomic():
-        league = choose_league(named)
+        league = _held(choose_league(named))
         known = registration.find_known(request, league.pk if league is not None else None)
         if league is None and known is None:
             known = _in_mid_league(request)
@@ -148,7 +166,7 @@ def register_player(*, request: Request, named: str | None) -> Entry:
         home = league.pk if league is not None else None
         promised = next_league_id() if league is None else ""
         if league is not None:
-            refusal = _refusal(league, request, known is not None)
+            refusal = _refusal(league, request, known)
             if refusal:
                 return Entry(league_id=league.pk, reason=refusal[0], legacy_code=refusal[1])
         try:
@@ -167,7 +185,8 @@ def _in_mid_league(request: Request) -> Agent | None:
     return (
         Agent.objects.filter(kind=Kind.PLAYER, name=request.name, endpoint_key=request.address.key)
         .filter(league__isnull=False, league__demo=False)
-        .exclude(league__state__in=[LeagueState.COMPLETED, LeagueState.STOPPED])
+        .exclude(league__state=LeagueState.STOPPED)
+        .exclude(league__state=LeagueState.COMPLETED, league__frozen_seq__isnull=True)
         .select_related("league")
         .order_by("-pk")
         .first()
@@ -200,7 +219,7 @@ def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: ob
         Invalid: a name, an address or an id that cannot be used.
     """
     with transaction.atomic():
-        league = League.objects.filter(pk=league_id).first()
+        league = _held(League.objects.filter(pk=league_id).first())
         if league is None:
             raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
         if league.demo:

@@ -18,25 +18,16 @@ from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LEAGUE_ARROWS, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import games
 from matches import readiness
-from matches.league import outbox, results
+from matches.league import curtain, endings, outbox, results
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.league.find import get_league
 from matches.models import League, Match, Round
 from matches.schedule import round_robin
 from matches.standings import natural
 
-
-def get_league(league_id: str) -> League:
-    """A league by its id.
-
-    Raises:
-        NotFound: there is none.
-    """
-    # No id holds a NUL, and PostgreSQL would not even look for one.
-    league = League.objects.filter(pk=league_id.replace("\x00", "\ufffd")).first()
-    if league is None:
-        raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
-    return league
+_NO_PLAN: dict[str, Any] = {"starts_at": None, "starts_all": False}
+"""No start at a time chosen beforehand (``matches.league.planned``)."""
 
 
 def check_settings(values: Any) -> dict[str, Any]:
@@ -144,7 +135,8 @@ def close_registration(*, league_id: str) -> League:
         ActionRefused: not open, or too few players.
     """
     with transaction.atomic():
-        league = get_league(league_id)
+        # Whoever is registering at this moment is in the schedule, or is told that it is too late.
+        league = League.objects.select_for_update(no_key=True).get(pk=get_league(league_id).pk)
         players = sorted(league.agents.filter(kind=Kind.PLAYER), key=lambda player: natural(player.code))
         left_out = readiness.not_ready(league, players)
         absent = [player.pk for player in players if player.code in left_out]
@@ -251,6 +243,9 @@ def start_round(*, league_id: str) -> Round:
         coming = league.rounds.filter(state=RoundState.PENDING).order_by("number").first()
         if coming is None:
             raise ActionRefused(_("Every round of %(league)s has been played.") % _named(league))
+        curtain.fall_before(league, coming.number)
+        # Whoever starts it, by hand or by the clock: a plan to start is carried out with this.
+        League.objects.filter(pk=league.pk, starts_at__isnull=False).update(**_NO_PLAN)
         now = timezone.now()
         if not Round.objects.filter(pk=coming.pk, state=RoundState.PENDING).update(
             state=RoundState.ANNOUNCING, started_at=now
@@ -331,13 +326,14 @@ def open_round(*, round_pk: int) -> bool:
         moved = Round.objects.filter(pk=round_pk, state=RoundState.ANNOUNCING).update(state=RoundState.RUNNING)
         if moved:
             opened = Round.objects.get(pk=round_pk)
-            results.close_round_if_done(opened)
+            record(opened.league_id, "round_opened", round_id=opened.number)
+            endings.close_round_if_done(opened)
             changed(opened.league_id)
         return bool(moved)
 
 
 def pause(*, league_id: str) -> League:
-    """No round and no match starts from now on; matches in play finish and count."""
+    """No round and no match starts from now on, a planned start neither; matches in play finish and count."""
     return _set_paused(league_id, True)
 
 
@@ -351,7 +347,8 @@ def _set_paused(league_id: str, paused: bool) -> League:
         league = get_league(league_id)
         if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED):
             raise ActionRefused(_("%(league)s is over: there is nothing to pause or resume.") % _named(league))
-        if not League.objects.filter(pk=league_id, paused=not paused).update(paused=paused):
+        plan = _NO_PLAN if paused else {}
+        if not League.objects.filter(pk=league_id, paused=not paused).update(paused=paused, **plan):
             sentence = _("%(league)s is paused already.") if paused else _("%(league)s is not paused.")
             raise ActionRefused(sentence % _named(league))
         record(league_id, "paused" if paused else "resumed")
@@ -363,13 +360,15 @@ def stop(*, league_id: str) -> League:
     """End a league for good without playing it out; open matches are given up by their referees."""
     with transaction.atomic():
         league = get_league(league_id)
+        # Matches before their league, as every report takes them: the other way round both would wait for ever.
+        open_ones = Match.objects.filter(league=league).exclude(state=MatchState.FINISHED)
+        list(open_ones.select_for_update(no_key=True).order_by("pk").values_list("pk"))
         sources = [state for state, targets in LEAGUE_ARROWS.items() if LeagueState.STOPPED in targets]
         going = League.objects.filter(pk=league_id, state__in=sources)
-        if not going.update(state=LeagueState.STOPPED, completed_at=league.completed_at or timezone.now()):
+        ended = league.completed_at or timezone.now()
+        if not going.update(state=LeagueState.STOPPED, completed_at=ended, **_NO_PLAN):
             raise ActionRefused(_("%(league)s is stopped already.") % _named(league))
-        Match.objects.filter(league=league).exclude(state=MatchState.FINISHED).update(
-            state=MatchState.PENDING, lease_until=None, held_at=None
-        )
+        open_ones.update(state=MatchState.PENDING, lease_until=None, held_at=None)
         Round.objects.filter(league=league, state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).update(
             state=RoundState.PENDING
         )

@@ -52,9 +52,12 @@ def queue(
     conversation_id: str,
     round_number: int | None = None,
     to_referees: bool = False,
+    to_retired: bool = False,
     **fields: Any,
 ) -> None:
     """Queue one broadcast to all players of a league (004 4.3, 4.7, 4.8), and to its referees if asked.
+
+    With ``to_retired`` also to those that were sent home at its end, but for who was taken out of it.
 
     Newer ones overtake: an undelivered older table, and an undelivered announcement of a round
     that has ended, are dropped.
@@ -84,7 +87,9 @@ def queue(
         league=league, message_type=message_type, round_number=round_number, payload=payload, created_at=now
     )
     receivers = list(
-        Agent.objects.filter(league=league, kind=Kind.PLAYER, state__in=_RECEIVING)
+        Agent.objects.filter(league=league, kind=Kind.PLAYER)
+        .filter(Q(state__in=_RECEIVING) | Q(state=AgentState.SHUTDOWN) if to_retired else Q(state__in=_RECEIVING))
+        .exclude(code__in=list(league.out))
         .order_by("pk")
         .values_list("pk", flat=True)
     )

@@ -17,12 +17,14 @@ from django.utils.translation import gettext as _
 
 from agents_registry import registration
 from agents_registry.models import Agent
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
 from league_sdk.protocol.states import HANDED_BACK, IN_PLAY, PROGRESS_ORDER, AgentState, MatchState
 from league_sdk.protocol.transcript import clean
 from league_sdk.rules.registry import get_game
 from matches.league.effects import changed, record, shown
 from matches.league.errors import ActionRefused
+from matches.masking import without_addresses
 from matches.models import Match, Message
 
 MAX_LOST_ATTEMPTS = 3
@@ -64,12 +66,13 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     return match
 
 
-def lose_attempt(*, matches: QuerySet[Match], why: str, counts: bool = True) -> int:
+def lose_attempt(*, matches: QuerySet[Match], why: str, counts: bool = True, cause: Cause = Cause.REFEREE) -> int:
     """Matches in play are lost by their referee: READY again, or HELD after three lost attempts.
 
     Args:
         matches: which; those not in play are left alone.
         why: for the record.
+        cause: whose side failed, REFEREE or LEAGUE; never a player's.
         counts: false when the referee gave it back in good order.
 
     Returns how many were lost.
@@ -98,7 +101,8 @@ def lose_attempt(*, matches: QuerySet[Match], why: str, counts: bool = True) -> 
                 match_id=match.match_id,
                 attempt=match.attempt,
                 referee_id=match.referee.code if match.referee else "",
-                why=why,
+                cause=cause,
+                why=without_addresses(why),
             )
             changed(match.league_id, match.match_id)
     return lost
@@ -109,10 +113,13 @@ def lose_all_of(*, referee_id: int) -> int:
     return lose_attempt(matches=Match.objects.filter(referee_id=referee_id), why="the referee started again")
 
 
-def undeliverable(*, match_pk: int, attempt: int, problem: str, refused: bool = False) -> None:
+def undeliverable(
+    *, match_pk: int, attempt: int, problem: str, refused: bool = False, cause: Cause = Cause.REFEREE
+) -> None:
     """start_match was not taken: the referee is suspended, the match goes to another.
 
     Args:
+        cause: LEAGUE when we could not even call the referee.
         refused: the referee answered with an error. That counts as a lost attempt, so that a match that no
             referee can take is HELD in the end; a referee that was not reached has not lost it.
     """
@@ -122,7 +129,8 @@ def undeliverable(*, match_pk: int, attempt: int, problem: str, refused: bool = 
             return
         if match.referee_id is not None:
             registration.suspend_referee(agent_id=match.referee_id, problem=problem)
-        lose_attempt(matches=Match.objects.filter(pk=match_pk, attempt=attempt), why=problem, counts=refused)
+        lost = Match.objects.filter(pk=match_pk, attempt=attempt)
+        lose_attempt(matches=lost, why=problem, counts=refused, cause=cause)
 
 
 def expire_leases(*, now: datetime) -> int:
@@ -178,8 +186,10 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
                     add_entries(match, item["transcript"])
                     lose_attempt(
                         matches=Match.objects.filter(pk=match.pk, attempt=match.attempt),
-                        why="the referee is leaving",
-                        counts=False,
+                        why=item["why"] or "the referee is leaving",
+                        # With a reason it has failed there, and might fail for ever.
+                        counts=bool(item["why"]),
+                        cause=item["cause"],
                     )
                 else:
                     _advance(match, referee, item, now)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from league_sdk.dialects.shapes import SHAPES
 from league_sdk.protocol.errors import InvalidFormat, MissingField
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import ROLES, MessageType
 from league_sdk.protocol.states import HANDED_BACK, MatchState, ResultStatus
+from league_sdk.protocol.tokens import redact
+from matches.league.fault_reports import read_faults
 from matches.league.play import PROGRESS_STATES
 
 _PATH = re.compile(r"/[A-Za-z0-9._~/-]*", re.ASCII)
@@ -113,7 +116,7 @@ def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict
         winner=winner,
         reason=reason[:500] if isinstance(reason, str) else "",
         details=details,
-        faults=_read_faults(params.get("faults"), players),
+        faults=read_faults(params.get("faults"), status=status, winner=winner, players=players),
     )
 
 
@@ -168,24 +171,6 @@ def _without_winner(
         seen=score,
         expected="equal points above 0, or both choices, or 0:0 with a missing choice",
     )
-
-
-def _read_faults(value: object, players: tuple[str, str]) -> list[dict[str, Any]]:
-    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
-        return []
-    found = []
-    for fault in value[:10]:
-        if isinstance(fault, Mapping) and fault.get("player_id") in players:
-            found.append(
-                {
-                    "player_id": fault["player_id"],
-                    "error_code": str(fault.get("error_code", ""))[:8],
-                    "message_type": str(fault.get("message_type", ""))[:40],
-                    "tries": fault["tries"] if isinstance(fault.get("tries"), int) else 1,
-                    "sentence": str(fault.get("sentence", ""))[:300],
-                }
-            )
-    return found
 
 
 def read_found_at(value: object) -> dict[str, str]:
@@ -243,6 +228,8 @@ def _read_item(item: object, where: str) -> dict[str, Any]:
         "joined": _ids(item.get("joined")),
         "locked_in": _ids(item.get("locked_in")),
         "view": dict(view) if isinstance(view, Mapping) else {},
+        "cause": Cause.LEAGUE if item.get("cause") == Cause.LEAGUE else Cause.REFEREE,
+        "why": redact(item["why"])[:200] if isinstance(item.get("why"), str) else "",
         "transcript": read_entries(item.get("transcript")),
     }
 

@@ -1,4 +1,4 @@
-"""A result counts, once; the last one closes its round, the last round its league (004 8.8, 8.9)."""
+"""A result counts, once (004 8.8); what follows from it is in ``endings``."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry import learned, registration
-from agents_registry.models import Agent, Kind
+from agents_registry.models import Agent
 from league_sdk.protocol.errors import InvalidFormat, RefereeNotRegistered
-from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import (
     IN_PLAY,
     AgentState,
-    LeagueState,
     MatchState,
     ResultStatus,
-    RoundState,
 )
-from league_sdk.protocol.tokens import redact
 from league_sdk.protocol.transcript import clean
 from league_sdk.rules.registry import get_game
-from matches import queries
-from matches.league import outbox
+from matches.league.correcting import fate
 from matches.league.effects import changed, record
+from matches.league.endings import after_result
 from matches.league.errors import ActionRefused
+from matches.league.fault_reports import not_called
+from matches.league.plans import LOSE, VOID
 from matches.league.play import PROGRESS_STATES, add_entries, assign, hear, lease_s_of, lifecycle_step
 from matches.league.reports import Verdict, read_found_at, read_lifecycle, read_spoken, read_verdict
-from matches.models import League, Match, Round
+from matches.masking import without_addresses
+from matches.models import Match
 
 _OPEN = (MatchState.HELD, MatchState.READY, *IN_PLAY)
 SILENT = frozenset({"E001", "E009"})
@@ -62,7 +61,7 @@ def report(
         InvalidFormat: E002, no such match, or a result that cannot be read.
         RefereeNotRegistered: E013, this referee never had the match.
     """
-    whole = Match.objects.select_related("league", "round", "player_a", "player_b")
+    whole = Match.objects.select_related("league", "round", "player_a", "player_b", "referee")
     # Not first(): putting the one row in order costs more than finding it.
     match = next(iter(whole.filter(league_id=league_id, match_id=match_id)), None)
     if match is None:
@@ -107,22 +106,26 @@ def report(
         add_entries(match, transcript)
         _count_silences(match, verdict)
         _learn(match, spoken, found_at)
-        close_round_if_done(match.round)
+        after_result(match)
     return {"status": "ACCEPTED", "reason": None}
 
 
 def _finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequence[dict[str, str]] = ()) -> bool:
     """One of ``states`` to FINISHED; false when the attempt is over or someone else was quicker."""
     now = timezone.now()
+    # Not every referee is ours: what it writes is cleaned of tokens like its transcript, and as everybody reads it, of
+    # addresses.
+    reason, details, faults = (
+        without_addresses(clean(one)) for one in (verdict.reason, verdict.details, verdict.faults)
+    )
     winner = {match.player_a.code: match.player_a, match.player_b.code: match.player_b}.get(verdict.winner or "")
     moved = Match.objects.filter(pk=match.pk, attempt=match.attempt, state__in=states).update(
         state=MatchState.FINISHED,
         status=verdict.status,
         winner=winner,
-        # Not every referee is ours: what it writes is cleaned of tokens like its transcript.
-        reason=redact(verdict.reason),
-        details=clean(verdict.details),
-        faults=clean(verdict.faults),
+        reason=reason,
+        details=details,
+        faults=faults,
         finished_at=now,
         lease_until=None,
         locked_in=[],
@@ -133,14 +136,31 @@ def _finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Seq
     record(
         match.league_id,
         "match_finished",
-        match_id=match.match_id,
-        status=verdict.status,
-        winner_id=verdict.winner,
-        reason=redact(verdict.reason),
+        **outcome_data(
+            match, status=verdict.status, winner_id=verdict.winner, reason=reason, details=details, faults=faults
+        ),
     )
     # A referee has room again. What cannot wait, the end of the round, says so itself.
     changed(match.league_id, match.match_id, urgent=False)
     return True
+
+
+def outcome_data(
+    match: Match, *, status: str, winner_id: str | None, reason: str, details: Any, faults: Any
+) -> dict[str, Any]:
+    """A result that counts from now on, as its event tells it (``history.Outcome``)."""
+    return {
+        "match_id": match.match_id,
+        "round_id": match.round.number,
+        "players": [match.player_a.code, match.player_b.code],
+        "status": status,
+        "winner_id": winner_id,
+        "reason": reason,
+        "details": details,
+        "faults": faults,
+        "attempt": match.attempt,
+        "referee_id": match.referee.code if match.referee else None,
+    }
 
 
 def _timed(lifecycle: list[dict[str, str]], steps: Sequence[dict[str, str]]) -> list[dict[str, str]]:
@@ -178,32 +198,33 @@ def _count_silences(match: Match, verdict: Verdict) -> None:
 
 
 def decide_absent(match: Match) -> bool:
-    """A match with a player that is SHUTDOWN is decided at once, without calls (ruling, section 8).
+    """A match with a player that is SHUTDOWN (ruling, section 8) or out of the league is decided without calls.
 
     Returns whether it was.
     """
-    gone = [player.code for player in (match.player_a, match.player_b) if player.state == AgentState.SHUTDOWN]
-    if not gone:
-        return False
+    out = match.league.out
     players = (match.player_a.code, match.player_b.code)
-    present = [player for player in players if player not in gone]
+    shut = [
+        player
+        for player in (match.player_a, match.player_b)
+        if player.state == AgentState.SHUTDOWN and player.code not in out
+    ]
+    whys = [f"{player} was {out[player]['word']}" for player in players if player in out]
+    if shut:
+        whys.append(f"{' and '.join(player.code for player in shut)} shut down after too many silences")
+    if not whys:
+        return False
+    # One that is shut down loses like one that left, or has its match cancelled, as the league's rules have it.
+    shut_as = {"matches": VOID if match.league.rules.no_show == "cancel" else LOSE}
+    status, winner = fate(players, {**out, **{player.code: shut_as for player in shut}})
     game = get_game(match.league.game_type)
-    cancel = match.league.rules.no_show == "cancel"
     verdict = Verdict(
-        status=ResultStatus.CANCELLED if cancel else ResultStatus.TECHNICAL_LOSS,
-        winner=present[0] if present and not cancel else None,
-        reason=f"{' and '.join(gone)} shut down after too many silences: not called",
+        status=status,
+        winner=winner,
+        reason=f"{' and '.join(whys)}: not called",
         details=game.unfinished(game.new_state(players)),
-        faults=[
-            {
-                "player_id": player,
-                "error_code": "E005",
-                "message_type": "GAME_INVITATION",
-                "tries": 0,
-                "sentence": f"{player} is shut down",
-            }
-            for player in gone
-        ],
+        # What is lost by a decision of the instructor is nobody's fault.
+        faults=[not_called(player) for player in shut],
     )
     with transaction.atomic():
         return _finish(match, verdict, states=[MatchState.PENDING, MatchState.READY])
@@ -213,7 +234,7 @@ def cancel(*, league_id: str, match_id: str, why: str) -> None:
     """End an open match as CANCELLED: it counts nowhere (the instructor, or hold_s)."""
     with transaction.atomic():
         match = (
-            Match.objects.select_related("league", "round", "player_a", "player_b")
+            Match.objects.select_related("league", "round", "player_a", "player_b", "referee")
             .filter(league_id=league_id, match_id=match_id, state__in=_OPEN)
             .first()
         )
@@ -225,65 +246,4 @@ def cancel(*, league_id: str, match_id: str, why: str) -> None:
         players = (match.player_a.code, match.player_b.code)
         verdict = Verdict(ResultStatus.CANCELLED, None, why, game.unfinished(game.new_state(players)), [])
         if _finish(match, verdict, states=_OPEN):
-            close_round_if_done(match.round)
-
-
-def close_round_if_done(played: Round) -> bool:
-    """RUNNING to COMPLETED when every match of the round is finished.
-
-    Queues LEAGUE_STANDINGS_UPDATE, then ROUND_COMPLETED; after the last round LEAGUE_COMPLETED.
-    """
-    if Match.objects.filter(round=played).exclude(state=MatchState.FINISHED).exists():
-        return False
-    now = timezone.now()
-    with transaction.atomic():
-        moved = Round.objects.filter(pk=played.pk, state=RoundState.RUNNING).update(
-            state=RoundState.COMPLETED, completed_at=now
-        )
-        if not moved:
-            return False
-        league = League.objects.get(pk=played.league_id)
-        record(league.pk, "round_completed", round_id=played.number)
-        rows = queries.standings_rows(league)
-        tag = f"conv-{league.pk}-round-{played.number}"
-        outbox.queue(
-            league,
-            MessageType.LEAGUE_STANDINGS_UPDATE,
-            conversation_id=f"{tag}-standings",
-            round_number=played.number,
-            standings=rows,
-        )
-        following = league.rounds.filter(number__gt=played.number).order_by("number").first()
-        outbox.queue(
-            league,
-            MessageType.ROUND_COMPLETED,
-            conversation_id=f"{tag}-complete",
-            round_number=played.number,
-            **queries.round_summary(played),
-            next_round_id=following.number if following else None,
-        )
-        if following is None:
-            _complete(league, rows)
-        changed(league.pk)
-    return True
-
-
-def _complete(league: League, rows: list[dict[str, Any]]) -> None:
-    """RUNNING to COMPLETED, and LEAGUE_COMPLETED to players and referees (004 4.8.2)."""
-    now = timezone.now()
-    League.objects.filter(pk=league.pk, state=LeagueState.RUNNING).update(state=LeagueState.COMPLETED, completed_at=now)
-    champion = {key: rows[0][key] for key in ("player_id", "display_name", "points")} if rows else None
-    record(league.pk, "league_completed", champion=champion)
-    outbox.queue(
-        league,
-        MessageType.LEAGUE_COMPLETED,
-        conversation_id=f"conv-{league.pk}-complete",
-        # The last one: some agents look for a round in every message.
-        round_number=league.rounds.count(),
-        to_referees=True,
-        total_rounds=league.rounds.count(),
-        total_matches=league.matches.count(),
-        champion=champion,
-        final_standings=[{key: row[key] for key in ("rank", "player_id", "display_name", "points")} for row in rows],
-    )
-    registration.retire(agent_ids=league.agents.filter(kind=Kind.PLAYER).values_list("pk", flat=True))
+            after_result(match)

@@ -1,18 +1,15 @@
 // Keeps a page true while the league moves: one socket, whole fragments with a sequence number, morphed in place.
 // Every string shown comes from the page's data- attributes or from Intl; idiomorph is loaded before this as a global.
 
+import { morph, parse, setText, writeTimes as writeTimesAt } from "./morph.js";
+
 const HEARD_LATE = 4500; // a heartbeat comes every 3 s
 const HEARD_LOST = 8000;
 const RESYNC_AGAIN = 4000;
 const HOLD_POINTER = 3000; // "pointing at it" means: the pointer moved there this recently
 const HOLD_LONGEST = 15000; // then the truth is worth more than the comfort
 const ANNOUNCE_EVERY = 5000;
-const SLIDE = 200;
-const TINT = 2000;
 
-const lang = document.documentElement.lang || undefined;
-const ago = new Intl.RelativeTimeFormat(lang, { numeric: "always", style: "narrow" });
-const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const light = document.querySelector("[data-light]");
 
 // ---- what we know about the connection
@@ -32,12 +29,21 @@ function connect() {
   drop();
   startedAt = Date.now();
   const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-  const mine = new WebSocket(`${scheme}//${location.host}${document.body.dataset.socket}`);
+  const packed = "DecompressionStream" in globalThis ? "&packed=gzip" : "";
+  const mine = new WebSocket(`${scheme}//${location.host}${document.body.dataset.socket}${packed}`);
+  mine.binaryType = "blob";
   socket = mine;
-  mine.addEventListener("message", (event) => { if (socket === mine) heard(event.data); });
+  let last = Promise.resolve(); // one after the other: a frame takes a moment to unpack, and a heartbeat must not overtake it
+  mine.addEventListener("message", ({ data }) => {
+    last = last.then(() => unpacked(data)).then((text) => { if (socket === mine) heard(text); }, () => { if (socket === mine) retry(); });
+  });
   mine.addEventListener("close", () => { if (socket === mine) retry(); });
   mine.addEventListener("error", () => { if (socket === mine) retry(); });
   showLight();
+}
+
+function unpacked(data) {
+  return typeof data === "string" ? data : new Response(data.stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
 function drop() {
@@ -97,10 +103,6 @@ function connectionState() {
   return lastHeard || failures ? "reconnecting" : "connecting";
 }
 
-function setText(element, text) {
-  if (element && element.textContent !== text) element.textContent = text;
-}
-
 function showLight() {
   if (!light) return;
   const state = connectionState();
@@ -115,28 +117,8 @@ function showLight() {
 
 // ---- text that depends on the clock is written here, so that the server's HTML is the same for everyone
 
-function relative(milliseconds) {
-  const s = Math.max(0, Math.floor(milliseconds / 1000));
-  if (s < 10) return ago.format(-s, "second");
-  if (s < 60) return ago.format(-(s - (s % 10)), "second");
-  if (s < 3600) return ago.format(-Math.floor(s / 60), "minute");
-  if (s < 86400) return ago.format(-Math.floor(s / 3600), "hour");
-  return ago.format(-Math.floor(s / 86400), "day");
-}
-
-function running(milliseconds) {
-  const s = Math.max(0, Math.floor(milliseconds / 1000));
-  const two = (n) => String(n).padStart(2, "0");
-  const minutes = `${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
-  return s < 3600 ? minutes : `${Math.floor(s / 3600)}:${minutes}`;
-}
-
 function writeTimes(root) {
-  const now = Date.now() + skew;
-  for (const time of root.querySelectorAll("time[data-relative], time[data-since]")) {
-    const passed = now - Date.parse(time.dateTime);
-    if (Number.isFinite(passed)) setText(time, time.hasAttribute("data-since") ? running(passed) : relative(passed));
-  }
+  writeTimesAt(root, Date.now() + skew);
 }
 
 // ---- fragments: held back while someone reads or points there, then morphed
@@ -181,32 +163,11 @@ function flush() {
   announce();
 }
 
-function parse(html) {
-  const template = document.createElement("template");
-  template.innerHTML = html;
-  return template.content.firstElementChild ?? document.createElement("section");
-}
-
 function apply(fragment, next) {
   if (next.isEqualNode(fragment)) return;
-  const changed = [];
-  const before = placesOf(fragment);
   const seen = keepPlace(fragment);
-  Idiomorph.morph(fragment, next, {
-    morphStyle: "outerHTML",
-    restoreFocus: true,
-    callbacks: {
-      beforeNodeMorphed(old, fresh) {
-        if (old instanceof Element && old.hasAttribute("data-tint") && old.textContent !== fresh.textContent) changed.push(old);
-        return true;
-      },
-      // what the reader opened stays open
-      beforeAttributeUpdated: (name, node) => !(name === "open" && node.localName === "details"),
-    },
-  });
+  morph(fragment, next);
   seen();
-  slide(before);
-  tint(changed);
 }
 
 // Where the browser has no scroll anchoring of its own, hold the first line on screen where it was.
@@ -218,30 +179,6 @@ function keepPlace(fragment) {
     const [line, top] = lines.find(([e]) => e.isConnected) ?? [];
     if (line) scrollBy(0, line.getBoundingClientRect().top - top);
   };
-}
-
-// ---- motion: only what changed, and nobody is made to watch it
-
-function placesOf(fragment) {
-  const places = new Map();
-  if (!calm.matches) for (const row of fragment.querySelectorAll("tr[id]")) places.set(row.id, row.getBoundingClientRect().top + scrollY);
-  return places;
-}
-
-function slide(before) {
-  const moves = [];
-  for (const [id, top] of before) {
-    const row = document.getElementById(id);
-    const by = row ? top - (row.getBoundingClientRect().top + scrollY) : 0;
-    if (Math.abs(by) > 1) moves.push([row, by]);
-  }
-  for (const [row, by] of moves) row.animate([{ transform: `translateY(${by}px)` }, { transform: "none" }], { duration: SLIDE, easing: "ease-out" });
-}
-
-function tint(elements) {
-  const colour = getComputedStyle(document.documentElement).getPropertyValue("--tint").trim();
-  const easing = calm.matches ? "step-end" : "ease-in"; // without motion: shown, then gone
-  for (const element of elements) element.animate([{ backgroundColor: colour }, { backgroundColor: "transparent" }], { duration: TINT, easing });
 }
 
 // ---- one polite voice for the whole page, at most every few seconds

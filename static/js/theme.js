@@ -1,37 +1,29 @@
-// Loaded in <head> without defer, so that the chosen theme is there before the first paint.
-// No choice stored means: follow the system. The words come from the button's data- attributes.
-(() => {
-  const KEY = "theme";
-  const root = document.documentElement;
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  const read = () => { try { return localStorage.getItem(KEY); } catch { return null; } };
-  const write = (value) => {
-    try { value ? localStorage.setItem(KEY, value) : localStorage.removeItem(KEY); } catch { /* private window: this page only */ }
-  };
-  const valid = (value) => (value === "light" || value === "dark" ? value : null);
-  const systemTheme = () => (system.matches ? "dark" : "light");
-  let choice = valid(read());
-  let button = null;
+// The switch between light and dark. No choice means: follow the system. A choice is kept in a cookie, so that the
+// server writes it into the page and no script has to run before the first paint. Words: the button's data- attributes.
 
-  function show() {
-    if (choice) root.dataset.theme = choice; else delete root.dataset.theme;
-    if (!button) return;
-    const next = (choice ?? systemTheme()) === "dark" ? "light" : "dark";
-    button.textContent = next === "dark" ? button.dataset.wordDark : button.dataset.wordLight;
-    button.hidden = false;
-  }
+const root = document.documentElement;
+const system = matchMedia("(prefers-color-scheme: dark)");
+const tabs = new BroadcastChannel("theme");
+const button = document.querySelector("[data-theme-switch]");
+const YEAR_S = 365 * 86400;
 
-  show();
-  system.addEventListener("change", show);
-  addEventListener("storage", (event) => { if (event.key === KEY) { choice = valid(event.newValue); show(); } });
-  addEventListener("DOMContentLoaded", () => {
-    button = document.querySelector("[data-theme-switch]");
-    button?.addEventListener("click", () => {
-      const next = (choice ?? systemTheme()) === "dark" ? "light" : "dark";
-      choice = next === systemTheme() ? null : next;
-      write(choice);
-      show();
-    });
-    show();
-  });
-})();
+const systemTheme = () => (system.matches ? "dark" : "light");
+const shown = () => root.dataset.theme ?? systemTheme();
+
+function show(choice) {
+  if (choice) root.dataset.theme = choice; else delete root.dataset.theme;
+  if (!button) return;
+  button.textContent = shown() === "dark" ? button.dataset.wordLight : button.dataset.wordDark;
+  button.hidden = false;
+}
+
+button?.addEventListener("click", () => {
+  const next = shown() === "dark" ? "light" : "dark";
+  const choice = next === systemTheme() ? "" : next;
+  document.cookie = `theme=${choice}; path=/; samesite=lax; max-age=${choice ? YEAR_S : 0}`;
+  show(choice);
+  tabs.postMessage(choice);
+});
+tabs.addEventListener("message", ({ data }) => show(data));
+system.addEventListener("change", () => show(root.dataset.theme));
+show(root.dataset.theme);

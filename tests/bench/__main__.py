@@ -65,11 +65,11 @@ async def play(bench: Bench, audience: Audience, league: str = LEAGUE) -> dict[s
 
 
 def percentiles(values: list[float]) -> dict[str, float]:
-    """p50, p99 (nearest rank) and the largest."""
+    """p50, p95, p99 (nearest rank) and the largest."""
     ordered = sorted(values)
     return {
         name: ordered[min(len(ordered), math.ceil(share * len(ordered))) - 1]
-        for name, share in (("p50", 0.5), ("p99", 0.99), ("max", 1.0))
+        for name, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))
     }
 
 

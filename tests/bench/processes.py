@@ -73,6 +73,7 @@ class Bench:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.key = secrets.token_hex(8)
+        self.referee_key = secrets.token_hex(16)
         self._all: list[Process] = []
 
     def start(self) -> None:
@@ -85,17 +86,17 @@ class Bench:
         )
         wait_for("the players have registered", lambda: self.players.says(" are P"))
 
-    def start_site(self) -> None:
+    def start_site(self, referees: int = REFEREES) -> None:
         """Start the host and its referees; returns when these have registered."""
         keys = {
             "LEAGUE_API_KEY": self.key,
             "LEAGUE_ADMIN_PASSWORD": secrets.token_hex(8),
-            "LEAGUE_REFEREE_KEY": secrets.token_hex(16),
+            "LEAGUE_REFEREE_KEY": self.referee_key,
         }
         options = ("--port", str(self.port), "--data", str(self.folder / "data"), "--no-demo", "--referees", "0")
         self.host = self._run("host", "manage.py", "host", *options, **keys)
         wait_for("the site is healthy", self._healthy)
-        self.referees = [self._referee(number, keys) for number in range(1, REFEREES + 1)]
+        self.referees = [self._referee(number, keys) for number in range(1, referees + 1)]
         for referee in self.referees:
             wait_for(f"{referee.name} has registered", lambda one=referee: one.says(" is REF"))
 
@@ -174,6 +175,17 @@ def running(folder: Path, players: int, leagues: dict[str, str] | None = None) -
         else:
             bench.start_site()
             bench.start_speakers(leagues)
+        yield bench
+    finally:
+        bench.stop()
+
+
+@contextlib.contextmanager
+def running_site(folder: Path) -> Iterator[Bench]:
+    """A site without referees and players, which is stopped whatever happens."""
+    bench = Bench(folder, 0)
+    try:
+        bench.start_site(referees=0)
         yield bench
     finally:
         bench.stop()

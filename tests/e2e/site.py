@@ -51,6 +51,7 @@ class Site:
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._options = options
+        self._referee_port = free_port()
         self._credentials = {"LEAGUE_API_KEY": API_KEY, "LEAGUE_ADMIN_PASSWORD": PASSWORD} if credentials else {}
         self._log = (data.parent / f"{data.name}.log").open("ab")
         self.http = httpx.Client(
@@ -64,6 +65,8 @@ class Site:
         for name in ("LEAGUE_DATA", "DJANGO_SETTINGS_MODULE"):
             environment.pop(name, None)
         command = [sys.executable, "manage.py", "host", "--port", str(self.port), "--data", str(self.data)]
+        # Of its own: what another site took in between could not be had again after a restart.
+        command += ["--referee-port", str(self._referee_port)]
         self.process = subprocess.Popen(
             [*command, *self._options], cwd=ROOT, env=environment, stdout=self._log, stderr=self._log
         )

@@ -41,12 +41,14 @@ def test_a_dead_player_loses_its_own_matches_only(tmp_path: Path) -> None:
         first = site.get(f"/leagues/{LEAGUE}/matches/R1M2")
         [fault] = first["result"]["faults"]
         assert (fault["error_code"], fault["message_type"], fault["tries"]) == ("E009", "GAME_INVITATION", 4)
+        assert (fault["cause"], fault["detail"]) == ("CONNECT", "nobody listens at its address")
         assert first["result"]["choices"] == {"P03": None, "P04": None}
         assert first["result"]["drawn_number"] is None
         suspended = site.get(f"/leagues/{LEAGUE}/matches/R2M2")
         assert [fault["tries"] for fault in suspended["result"]["faults"]] == [1]
         shut_down = site.get(f"/leagues/{LEAGUE}/matches/R3M1")
         assert (shut_down["attempt"], shut_down["transcript"]) == (0, [])
+        assert [fault["cause"] for fault in shut_down["result"]["faults"]] == ["CONNECT"]
         # P01 won R3M1 without being called (ruling, section 8): its strict reader misses that match.
         assert set(players[0].deviations()) == {"our row is not our record"}
         assert [player.deviations() for player in players[1:3]] == [[], []]

@@ -32,7 +32,7 @@ def test_a_click_in_the_admin_moves_the_table_on_another_page(tmp_path: Path) ->
         desk.goto(f"{site.url}/admin/")
         desk.fill("#id_username", "instructor")
         desk.fill("#id_password", PASSWORD)
-        desk.click("input[type=submit]")
+        desk.get_by_role("button", name="Log in").click()
         desk.goto(f"{site.url}/admin/matches/league/")
         desk.get_by_role("link", name="Even/Odd League 2025").click()
         for player in players:

@@ -4,62 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.browser import chromium
 from tests.e2e.site import Player, Site, wait_for
+from tests.e2e.undecided import undecided
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
-
-
-class MaybeAgent(BaseHTTPRequestHandler):
-    """Joins every match and then cannot make up its mind."""
-
-    def do_POST(self) -> None:
-        """Answer one call."""
-        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        try:
-            body = json.loads(raw)
-        except ValueError:
-            body = None
-        method = body.get("method") if isinstance(body, dict) else None
-        result: dict[str, Any] = {"status": "ok"}
-        if method == "handle_game_invitation":
-            result = {"message_type": "GAME_JOIN_ACK", "accept": True}
-        elif method == "choose_parity":
-            result = {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "maybe"}
-        rpc_id = body.get("id") if isinstance(body, dict) else None
-        content = json.dumps({"jsonrpc": "2.0", "id": rpc_id, "result": result}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *args: Any) -> None:
-        """Keep quiet."""
-
-
-@contextmanager
-def wrong_agent() -> Iterator[str]:
-    """Its address, without the path, as students give it."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), MaybeAgent)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield f"localhost:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def test_a_player_passes_and_a_wrong_agent_is_told_why(tmp_path: Path) -> None:
@@ -68,7 +22,7 @@ def test_a_player_passes_and_a_wrong_agent_is_told_why(tmp_path: Path) -> None:
     try:
         site.create("tested", require_check=True)
         player = Player(site, "Ada", tmp_path, "--league-id", "tested")
-        with chromium() as browser, wrong_agent() as wrong:
+        with chromium() as browser, undecided() as agent:
             page = browser.new_context().new_page()
             page.goto(f"{site.url}/check")
             page.fill("#id_endpoint", player.endpoint)
@@ -78,7 +32,7 @@ def test_a_player_passes_and_a_wrong_agent_is_told_why(tmp_path: Path) -> None:
             expect(page.locator("#clause-choice\\.legal")).to_have_attribute("data-verdict", "conforms")
 
             page.goto(f"{site.url}/check")
-            page.fill("#id_endpoint", wrong)
+            page.fill("#id_endpoint", agent.address)
             page.get_by_role("button", name="Check it").click()
             expect(page.locator("[data-headline]")).to_have_text("This agent cannot play here yet.", timeout=30_000)
             expect(page.locator(".next-step")).to_contain_text("maybe")
@@ -108,8 +62,8 @@ def test_a_league_that_demands_a_check_asks_for_it_by_itself(tmp_path: Path) -> 
         site.create("tested", require_check=True)
         for number in (1, 2):
             players.append(Player(site, f"Ada{number}", tmp_path, "--league-id", "tested"))
-        with wrong_agent() as wrong:
-            register = {"display_name": "Maybe", "endpoint": f"http://{wrong}/mcp", "league_id": "tested"}
+        with undecided() as agent:
+            register = {"display_name": "Maybe", "endpoint": agent.endpoint, "league_id": "tested"}
             assert site.http.post("/register", json=register).status_code == 200
 
             def ready() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from collections import Counter
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.e2e.site import Player, Site, is_running, site_with_players, wait_for
 
 pytestmark = pytest.mark.e2e
 LEAGUE = "faulty"
+QUICK = {"referee_lease_s": 2, "retry_base_s": 0.05}
 
 
 def in_play(site: Site) -> list[dict[str, Any]]:
@@ -66,6 +68,19 @@ def test_a_referee_killed_in_mid_match_costs_nothing_but_time(tmp_path: Path) ->
         assert max(attempts) == 2, "the killed referee's match was not played again"
         wait_for("the referee was started again", lambda: len(site.referees()) == 2)
         assert victim not in site.referees()
+        check_that_all_counted_once(site, players, matches=6)
+
+
+@pytest.mark.parametrize("spare", [0, 1, 2])
+def test_a_referee_that_cannot_open_sockets_costs_no_player_a_point(tmp_path: Path, spare: int) -> None:
+    """With one file to spare it can still be given matches, with two call one player and not the other."""
+    options = ("--league-id", LEAGUE)
+    with site_with_players(tmp_path, 4, league=LEAGUE, settings=QUICK, player_options=options) as (site, players):
+        victim = site.referees()[0]
+        opened = max(int(one.name) for one in Path(f"/proc/{victim}/fd").iterdir()) + 1
+        resource.prlimit(victim, resource.RLIMIT_NOFILE, (opened + spare, opened + spare))
+        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
+        site.wait_until(LEAGUE, "COMPLETED")
         check_that_all_counted_once(site, players, matches=6)
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from leaguesite.addresses import is_free
 from tests.e2e.site import ROOT, Player, Site, command_line, free_port, site_with_players, wait_for
 
 pytestmark = pytest.mark.e2e
@@ -88,10 +87,10 @@ def test_bodies_over_64_kib_are_refused_also_when_they_never_end(tmp_path: Path)
 def test_referees_take_the_next_free_port(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        port = next(port for port in range(8001, 8100) if is_free("127.0.0.1", port))
-        taken.bind(("127.0.0.1", port))
+        taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with site_with_players(tmp_path, 0) as (site, _):
+        port = taken.getsockname()[1]
+        with site_with_players(tmp_path, 0, options=("--no-demo", "--referee-port", str(port))) as (site, _):
             ports = [int(command_line(pid).partition("--port ")[2].split()[0]) for pid in site.referees()]
             assert len(set(ports)) == 2
             assert all(one > port for one in ports)

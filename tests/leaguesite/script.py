@@ -6,7 +6,11 @@ from typing import Any
 
 from django.test import Client
 
-READS = ["/leagues", "/leagues/fall", *(f"/leagues/fall/{one}" for one in ("standings", "rounds", "matches", "agents"))]
+READS = [
+    "/leagues",
+    "/leagues/fall",
+    *(f"/leagues/fall/{one}" for one in ("standings", "rounds", "matches", "agents", "events")),
+]
 ACTIONS = [
     "/leagues",
     *(f"/leagues/fall/{one}" for one in ("close", "start", "rounds/start", "pause", "resume", "stop")),

@@ -267,7 +267,11 @@ def enlist(client: Client, *, caller: str = "127.0.0.1", **changes: Any) -> dict
     return wire.ask(client, "register_referee", wire.referee_request(**changes), caller=caller)
 
 
-@pytest.mark.parametrize(("code", "trusted"), [(settings.LEAGUE_REFEREE_KEY, True), ("a guess", False), ("", False)])
+@pytest.mark.parametrize(
+    ("code", "trusted"),
+    [(settings.LEAGUE_REFEREE_KEY, True), ("a guess", False), ("", False)],
+    ids=["the key", "a guess", "none"],
+)
 def test_a_referee_is_trusted_with_the_sites_key_only(client: Client, code: str, trusted: bool) -> None:
     assert enlist(client, code=code)["status"] == "ACCEPTED"
     assert Agent.objects.get().trusted is trusted

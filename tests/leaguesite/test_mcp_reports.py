@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from agents_registry.models import Agent
 from league_sdk.protocol.transcript import REDACTED
-from matches import queries
+from matches import sight
 from matches.league import lifecycle, play
 from matches.models import Match, Message
 from tests import factories as make
@@ -52,7 +52,7 @@ def report(
 
 
 def points(place: make.Setting) -> dict[str, int]:
-    return {row.player_id: row.points for row in queries.standings(place.league)}
+    return {row.player_id: row.points for row in sight.everything(place.league).standings}
 
 
 ACCEPTED = {"status": "ACCEPTED", "reason": None}

@@ -16,6 +16,8 @@ from django.utils import timezone
 from agents_registry.models import Agent
 from matches import pages
 from matches.league import lifecycle
+from matches.league.effects import record
+from matches.league.results import outcome_data
 from matches.models import Event, League, Match, Message
 from matches.pages import PageKey
 from tests import factories as make
@@ -40,21 +42,9 @@ def many_leagues(count: int) -> str:
 def many_players(count: int) -> str:
     """A board with that many players, all of them playing in a round, with results and events."""
     make.open_league("board")
-    make.hire(room=1000)
+    make.hire(room=1000, progress=False)
     now = timezone.now()
-    Agent.objects.bulk_create(
-        Agent(
-            kind="player",
-            league_id="board",
-            code=f"P{number:02d}",
-            name=f"Player {number}",
-            display_name=f"Player {number}",
-            endpoint=f"http://localhost:{number}/mcp",
-            endpoint_key=f"127.0.0.1|{number}/mcp",
-            registered_at=now,
-        )
-        for number in range(1, count + 1)
-    )
+    make.crowd("board", count)
     lifecycle.start_league(league_id="board")
     finish_half(now)
     Event.objects.bulk_create(
@@ -65,9 +55,21 @@ def many_players(count: int) -> str:
 
 def finish_half(now: datetime) -> None:
     """Every other match of the first round is won by its first player."""
-    for match in Match.objects.filter(round__number=1).order_by("pk")[::2]:
+    for match in Match.objects.select_related("round").filter(round__number=1).order_by("pk")[::2]:
         Match.objects.filter(pk=match.pk).update(
             state="FINISHED", status="WIN", winner=match.player_a, finished_at=now, details={"drawn_number": 8}
+        )
+        record(
+            "board",
+            "match_finished",
+            **outcome_data(
+                match,
+                status="WIN",
+                winner_id=match.player_a.code,
+                reason="",
+                details={"drawn_number": 8},
+                faults=[],
+            ),
         )
 
 
@@ -172,7 +174,7 @@ def test_the_headline_says_what_happens_or_why_nothing_does() -> None:
     headlines = {}
 
     def note(state: str) -> None:
-        context = pages.context_of(PageKey("fall"))
+        context = pages.context_of(PageKey("board", "fall"))
         assert context is not None
         headlines[state] = context["league"]["headline"]
 
@@ -199,8 +201,27 @@ def test_the_headline_says_what_happens_or_why_nothing_does() -> None:
 
 def test_the_first_load_and_the_live_push_are_the_same_text(client: Client) -> None:
     make.playing()
-    for key, path in ((PageKey("fall"), "/leagues/fall/"), (PageKey("fall", "R1M1"), "/leagues/fall/matches/R1M1/")):
+    shown = {
+        PageKey("board", "fall"): "/leagues/fall/",
+        PageKey("match", "fall", "R1M1"): "/leagues/fall/matches/R1M1/",
+    }
+    for key, path in shown.items():
         found = pages.fragments(key, "en")
         assert found is not None
         text = client.get(path).content.decode()
         assert [name for name, html in found.items() if html.strip() not in text] == []
+
+
+@pytest.mark.parametrize(("chosen", "theme"), [("dark", "dark"), ("light", "light"), ('"><script>', ""), ("", "")])
+def test_the_theme_is_there_before_any_script(client: Client, chosen: str, theme: str) -> None:
+    client.cookies["theme"] = chosen
+    text = client.get("/").content.decode()
+    assert re.findall(r'<html[^>]* data-theme="(\w*)"', text) == ([theme] if theme else [])
+
+
+@pytest.mark.parametrize("path", ["/", "/leagues/fall/", "/leagues/fall/charts/", "/leagues/fall/screen/", "/check"])
+def test_no_script_stands_in_the_way_of_the_first_paint(client: Client, path: str) -> None:
+    make.playing()
+    scripts = [attrs for tag, attrs in Tags(client.get(path).content.decode()).found if tag == "script"]
+    assert scripts
+    assert [one for one in scripts if not (one.get("type") == "module" or "defer" in one or "async" in one)] == []

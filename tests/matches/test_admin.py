@@ -111,13 +111,13 @@ def test_who_has_registered_and_who_answers_is_on_the_page(desk: Client) -> None
     registration.note_check(agent_id=second.pk, problem="no connection: Connection refused")
     shown: dict[str, Any] = desk.get("/admin/matches/league/evening/change/").context["desk"]
     assert [(line["agent_id"], line["answers"]) for line in shown["players"]] == [
-        ("P01", "answered within the last minute"),
         ("P02", "no answer: no connection: Connection refused"),
+        ("P01", "answered within the last minute"),
     ]
-    assert shown["problems"][1:] == [
+    assert [problem["text"] for problem in shown["problems"]][1:] == [
         "These players did not answer the last time: P02. They would lose by starting now."
     ]
-    assert click(desk, "evening", "check") == "The agents are being asked: reload this page in a few seconds."
+    assert click(desk, "evening", "check") == "The agents are being asked: their answers appear on this page."
     assert list(Agent.objects.order_by("pk").values_list("check_wanted", flat=True)) == [True, True]
 
 
@@ -141,6 +141,20 @@ def test_lists_are_served(desk: Client, page: str) -> None:
     assert desk.get("/admin/agents_registry/agent/").status_code == 200
 
 
+@pytest.mark.parametrize("page", ["league", "match"])
+def test_the_lists_cost_the_same_queries_for_few_rows_and_for_many(desk: Client, page: str) -> None:
+    counts = []
+    for number in range(1, 41):
+        lifecycle.create_league(league_id=f"l{number}", display_name=f"L{number}")
+        if number in (3, 40):
+            add_players(f"l{number}", number // 3 + 3)
+            lifecycle.close_registration(league_id=f"l{number}")
+            with CaptureQueriesContext(connection) as seen:
+                assert desk.get(f"/admin/matches/{page}/").status_code == 200
+            counts.append(len(seen))
+    assert counts[0] == counts[1]
+
+
 def test_the_desk_costs_the_same_queries_with_many_players(desk: Client) -> None:
     counts = []
     for league_id, players in (("few", 3), ("many", 24)):
@@ -157,7 +171,7 @@ def test_the_desk_costs_the_same_queries_with_many_players(desk: Client) -> None
 def test_the_desk_is_reached_from_the_list_whatever_the_id(desk: Client, league_id: str) -> None:
     lifecycle.create_league(league_id=league_id, display_name="The evening")
     listed = desk.get("/admin/matches/league/").content.decode()
-    [link] = re.findall(r'href="([^"?]*/change/)[^"]*">The evening', listed)
+    [link] = re.findall(r'href="([^"?]*/change/)[^>]*>The evening', listed)
     page = desk.get(link)
     assert page.context["desk"]["league"]["league_id"] == league_id
     [button] = re.findall(r'action="([^"]*/do/pause/)"', page.content.decode())

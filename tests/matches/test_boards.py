@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from league_sdk.rules.game import State
 from league_sdk.rules.registry import games, get_game
-from matches.boards import read_board
+from matches.boards import read_board, read_steps, time_moves
 
 PLAYERS = ("P01", "P02")
 
@@ -124,3 +124,65 @@ JUNK: list[Any] = [
 def test_nothing_a_referee_sends_breaks_a_page(view: dict[str, Any]) -> None:
     for board in (read_board(view, PLAYERS), read_board(view | {"board": SMALL}, PLAYERS)):
         assert board is None or board["rows"][0][0].keys() == {"mark", "seat", "last", "won"}
+
+
+# Replay -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name, game in games().items() if not game.hidden])
+def test_the_steps_lead_to_the_board(name: str) -> None:
+    view = seen(name, *range(5))
+    steps = read_steps(view, PLAYERS, name)
+    board = [["" for _ in row] for row in view["board"]]
+    for step in steps:
+        for y, x, mark in step:
+            board[y][x] = mark
+    assert (len(steps), board) == (5, view["board"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"moves": [4, 0]},
+        {"moves": [4, 4, 0]},
+        {"moves": ["x", {}, None]},
+        {"moves": "408"},
+        {"moves": None},
+        {"moves": [0] * 401},
+        {"board": [["X"] * 3] * 3},
+        {"board": None},
+    ],
+)
+def test_what_does_not_follow_from_its_moves_is_not_replayed(change: dict[str, Any]) -> None:
+    view = seen("tic_tac_toe", 4, 0, 8)
+    assert len(read_steps(view, PLAYERS, "tic_tac_toe")) == 3
+    assert read_steps(view | change, PLAYERS, "tic_tac_toe") == []
+
+
+def test_only_a_game_that_is_known_and_open_is_replayed() -> None:
+    view = seen("tic_tac_toe", 4, 0, 8)
+    assert read_steps(view, PLAYERS, "removed_game") == []
+    assert read_steps(view, PLAYERS, "connect_four") == []
+    assert read_steps({}, PLAYERS, "even_odd") == []
+
+
+def answer(seat: str, key: str, took: str = "5 ms") -> dict[str, str]:
+    return {"seat": seat, "key": key, "took": took}
+
+
+def test_a_move_is_timed_by_the_last_answer_of_its_turn() -> None:
+    board = read_board(seen("tic_tac_toe", 4, 0, 8), PLAYERS)
+    assert board is not None
+    time_moves(board["moves"], [answer("a", "1-1"), answer("b", "1-3"), answer("b", "1-5", "9 ms")])
+    assert [(move.get("took"), move.get("key"), move.get("tries")) for move in board["moves"]] == [
+        ("5 ms", "1-1", 1),
+        ("9 ms", "1-5", 2),
+        (None, None, None),
+    ]
+
+
+def test_answers_that_are_not_those_of_the_moves_time_nothing() -> None:
+    board = read_board(seen("tic_tac_toe", 4, 0), PLAYERS)
+    assert board is not None
+    time_moves(board["moves"], [answer("b", "1-1"), answer("a", "1-3")])
+    assert [move.get("took") for move in board["moves"]] == [None, None]

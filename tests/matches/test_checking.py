@@ -102,7 +102,7 @@ async def test_a_check_is_run_and_shown_clause_by_clause(here: Agents, monkeypat
         assert 'id="clause-join.accepts"' in shown["check_clauses"]
         go_on.set()
         await until("This agent can play here as it is.")
-    assert shown == await here.in_db(lambda: pages.fragments(PageKey(check_id=str(check.pk)), "en"))
+    assert shown == await here.in_db(lambda: pages.fragments(PageKey("check", item=str(check.pk)), "en"))
     await socket.disconnect(timeout=PATIENCE_S)
 
 

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 )
 
 from agents_registry import registration
-from matches import queries
+from matches import sight
 from matches.league import lifecycle, play, results
 from matches.models import Match, Round
 from matches.standings import Result, Scoring, table
@@ -215,7 +215,7 @@ class LeagueMachine(RuleBasedStateMachine):
         counted = sorted((one for one in self.matches.values() if one.result), key=lambda one: one.finished_as)
         fold = [Result(one.round_number, *one.players, *one.result) for one in counted if one.result]
         names = {f"P0{number}": f"Player {number}" for number in range(1, 5)}
-        assert queries.standings(self.place.league) == table(names, fold, Scoring())
+        assert sight.everything(self.place.league).standings == table(names, fold, Scoring())
 
     @invariant()
     def rounds_end_with_their_last_match(self) -> None:

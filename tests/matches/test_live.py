@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
 import threading
@@ -13,18 +14,20 @@ from typing import Any
 
 import pytest
 from channels.testing import WebsocketCommunicator
+from django.contrib.auth import get_user_model
 from django.test import Client
 
 from leaguesite.asgi import application
+from matches import consumers, live, pages
 from matches import hub as hubs
-from matches import live, pages
 from matches.league import lifecycle
-from matches.pages import BOARD_FRAGMENTS, MATCH_FRAGMENTS, PageKey
+from matches.models import Role, RoleName
+from matches.pages import KINDS, PageKey
 from tests import factories as make
 from tests.matches.agent_server import PATIENCE_S, Agents
 
 pytestmark = pytest.mark.django_db(transaction=True)
-BOARD, MATCH = PageKey("fall"), PageKey("fall", "R1M1")
+BOARD, MATCH = PageKey("board", "fall"), PageKey("match", "fall", "R1M1")
 CHOICE = re.compile(r"\b(even|odd)\b")
 
 
@@ -83,7 +86,7 @@ class Browser:
 
 
 def socket_of(key: PageKey, origin: str | None = "http://testserver", query: str = "") -> WebsocketCommunicator:
-    tail = f"matches/{key.match_id}/" if key.match_id else ""
+    tail = f"matches/{key.item}/" if key.item else ""
     headers = [(b"origin", origin.encode())] if origin else []
     return WebsocketCommunicator(application, f"/ws/leagues/{key.league_id}/{tail}{query}", headers=headers)
 
@@ -108,7 +111,7 @@ def rendered(key: PageKey) -> Callable[[], dict[str, str]]:
     return render
 
 
-@pytest.mark.parametrize(("key", "names"), [(BOARD, BOARD_FRAGMENTS), (MATCH, MATCH_FRAGMENTS)])
+@pytest.mark.parametrize(("key", "names"), [(BOARD, KINDS["board"].fragments), (MATCH, KINDS["match"].fragments)])
 async def test_snapshot_has_every_fragment(here: Agents, key: PageKey, names: tuple[str, ...]) -> None:
     await here.in_db(make.playing)
     expected = await here.in_db(rendered(key))
@@ -136,7 +139,7 @@ async def test_a_page_hears_of_its_own_league_and_match_only(here: Agents) -> No
         await here.in_db(lambda: make.progress(place.match("R1M2"), joined=["P03"]))
         await here.in_db(lambda: make.progress(place.match("R1M1"), joined=["P01"]))
         found = await browser.frame()
-    assert (found["from"], found["seq"], set(found["fragments"])) == (1, 2, {"match_header"})
+    assert (found["from"], found["seq"], set(found["fragments"])) == (1, 2, {"match_header", "match_transcript"})
 
 
 async def test_two_frames_may_be_unacknowledged_and_the_rest_comes_as_one(here: Agents) -> None:
@@ -164,6 +167,17 @@ async def test_resync_is_answered_with_a_snapshot(here: Agents) -> None:
         assert await browser.frame() == first
 
 
+async def test_packed_frames_hold_the_same(here: Agents) -> None:
+    await here.in_db(make.playing)
+    async with browsing(BOARD) as plain:
+        expected = await plain.frame()
+        packed = socket_of(BOARD, query="?packed=gzip")
+        assert await packed.connect() == (True, None)
+        found = await packed.receive_output(timeout=PATIENCE_S)
+        assert json.loads(gzip.decompress(found["bytes"])) == expected
+        await packed.disconnect()
+
+
 @pytest.mark.parametrize("junk", [" ", "{", "[]", "5", '"ack"', '{"type":"drop"}', '{"type":' + "1" * 300 + "}"])
 async def test_what_a_browser_says_else_is_ignored(here: Agents, junk: str) -> None:
     await here.in_db(make.playing)
@@ -174,7 +188,7 @@ async def test_what_a_browser_says_else_is_ignored(here: Agents, junk: str) -> N
         assert (await browser.frame())["type"] == "snapshot"
 
 
-@pytest.mark.parametrize("key", [PageKey("nowhere"), PageKey("fall", "R9M9")])
+@pytest.mark.parametrize("key", [PageKey("board", "nowhere"), PageKey("match", "fall", "R9M9")])
 async def test_a_page_that_is_not_there_closes_with_4404(here: Agents, key: PageKey) -> None:
     await here.in_db(make.playing)
     socket = socket_of(key)
@@ -270,3 +284,43 @@ async def test_a_browser_that_leaves_before_its_snapshot_is_forgotten(monkeypatc
         await asyncio.gather(joining, return_exceptions=True)
         go_on.set()
         assert (hub.sockets, hub._pages) == (0, {})
+
+
+async def test_a_socket_of_the_staff_is_closed_when_its_person_logs_out(
+    monkeypatch: pytest.MonkeyPatch, here: Agents
+) -> None:
+    monkeypatch.setattr(consumers, "ALLOWED_AGAIN_S", 0.01)
+    browser = Client()
+
+    def log_in() -> str:
+        make.playing()
+        browser.force_login(get_user_model().objects.create_superuser("ada"))
+        return browser.cookies["sessionid"].value
+
+    cookie = (b"cookie", f"sessionid={await here.in_db(log_in)}".encode())
+    headers = [(b"origin", b"http://testserver"), cookie]
+    socket = WebsocketCommunicator(application, "/ws/leagues/fall/?as=staff", headers=headers)
+    assert (await socket.connect(timeout=PATIENCE_S))[0]
+    await socket.receive_json_from(timeout=PATIENCE_S)
+    await here.in_db(browser.logout)
+    closed = await socket.receive_output(timeout=PATIENCE_S)
+    assert (closed["type"], closed["code"]) == ("websocket.close", consumers.NOT_ALLOWED)
+    await socket.wait(timeout=PATIENCE_S)
+
+
+async def test_whoever_has_no_role_in_this_league_gets_no_socket_of_its_staff(here: Agents) -> None:
+    def log_in() -> str:
+        make.playing()
+        make.open_league("other")
+        person = get_user_model().objects.create_user("bob", is_staff=True)
+        Role.objects.create(league_id="other", user=person, name=RoleName.INSTRUCTOR)
+        browser = Client()
+        browser.force_login(person)
+        return browser.cookies["sessionid"].value
+
+    cookie = (b"cookie", f"sessionid={await here.in_db(log_in)}".encode())
+    for path in ("", "matches/R1M1/", "players/P01/", "charts/", "screen/", "join/"):
+        for given in ([cookie], [(b"cookie", b"sessionid=x")], []):
+            headers = [(b"origin", b"http://testserver"), *given]
+            socket = WebsocketCommunicator(application, f"/ws/leagues/fall/{path}?as=staff", headers=headers)
+            assert await socket.connect(timeout=PATIENCE_S) == (False, consumers.NOT_ALLOWED)

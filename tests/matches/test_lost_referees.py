@@ -8,8 +8,9 @@ import pytest
 from django.utils import timezone
 
 from agents_registry import registration
+from league_sdk.protocol.faults import Cause
 from league_sdk.rules.registry import get_game
-from matches import due, queries
+from matches import due, sight
 from matches.league import lifecycle, play, results
 from matches.league.errors import ActionRefused
 from matches.models import Match
@@ -115,7 +116,7 @@ def test_a_held_match_is_cancelled_and_the_round_closes() -> None:
     match = place.match("R1M1")
     assert (match.state, match.status, match.winner, match.reason) == ("FINISHED", "CANCELLED", None, "said so")
     assert place.league.state == "COMPLETED"
-    assert [row.played for row in queries.standings(place.league)] == [0, 0]
+    assert [row.played for row in sight.everything(place.league).standings] == [0, 0]
 
 
 @pytest.mark.parametrize("match_id", ["R1M1", "R2M1", "R9M9"])
@@ -154,13 +155,13 @@ def test_hold_s_cancels_by_itself() -> None:
 def test_an_undeliverable_start_suspends_the_referee_without_counting() -> None:
     place = make.playing(players=2, referees=2)
     match, judge = place.match("R1M1"), place.referee_of("R1M1")
-    due.note(due.Outcomes(undeliverable=[(match.pk, 1, "no connection", False)]))
+    due.note(due.Outcomes(undeliverable=[(match.pk, 1, "no connection", False, Cause.REFEREE)]))
     again = place.match("R1M1")
     assert (again.state, again.lost_attempts) == ("READY", 0)
     assert (judge.fresh().state, judge.fresh().problem) == ("SUSPENDED", "no connection")
     make.look()
     assert place.referee_of("R1M1") != judge
-    due.note(due.Outcomes(undeliverable=[(match.pk, 1, "no connection, told late", False)]))
+    due.note(due.Outcomes(undeliverable=[(match.pk, 1, "no connection, told late", False, Cause.REFEREE)]))
     assert place.match("R1M1").state == "ASSIGNED"
 
 

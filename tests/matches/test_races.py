@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from matches import queries
-from matches.league import lifecycle, play, results
+from matches import sight
+from matches.league import endings, lifecycle, play, results
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
 from tests import factories as make
@@ -34,7 +34,7 @@ def test_two_results_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     match = place.match("R1M1")
     before(monkeypatch, results, "read_verdict", lambda: make.report(match, "P02"))
     assert make.report(match, "P01") == {"status": "IGNORED", "reason": "attempt 1 is over"}
-    assert [(row.player_id, row.points) for row in queries.standings(place.league)] == [("P02", 3), ("P01", 0)]
+    assert [(row.player_id, row.points) for row in sight.everything(place.league).standings] == [("P02", 3), ("P01", 0)]
     assert place.events().count("match_finished") == 1
 
 
@@ -93,5 +93,5 @@ def test_two_clicks_close_registration_once(monkeypatch: pytest.MonkeyPatch) -> 
 def test_two_looks_close_a_round_once() -> None:
     place = make.playing(players=2)
     make.report(place.match("R1M1"), "P01")
-    assert results.close_round_if_done(Round.objects.get()) is False
+    assert endings.close_round_if_done(Round.objects.get()) is False
     assert place.events().count("round_completed") == 1

@@ -126,6 +126,9 @@ def test_a_whole_report_of_ours() -> None:
         "error_code": "E001",
         "message_type": "CHOOSE_PARITY_CALL",
         "tries": 4,
+        "cause": "DEADLINE",
+        "limit_s": 30.0,
+        "detail": "",
         "sentence": "P02 did not answer",
     }
     params = {"status": "TECHNICAL_LOSS", "reason": "P02 did not answer", "faults": [fault]} | result(A, None, ONE)
@@ -148,6 +151,17 @@ def test_the_reason_and_the_details(params: dict[str, Any], reason: str, details
     assert (verdict.reason, verdict.details) == (reason, details)
 
 
+UNKNOWN = {
+    "error_code": "",
+    "message_type": "",
+    "tries": 0,
+    "cause": "REFEREE",
+    "limit_s": None,
+    "detail": "",
+    "sentence": "",
+}
+
+
 @pytest.mark.parametrize(
     ("faults", "kept"),
     [
@@ -158,7 +172,8 @@ def test_the_reason_and_the_details(params: dict[str, Any], reason: str, details
         (
             [{"player_id": A, "error_code": "E001" * 9, "message_type": "m" * 99, "tries": "4", "sentence": "s" * 999}],
             [
-                {
+                UNKNOWN
+                | {
                     "player_id": A,
                     "error_code": "E001E001",
                     "message_type": "m" * 40,
@@ -167,14 +182,72 @@ def test_the_reason_and_the_details(params: dict[str, Any], reason: str, details
                 }
             ],
         ),
+        ([{"player_id": B, "error_code": None}] * 12, [UNKNOWN | {"player_id": B, "tries": 1}] * 10),
         (
-            [{"player_id": B, "error_code": None}] * 12,
-            [{"player_id": B, "error_code": "None", "message_type": "", "tries": 1, "sentence": ""}] * 10,
+            [{"player_id": B, "cause": 7, "limit_s": "30", "detail": ["x"], "sentence": 7, "message_type": None}],
+            [UNKNOWN | {"player_id": B, "tries": 1}],
+        ),
+        (
+            [{"player_id": B, "tries": True, "limit_s": True}, {"player_id": A, "tries": -1, "limit_s": -1}],
+            [UNKNOWN | {"player_id": B, "tries": 1}, UNKNOWN | {"player_id": A, "tries": 1}],
+        ),
+        (
+            [{"player_id": B, "tries": 10**30, "limit_s": 10**30, "detail": "d" * 999}],
+            [UNKNOWN | {"player_id": B, "tries": 1, "detail": "d" * 200}],
         ),
     ],
 )
 def test_faults_of_strangers_are_kept_as_far_as_they_are_usable(faults: Any, kept: list[dict[str, Any]]) -> None:
     assert read_verdict({"faults": faults} | result(A), PLAYERS).faults == kept
+
+
+@pytest.mark.parametrize(
+    ("fault", "cause"),
+    [
+        ({"cause": "HTTP_STATUS", "error_code": "E009"}, "HTTP_STATUS"),
+        ({"cause": "LEAGUE"}, "LEAGUE"),
+        ({"cause": "bad luck", "error_code": "E001"}, "DEADLINE"),
+        ({"error_code": "E001"}, "DEADLINE"),
+        ({"error_code": "E002"}, "WRONG_MESSAGE"),
+        ({"error_code": "E003"}, "WRONG_MESSAGE"),
+        ({"error_code": "E004"}, "ILLEGAL_MOVE"),
+        ({"error_code": "E009"}, "CONNECT"),
+        ({"error_code": "G002"}, "DEADLINE"),
+        ({"error_code": "E777"}, "REFEREE"),
+        ({}, "REFEREE"),
+    ],
+)
+def test_every_fault_has_a_cause(fault: dict[str, Any], cause: str) -> None:
+    (found,) = read_verdict({"faults": [fault | {"player_id": B}]} | result(A), PLAYERS).faults
+    assert found["cause"] == cause
+
+
+@pytest.mark.parametrize(
+    ("winner", "told", "unexplained"), [(A, [], [B]), (B, [], [A]), (None, [A], [B]), (A, [B], []), (None, [], [A, B])]
+)
+def test_a_point_that_is_lost_without_a_word_is_lost_through_the_referee(
+    winner: str | None, told: list[str], unexplained: list[str]
+) -> None:
+    said = [{"player_id": player, "error_code": "E001"} for player in told]
+    params = {"status": "TECHNICAL_LOSS", "faults": said} | result(winner)
+    found = {fault["player_id"]: fault["cause"] for fault in read_verdict(params, PLAYERS).faults}
+    assert found == dict.fromkeys(told, "DEADLINE") | dict.fromkeys(unexplained, "REFEREE")
+
+
+@pytest.mark.parametrize(
+    ("item", "cause", "why"),
+    [
+        ({}, "REFEREE", ""),
+        ({"cause": "LEAGUE", "why": "our side"}, "LEAGUE", "our side"),
+        ({"cause": "DEADLINE", "why": "x" * 999}, "REFEREE", "x" * 200),
+        ({"cause": ["LEAGUE"], "why": ["x"]}, "REFEREE", ""),
+        ({"why": f"tok_{'a' * 32}"}, "REFEREE", "tok_…"),
+    ],
+)
+def test_why_a_match_is_given_back(item: dict[str, Any], cause: str, why: str) -> None:
+    whole = {"league_id": "fall", "match_id": "R1M1", "attempt": 1, "state": "HANDED_BACK"} | item
+    (found,) = read_progress({"matches": [whole]})
+    assert (found["cause"], found["why"]) == (cause, why)
 
 
 json_values = st.recursive(

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from agents_registry import registration
-from matches import due, queries
+from matches import due, queries, sight
 from matches.league import lifecycle
 from matches.models import Broadcast, Delivery, Match, Round
 from tests import factories as make
@@ -97,7 +97,7 @@ def test_end_of_a_round_on_the_wire() -> None:
     assert table == head | {
         "message_type": "LEAGUE_STANDINGS_UPDATE",
         "conversation_id": "conv-fall-round-1-standings",
-        "standings": queries.standings_rows(place.league),
+        "standings": queries.standings_rows(sight.everything(place.league)),
     }
     assert [row["player_id"] for row in table["standings"]] == ["P01", "P03", "P04", "P02"]
     assert completed == head | {
@@ -200,7 +200,7 @@ def test_auto_advance_plays_to_the_end() -> None:
         make.look()
     assert place.league.state == "COMPLETED"
     assert Match.objects.filter(state="FINISHED").count() == 10
-    assert [row.played for row in queries.standings(place.league)] == [4] * 5
+    assert [row.played for row in sight.everything(place.league).standings] == [4] * 5
 
 
 def test_without_auto_advance_the_next_round_waits_for_the_click() -> None:

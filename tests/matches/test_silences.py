@@ -9,7 +9,7 @@ import pytest
 
 from agents_registry import registration
 from agents_registry.models import Agent
-from matches import queries
+from matches import sight
 from matches.league import lifecycle
 from matches.models import Match, Round
 from tests import factories as make
@@ -47,7 +47,7 @@ def test_silences_suspend_then_shut_down_and_the_rest_is_decided_at_once() -> No
         ("SHUTDOWN", 5),
     ]
     assert place.league.state == "COMPLETED"
-    last = queries.standings(place.league)[-1]
+    last = sight.everything(place.league).standings[-1]
     assert (last.player_id, last.played, last.technical_losses, last.points) == ("P01", 7, 7, 0)
     decided = Match.objects.filter(round__number=7, status="TECHNICAL_LOSS").get()
     assert (decided.attempt, decided.reason, decided.faults[0]["error_code"]) == (
@@ -168,7 +168,7 @@ def test_both_policies_count_the_silence(no_show: str, status: str, winner: str 
     make.report(match, None, **changes)
     match = place.match("R1M1")
     assert (match.state, match.status, match.winner.code if match.winner else None) == ("FINISHED", status, winner)
-    found = next(one for one in queries.standings(place.league) if one.player_id == "P01")
+    found = next(one for one in sight.everything(place.league).standings if one.player_id == "P01")
     assert (found.played, found.points) == row
     assert place.players[0].fresh().silences == 1
 
@@ -178,4 +178,4 @@ def test_the_league_plays_by_its_policy_also_for_those_who_are_gone_on_both_side
     shut_down_before(place, "P01", "P02")
     match = place.match("R1M1")
     assert (match.state, match.status, match.winner) == ("FINISHED", "CANCELLED", None)
-    assert [(one.played, one.points) for one in queries.standings(place.league)] == [(0, 0), (0, 0)]
+    assert [(one.played, one.points) for one in sight.everything(place.league).standings] == [(0, 0), (0, 0)]

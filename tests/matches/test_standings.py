@@ -43,6 +43,8 @@ def test_round_1_of_chapter_8() -> None:
             "technical_losses": 0,
             "points": points,
             "form": [form],
+            "given": 0,
+            "out": None,
         }
         for rank, player_id, form, points in (
             (1, "P01", "W", 3), (2, "P03", "D", 1), (3, "P04", "D", 1), (4, "P02", "L", 0),

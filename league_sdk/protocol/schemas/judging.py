@@ -29,6 +29,18 @@ from league_sdk.protocol.schemas.parts import (
 )
 
 OURS = "our choice"
+CauseName = Literal[
+    "NAME_LOOKUP",
+    "CONNECT",
+    "HTTP_STATUS",
+    "NOT_JSON",
+    "WRONG_MESSAGE",
+    "ILLEGAL_MOVE",
+    "DEADLINE",
+    "REFEREE",
+    "LEAGUE",
+]
+"""Those of :class:`league_sdk.protocol.faults.Cause`."""
 Progress = Literal["ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "HANDED_BACK"]
 
 
@@ -56,6 +68,9 @@ class Fault(Part):
     message_type: Annotated[str | None, told("The message that was waited for.", OURS)] = None
     tries: Annotated[Count | None, told("How often it was asked.", OURS)] = None
     sentence: Annotated[str | None, told("For a person.", OURS)] = None
+    cause: Annotated[CauseName | None, told("Whose fault it is.", OURS)] = None
+    limit_s: Annotated[float | None, told("The seconds it had for one try.", OURS)] = None
+    detail: Annotated[str | None, told("What was seen or understood instead.", OURS)] = None
 
 
 class MatchResultReport(FromReferee):
@@ -168,6 +183,10 @@ class MatchProgress(Part):
     locked_in: Annotated[list[Id] | None, told("Who has chosen; never what.", OURS)] = None
     view: Annotated[dict[str, Any] | None, told("What the public may see of the game.", OURS)] = None
     transcript: Annotated[list[Any] | None, told("New messages, without hidden choices.", OURS)] = None
+    cause: Annotated[
+        Literal["REFEREE", "LEAGUE"] | None, told("Given back because a side failed: which; it counts as lost.", OURS)
+    ] = None
+    why: Annotated[str | None, told("How it failed.", OURS)] = None
 
 
 class ReportProgress(FromReferee):

@@ -77,6 +77,9 @@ class LeagueStandingsUpdate(FromManager):
     league_id: LeagueId
     round_id: RoundId
     standings: Annotated[list[StandingsRow], told("The table, best first.", "004 4.7.1")]
+    frozen_after_round: Annotated[
+        Number | None, told("The board is frozen: this is the table after that round.", "our choice")
+    ] = None
     auth_token: LeagueToken = None
 
 

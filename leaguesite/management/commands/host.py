@@ -21,6 +21,9 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--public-url", help="the address students use; default: from host and port")
         parser.add_argument("--referees", type=int, default=2, help="referee workers to run (default 2)")
+        parser.add_argument(
+            "--referee-port", type=int, default=8001, help="the first port of theirs; each takes the next free one"
+        )
         parser.add_argument("--data", help="folder for everything the site writes (default: data)")
         parser.add_argument(
             "--demo", action="store_true", default=True, help="run a league that plays itself until a real one starts"
@@ -40,7 +43,7 @@ class Command(BaseCommand):
 
         url = public_url(host, port, options["public_url"])
         self._welcome(url, host, first)
-        Host(Site(host, port, url, options["referees"], options["demo"])).run()
+        Host(Site(host, port, url, options["referees"], options["referee_port"], options["demo"])).run()
 
     def _welcome(self, url: str, host: str, first: FirstRun) -> None:
         lines = [

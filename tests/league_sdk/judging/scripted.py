@@ -14,6 +14,7 @@ from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.match import Played, play_match
 from league_sdk.protocol.envelope import stamp
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.rules.even_odd import EvenOdd
 
@@ -60,8 +61,28 @@ def brief(*, a: dict[str, Any] | None = None, b: dict[str, Any] | None = None, a
 JOIN = Heard(message={"message_type": "GAME_JOIN_ACK", "accept": True}, body={"accept": True}, elapsed_s=1.0)
 REFUSAL = Heard(message={"message_type": "GAME_JOIN_ACK", "accept": False}, body={"accept": False})
 SILENCE = Heard(error_code="E001", problem="no answer in time")
-REFUSED = Heard(error_code="E009", problem="no connection: Connection refused", connected=False)
-RESET = Heard(error_code="E009", problem="the connection broke off")
+REFUSED = Heard(
+    error_code="E009",
+    problem="no connection: Connection refused",
+    connected=False,
+    cause=Cause.CONNECT,
+    detail="nobody listens at its address",
+)
+RESET = Heard(error_code="E009", problem="the connection broke off", detail="the connection broke off")
+CUT_OFF = Heard(
+    error_code="E009",
+    problem="no connection: Network is unreachable",
+    connected=False,
+    cause=Cause.CONNECT,
+    detail="no connection: Network is unreachable",
+    cut_off=True,
+)
+OURS = Heard(
+    error_code="E009",
+    problem="this machine cannot call anyone: Too many open files",
+    connected=False,
+    cause=Cause.REFEREE,
+)
 RECEIVED = Heard(message={"status": "received"}, http_status=200)
 
 

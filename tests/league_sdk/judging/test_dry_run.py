@@ -24,7 +24,8 @@ async def test_every_game_is_played_and_one_player_is_absent() -> None:
     assert titles == [*(game.display_name for game in games().values()), "Even/Odd, P02 is silent"]
     verdicts = re.findall(r"^(ok|WRONG) (\w+) (\w+): (.*)$", text, re.MULTILINE)
     assert [word for word, *_ in verdicts] == ["ok"] * len(titles)
-    assert verdicts[-1] == ("ok", "TECHNICAL_LOSS", "P01", "P02 did not answer GAME_INVITATION in 5 s (tries: 4)")
+    reason = "P02 did not answer GAME_INVITATION in 5 s (tries: 4). Technical loss"
+    assert verdicts[-1] == ("ok", "TECHNICAL_LOSS", "P01", reason)
     first = text[: text.index("== ", 3)]
     said = re.findall(r"^(REF01|P0\d) -> (REF01|P0\d): (\w+) ", first, re.MULTILINE)
     kinds = ("GAME_INVITATION", "GAME_JOIN_ACK", "CHOOSE_PARITY_CALL", "CHOOSE_PARITY_RESPONSE", "GAME_OVER")

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from league_sdk.judging.asking import Fault
+from league_sdk.judging.fault import Fault
 from league_sdk.judging.match import Played
+from league_sdk.protocol.faults import Cause
 from tests.league_sdk.judging.scripted import (
     JOIN,
     REFUSAL,
@@ -140,7 +141,7 @@ async def test_three_retries_after_1_2_and_4_seconds(kind: str, limit: float, as
     assert [one.message["timestamp"] for one in calls] == [at(moment) for moment in tries]
     assert {one.message["conversation_id"] for one in table.sent} == {"conv-r1m1-001"}
     assert (played.status, played.winner, faults(played)) == ("TECHNICAL_LOSS", A, [(B, "E001", asked, 4)])
-    assert played.reason == f"P02 did not answer {asked} in {limit:g} s (tries: 4)"
+    assert played.reason == f"P02 did not answer {asked} in {limit:g} s (tries: 4). Technical loss"
     ends = [moment + limit for moment in tries]
     assert [(one.at, one.type) for one in table.to(B) if one.at >= tries[0]] == [
         (tries[0], asked), (ends[0], "GAME_ERROR"), (tries[1], asked), (ends[1], "GAME_ERROR"),
@@ -232,8 +233,8 @@ async def test_both_absent_nobody_wins() -> None:
     assert (played.status, played.winner, played.details) == ("TECHNICAL_LOSS", None, NOTHING)
     assert faults(played) == [(A, "E009", "GAME_INVITATION", 4), (B, "E001", "GAME_INVITATION", 4)]
     assert played.reason == (
-        "P01 could not be reached for GAME_INVITATION (tries: 4): no connection: Connection refused; "
-        "P02 did not answer GAME_INVITATION in 5 s (tries: 4)"
+        "P01 could not be reached for GAME_INVITATION (tries: 4): nobody listens at its address; "
+        "P02 did not answer GAME_INVITATION in 5 s (tries: 4). Technical loss"
     )
     assert table.drawn_after is None
 
@@ -263,9 +264,10 @@ async def test_a_refusal_is_not_asked_again() -> None:
     played = await table.play()
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", B)
     assert played.faults == (
-        Fault(
-            A, "E002", "GAME_INVITATION", 1, "P01 gave no valid answer to GAME_INVITATION: P01 refused the invitation"
-        ),
+        Fault(A, "E002", "GAME_INVITATION", 1, Cause.WRONG_MESSAGE, 5, "it refused the invitation"),
+    )
+    assert played.reason == (
+        "P01 gave no valid answer to GAME_INVITATION (tries: 1): it refused the invitation. Technical loss"
     )
     assert table.types(A) == ["GAME_INVITATION", "GAME_OVER"]
 
@@ -280,5 +282,5 @@ async def test_game_over_without_a_number() -> None:
             "drawn_number": None,
             "number_parity": None,
             "choices": {A: "even", B: None},
-            "reason": "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4)",
+            "reason": "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4). Technical loss",
         }

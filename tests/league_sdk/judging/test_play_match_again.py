@@ -71,7 +71,10 @@ async def test_after_the_retries_an_illegal_choice_is_a_technical_loss() -> None
         B,
         [(A, "E004", "CHOOSE_PARITY_CALL", 4)],
     )
-    assert played.reason == f"P01 made no legal move (tries: 4): {SENTENCE}"
+    assert played.reason == (
+        "P01 answered CHOOSE_PARITY_CALL with no legal move (tries: 4): "
+        'parity_choice must be exactly "even" or "odd" (seen: "heads"). Technical loss'
+    )
     assert played.details["choices"] == {A: None, B: "odd"}
     errors = [one.message for one in table.to(A, "GAME_ERROR")]
     assert [(one["retry_count"], one["retryable"]) for one in errors] == [(1, True), (2, True), (3, True), (3, False)]

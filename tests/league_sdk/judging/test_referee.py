@@ -3,14 +3,18 @@
 ``play_match`` is a stand-in that waits to be told how the match ended; the league manager is a record.
 """
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from league_sdk.judging.asking import Fault
+from league_sdk.judging import league_link, player_line
+from league_sdk.judging.fault import Fault, Unjudged
+from league_sdk.judging.league_link import Card, LeagueLink, Refused
 from league_sdk.judging.match import Played
 from league_sdk.judging.referee import Referee
 from league_sdk.protocol.errors import InvalidFormat, MissingField, TokenInvalid
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import ResultStatus
 from league_sdk.protocol.transcript import entry
 from league_sdk.transport.client import TimedOut
@@ -157,7 +161,7 @@ async def test_a_match_that_is_not_played_here(referee: Referee, asked: dict[str
 
 # -- what it reports --------------------------------------------------------------------------------------
 
-FAULT = Fault("P02", "E001", "GAME_INVITATION", 4, "P02 did not answer")
+FAULT = Fault("P02", "E001", "GAME_INVITATION", 4, Cause.DEADLINE, 5.0)
 
 
 @pytest.mark.parametrize(
@@ -219,6 +223,22 @@ async def test_a_result_outlives_a_league_manager_that_does_not_take_the_transcr
     assert sent == list(range(20))
 
 
+GIVEN_BACK = {"match_id": "R1M1", "attempt": 1, "state": "HANDED_BACK"}
+
+
+async def given_back(referee: Referee, link: Link) -> list[dict[str, Any]]:
+    """Let the referee send its next heartbeat; what it gives back in it, and why."""
+    link.heartbeats.clear()
+    link.changed.clear()
+    task = asyncio.create_task(referee.keep_reporting())
+    await link.changed.wait()
+    await settle()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    names = ("match_id", "attempt", "state", "cause", "why")
+    return [{name: one[name] for name in names} for one in link.heartbeats[0] if one["state"] == "HANDED_BACK"]
+
+
 async def test_an_exception_in_one_match_ends_that_match_only(
     referee: Referee, link: Link, stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -227,8 +247,73 @@ async def test_an_exception_in_one_match_ends_that_match_only(
     await settle()
     stage.end(ZeroDivisionError("a mistake of ours"))
     await settle()
-    assert (in_play(referee, "R1M1"), in_play(referee, "R1M2"), link.reports) == (False, True, [])
     assert [record.message for record in caplog.records] == ["match R1M1 of league_2025_even_odd failed here"]
+    why = "an error in the referee's own code (ZeroDivisionError)"
+    assert await given_back(referee, link) == [GIVEN_BACK | {"cause": "REFEREE", "why": why}]
+    assert (in_play(referee, "R1M1"), in_play(referee, "R1M2"), link.reports) == (False, True, [])
+    assert await given_back(referee, link) == []
     stage.end(WIN, ("league_2025_even_odd", "R1M2", 1))
     await settle()
     assert [report["match_id"] for report in link.reports] == ["R1M2"]
+
+
+async def test_a_match_that_cannot_be_judged_is_given_back_at_once(referee: Referee, link: Link, stage: Stage) -> None:
+    referee.start_match(START)
+    await settle()
+    stage.end(Unjudged("this machine cannot call anyone: Too many open files"))
+    await settle()
+    why = "this machine cannot call anyone: Too many open files"
+    assert await given_back(referee, link) == [GIVEN_BACK | {"cause": "REFEREE", "why": why}]
+    assert (in_play(referee), link.reports) == (False, [])
+
+
+async def test_a_match_that_cannot_even_begin_is_given_back(
+    referee: Referee, link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new line reads certificates: without a file to spare for them the match must not stay in play for ever."""
+
+    def no_file(**_: Any) -> Any:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(player_line, "Client", no_file)
+    referee.start_match(START)
+    await settle()
+    why = "an error in the referee's own code (OSError)"
+    assert await given_back(referee, link) == [GIVEN_BACK | {"cause": "REFEREE", "why": why}]
+    assert not in_play(referee)
+
+
+async def test_a_result_that_the_league_manager_refuses_is_the_leagues_fault(
+    referee: Referee, link: Link, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(fields: Any) -> dict[str, Any]:
+        raise Refused("E002", "result is missing.")
+
+    monkeypatch.setattr(link, "report", refuse)
+    referee.start_match(START)
+    await settle()
+    stage.end(WIN)
+    await settle()
+    why = "the league manager did not take the result: E002: result is missing."
+    assert await given_back(referee, link) == [GIVEN_BACK | {"cause": "LEAGUE", "why": why}]
+    assert not in_play(referee)
+
+
+async def test_a_league_manager_that_always_fails_over_a_result_is_not_asked_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits = []
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+
+    async def fail(*_: Any) -> dict[str, Any]:
+        raise Refused("E009", "Our side failed.")
+
+    monkeypatch.setattr(league_link.asyncio, "sleep", wait)
+    made = LeagueLink("http://127.0.0.1:9/mcp", Card("R", "http://127.0.0.1:9/mcp", ("even_odd",), 1, ""))
+    monkeypatch.setattr(made, "_call", fail)
+    with pytest.raises(Refused):
+        await made.report({"match_id": "R1M1"})
+    assert (len(waits), waits[0], waits[-1]) == (league_link.MOST_FAILURES - 1, 0.2, 3.0)
+    await made.aclose()

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from league_sdk.protocol.faults import Cause
 from league_sdk.transport.breaker import Breaker
 
 HERE, THERE = "http://localhost:8101/mcp", "http://localhost:8102/mcp"
@@ -94,6 +95,13 @@ def test_a_test_call_that_is_given_up_does_not_close_the_endpoint_for_ever(break
     assert allows(breaker) is False
     time.now += 1
     assert allows(breaker) is True
+
+
+def test_it_knows_what_the_last_failure_was(breaker: Breaker) -> None:
+    assert breaker.cause(HERE) == "CONNECT"
+    breaker.failed(HERE, threshold=5, cause=Cause.NAME_LOOKUP)
+    breaker.failed(HERE, threshold=5, cause=Cause.DEADLINE)
+    assert (breaker.cause(HERE), breaker.cause(THERE)) == ("DEADLINE", "CONNECT")
 
 
 def test_the_threshold_is_the_leagues(breaker: Breaker) -> None:

@@ -1,16 +1,21 @@
 """The HTTP client against real servers, good and bad, on free ports."""
 
 import asyncio
+import errno
 import gzip
 import json
+import os
+import resource
 import socket
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+import aiohttp
 import pytest
 import pytest_asyncio
 from aiohttp import web
+from aiohttp.resolver import ThreadedResolver
 
 from league_sdk.protocol import SDK_VERSION
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES
@@ -147,7 +152,7 @@ async def test_a_redirect_is_not_followed(client: Client) -> None:
 @pytest.mark.parametrize(
     ("body", "headers"),
     [
-        (gzip.compress(b'{"a":1}'), {"Content-Encoding": "gzip"}),
+        (gzip.compress(b'{"a":1}', mtime=0), {"Content-Encoding": "gzip"}),
         (zlib.compress(b'{"a":1}'), {"Content-Encoding": "Deflate"}),
         (b'\xef\xbb\xbf{"a":1}', {"Content-Type": "application/json"}),
         ('{"a":1}'.encode("utf-16"), {"Content-Type": "application/json; charset=utf-16"}),
@@ -385,3 +390,157 @@ async def test_no_body_and_a_stream_of_events(
     async with agent(returning(lambda: web.Response(body=body, headers={"Content-Type": content_type}))) as url:
         reply = await client.post(url, {}, limit_s=PATIENT)
     assert (reply.body, reply.problem) == expected
+
+
+# -- whose fault it is ------------------------------------------------------------------------------------
+
+
+async def seen(client: Client, url: str, limit_s: float = PATIENT) -> tuple[str, str, str, bool, bool]:
+    with pytest.raises(CallFailed) as caught:
+        await client.post(url, {}, limit_s=limit_s)
+    error = caught.value
+    return error.error_code, error.cause, error.detail, error.connected, error.cut_off
+
+
+def lookups_end_with(monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
+    async def resolve(*_: object) -> list[object]:
+        raise error
+
+    monkeypatch.setattr(ThreadedResolver, "resolve", resolve)
+
+
+def connections_end_with(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> None:
+    async def connect(*_: object, **__: object) -> object:
+        if len(numbers) > 1:
+            raise OSError(f"Multiple exceptions: {numbers}, ('10.1.2.3', 8101)")
+        raise OSError(numbers[0], f"Connect call failed ('10.1.2.3', 8101): {os.strerror(numbers[0])}")
+
+    monkeypatch.setattr(aiohttp.connector.aiohappyeyeballs, "start_connection", connect)
+
+
+async def test_nobody_listens(client: Client) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+        assert await seen(client, url) == ("E009", "CONNECT", "nobody listens at its address", False, False)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "cause", "detail", "cut_off"),
+    [
+        ([errno.EHOSTUNREACH], "CONNECT", "no connection: No route to host", False),
+        ([errno.ENETUNREACH], "CONNECT", "no connection: Network is unreachable", True),
+        ([errno.ECONNREFUSED, errno.EADDRNOTAVAIL], "CONNECT", "no connection", False),
+        ([errno.EMFILE], "REFEREE", "this machine cannot call anyone: Too many open files", False),
+        ([errno.ENETDOWN], "REFEREE", "this machine cannot call anyone: Network is down", False),
+    ],
+)
+async def test_connections_that_are_not_made(
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    numbers: list[int],
+    cause: str,
+    detail: str,
+    cut_off: bool,
+) -> None:
+    connections_end_with(monkeypatch, *numbers)
+    assert await seen(client, "http://10.1.2.3:8101/mcp") == ("E009", cause, detail, False, cut_off)
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "detail", "cut_off"),
+    [
+        (socket.gaierror(socket.EAI_NONAME, "x"), "NAME_LOOKUP", "the name of the address is not known", False),
+        (OSError("resolves to nothing"), "NAME_LOOKUP", "the name of the address is not known", False),
+        (socket.gaierror(socket.EAI_AGAIN, "x"), "NAME_LOOKUP", "names cannot be looked up at the moment", True),
+        (socket.gaierror(socket.EAI_SYSTEM, "x"), "REFEREE", "this machine cannot look names up", False),
+    ],
+)
+async def test_names_that_are_not_found(
+    client: Client, monkeypatch: pytest.MonkeyPatch, error: OSError, cause: str, detail: str, cut_off: bool
+) -> None:
+    lookups_end_with(monkeypatch, error)
+    assert await seen(client, "http://agent.example:8101/mcp") == ("E009", cause, detail, False, cut_off)
+
+
+async def test_our_own_failure_is_the_callers() -> None:
+    for caller, cause in (("referee", "REFEREE"), ("league_manager", "LEAGUE")):
+        made = Client(agent_type=caller)
+        with pytest.MonkeyPatch.context() as patch:
+            connections_end_with(patch, errno.EMFILE)
+            assert (await seen(made, "http://10.1.2.3:8101/mcp"))[1] == cause
+        await made.aclose()
+
+
+async def test_a_machine_that_has_no_file_left(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For real: no socket can be opened any more."""
+    async with agent(returning(lambda: web.json_response({}))) as url:
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        spare = []
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, limits[0]), limits[1]))
+        try:
+            with pytest.raises(OSError, match="Too many open files"):
+                while True:
+                    spare.append(socket.socket())
+            found = await seen(client, url)
+            # What the system says of a name for which it cannot open its own files.
+            lookups_end_with(monkeypatch, socket.gaierror(socket.EAI_NONAME, "Name or service not known"))
+            named = await seen(client, "http://agent.example:8101/mcp")
+        finally:
+            for one in spare:
+                one.close()
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        assert found == ("E009", "REFEREE", "this machine cannot call anyone: Too many open files", False, False)
+        assert named == ("E009", "REFEREE", "this machine cannot look names up", False, False)
+        assert (await client.post(url, {}, limit_s=PATIENT)).body == {}
+
+
+async def test_a_server_without_tls_at_an_https_address(client: Client) -> None:
+    async with agent(returning(web.Response)) as url:
+        found = await seen(client, url.replace("http:", "https:"))
+    assert found == ("E009", "CONNECT", "no secure connection (SSLError)", False, False)
+
+
+async def test_out_of_time_before_anyone_has_taken_the_call(client: Client) -> None:
+    """As behind a firewall that swallows what comes: that is no slow agent."""
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        queue = [socket.socket() for _ in range(4)]
+        for one in queue:
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        found = await seen(client, f"http://127.0.0.1:{full.getsockname()[1]}/mcp", HASTY)
+        for one in queue:
+            one.close()
+    assert found == ("E001", "CONNECT", "no connection within 0.05 s", False, False)
+
+
+async def test_out_of_time_while_the_name_is_looked_up(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    never = asyncio.Event()
+
+    async def resolve(*_: object) -> list[object]:
+        await never.wait()
+        return []
+
+    monkeypatch.setattr(ThreadedResolver, "resolve", resolve)
+    found = await seen(client, "http://agent.example:8101/mcp", HASTY)
+    assert found == ("E001", "NAME_LOOKUP", "the name of the address was not found within 0.05 s", False, True)
+
+
+async def test_a_connection_that_is_used_again_waits_for_the_answer_only(client: Client) -> None:
+    never = asyncio.Event()
+    served = 0
+
+    async def once(request: web.Request) -> web.StreamResponse:
+        nonlocal served
+        served += 1
+        if served > 1:
+            await never.wait()
+        return web.json_response({})
+
+    async with agent(once) as url:
+        await client.post(url, {}, limit_s=PATIENT)
+        found = await seen(client, url, HASTY)
+        never.set()
+    assert found == ("E001", "DEADLINE", "no answer within 0.05 s", True, False)

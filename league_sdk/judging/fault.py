@@ -1,0 +1,59 @@
+"""What a player loses a point for, and what it does not lose one for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from league_sdk.protocol import faults
+from league_sdk.protocol.faults import Cause
+
+MAX_DETAIL_CHARS = 200
+
+
+class Unjudged(Exception):
+    """What failed was the referee's own side: this attempt counts for nobody. The text says what it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a player has no valid answer after all its tries.
+
+    Attributes:
+        player_id, message_type: who did not answer what.
+        error_code: of the last try.
+        tries: how often it was asked.
+        cause: whose fault it is.
+        limit_s: seconds it had for one try.
+        detail: what was seen or understood instead.
+        cut_off: it may be the referee's machine that has no network.
+    """
+
+    player_id: str
+    error_code: str
+    message_type: str
+    tries: int
+    cause: Cause
+    limit_s: float
+    detail: str = ""
+    cut_off: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The whole of it for a person, such as "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4)"."""
+        return faults.describe(self._fields())
+
+    def to_report(self) -> dict[str, Any]:
+        """As MATCH_RESULT_REPORT carries it."""
+        return {**self._fields(), "sentence": self.sentence}
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            "player_id": self.player_id,
+            "error_code": self.error_code,
+            "message_type": self.message_type,
+            "tries": self.tries,
+            "cause": self.cause,
+            "limit_s": self.limit_s,
+            "detail": self.detail,
+        }

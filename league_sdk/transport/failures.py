@@ -1,0 +1,136 @@
+"""Why a call brought no usable answer, and whose fault that is."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+
+import aiohttp
+import httpx
+
+from league_sdk.protocol import faults
+from league_sdk.protocol.faults import Cause
+
+FILES_OF_A_LOOKUP = 8
+"""More than one search for a name needs at a time."""
+
+
+class CallFailed(Exception):
+    """No usable HTTP answer came.
+
+    Attributes:
+        error_code: E001 (out of time) or E009 (everything else).
+        connected: whether the request may have reached the agent.
+        cause: whose fault it is; REFEREE or LEAGUE when this machine could not even try.
+        detail: the same for the student whose agent it is; the sentence unless something else is said.
+        cut_off: it may be this machine that has no network: a second agent tells.
+    """
+
+    error_code = "E009"
+
+    def __init__(
+        self,
+        sentence: str,
+        *,
+        connected: bool,
+        cause: Cause | None = None,
+        detail: str = "",
+        cut_off: bool = False,
+    ) -> None:
+        super().__init__(sentence)
+        self.connected = connected
+        self.cause = cause or faults.of_error(self.error_code)
+        self.detail = detail or sentence
+        self.cut_off = cut_off
+
+
+class TimedOut(CallFailed):
+    """The time was over: for the answer, or already for the connection or the name (``cause``)."""
+
+    error_code = "E001"
+
+
+class NotReached(CallFailed):
+    """Refused, unreachable, unknown name, or not allowed by the policy."""
+
+
+class Broken(CallFailed):
+    """The connection or the answer broke off, or the answer was too large."""
+
+
+def out_of_time(waited_for: Cause, limit_s: float) -> TimedOut:
+    """Say for what the time was not enough.
+
+    Args:
+        waited_for: NAME_LOOKUP, CONNECT or DEADLINE: how far the call had come.
+        limit_s: the seconds it had.
+    """
+    what = {Cause.NAME_LOOKUP: "the name of the address was not found", Cause.CONNECT: "no connection"}
+    sentence = f"{what.get(waited_for, 'no answer')} within {limit_s:g} s"
+    return TimedOut(
+        sentence,
+        connected=waited_for is Cause.DEADLINE,
+        cause=waited_for,
+        # A name server that is silent may be ours.
+        cut_off=waited_for is Cause.NAME_LOOKUP,
+    )
+
+
+def failure(error: Exception, caller: Cause) -> CallFailed:
+    """Say what happened, and whose fault it is; what was before the connection stood is told from what came after.
+
+    Args:
+        error: what the HTTP library raised.
+        caller: whose side we are: REFEREE or LEAGUE.
+    """
+    cause = error.__cause__ or error
+    if isinstance(cause, (httpx.InvalidURL, aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, UnicodeError)):
+        return NotReached("the address cannot be read", connected=False)
+    if isinstance(cause, aiohttp.ClientConnectorDNSError):
+        return _no_name(cause.os_error, caller)
+    if isinstance(cause, aiohttp.ClientSSLError):
+        return NotReached(f"no secure connection ({type(cause.os_error).__name__})", connected=False)
+    if isinstance(cause, aiohttp.ClientConnectorError):
+        return _no_connection(cause.os_error.errno, caller)
+    if isinstance(cause, aiohttp.ServerDisconnectedError):
+        return Broken("the connection was closed without an answer", connected=True)
+    return Broken(f"the connection broke off ({type(cause).__name__})", connected=True)
+
+
+def _no_name(error: OSError, caller: Cause) -> NotReached:
+    number = error.errno if isinstance(error, socket.gaierror) else None
+    # The system's own search for a name calls it unknown when it could not open a file for it.
+    found = faults.of_lookup(number, caller=caller) if _can_open_files() else caller
+    if found is caller:
+        return NotReached("this machine cannot look names up", connected=False, cause=found)
+    missing = faults.cut_off(number, lookup=True)
+    sentence = "names cannot be looked up at the moment" if missing else "the name of the address is not known"
+    return NotReached(sentence, connected=False, cause=found, cut_off=missing)
+
+
+def _can_open_files() -> bool:
+    opened: list[int] = []
+    try:
+        while len(opened) < FILES_OF_A_LOOKUP:
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        return False
+    finally:
+        for one in opened:
+            os.close(one)
+    return True
+
+
+def _no_connection(number: int | None, caller: Cause) -> NotReached:
+    found = faults.of_connecting(number, caller=caller)
+    if number and found is caller:
+        return NotReached(f"this machine cannot call anyone: {os.strerror(number)}", connected=False, cause=found)
+    return NotReached(
+        # Without a number several addresses failed in several ways, and the text of that would show them.
+        f"no connection: {os.strerror(number)}" if number else "no connection",
+        connected=False,
+        cause=found,
+        detail="nobody listens at its address" if number == errno.ECONNREFUSED else "",
+        cut_off=faults.cut_off(number, lookup=False),
+    )

@@ -1,0 +1,34 @@
+"""``manage.py import_league``: takes in a league from its export, as history."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError, CommandParser, call_command
+
+from matches.league.errors import ActionRefused
+from matches.league.importing import import_league
+
+
+class Command(BaseCommand):
+    help = "Import a league from its export: league.json, or the ZIP. It can be read here, not played on."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, help="the export")
+        parser.add_argument("--data", help="folder of the site that it is imported into (default: data)")
+
+    def handle(self, **options: Any) -> None:
+        # The site may never have run yet.
+        call_command("migrate", verbosity=0, interactive=False)
+        try:
+            with options["file"].open("rb") as file:
+                done = import_league(file=file)
+        except OSError as error:
+            raise CommandError(f"{options['file']} cannot be read: {error.strerror}.") from None
+        except ActionRefused as refusal:
+            raise CommandError(str(refusal)) from None
+        stopped = " It was still being played, and is stopped here." if done.stopped else ""
+        self.stdout.write(f"{done.league.pk} is imported: {done.matches} matches.{stopped}")
+        sys.stdout.flush()

@@ -1,0 +1,69 @@
+"""Who gets in at the pages of the desk: mixed into the admin of leagues, first of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
+
+from matches import roles
+from matches.league.errors import ActionRefused
+from matches.models import League
+
+
+class LeagueAccess:
+    """What every page of the desk needs: its league, if this person may, and the admin's own context."""
+
+    admin_site: Any
+    model: Any
+    message_user: Callable[..., None]
+
+    def league_for(self, request: HttpRequest, object_id: str, action: roles.Action) -> League:
+        """The league of an admin address, for someone who may do this in it.
+
+        Raises:
+            Http404: there is no such league.
+            PermissionDenied: this person may not.
+        """
+        # The admin writes ids with a "_" in a spelling of its own; no id holds a NUL.
+        league = get_object_or_404(League, pk=unquote(object_id).replace("\x00", "\ufffd"))
+        if not roles.may(request.user, action, league.pk):
+            raise PermissionDenied
+        return league
+
+    def desk_page(self, request: HttpRequest, template: str, title: str, **context: Any) -> TemplateResponse:
+        """A page of ``templates/admin/matches/league/``."""
+        shown = {**self.admin_site.each_context(request), "opts": self.model._meta, "title": title, **context}
+        return TemplateResponse(request, f"admin/matches/league/{template}", shown)
+
+    def desk_do(self, request: HttpRequest, action: Callable[[], Any], done: str, back: str) -> HttpResponse:
+        """Carry out one POST: say in words that it is done, or why not, and go back."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        try:
+            action()
+            self.message_user(request, done, messages.SUCCESS)
+        except ActionRefused as refusal:
+            self.message_user(request, str(refusal), messages.ERROR)
+        return HttpResponseRedirect(back)
+
+
+class OwnRows:
+    """Mixed into the admin of rows that belong to leagues, before the admin itself."""
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """The row, if it is among those this person sees.
+
+        Raises:
+            PermissionDenied: it is not, or there is none: whether there is one is nobody's business.
+        """
+        found = super().get_object(request, object_id, from_field)  # type: ignore[misc]
+        if found is None and not request.user.is_superuser:
+            raise PermissionDenied
+        return found

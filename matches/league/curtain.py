@@ -1,0 +1,131 @@
+"""The freeze: from a round on the public sees no more of the table, until it is unveiled place by place."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from agents_registry.models import Kind
+from league_sdk.protocol.states import LeagueState
+from matches import queries, sight, summaries
+from matches.league import endings
+from matches.league.effects import changed, record
+from matches.league.errors import ActionRefused
+from matches.league.find import get_league
+from matches.models import League
+
+_OVER = (LeagueState.COMPLETED, LeagueState.STOPPED)
+
+
+def plan(*, league_id: str, from_round: int | None) -> None:
+    """Choose the first round whose results the public will not see; None calls the freeze off.
+
+    Changes the league's row only: the curtain falls when that round starts.
+
+    Raises:
+        NotFound: no such league.
+        ActionRefused: the board is frozen already, the league is over, or that round has begun.
+    """
+    with transaction.atomic():
+        league = get_league(league_id)
+        if league.frozen_seq is not None:
+            raise ActionRefused(_("The board of %(league)s is frozen already.") % {"league": league.display_name})
+        if league.state in _OVER:
+            raise ActionRefused(_("%(league)s is over: there is nothing to freeze.") % {"league": league.display_name})
+        if from_round is not None:
+            _refuse_round(league, from_round)
+        League.objects.filter(pk=league.pk).update(freeze_from=from_round)
+        changed(league.pk)
+
+
+def _refuse_round(league: League, from_round: int) -> None:
+    started = max(sight.moment(league).rounds, default=0)
+    planned = league.rounds.count()
+    if from_round <= started:
+        raise ActionRefused(
+            _("Round %(asked)d has begun already: freeze from round %(next)d on, or later.")
+            % {"asked": from_round, "next": started + 1}
+        )
+    if planned and from_round > planned:
+        raise ActionRefused(
+            _("There is no round %(asked)d: the schedule has %(rounds)d rounds.")
+            % {"asked": from_round, "rounds": planned}
+        )
+
+
+def fall_before(league: League, number: int) -> None:
+    """Freeze the board now if round ``number``, which is about to start, is the first hidden one.
+
+    Changes: an event, which is the last one the public sees, and what it saw besides the history. Call inside the
+    transaction that starts the round.
+    """
+    if league.freeze_from is None or league.frozen_seq is not None or number < league.freeze_from:
+        return
+    record(league.pk, "frozen", after_round=number - 1)
+    seen = sight.everything(league)
+    league.frozen_seq = seen.moment.seq
+    league.frozen = {
+        "after": number - 1,
+        "names": seen.names,
+        "states": dict(league.agents.filter(kind=Kind.PLAYER).order_by("pk").values_list("code", "state")),
+        "agents": queries.agents_of(seen),
+        # No code of the league is kept where it is not looked for.
+        "settings": {name: value for name, value in league.settings.items() if name != "registration_code"},
+        "summary": summaries.summary(seen).stored(),
+    }
+    League.objects.filter(pk=league.pk).update(frozen_seq=league.frozen_seq, frozen=league.frozen, unveiled=0)
+
+
+def unveil(*, league_id: str) -> int:
+    """Show one more place of the final table, from the last one up; with the first place the curtain is gone.
+
+    Returns the place that is shown now.
+
+    Raises:
+        ActionRefused: the board is not frozen, or the league is not over.
+    """
+    with transaction.atomic():
+        league = _frozen(league_id)
+        if league.state not in _OVER:
+            raise ActionRefused(
+                _("%(league)s is not over: places are unveiled when all rounds are played.")
+                % {"league": league.display_name}
+            )
+        place = len(sight.everything(league).standings) - league.unveiled
+        if place <= 1:
+            lift(league_id=league_id)
+            return 1
+        same = League.objects.filter(pk=league.pk, unveiled=league.unveiled, frozen_seq=league.frozen_seq)
+        moved = same.update(unveiled=F("unveiled") + 1)
+        if not moved:
+            raise ActionRefused(_("Someone else has just unveiled a place: look again."))
+        record(league.pk, "place_unveiled", place=place)
+        changed(league.pk)
+        return place
+
+
+def lift(*, league_id: str) -> None:
+    """Show everything at once. When the league is over, LEAGUE_COMPLETED goes out now.
+
+    Raises:
+        ActionRefused: the board is not frozen.
+    """
+    with transaction.atomic():
+        league = _frozen(league_id)
+        frozen = League.objects.filter(pk=league.pk, frozen_seq=league.frozen_seq)
+        if not frozen.update(frozen_seq=None, frozen={}, freeze_from=None, unveiled=0):
+            raise ActionRefused(_("The board of %(league)s is not frozen.") % {"league": league.display_name})
+        record(league.pk, "unveiled")
+        # It may have ended since it was read: with the board still frozen nobody was told.
+        league = get_league(league_id)
+        if league.state == LeagueState.COMPLETED:
+            endings.announce_end(league)
+        changed(league.pk)
+
+
+def _frozen(league_id: str) -> League:
+    league = get_league(league_id)
+    if league.frozen_seq is None:
+        raise ActionRefused(_("The board of %(league)s is not frozen.") % {"league": league.display_name})
+    return league

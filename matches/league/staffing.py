@@ -1,0 +1,85 @@
+"""Who has which role in a league. Each change is an event, which the public does not see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from matches.league import lifecycle
+from matches.league.effects import record
+from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.models import League, Role, RoleName
+
+
+def open_league(*, by: Any, **fields: Any) -> League:
+    """Create a league whose instructor is the one who does it; a superuser needs no role.
+
+    Args:
+        by: the user.
+        fields: as ``lifecycle.create_league`` takes them.
+
+    Raises:
+        Invalid: an id, game or setting that is not usable.
+        ActionRefused: the id is taken.
+    """
+    with transaction.atomic():
+        league = lifecycle.create_league(**fields)
+        if not by.is_superuser:
+            give_role(league_id=league.pk, username=by.get_username(), name=RoleName.INSTRUCTOR)
+        return league
+
+
+def give_role(*, league_id: str, username: str, name: str) -> Role:
+    """Make someone of the staff instructor or assistant of a league; who has the other role already changes to it.
+
+    Raises:
+        NotFound: no such league.
+        Invalid: no such role, no such user, or one who cannot log in at the desk.
+        ActionRefused: a superuser, who may do everything anyway.
+    """
+    if name not in RoleName.values:
+        raise Invalid(_("There is no role %(role)s.") % {"role": name[:40]}, field="name")
+    with transaction.atomic():
+        league = lifecycle.get_league(league_id)
+        wanted = username.replace("\x00", "\ufffd").strip()
+        user = get_user_model().objects.filter(username=wanted, is_active=True).first()
+        if user is None:
+            sentence = _("There is no user %(user)s: a superuser makes users, under “Users”.")
+            raise Invalid(sentence % {"user": wanted[:150]}, field="username")
+        if user.is_superuser:
+            raise ActionRefused(
+                _("%(user)s is a superuser and may do everything already.") % {"user": user.get_username()}
+            )
+        if not user.is_staff:
+            sentence = _("%(user)s cannot log in here: a superuser ticks “staff status” under “Users” first.")
+            raise Invalid(sentence % {"user": user.get_username()}, field="username")
+        role, made = Role.objects.get_or_create(league=league, user=user, defaults={"name": name})
+        if made or Role.objects.filter(pk=role.pk).exclude(name=name).update(name=name):
+            role.name = name
+            record(league.pk, "role_given", user=user.get_username(), role=name)
+        return role
+
+
+def take_role(*, league_id: str, role_id: int, by: Any) -> str:
+    """Take someone's role in a league away. Returns whose it was.
+
+    Args:
+        by: the user who does it. Nobody takes their own role: a league could be left with nobody to run it.
+
+    Raises:
+        NotFound: there is no such role in this league.
+        ActionRefused: it is one's own.
+    """
+    with transaction.atomic():
+        role = Role.objects.select_related("user").filter(league_id=league_id, pk=role_id).first()
+        if role is None:
+            raise NotFound(_("This role is gone already: look again."))
+        if role.user_id == by.pk:
+            raise ActionRefused(_("This is your own role: ask another instructor of the league, or a superuser."))
+        username = str(role.user.get_username())
+        Role.objects.filter(pk=role.pk).delete()
+        record(league_id, "role_taken", user=username, role=role.name)
+        return username

@@ -1,0 +1,75 @@
+"""The conformance checks that were asked for, and what they found."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from agents_registry.models import Agent
+from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
+
+
+class CheckState(models.TextChoices):
+    WANTED = "WANTED"
+    RUNNING = "RUNNING"
+    DONE = "DONE"
+    FAILED = "FAILED"
+
+
+class CheckRole(models.TextChoices):
+    PLAYER = "player", _("player")
+    REFEREE = "referee", _("referee")
+    MANAGER = "manager", _("league manager")
+
+
+class Check(models.Model):
+    """One run of the conformance check against one address, outside any league.
+
+    Who knows the id may read the report: the id is unguessable. The row is its own queue, as a match is.
+    """
+
+    check_id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    role = models.CharField(_("checked as"), max_length=8, choices=CheckRole.choices, default=CheckRole.PLAYER)
+    endpoint = models.CharField(_("address"), max_length=MAX_ENDPOINT_CHARS)
+    endpoint_key = models.CharField(max_length=MAX_ENDPOINT_CHARS, editable=False)
+    address = models.CharField(max_length=MAX_ENDPOINT_CHARS, editable=False, help_text="Host and port: one at a time.")
+    game_types = models.JSONField(default=list)
+    notes = models.JSONField(default=list)
+    agent = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="checks")
+    asked_by = models.CharField(max_length=64, blank=True, default="", help_text="The caller; empty for the league.")
+    state = models.CharField(max_length=8, choices=CheckState.choices, default=CheckState.WANTED)
+    runs = models.PositiveSmallIntegerField(default=0)
+    report = models.JSONField(default=dict)
+    passed = models.BooleanField(_("passed"), null=True)
+    problem = models.CharField(max_length=200, blank=True, default="")
+    due_at = models.DateTimeField()
+    claimed_until = models.DateTimeField(null=True)
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(name="check_role", condition=Q(role__in=CheckRole.values)),
+            models.CheckConstraint(name="check_state", condition=Q(state__in=CheckState.values)),
+            models.CheckConstraint(
+                name="check_done_has_verdict",
+                condition=Q(state=CheckState.DONE, passed__isnull=False)
+                | ~Q(state=CheckState.DONE) & Q(passed__isnull=True),
+            ),
+            # One at a time per address, whatever two conductors do.
+            models.UniqueConstraint(
+                name="check_one_running", fields=["address"], condition=Q(state=CheckState.RUNNING)
+            ),
+        ]
+        indexes = [
+            models.Index(name="check_due", fields=["due_at"], condition=Q(state=CheckState.WANTED)),
+            models.Index(name="check_of_endpoint", fields=["endpoint_key", "-created_at"]),
+            models.Index(name="check_of_caller", fields=["asked_by", "created_at"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.endpoint} {self.state}"

@@ -1,0 +1,178 @@
+"""Leagues, rounds, matches, transcripts and events: constraints, no actions.
+
+The rows of a match are its queue: state, referee, attempt and lease say what is due.
+"""
+
+from __future__ import annotations
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from agents_registry.models import Agent
+from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.limits import MAX_ID_CHARS, MAX_NAME_CHARS
+from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus, RoundState
+
+
+class League(models.Model):
+    league_id = models.CharField(
+        _("league id"),
+        max_length=MAX_ID_CHARS,
+        primary_key=True,
+        validators=[RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9_-]*\Z", _("Use letters, digits, - and _ only."))],
+        help_text=_("Agents name the league by this; letters, digits, - and _."),
+    )
+    display_name = models.CharField(_("name"), max_length=MAX_NAME_CHARS)
+    game_type = models.CharField(_("game"), max_length=MAX_ID_CHARS, default="even_odd")
+    state = models.CharField(
+        _("state"), max_length=12, choices=[(s, s) for s in LeagueState], default=LeagueState.REGISTRATION
+    )
+    paused = models.BooleanField(_("paused"), default=False)
+    demo = models.BooleanField(default=False, editable=False)
+    settings = models.JSONField(
+        _("settings"), default=dict, blank=True, help_text=_("What differs from the defaults, as JSON.")
+    )
+    left_out = models.JSONField(
+        default=dict, editable=False, help_text="Players that are not in the schedule, as their check had not passed."
+    )
+    out = models.JSONField(
+        default=dict, editable=False, help_text="Players that were withdrawn or disqualified, by id, and what for."
+    )
+    starts_at = models.DateTimeField(_("starts at"), null=True, editable=False)
+    starts_all = models.BooleanField(default=False, editable=False, help_text="Then every round, not only the next.")
+    freeze_from = models.PositiveIntegerField(
+        null=True, editable=False, help_text="The first round whose results the public does not see."
+    )
+    frozen_seq = models.PositiveBigIntegerField(
+        null=True, editable=False, help_text="The last event the public sees while the board is frozen."
+    )
+    frozen = models.JSONField(default=dict, editable=False, help_text="What else the public saw at that moment.")
+    unveiled = models.PositiveIntegerField(
+        default=0, editable=False, help_text="Places of the final table shown already, from the last one up."
+    )
+    event_seq = models.PositiveBigIntegerField(default=0, editable=False)
+    created_at = models.DateTimeField(editable=False)
+    started_at = models.DateTimeField(null=True, editable=False)
+    completed_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        verbose_name = _("league")
+        verbose_name_plural = _("leagues")
+        constraints = [
+            models.CheckConstraint(name="league_state", condition=Q(state__in=list(LeagueState))),
+        ]
+
+    def __str__(self) -> str:
+        return self.display_name
+
+    @property
+    def rules(self) -> LeagueSettings:
+        """The settings with their defaults filled in."""
+        return LeagueSettings.model_validate(self.settings)
+
+
+class Round(models.Model):
+    league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="rounds")
+    number = models.PositiveIntegerField()
+    state = models.CharField(max_length=12, choices=[(s, s) for s in RoundState], default=RoundState.PENDING)
+    bye = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="+")
+    started_at = models.DateTimeField(null=True)
+    completed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(name="round_state", condition=Q(state__in=list(RoundState))),
+            models.UniqueConstraint(name="round_number", fields=["league", "number"]),
+            # One round at a time, whatever two clicks or two conductors do.
+            models.UniqueConstraint(
+                name="round_one_active",
+                fields=["league"],
+                condition=Q(state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.league_id} round {self.number}"
+
+
+class Match(models.Model):
+    league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="matches")
+    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="matches")
+    match_id = models.CharField(max_length=MAX_ID_CHARS)
+    player_a = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
+    player_b = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
+    referee = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="judged")
+    state = models.CharField(max_length=20, choices=[(s, s) for s in MatchState], default=MatchState.PENDING)
+    attempt = models.PositiveIntegerField(default=0)
+    lost_attempts = models.PositiveIntegerField(default=0)
+    conversation_id = models.CharField(max_length=80, blank=True, default="")
+    lease_until = models.DateTimeField(null=True)
+    held_at = models.DateTimeField(null=True)
+    joined = models.JSONField(default=list)
+    locked_in = models.JSONField(default=list)
+    view = models.JSONField(default=dict)
+    lifecycle = models.JSONField(default=list)
+    status = models.CharField(max_length=16, blank=True, default="")
+    winner = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="+")
+    reason = models.CharField(max_length=500, blank=True, default="")
+    details = models.JSONField(default=dict)
+    faults = models.JSONField(default=list)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name = _("match")
+        verbose_name_plural = _("matches")
+        constraints = [
+            models.CheckConstraint(name="match_state", condition=Q(state__in=list(MatchState))),
+            models.CheckConstraint(name="match_status", condition=Q(status__in=["", *ResultStatus])),
+            models.CheckConstraint(
+                name="match_finished_has_status",
+                condition=Q(state=MatchState.FINISHED, finished_at__isnull=False) & ~Q(status="")
+                | ~Q(state=MatchState.FINISHED) & Q(status="", finished_at__isnull=True),
+            ),
+            models.CheckConstraint(name="match_two_players", condition=~Q(player_a=F("player_b"))),
+            models.UniqueConstraint(name="match_id_in_league", fields=["league", "match_id"]),
+        ]
+        indexes = [
+            models.Index(
+                name="match_open",
+                fields=["state", "lease_until"],
+                condition=~Q(state__in=[MatchState.PENDING, MatchState.FINISHED]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.league_id} {self.match_id}"
+
+
+class Message(models.Model):
+    """One entry of a match's transcript (004 9.4.3), as `league_sdk.protocol.transcript` builds it."""
+
+    match = models.ForeignKey(Match, on_delete=models.CASCADE, related_name="messages")
+    attempt = models.PositiveIntegerField()
+    n = models.PositiveIntegerField()
+    entry = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(name="message_once", fields=["match", "attempt", "n"])]
+
+    def __str__(self) -> str:
+        return f"{self.match_id} {self.attempt}.{self.n}"
+
+
+class Event(models.Model):
+    """What changed, in order; the text is made where it is shown."""
+
+    league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="events")
+    seq = models.PositiveBigIntegerField()
+    kind = models.CharField(max_length=32)
+    data = models.JSONField(default=dict)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(name="event_seq", fields=["league", "seq"])]
+
+    def __str__(self) -> str:
+        return f"{self.league_id} {self.seq} {self.kind}"

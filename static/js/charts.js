@@ -1,0 +1,287 @@
+// Draws the tables of [data-chart] as lines: rank by round, points by round. The table is the data, and stays for those
+// who would rather read it. The drawing stands in the shadow of [data-plot], where no update of the page touches it.
+
+const LIBRARY = new URL("../vendor/uplot/uPlot-1.6.32.iife.min.js", import.meta.url);
+const SHEETS = [new URL("../vendor/uplot/uPlot-1.6.32.min.css", import.meta.url), new URL("../css/plot.css", import.meta.url)];
+const NEAR = "400px"; // the library is asked for when a chart comes this near
+const CLOSE = 18; // px: a line this near to the pointer is meant
+const LEADERS = 3;
+const FEW = 40; // players up to which every name has room for a finger
+
+let loading = null;
+const charts = new Map(); // the place of a drawing -> its Chart
+
+function library() {
+  loading ??= new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = LIBRARY;
+    script.onload = () => done(globalThis.uPlot);
+    script.onerror = () => failed(new Error("uPlot did not load"));
+    document.head.append(script);
+  });
+  return loading;
+}
+
+function element(name, className, text = "") {
+  const made = document.createElement(name);
+  made.className = className;
+  made.textContent = text;
+  return made;
+}
+
+// The colours and faces of the page as they are now; canvas knows no custom properties. --plot-scale makes a drawing
+// larger than the page around it, for the projector.
+function tokens(host) {
+  const style = getComputedStyle(document.documentElement);
+  const token = (name) => style.getPropertyValue(`--${name}`).trim();
+  const rem = parseFloat(style.fontSize) * (parseFloat(getComputedStyle(host).getPropertyValue("--plot-scale")) || 1);
+  return { ink: token("ink"), quiet: token("ink-2"), rule: token("rule"), accent: token("accent"), rem, font: `${0.75 * rem}px ${token("sans")}` };
+}
+
+function readTable(section) {
+  const table = section.querySelector("table.figures");
+  const numbers = (cells) => [...cells].map((cell) => Number(cell.textContent));
+  return {
+    rounds: numbers(table.tHead.rows[0].querySelectorAll("th:not(:first-child)")),
+    players: [...table.tBodies[0].rows].map((row) => ({
+      id: row.querySelector(".pid").textContent,
+      name: row.querySelector("bdi").textContent,
+      values: numbers(row.cells).slice(1),
+    })),
+  };
+}
+
+class Chart {
+  constructor(host) {
+    this.host = host;
+    this.kind = host.closest("[data-chart]").dataset.chart;
+    this.pinned = null; // the player chosen, who stays chosen
+    this.pointed = null; // the player someone points at just now
+    this.buttons = new Map();
+    this.drawn = "";
+    this.build();
+  }
+
+  build() {
+    const shadow = this.host.attachShadow({ mode: "open" });
+    const sheets = SHEETS.map((href) => Object.assign(document.createElement("link"), { rel: "stylesheet", href }));
+    this.styled = Promise.all(sheets.map((link) => new Promise((done) => { link.onload = link.onerror = done; })));
+    // Time runs from left to right in every language, as in a book of mathematics.
+    this.frame = Object.assign(element("div", "frame"), { dir: "ltr" });
+    this.place = element("div", "place");
+    this.place.setAttribute("aria-hidden", "true");
+    this.reading = element("p", "reading");
+    this.ends = element("div", "ends");
+    this.ends.setAttribute("role", "toolbar");
+    this.ends.setAttribute("aria-orientation", "vertical");
+    this.ends.setAttribute("aria-label", this.host.dataset.wordPlayers);
+    this.ends.addEventListener("keydown", (event) => this.step(event));
+    this.frame.append(this.reading, this.place, this.ends);
+    shadow.append(...sheets, this.frame);
+    new ResizeObserver(() => this.draw()).observe(this.frame);
+  }
+
+  // Again when the table has changed.
+  async update() {
+    const section = this.host.closest("[data-chart]");
+    const text = section.querySelector("table.figures")?.textContent;
+    if (text === undefined || text === this.drawn) return;
+    this.drawn = text;
+    this.data = readTable(section);
+    [this.uPlot] = await Promise.all([library(), this.styled]);
+    this.label();
+    this.draw();
+  }
+
+  get lit() { return this.pointed ?? this.pinned; }
+
+  // One button per player, kept from one drawing to the next: whoever has the keyboard on one keeps it.
+  label() {
+    const focused = this.host.shadowRoot.activeElement;
+    const known = new Set(this.data.players.map((player) => player.id));
+    for (const [id, button] of this.buttons) if (!known.has(id)) { button.remove(); this.buttons.delete(id); }
+    for (const player of this.data.players) {
+      let button = this.buttons.get(player.id);
+      if (!button) this.buttons.set(player.id, button = this.button(player.id));
+      button.title = `${player.id} ${player.name}`;
+      button.querySelector("bdi").textContent = player.name;
+    }
+    const order = this.data.players.map((player) => this.buttons.get(player.id));
+    if (order.some((button, n) => this.ends.children[n] !== button)) this.ends.append(...order);
+    if (focused?.isConnected) focused.focus({ preventScroll: true });
+    this.rove();
+  }
+
+  button(id) {
+    const button = Object.assign(element("button", "end"), { type: "button" });
+    button.append(element("span", "pid", id), " ", element("bdi", "name"));
+    button.addEventListener("pointerenter", () => this.point(id));
+    button.addEventListener("pointerleave", () => this.point(null));
+    button.addEventListener("focus", () => { this.rove(button); this.point(id); });
+    button.addEventListener("blur", () => this.point(null));
+    button.addEventListener("click", () => { this.pinned = this.pinned === id ? null : id; this.light(); });
+    return button;
+  }
+
+  // One stop for the tab key; the arrows go on from there.
+  rove(wanted = null) {
+    const all = [...this.ends.children];
+    const stop = wanted ?? all.find((button) => button.tabIndex === 0) ?? all[0];
+    for (const button of all) button.tabIndex = button === stop ? 0 : -1;
+  }
+
+  step(event) {
+    const all = [...this.ends.children];
+    const at = all.indexOf(this.host.shadowRoot.activeElement);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    if (event.key === "Escape") { this.pinned = null; this.point(null); }
+    if (to === undefined) return;
+    event.preventDefault();
+    all[Math.min(Math.max(to, 0), all.length - 1)].focus();
+  }
+
+  point(id) {
+    if (this.pointed === id) return;
+    this.pointed = id;
+    this.light();
+  }
+
+  draw() {
+    if (!this.uPlot || !this.frame.clientWidth) return;
+    const look = tokens(this.host);
+    this.narrow = this.frame.clientWidth < 34 * look.rem;
+    this.frame.classList.toggle("narrow", this.narrow);
+    const width = this.place.clientWidth;
+    if (!width) return;
+    const count = this.data.players.length;
+    this.row = (count <= FEW ? 1.5 : 0.875) * look.rem;
+    const height = Math.round(Math.max(16 * look.rem, count * this.row) + 2.25 * look.rem);
+    this.plot?.destroy();
+    this.look = look;
+    this.plot = new this.uPlot(this.options(width, height), this.columns(), this.place);
+    this.light();
+  }
+
+  columns() {
+    const { rounds, players } = this.data;
+    const start = this.kind === "race" ? [0] : []; // everyone starts with nothing
+    return [[...start, ...rounds], ...players.map((player) => [...start, ...player.values]), [...start, ...rounds].map(() => null)];
+  }
+
+  options(width, height) {
+    const { look } = this;
+    const { rounds, players } = this.data;
+    const first = this.kind === "race" ? 0 : rounds[0];
+    const last = rounds.at(-1);
+    const whole = (plot, splits) => splits.map((split) => (Number.isInteger(split) ? String(split) : ""));
+    const axis = { stroke: look.quiet, font: look.font, ticks: { show: false }, values: whole };
+    const every = Math.ceil((last - first + 1) / Math.max(2, Math.floor(width / (2 * look.rem))));
+    const rank = this.kind === "ranks";
+    const dots = rounds.length === 1 && rank;
+    const series = (more) => ({ points: { show: dots, size: 7 }, ...more });
+    return {
+      width, height, pxAlign: false, padding: [0.5 * look.rem, 0.5 * look.rem, 0, 0], legend: { show: false },
+      cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+      scales: {
+        x: { time: false, range: first === last ? [first - 1, last + 0.02] : [first, last] },
+        y: rank ? { dir: -1, range: [0.5, players.length + 0.5] } : { range: (plot, low, high) => [Math.min(0, low), Math.max(1, high) * 1.04] },
+      },
+      axes: [
+        { ...axis, size: 1.75 * look.rem, grid: { stroke: look.rule, width: 1 }, splits: () => rounds.concat(first ? [] : [0]).filter((n) => (last - n) % every === 0).sort((a, b) => a - b) },
+        { ...axis, size: 2 * look.rem, grid: { show: !rank, stroke: look.rule, width: 1 }, ...(rank ? { splits: () => players.map((_, n) => n + 1) } : {}) },
+      ],
+      series: [{}, ...players.map((player, n) => series({ stroke: n < LEADERS ? look.ink : look.quiet, width: n < LEADERS ? 2 : 1.25 })), { stroke: look.accent, width: 4, points: { show: true, size: 9, fill: look.accent } }],
+      hooks: { setCursor: [(plot) => this.follow(plot)], draw: [(plot) => this.spread(plot)] },
+    };
+  }
+
+  // The line next to the pointer is the one that is meant.
+  follow(plot) {
+    const { left, top, idx } = plot.cursor;
+    if (left < 0 || idx == null) { if (this.hovered) { this.hovered = false; this.point(null); } return; }
+    let [best, distance] = [null, CLOSE];
+    this.data.players.forEach((player, n) => {
+      const away = Math.abs(plot.valToPos(plot.data[n + 1][idx], "y") - top);
+      if (away < distance) [best, distance] = [player.id, away];
+    });
+    this.hovered = true;
+    this.at = idx;
+    this.point(best);
+    this.read();
+  }
+
+  // Shows the one line that is followed, else the leader's; the others step back.
+  light() {
+    if (!this.plot) return;
+    const { plot } = this;
+    const { players } = this.data;
+    const chosen = players.findIndex((player) => player.id === this.lit);
+    const shown = chosen < 0 ? 0 : chosen;
+    players.forEach((_, n) => { plot.series[n + 1].alpha = chosen < 0 ? (n < LEADERS ? 0.9 : 0.45) : 0.22; });
+    if (!this.hovered) this.at = plot.data[0].length - 1;
+    const columns = plot.data.slice(0, -1);
+    plot.setData([...columns, columns[shown + 1]], false);
+    plot.redraw();
+    players.forEach((player, n) => {
+      const button = this.buttons.get(player.id);
+      button.classList.toggle("lit", n === shown);
+      button.setAttribute("aria-pressed", String(player.id === this.pinned));
+    });
+    this.read();
+  }
+
+  // Every name at the end of its line, and none over another.
+  spread(plot) {
+    const { row } = this;
+    const scale = plot.bbox.top / devicePixelRatio;
+    const ends = this.data.players.map((player, n) => ({ button: this.buttons.get(player.id), top: plot.valToPos(plot.data[n + 1].at(-1), "y") }));
+    ends.sort((one, other) => one.top - other.top);
+    const height = plot.bbox.height / devicePixelRatio;
+    for (let n = 1; n < ends.length; n += 1) ends[n].top = Math.max(ends[n].top, ends[n - 1].top + row);
+    let lowest = height - row / 2;
+    for (const end of ends.toReversed()) { end.top = Math.min(end.top, lowest); lowest = end.top - row; }
+    this.ends.style.height = `${plot.height}px`;
+    for (const { button, top } of ends) {
+      button.style.height = `${row}px`;
+      button.style.transform = `translateY(${Math.round(top + scale - row / 2)}px)`;
+    }
+  }
+
+  read() {
+    const { players } = this.data;
+    const n = Math.max(0, players.findIndex((player) => player.id === this.lit));
+    const at = Math.min(this.at, this.plot.data[0].length - 1);
+    const value = this.plot.data[n + 1][at];
+    const text = [players[n].name, `${this.host.dataset.wordRound} ${this.plot.data[0][at]}: ${this.kind === "ranks" ? "#" : ""}${value}`];
+    const parts = [element("span", "pid", players[n].id), " ", element("bdi", "", text[0]), " ", element("span", "value", text[1])];
+    this.reading.replaceChildren(...parts);
+  }
+}
+
+// ---- begin: charts that come near are drawn, and drawn again when their table has changed
+
+const near = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    if (!isIntersecting) continue;
+    near.unobserve(target);
+    if (!charts.has(target)) charts.set(target, new Chart(target));
+    charts.get(target).update();
+  }
+}, { rootMargin: NEAR });
+
+const watched = new WeakSet();
+let asked = 0;
+
+function look() {
+  asked = 0;
+  for (const [host, chart] of charts) if (host.isConnected) chart.update(); else charts.delete(host);
+  for (const host of document.querySelectorAll("[data-plot]")) {
+    if (!watched.has(host)) { watched.add(host); near.observe(host); }
+  }
+}
+
+const redraw = () => { for (const chart of charts.values()) chart.draw(); };
+new MutationObserver(() => { asked ||= requestAnimationFrame(look); }).observe(document.querySelector("main"), { subtree: true, childList: true, characterData: true });
+new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+look();

@@ -1,0 +1,122 @@
+// What every page that changes in place does with a new fragment: read it, write its times, morph it in, move its rows.
+// Used by the live pages (live.js) and by the replay (past.js). idiomorph is loaded before as a global.
+
+const SLIDE = 200;
+const TINT = 2000;
+
+const lang = document.documentElement.lang || undefined;
+const ago = new Intl.RelativeTimeFormat(lang, { numeric: "always", style: "narrow" });
+const clock = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "medium" });
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+export function setText(element, text) {
+  if (element && element.textContent !== text) element.textContent = text;
+}
+
+// ---- text that depends on the clock is written here, so that the server's HTML is the same for everyone
+
+function relative(milliseconds) {
+  const s = Math.max(0, Math.floor(milliseconds / 1000));
+  if (s < 10) return ago.format(-s, "second");
+  if (s < 60) return ago.format(-(s - (s % 10)), "second");
+  if (s < 3600) return ago.format(-Math.floor(s / 60), "minute");
+  if (s < 86400) return ago.format(-Math.floor(s / 3600), "hour");
+  return ago.format(-Math.floor(s / 86400), "day");
+}
+
+function running(milliseconds) {
+  const s = Math.max(0, Math.floor(milliseconds / 1000));
+  const two = (n) => String(n).padStart(2, "0");
+  const minutes = `${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
+  return s < 3600 ? minutes : `${Math.floor(s / 3600)}:${minutes}`;
+}
+
+// A time to come: the reader's own clock, and how long until then.
+function until(moment, milliseconds) {
+  const days = Math.abs(milliseconds) > 43200000 ? { dateStyle: "medium" } : {};
+  const then = new Intl.DateTimeFormat(lang, { ...days, timeStyle: "short" }).format(moment);
+  const s = Math.ceil(milliseconds / 1000);
+  if (s <= 0) return then;
+  const [count, unit] = s < 60 ? [s, "second"] : s < 3600 ? [Math.ceil(s / 60), "minute"] : s < 172800 ? [Math.round(s / 3600), "hour"] : [Math.round(s / 86400), "day"];
+  return `${then} (${ago.format(count, unit)})`;
+}
+
+// How much of the time that a match gives its players is gone.
+function writeDeadline(bar, now) {
+  const limit = Number(bar.dataset.limit);
+  const gone = Math.min(limit, Math.max(0, Math.floor((now - Date.parse(bar.dataset.since)) / 1000)));
+  if (Number.isFinite(gone)) bar.querySelector("rect")?.setAttribute("width", gone);
+}
+
+const WRITTEN = [
+  ["data-relative", (at, now) => relative(now - at)],
+  ["data-since", (at, now) => running(now - at)],
+  ["data-until", (at, now) => until(at, at - now)],
+  ["data-clock", (at) => clock.format(at)],
+];
+
+/** Writes the times below root as they are at a moment, in milliseconds: ages, clocks, times to come, deadlines. */
+export function writeTimes(root, now) {
+  for (const bar of root.querySelectorAll("[data-limit]")) writeDeadline(bar, now);
+  for (const [name, words] of WRITTEN) {
+    for (const time of root.querySelectorAll(`time[${name}]`)) {
+      const at = Date.parse(time.dateTime);
+      if (Number.isFinite(at)) setText(time, words(at, now));
+    }
+  }
+}
+
+/** The element that a fragment's HTML is. */
+export function parse(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content.firstElementChild ?? document.createElement("section");
+}
+
+/** Morphs a fragment of the page into its next form: rows slide to their new places, changed numbers are tinted. */
+export function morph(fragment, next) {
+  if (next.isEqualNode(fragment)) return;
+  const changed = [];
+  const before = placesOf(fragment);
+  Idiomorph.morph(fragment, next, {
+    morphStyle: "outerHTML",
+    restoreFocus: true,
+    callbacks: {
+      beforeNodeMorphed(old, fresh) {
+        // what a script of the page has filled in, and what stands there never changes
+        if (old instanceof Element && old.hasAttribute("data-keep") && old.id === fresh.id) return false;
+        if (old instanceof Element && old.hasAttribute("data-tint") && old.textContent !== fresh.textContent) changed.push(old);
+        return true;
+      },
+      // what the reader opened stays open
+      beforeAttributeUpdated: (name, node) => !(name === "open" && node.localName === "details"),
+    },
+  });
+  slide(before);
+  tint(changed);
+}
+
+// ---- motion: only what changed, and nobody is made to watch it
+
+function placesOf(fragment) {
+  const places = new Map();
+  if (!calm.matches) for (const row of fragment.querySelectorAll("tr[id]")) places.set(row.id, row.getBoundingClientRect().top + scrollY);
+  return places;
+}
+
+function slide(before) {
+  const moves = [];
+  for (const [id, top] of before) {
+    const row = document.getElementById(id);
+    const by = row ? top - (row.getBoundingClientRect().top + scrollY) : 0;
+    if (Math.abs(by) > 1) moves.push([row, by]);
+  }
+  for (const [row, by] of moves) row.animate([{ transform: `translateY(${by}px)` }, { transform: "none" }], { duration: SLIDE, easing: "ease-out" });
+}
+
+function tint(elements) {
+  const colour = getComputedStyle(document.documentElement).getPropertyValue("--tint").trim();
+  const easing = calm.matches ? "step-end" : "ease-in"; // without motion: shown, then gone
+  // back to what stands behind it, which is no blank in a row that is marked itself
+  for (const element of elements) element.animate([{ backgroundColor: colour, offset: 0 }], { duration: TINT, easing });
+}

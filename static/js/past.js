@@ -1,0 +1,206 @@
+// Time travel: the slider, the steps and the keys choose an event, the server renders the board as it stood after it.
+// Without this file the same page works as a plain form with links.
+
+import { morph, parse, setText, writeTimes } from "./morph.js";
+
+const KEPT = 300; // moments kept in memory
+const BEAT = 125; // at most eight boards a second, however fast it plays
+const SETTLED = 400; // only then the address is written and the event spoken
+const ARROWS = { ArrowLeft: -1, ArrowRight: 1 };
+
+const player = document.querySelector("[data-replay]");
+const range = player.querySelector("[type=range]");
+const play = player.querySelector(".replay-play");
+const speed = player.querySelector(".replay-speed select");
+const rounds = player.dataset.rounds.split(",").filter(Boolean).map(Number);
+const first = Number(range.min);
+const last = Number(range.max);
+const forwards = document.documentElement.dir === "rtl" ? -1 : 1;
+
+let wanted = Number(range.value);
+let shown = wanted;
+let busy = null; // the promise of the way to what is wanted
+let playing = 0; // the timer of the next beat
+let settled = 0;
+
+// ---- moments, as the server tells them
+
+const known = new Map(); // seq -> promise, the oldest first
+
+function load(seq) {
+  let found = known.get(seq);
+  if (found) {
+    known.delete(seq); // and to the end of the row
+  } else {
+    found = ask(seq);
+    found.then((moment) => { if (!moment.fixed) known.delete(seq); }, () => known.delete(seq));
+  }
+  known.set(seq, found);
+  if (known.size > KEPT) known.delete(known.keys().next().value);
+  return found;
+}
+
+async function ask(seq) {
+  const address = new URL(player.dataset.fragments, location.href);
+  address.searchParams.set("at", seq);
+  address.searchParams.set("v", player.dataset.version);
+  if (player.elements.as) address.searchParams.set("as", player.elements.as.value);
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(`${answer.status}`);
+  return answer.json();
+}
+
+function prefetch() {
+  const ahead = playing ? [1, 2, 3].map((n) => shown + n * stride()) : [targets().next, targets().before];
+  for (const seq of ahead) if (seq >= first && seq <= last) load(seq).catch(() => { /* asked again when it is needed */ });
+}
+
+// ---- going there: one request at a time, and what was asked for last is where it ends
+
+function go(seq) {
+  wanted = Math.min(Math.max(seq, first), last);
+  range.value = wanted;
+  busy ??= follow().finally(() => { busy = null; });
+  return busy;
+}
+
+async function follow() {
+  try {
+    while (shown !== wanted) show(await load(wanted));
+    setText(player.querySelector("[data-replay-problem]"), "");
+    prefetch();
+  } catch {
+    pause();
+    wanted = shown;
+    range.value = shown;
+    setText(player.querySelector("[data-replay-problem]"), player.dataset.wordAway);
+  }
+}
+
+function show(moment) {
+  shown = moment.at;
+  for (const [name, html] of Object.entries(moment.fragments)) {
+    const fragment = document.getElementById(`fragment-${name}`);
+    if (!fragment) continue;
+    const next = parse(html);
+    writeTimes(next, Date.parse(moment.time));
+    morph(fragment, next);
+  }
+  range.setAttribute("aria-valuetext", moment.text);
+  point();
+  clearTimeout(settled);
+  settled = setTimeout(() => settle(moment), SETTLED);
+}
+
+function settle(moment) {
+  history.replaceState(null, "", player.querySelector("[data-replay-link]").href);
+  if (!playing && document.activeElement !== range) setText(player.querySelector("[data-replay-say]"), moment.text);
+}
+
+// ---- the steps: the same sum as in matches/pages/past.py
+
+function targets() {
+  return {
+    first,
+    "round-before": rounds.findLast((seq) => seq < shown) ?? first,
+    before: Math.max(shown - 1, first),
+    next: Math.min(shown + 1, last),
+    "next-round": rounds.find((seq) => seq > shown) ?? last,
+    last,
+  };
+}
+
+function point() {
+  const at = (seq) => `${player.dataset.address}at=${seq}`;
+  player.querySelector("[data-replay-link]").href = at(shown);
+  const to = targets();
+  for (const step of player.querySelectorAll("[data-replay-step]")) {
+    const seq = to[step.dataset.replayStep];
+    // "last" keeps the address without a number: that is where the site says what the last one is by then.
+    const end = step.dataset.replayStep === "last";
+    if (!end) step.href = at(seq); // one that leads nowhere keeps its address too, and with it the focus
+    if (seq !== shown || end) step.removeAttribute("aria-disabled");
+    else step.setAttribute("aria-disabled", "true");
+  }
+}
+
+player.addEventListener("click", (event) => {
+  const step = event.target.closest("[data-replay-step]");
+  if (!step || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const to = targets()[step.dataset.replayStep];
+  // At the end already: the address asks the site whether there is more by now.
+  if (step.dataset.replayStep === "last" && shown === last) return;
+  event.preventDefault();
+  pause();
+  go(to);
+});
+
+range.addEventListener("input", () => { pause(); go(Number(range.value)); });
+player.addEventListener("submit", (event) => { event.preventDefault(); go(Number(range.value)); });
+
+// ---- playing
+
+function stride() {
+  return Math.max(1, Math.round((Number(speed.value) * BEAT) / 1000));
+}
+
+async function beat() {
+  if (wanted >= last) { pause(); return; }
+  const begun = performance.now();
+  await go(wanted + stride());
+  if (!playing) return;
+  const gap = Math.max((1000 * stride()) / Number(speed.value), BEAT);
+  playing = setTimeout(beat, Math.max(0, gap - (performance.now() - begun)));
+}
+
+function pause() {
+  clearTimeout(playing);
+  playing = 0;
+  tell();
+}
+
+async function start() {
+  playing = -1;
+  tell();
+  if (wanted >= last) await go(first);
+  if (playing === -1) playing = setTimeout(beat, BEAT);
+  prefetch();
+}
+
+function tell() {
+  player.toggleAttribute("data-playing", Boolean(playing));
+  setText(play.querySelector("[data-play-word]"), playing ? play.dataset.wordPause : play.dataset.wordPlay);
+}
+
+play.addEventListener("click", () => { if (playing) pause(); else start(); });
+
+// ---- keys, wherever they mean nothing else
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  const place = event.target instanceof Element ? event.target : document.body;
+  if (place.closest("select, textarea, [contenteditable]") || (place !== range && place.closest("input"))) return;
+  const to = targets();
+  if (event.key === " " && !place.closest("button, a, summary")) {
+    if (playing) pause(); else start();
+  } else if (event.key in ARROWS) {
+    const on = ARROWS[event.key] * forwards > 0;
+    pause();
+    if (event.shiftKey) go(on ? to["next-round"] : to["round-before"]); else go(wanted + (on ? 1 : -1));
+  } else if (event.key === "Home" || event.key === "End") {
+    pause();
+    go(event.key === "Home" ? first : last);
+  } else return;
+  event.preventDefault();
+});
+
+// ---- begin
+
+play.hidden = false;
+player.querySelector(".replay-speed").hidden = false;
+const time = document.querySelector("#fragment-replay_event time");
+writeTimes(document, time ? Date.parse(time.dateTime) : Date.now());
+point();
+prefetch();
+document.querySelector(".replay-embed textarea")?.addEventListener("focus", (event) => event.target.select());
+player.dataset.ready = "";

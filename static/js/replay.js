@@ -1,0 +1,166 @@
+// Replays a game move by move on the board that the page shows. The moves stand on the board itself (data-steps);
+// while the match is played a reader who stepped back stays where they are.
+
+const controls = document.querySelector("[data-replay]");
+const slider = controls?.querySelector("input");
+const where = controls?.querySelector("output");
+const play = controls?.querySelector('[data-go="play"]');
+const PACE = 700;
+
+let at = null; // the move that is shown; null: the latest, whichever that is
+let timer = 0;
+let drawn = -1; // what the board shows now, when it was drawn here
+
+const fill = (text, names) => text.replace(/\{(\w+)\}/g, (whole, name) => names[name] ?? whole);
+
+function board() {
+  const grid = document.getElementById("grid");
+  return grid?.dataset.steps ? { grid, steps: JSON.parse(grid.dataset.steps) } : null;
+}
+
+function cellsAfter(steps, count) {
+  const marks = new Map();
+  for (const changes of steps.slice(0, count)) for (const [y, x, mark] of changes) marks.set(`${y},${x}`, mark);
+  return marks;
+}
+
+function hidden(text) {
+  const span = document.createElement("span");
+  span.className = "visually-hidden";
+  span.textContent = text;
+  return span;
+}
+
+// The winning line is the server's: it is remembered before the first step away from the end.
+let won = new Set();
+
+function wonOf(grid) {
+  return new Set([...grid.tBodies[0].rows].flatMap((row, y) =>
+    [...row.cells].flatMap((cell, x) => (cell.querySelector(".cell-won") ? [`${y},${x}`] : []))));
+}
+
+function draw({ grid, steps }, count) {
+  const marks = cellsAfter(steps, count);
+  const last = new Set((count ? steps[count - 1] : []).map(([y, x]) => `${y},${x}`));
+  const seat = { [grid.dataset.marksA]: "cell-a", [grid.dataset.marksB]: "cell-b" };
+  const line = count === steps.length ? won : new Set();
+  [...grid.tBodies[0].rows].forEach((row, y) => [...row.cells].forEach((td, x) => {
+    const key = `${y},${x}`;
+    const mark = marks.get(key) ?? "";
+    const cell = td.firstElementChild;
+    td.className = last.has(key) ? "last" : "";
+    cell.className = ["cell", mark && seat[mark], line.has(key) && "cell-won"].filter(Boolean).join(" ");
+    const word = !mark ? controls.dataset.wordEmpty : line.has(key) ? ` ${controls.dataset.wordWon}` : last.has(key) ? ` ${controls.dataset.wordLast}` : "";
+    cell.replaceChildren(...(mark ? [mark] : []), ...(word ? [hidden(word)] : []));
+  }));
+  for (const move of document.querySelectorAll("[data-move]")) {
+    const now = Number(move.dataset.move) === count;
+    move.classList.toggle("last", now);
+    if (now) move.setAttribute("aria-current", "step");
+    else move.removeAttribute("aria-current");
+  }
+}
+
+function sentence(count, all) {
+  const move = document.querySelector(`[data-move="${count}"]`);
+  if (!move) return fill(controls.dataset.wordBegin, { all });
+  const text = fill(controls.dataset.wordAt, {
+    n: count, all, player: move.querySelector(".pid").textContent, move: move.querySelector(".move-what").textContent,
+  });
+  const took = move.querySelector(".move-took")?.textContent;
+  return took ? `${text} · ${took}` : text;
+}
+
+function show() {
+  const found = board();
+  controls.hidden = !found;
+  if (!found) return stop();
+  const all = found.steps.length;
+  const count = at === null ? all : Math.min(at, all);
+  if (slider.max !== String(all)) slider.max = String(all);
+  slider.value = String(count);
+  const text = sentence(count, all);
+  slider.setAttribute("aria-valuetext", text);
+  if (where.textContent !== text) where.textContent = text;
+  if (at !== null || drawn !== -1) draw(found, count);
+  drawn = at === null ? -1 : count;
+}
+
+function go(to) {
+  const found = board();
+  if (!found) return;
+  const all = found.steps.length;
+  if (at === null) won = wonOf(found.grid);
+  const next = Math.max(0, Math.min(all, to));
+  at = next === all ? null : next;
+  quietly(show);
+}
+
+function current() {
+  return at ?? board()?.steps.length ?? 0;
+}
+
+// ---- play and pause
+
+function stop() {
+  clearInterval(timer);
+  timer = 0;
+  play.textContent = controls.dataset.wordPlay;
+  where.setAttribute("aria-live", "polite");
+}
+
+function start() {
+  if (at === null) go(0); // from the beginning
+  play.textContent = controls.dataset.wordPause;
+  where.setAttribute("aria-live", "off"); // a voice would not keep up
+  timer = setInterval(() => {
+    go(current() + 1);
+    if (at === null) stop();
+  }, PACE);
+}
+
+const steps = { back: () => go(current() - 1), on: () => go(current() + 1) };
+
+function press(what) {
+  if (what === "play") return timer ? stop() : start();
+  stop();
+  steps[what]();
+}
+
+// ---- the board may be pushed anew at any moment: what the reader looks at is drawn over it before it is seen
+
+const fragment = document.getElementById("fragment-match_board");
+const observer = new MutationObserver(() => {
+  const found = board();
+  if (found) won = wonOf(found.grid); // what was morphed is the server's own drawing again
+  quietly(show);
+});
+
+function quietly(work) {
+  observer.disconnect();
+  work();
+  observer.observe(fragment, { subtree: true, childList: true, attributes: true, characterData: true });
+}
+
+if (controls && fragment) {
+  controls.addEventListener("click", (event) => {
+    const what = event.target.closest("[data-go]")?.dataset.go;
+    if (what) press(what);
+  });
+  slider.addEventListener("input", () => { stop(); go(Number(slider.value)); });
+  document.addEventListener("click", (event) => {
+    const move = event.target.closest("[data-move]");
+    if (!move || event.target.closest("a")) return;
+    stop();
+    go(Number(move.dataset.move));
+  });
+  document.addEventListener("keydown", (event) => {
+    const busy = event.target.closest?.("input, textarea, select, pre, [contenteditable]");
+    if (busy || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || controls.hidden) return;
+    const what = { ArrowLeft: "back", ArrowRight: "on" }[event.key];
+    if (!what) return;
+    event.preventDefault();
+    press(what);
+  });
+  quietly(show);
+}

@@ -1,0 +1,59 @@
+"""The floor of the room: daphne with nothing on it but a broadcast. What is posted goes to every open socket."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import json
+import time
+from typing import Any
+
+from daphne.server import Server
+
+_senders: set[Any] = set()
+
+
+async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Sockets wait; a POST is sent to all of them, and answered with the moment it had come in."""
+    if scope["type"] == "websocket":
+        await _socket(receive, send)
+    else:
+        await _push(receive, send)
+
+
+async def _socket(receive: Any, send: Any) -> None:
+    await receive()
+    await send({"type": "websocket.accept"})
+    _senders.add(send)
+    try:
+        await send({"type": "websocket.send", "bytes": gzip.compress(b'{"type": "snapshot"}')})
+        while (await receive())["type"] != "websocket.disconnect":
+            continue
+    finally:
+        _senders.discard(send)
+
+
+async def _push(receive: Any, send: Any) -> None:
+    body = b""
+    while True:
+        part = await receive()
+        body += part.get("body", b"")
+        if not part.get("more_body"):
+            break
+    begun = time.time()
+    message = {"type": "websocket.send", "bytes": body}
+    await asyncio.gather(*(one(message) for one in list(_senders)))
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": json.dumps(begun).encode()})
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.bare", description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    wanted = parser.parse_args()
+    Server(
+        application,
+        endpoints=[f"tcp:port={wanted.port}:interface=127.0.0.1"],
+        ready_callable=lambda: print("READY", flush=True),
+    ).run()

@@ -1,0 +1,181 @@
+"""The board and the charts on a real site, on a phone and on the projector: rows move when a result comes in, charts
+are drawn and redrawn, the cross table leads to the matches, and who comes late is told what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.browser import chromium
+from tests.e2e.pictures import shoot, too_wide
+from tests.e2e.site import Site, site_with_players, wait_for
+
+pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+LEAGUE = "evening"
+VIEWPORTS: dict[str, dict[str, Any]] = {
+    "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
+    "projector": {"viewport": {"width": 1920, "height": 1080}},
+}
+COUNT_SLIDES = """
+window.slides = 0;
+const animate = Element.prototype.animate;
+Element.prototype.animate = function (frames, how) {
+  if (this.localName === "tr" && frames[0].transform) window.slides += 1;
+  return animate.call(this, frames, how);
+};
+"""
+PAINTED = """host => {
+  const canvas = host.shadowRoot?.querySelector("canvas");
+  if (!canvas) return 0;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  return data.reduce((sum, value, n) => sum + (n % 4 === 3 && value ? 1 : 0), 0);
+}"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """Four players, the first of whom has gone away: it falls from the first place to the last."""
+    quick = {"move_timeout_s": 1, "join_timeout_s": 1, "max_retries": 0, "shutdown_after": 9}
+    options = ("--league-id", LEAGUE)
+    with site_with_players(tmp_path, 4, league=LEAGUE, settings=quick, player_options=options) as (found, players):
+        players[0].close()
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+def opened(browser: Browser, address: str, errors: list[str], **how: Any) -> Page:
+    """A live page in a browser of its own."""
+    page = browser.new_context(**how).new_page()
+    page.add_init_script(COUNT_SLIDES)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.goto(address)
+    expect(page.locator("body")).to_have_attribute("data-connection", "live")
+    return page
+
+
+def rows(page: Page) -> list[str]:
+    return page.locator("#fragment-standings tbody tr").evaluate_all("rows => rows.map(row => row.id)")
+
+
+def table(site: Site) -> list[str]:
+    return [f"row-{row['player_id']}" for row in site.get(f"/leagues/{LEAGUE}/standings")]
+
+
+def play_round(site: Site, number: int) -> None:
+    site.post(f"/leagues/{LEAGUE}/start")
+    over = f"round {number} is over"
+    wait_for(over, lambda: site.get(f"/leagues/{LEAGUE}/rounds")[number - 1]["state"] == "COMPLETED")
+
+
+def painted(page: Page, name: str) -> int:
+    """How many points of a chart's picture have a colour, once there are some."""
+    plot = page.locator(f"#plot-{name}")
+    plot.scroll_into_view_if_needed()
+    return wait_for(f"{name} is drawn", lambda: int(plot.evaluate(PAINTED)))
+
+
+@pytest.mark.parametrize("screen", VIEWPORTS)
+def test_a_result_moves_rows_and_redraws_the_charts(site: Site, browser: Browser, screen: str) -> None:
+    errors: list[str] = []
+    board = opened(browser, f"{site.url}/leagues/{LEAGUE}/", errors, **VIEWPORTS[screen])
+    board.evaluate("window.sameDocument = true")
+    assert rows(board) == ["row-P01", "row-P02", "row-P03", "row-P04"]
+    expect(board.locator("#fragment-ranks")).to_contain_text("No match has been played yet.")
+
+    play_round(site, 1)
+    expect(board.locator("#fragment-header")).to_contain_text("Round 1 is over")
+    expect(board.locator("#row-P01 .f-T")).to_have_count(1)
+    assert rows(board) == table(site)
+    assert board.evaluate("window.slides") > 0
+    painted(board, "ranks")
+    expect(board.locator("#plot-ranks .end")).to_have_count(4)
+
+    play_round(site, 2)
+    expect(board.locator("#fragment-header")).to_contain_text("Round 2 is over")
+    assert rows(board) == table(site)
+    board.locator("#plot-ranks .end").last.click()
+    expect(board.locator("#plot-ranks .reading")).to_contain_text("round 2: #4")
+    assert board.evaluate("window.sameDocument") is True, "the page was reloaded"
+    assert too_wide(board) == 0
+    board.evaluate("scrollTo(0, 0)")
+    shoot(board, f"board-{screen}")
+
+    link = board.locator("#fragment-cross tbody tr:first-child a.x-T").first
+    address = link.get_attribute("href")
+    link.click()
+    board.wait_for_url(f"**{address}")
+    assert errors == []
+
+
+@pytest.mark.parametrize("screen", VIEWPORTS)
+def test_a_player_is_followed_through_the_charts_with_the_keyboard(site: Site, browser: Browser, screen: str) -> None:
+    play_round(site, 1)
+    errors: list[str] = []
+    page = opened(browser, f"{site.url}/leagues/{LEAGUE}/charts/", errors, **VIEWPORTS[screen])
+    before = painted(page, "race")
+    ends = page.locator("#plot-race .end")
+    ends.first.focus()
+    page.keyboard.press("End")
+    chosen = ends.last.locator(".pid").inner_text()
+    expect(page.locator("#plot-race .reading .pid")).to_have_text(chosen)
+    page.keyboard.press("Enter")
+    expect(ends.last).to_have_attribute("aria-pressed", "true")
+    play_round(site, 2)
+    wait_for("the chart is drawn again", lambda: int(page.locator("#plot-race").evaluate(PAINTED)) != before)
+    expect(page.locator("#plot-race .reading")).to_contain_text("round 2")
+    expect(page.locator("#plot-race .end[aria-pressed=true] .pid")).to_have_text(chosen)
+    page.locator("#table-race summary").click()
+    expect(page.locator("#table-race tbody tr")).to_have_count(4)
+    expect(page.locator("#table-race thead th")).to_have_text(["Player", "1", "2"])
+    # The one that is gone has given no answer that could be timed.
+    expect(page.locator("#fragment-times tbody tr")).to_have_count(3)
+    shoot(page, f"charts-{screen}")
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    painted(page, "race")
+    assert errors == []
+
+
+def test_who_was_away_is_told_what_changed(site: Site, browser: Browser) -> None:
+    errors: list[str] = []
+    person = browser.new_context(**VIEWPORTS["phone"])
+    page = person.new_page()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    address = f"{site.url}/leagues/{LEAGUE}/"
+    page.goto(address)
+    expect(page.locator(".away-line")).to_be_hidden()
+    page.goto("about:blank")
+    play_round(site, 1)
+    page.goto(address)
+    expect(page.locator(".away-line")).to_have_text("Since you were here: 2 results, 3 other changes. They are marked.")
+    expect(page.locator("#fragment-results [data-new]")).to_have_count(2)
+    page.reload()
+    expect(page.locator("body")).to_have_attribute("data-connection", "live")
+    expect(page.locator(".away-line")).to_be_hidden()
+    expect(page.locator("[data-new]")).to_have_count(0)
+    assert errors == []
+
+
+def test_the_switch_between_light_and_dark_is_remembered(browser: Browser, site: Site) -> None:
+    context = browser.new_context(color_scheme="light")
+    page, other = context.new_page(), context.new_page()
+    for one in (page, other):
+        one.goto(site.url)
+    page.get_by_role("button", name="Dark").click()
+    for one in (page, other):
+        expect(one.locator("html")).to_have_attribute("data-theme", "dark")
+    page.reload()
+    expect(page.get_by_role("button", name="Light")).to_be_visible()
+    page.get_by_role("button", name="Light").click()
+    expect(page.locator("html")).not_to_have_attribute("data-theme", "dark")
+    page.reload()
+    expect(page.get_by_role("button", name="Dark")).to_be_visible()

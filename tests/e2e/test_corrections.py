@@ -1,0 +1,103 @@
+"""A correction on a real site: looked at before, confirmed, seen by everybody with its reason, undone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.browser import chromium
+from tests.e2e.site import PASSWORD, Player, Site, site_with_players, wait_for
+
+pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+WHY, BACK = "the wrong game was started", "it was the right one after all"
+
+
+def log_in(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}/admin/login/?next=/admin/")
+    page.fill("#id_username", "instructor")
+    page.fill("#id_password", PASSWORD)
+    page.press("#id_password", "Enter")
+    page.wait_for_url(f"{site.url}/admin/")
+
+
+def points(site: Site) -> dict[str, int]:
+    return {row["player_id"]: row["points"] for row in site.get("/leagues/evening/standings")}
+
+
+def told(player: Player, number: int) -> list[int]:
+    """The points of one's own line in every table that this player was sent."""
+    own = f"P{number:02}"
+    tables = [one["standings"] for one in player.messages() if one.get("message_type") == "LEAGUE_STANDINGS_UPDATE"]
+    return [row["points"] for table in tables for row in table if row["player_id"] == own]
+
+
+def test_a_result_is_set_by_hand_and_put_back(tmp_path: Path) -> None:
+    with (
+        site_with_players(tmp_path, 4, league="evening", player_options=("--league-id", "evening")) as (site, players),
+        chromium() as browser,
+    ):
+        site.post("/leagues/evening/start", {"auto_advance": True})
+        site.wait_until("evening", "COMPLETED")
+        was = points(site)
+        match = next(one for one in site.get("/leagues/evening/matches") if one["match_id"] == "R1M1")
+        loser = match["player_B_id"] if match["winner"] != match["player_B_id"] else match["player_A_id"]
+        desk = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
+        public = browser.new_context(viewport={"width": 1920, "height": 1080}).new_page()
+        log_in(desk, site)
+        public.goto(f"{site.url}/leagues/evening/")
+
+        desk.goto(f"{site.url}/admin/matches/league/evening/corrections/")
+        desk.get_by_role("link", name="Set a result by hand").click()
+        desk.select_option("#id_match_id", "R1M1")
+        desk.get_by_label("the first player won" if loser == match["player_A_id"] else "the second player won").check()
+        desk.fill("#id_reason", WHY)
+        desk.get_by_role("button", name="Preview").click()
+        expect(desk.locator(".correct-changes")).to_contain_text(f"{loser} won")
+        assert points(site) == was
+
+        desk.get_by_role("button", name="Confirm: Set a result by hand").click()
+        expect(desk.locator("#correction-1")).to_contain_text(WHY)
+        now = points(site)
+        assert now[loser] > was[loser]
+        expect(public.locator("#fragment-feed")).to_contain_text(WHY)
+        number = int(loser[1:])
+        wait_for("the player is told its new points", lambda: told(players[number - 1], number)[-1:] == [now[loser]])
+
+        desk.locator("#correction-1").get_by_role("link", name="Undo").click()
+        desk.fill("#id_reason", BACK)
+        desk.get_by_role("button", name="Undo correction #1").click()
+        expect(desk.locator("#correction-1")).to_contain_text(BACK)
+        assert points(site) == was
+        expect(public.locator("#fragment-feed")).to_contain_text(BACK)
+
+
+def test_a_match_is_played_again_after_the_end(tmp_path: Path) -> None:
+    with site_with_players(tmp_path, 2, league="evening", player_options=("--league-id", "evening")) as (site, players):
+        site.post("/leagues/evening/start", {"auto_advance": True})
+        site.wait_until("evening", "COMPLETED")
+        for player in players:
+            player.wait_for_last_message()
+        wanted = {"kind": "replay", "match_id": "R1M1", "reason": WHY}
+        site.post("/leagues/evening/corrections", wanted, status=201)
+
+        def again() -> bool:
+            found = site.get("/leagues/evening/matches/R1M1")
+            return found["state"] == "FINISHED" and found["attempt"] == 2
+
+        wait_for("it has been played again", again)
+        league = site.get("/leagues/evening")
+        assert (league["status"], league["matches_done"]) == ("COMPLETED", 1)
+        assert league["champion"]["player_id"] == site.get("/leagues/evening/standings")[0]["player_id"]
+        wait_for(
+            "both are told the table anew", lambda: all(len(told(one, n + 1)) >= 3 for n, one in enumerate(players))
+        )
+        # In the words of chapter 8 nothing comes after the end: the players were told of it all the same, and played.
+        assert {one for player in players for one in player.deviations()} <= {
+            "a call after LEAGUE_COMPLETED",
+            "an invitation after the end of its round",
+            "standings of a round that is not open",
+            # It counts its own results, and the first of the two does not count any more.
+            "our row is not our record",
+        }

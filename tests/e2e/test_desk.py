@@ -1,0 +1,199 @@
+"""One person runs a league from its desk, on a phone and a large screen: no reload, and nothing typed is lost."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.browser import chromium
+from tests.e2e.site import PASSWORD, Player, Site, free_port, site_with_players
+
+pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+IN = ("--league-id", "evening")
+SIZES = {"phone": {"width": 390, "height": 844}, "projector": {"width": 1920, "height": 1080}}
+DESK = "/admin/matches/league/evening/change/"
+# Long enough for somebody to look at a match in flight and cancel it.
+SETTINGS = {"join_timeout_s": 30, "move_timeout_s": 30}
+ZONE = "Asia/Jerusalem"
+
+
+@contextmanager
+def at_the_desk(browser: Browser, site: Site, size: str, scheme: str = "light") -> Iterator[Page]:
+    """The instructor, logged in; no request goes anywhere else, and no script fails."""
+    context = browser.new_context(viewport=SIZES[size], color_scheme=scheme, timezone_id=ZONE, locale="en-GB")
+    page, faults = context.new_page(), []
+    page.on("request", lambda call: faults.append(call.url) if not call.url.startswith((site.url, "data:")) else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    # Generous: other tests may be at work on the same machine.
+    expect.set_options(timeout=20_000)
+    page.goto(f"{site.url}/admin/")
+    page.fill("#id_username", "instructor")
+    page.fill("#id_password", PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.goto(f"{site.url}{DESK}")
+    yield page
+    assert faults == []
+    context.close()
+
+
+def picture(page: Page, name: str) -> None:
+    """Kept where CI wants pictures, if it does."""
+    folder = os.environ.get("LEAGUE_SCREENSHOTS")
+    if folder:
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+
+
+def silent_player(site: Site) -> None:
+    """One that registers and is gone."""
+    meta = {
+        "display_name": "Gone",
+        "version": "1",
+        "game_types": ["even_odd"],
+        "contact_endpoint": f"http://127.0.0.1:{free_port()}/mcp",
+    }
+    params = {
+        "protocol": "league.v2",
+        "message_type": "LEAGUE_REGISTER_REQUEST",
+        "sender": "player:gone",
+        "timestamp": "2025-01-15T10:15:00Z",
+        "conversation_id": "conv-gone",
+        "player_meta": meta,
+    }
+    call = {"jsonrpc": "2.0", "method": "register_player", "params": params, "id": 1}
+    answer = httpx.post(f"{site.url}/leagues/evening/mcp", json=call, trust_env=False)
+    assert "ACCEPTED" in answer.text, answer.text
+
+
+def _asked_again(page: Page) -> None:
+    """The page has asked for its live part once more, and shows it."""
+    with page.expect_response(re.compile("/now/")):
+        pass
+
+
+def click(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).first.click()
+
+
+def said(page: Page, sentence: str) -> None:
+    expect(page.locator(".messagelist")).to_contain_text(sentence)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_evening_at_the_desk(tmp_path: Path, size: str) -> None:
+    with (
+        site_with_players(tmp_path, 3, league="evening", settings=SETTINGS, player_options=IN) as (site, cast),
+        chromium() as browser,
+        at_the_desk(browser, site, size) as page,
+    ):
+        silent_player(site)
+        _asked_now(page, cast)
+        _started_all_the_same(page)
+        _paused_and_cancelled(page, site)
+        _typing_is_left_alone(page)
+        _planned(page, site)
+        picture(page, f"desk-{size}")
+        expect(page.locator("html")).to_have_js_property("scrollWidth", SIZES[size]["width"])
+
+
+def _asked_now(page: Page, cast: list[Player]) -> None:
+    """Asked with one click, and the answers appear by themselves."""
+    click(page, "Ask all agents whether they answer")
+    said(page, "their answers appear on this page")
+    page.evaluate("window.sameDocument = true")
+    expect(page.locator("[data-answer=silent]")).to_have_count(1)
+    expect(page.locator("[data-answer=answered]")).to_have_count(len(cast) + 2)
+    expect(page.locator(".desk-problems")).to_contain_text("These players did not answer the last time: P04.")
+    assert page.evaluate("window.sameDocument") is True, "the page was reloaded"
+
+
+def _started_all_the_same(page: Page) -> None:
+    """Who would be lost is said by name before the click that starts."""
+    confirm = page.locator("#confirm-start")
+    confirm.locator("summary").click()
+    expect(confirm).to_contain_text("1 of 4 would not answer: P04 Gone.")
+    confirm.get_by_role("button", name="Start all the same").click()
+    said(page, "The round is started.")
+    expect(page.locator(".desk-now")).to_contain_text("Round 1")
+
+
+def _paused_and_cancelled(page: Page, site: Site) -> None:
+    """The match of the player that is gone would take two minutes: it is cancelled, with a second click."""
+    [stuck] = [one for one in site.get("/leagues/evening/matches") if "P04" in one.values() and one["round_id"] == 1]
+    click(page, "Pause")
+    said(page, "Paused")
+    match_id = stuck["match_id"]
+    confirm = page.locator(f"#cancel-{match_id}")
+    confirm.locator("summary").click()
+    # The page goes on asking; what was opened stays open.
+    for _ in range(2):
+        _asked_again(page)
+    confirm.get_by_role("button", name=f"Yes, cancel {match_id}").click()
+    said(page, f"{match_id} is cancelled and counts nowhere.")
+    click(page, "Resume")
+    said(page, "The league goes on.")
+    expect(page.locator(".desk-now")).to_contain_text("Round 1 is over", timeout=20_000)
+
+
+def _typing_is_left_alone(page: Page) -> None:
+    field = page.locator("#plan-when")
+    field.fill("2031-02-03T18:30")
+    for _ in range(2):
+        _asked_again(page)
+    expect(field).to_have_value("2031-02-03T18:30")
+    expect(field).to_be_focused()
+
+
+def _planned(page: Page, site: Site) -> None:
+    """In the zone of the browser; the site keeps it in UTC."""
+    tomorrow = (datetime.now() + timedelta(days=1)).strftime("%Y-%m-%d")
+    expect(page.locator("[data-zone]")).to_have_text(ZONE)
+    page.locator("#plan-when").fill(f"{tomorrow}T18:30")
+    page.get_by_label("then every round, one after the other").check()
+    click(page, "Plan this start")
+    said(page, "The start is planned.")
+    shown = page.locator(".desk-planned time")
+    expect(shown).to_contain_text("18:30")
+    offset = datetime.fromisoformat(f"{shown.get_attribute('datetime')}")
+    assert (offset.hour, offset.minute) in ((16, 30), (15, 30))
+    click(page, "Call it off")
+    said(page, "The planned start is called off.")
+    expect(page.locator(".desk-planned")).to_have_count(0)
+
+
+def test_a_planned_start_begins_by_itself(tmp_path: Path) -> None:
+    with (
+        site_with_players(tmp_path, 2, league="evening", player_options=IN) as (site, _players),
+        chromium() as browser,
+        at_the_desk(browser, site, "projector") as page,
+    ):
+        # A time field knows minutes only: its script's own field says the second.
+        page.locator("#plan-when").fill("2031-02-03T18:30")
+        page.evaluate(
+            """() => document.querySelector("[data-local-time]").form.addEventListener("formdata", (event) =>
+               event.formData.set("utc", new Date(Date.now() + 1500).toISOString()))"""
+        )
+        click(page, "Plan this start")
+        said(page, "The start is planned.")
+        expect(page.locator(".desk-now")).to_contain_text("The league is over", timeout=20_000)
+        site.wait_until("evening", "COMPLETED")
+
+
+def test_whoever_is_logged_out_is_told_so(tmp_path: Path) -> None:
+    sentence = "You are not logged in any more: reload this page."
+    with (
+        site_with_players(tmp_path, 0, league="evening") as (site, _players),
+        chromium() as browser,
+        at_the_desk(browser, site, "phone", "dark") as page,
+    ):
+        page.context.clear_cookies()
+        expect(page.locator("[data-light]")).to_have_text(sentence, timeout=10_000)

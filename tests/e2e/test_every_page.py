@@ -1,0 +1,153 @@
+"""Every page, light and dark, left to right and right to left, on a phone, a desktop and a projector: no violation that
+axe-core finds, nothing from outside, no error in the console, nothing cut off; and a picture of each to look at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.e2e.browser import chromium
+from tests.e2e.pictures import VIEWPORTS, shoot, too_wide
+from tests.e2e.site import PASSWORD, ROOT, Player, Site, site_with_players, wait_for
+
+pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.long]
+AXE = ROOT / "tests" / "e2e" / "vendor" / "axe-core" / "axe-4.11.4.min.js"
+OPEN, PLAYED = "open", "fall"
+PUBLIC = {
+    "index": "/",
+    "board-open": f"/leagues/{OPEN}/",
+    "board": f"/leagues/{PLAYED}/",
+    "charts": f"/leagues/{PLAYED}/charts/",
+    "match": f"/leagues/{PLAYED}/matches/R1M1/",
+    "match-absent": f"/leagues/{PLAYED}/matches/R2M1/",
+    "player": f"/leagues/{PLAYED}/players/P01/",
+    "screen-wall": f"/leagues/{OPEN}/screen/",
+    "screen": f"/leagues/{PLAYED}/screen/",
+    "replay": f"/leagues/{PLAYED}/replay/",
+    "embed": f"/leagues/{PLAYED}/embed/",
+    "join": f"/leagues/{OPEN}/join/",
+    "mine-closed": f"/leagues/{OPEN}/mine/",
+    "mine": f"/leagues/{PLAYED}/mine/",
+    "login": "/admin/login/",
+    "check": "/check",
+    "nothing": "/leagues/nowhere/",
+}
+DESK = {
+    "admin": "/admin/",
+    "leagues": "/admin/matches/league/",
+    "desk-open": f"/admin/matches/league/{OPEN}/change/",
+    "desk": f"/admin/matches/league/{PLAYED}/change/",
+    "new-league": "/admin/matches/league/add/",
+    "corrections": f"/admin/matches/league/{PLAYED}/corrections/",
+    "correct": f"/admin/matches/league/{PLAYED}/correct/?kind=set_result&match=R1M1",
+    "settings": f"/admin/matches/league/{PLAYED}/settings/",
+    "people": f"/admin/matches/league/{PLAYED}/people/",
+    "evidence": f"/admin/matches/league/{PLAYED}/papers/evidence/",
+    "import": "/admin/matches/league/import/",
+    "add-player": "/admin/matches/league/add-player/",
+    "matches": "/admin/matches/match/",
+    "users": "/admin/auth/user/",
+    "papers": f"/admin/matches/league/{PLAYED}/papers/",
+    "notices": f"/admin/matches/league/{PLAYED}/notices/",
+    "roster": f"/admin/matches/league/{OPEN}/roster/",
+    "agents": "/admin/agents_registry/agent/",
+}
+MAY_SCROLL = {"charts"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A site with a league that is open and one that was played, one of its players dead since round 1."""
+
+    site: Site
+    players: list[Player]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("pages")
+    quick = {"join_timeout_s": 1, "move_timeout_s": 1, "max_retries": 1, "retry_base_s": 0.1}
+    mixed = ("--league-id", PLAYED, "--choice", "alternate")
+    with site_with_players(folder, 4, league=PLAYED, settings=quick, player_options=mixed) as (site, players):
+        site.post(f"/leagues/{PLAYED}/start")
+        wait_for("round 1 is over", lambda: site.get(f"/leagues/{PLAYED}/rounds")[0]["state"] == "COMPLETED")
+        players[3].close()
+        site.post(f"/leagues/{PLAYED}/start", {"auto_advance": True})
+        site.wait_until(PLAYED, "COMPLETED")
+        site.create(OPEN)
+        yield Place(site, players)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+def person(browser: Browser, site: Site, scheme: str, language: str) -> BrowserContext:
+    """Somebody who likes a colour scheme and reads a language."""
+    context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+    context.add_cookies([{"name": "django_language", "value": language, "url": site.url}])
+    return context
+
+
+def log_in(page: Page, site: Site) -> None:
+    """As the instructor."""
+    page.goto(f"{site.url}/admin/")
+    page.fill("[name=username]", "instructor")
+    page.fill("[name=password]", PASSWORD)
+    page.press("[name=password]", "Enter")
+    page.wait_for_url(f"{site.url}/admin/")
+
+
+def open_my_agent(page: Page, place: Place) -> None:
+    """As the owner of the agent that died."""
+    page.goto(f"{place.site.url}/leagues/{PLAYED}/mine/")
+    given = re.search(r'"auth_token": "(tok_[0-9a-f]{32})"', place.players[3].log_file.read_text(encoding="utf-8"))
+    assert given is not None
+    page.fill("#secret", given[1])
+    page.press("#secret", "Enter")
+    page.wait_for_selector(".match-list")
+
+
+def violations(page: Page) -> list[str]:
+    """What axe-core finds: rule and place."""
+    page.add_script_tag(path=str(AXE))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    return [
+        f"{one['id']}: {node['target']} {node.get('failureSummary', '')[:200]}"
+        for one in found
+        for node in one["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("language", ["en", "he"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("pages", [PUBLIC, DESK], ids=["public", "desk"])
+def test_every_page(place: Place, browser: Browser, pages: dict[str, str], scheme: str, language: str) -> None:
+    site, wrong = place.site, []
+    context = person(browser, site, scheme, language)
+    page = context.new_page()
+    page.on("pageerror", lambda error: wrong.append(f"{page.url}: {error}"))
+    page.on("request", lambda one: None if one.url.startswith((site.url, "data:", "blob:")) else wrong.append(one.url))
+    if pages is DESK:
+        log_in(page, site)
+    else:
+        open_my_agent(page, place)
+    for name, path in pages.items():
+        for viewport, (width, height) in VIEWPORTS.items():
+            page.set_viewport_size({"width": width, "height": height})
+            page.goto(site.url + path)
+            page.wait_for_load_state("networkidle")
+            shoot(page, f"{name}-{viewport}-{scheme}-{language}")
+            wide = too_wide(page)
+            if wide > 0 and name not in MAY_SCROLL:
+                wrong.append(f"{name} on a {viewport} is {wide} px too wide")
+            if viewport != "projector":
+                wrong += [f"{name} on a {viewport}: {one}" for one in violations(page)]
+    context.close()
+    assert wrong == []

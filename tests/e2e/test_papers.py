@@ -1,0 +1,99 @@
+"""An instructor speaks to the room, takes everything home, and sets it up again elsewhere; a phone looks on."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.browser import chromium
+from tests.e2e.pictures import FOLDER, shoot
+from tests.e2e.site import PASSWORD, Site, site_with_players
+
+pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+LEAGUE = "league_2025_even_odd"
+DESK = "league_5F2025_5Feven_5Fodd"
+"""As the admin writes it in an address."""
+PHONE, PROJECTOR = {"width": 390, "height": 844}, {"width": 1920, "height": 1080}
+WORDS = "The second round begins at six"
+
+
+def log_in(desk: Page, site: Site) -> None:
+    desk.goto(f"{site.url}/admin/")
+    desk.fill("#id_username", "instructor")
+    desk.fill("#id_password", PASSWORD)
+    desk.click("[type=submit]")
+    expect(desk.locator("body")).to_contain_text("Log out")
+
+
+def saved(desk: Page, link: str, folder: Path) -> Path:
+    """A file that a link gives."""
+    with desk.expect_download() as coming:
+        desk.get_by_role("link", name=link).click()
+    path = folder / coming.value.suggested_filename
+    coming.value.save_as(path)
+    return path
+
+
+def test_words_to_the_room_and_everything_on_paper(tmp_path: Path) -> None:
+    with site_with_players(tmp_path, 4) as (site, _players), chromium() as browser:
+        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
+        site.wait_until(LEAGUE, "COMPLETED")
+        phone = browser.new_context(viewport=PHONE).new_page()
+        phone.goto(f"{site.url}/leagues/{LEAGUE}/")
+        screen = browser.new_context(viewport=PROJECTOR).new_page()
+        screen.goto(f"{site.url}/leagues/{LEAGUE}/screen/")
+
+        desk = browser.new_context(accept_downloads=True).new_page()
+        log_in(desk, site)
+        desk.goto(f"{site.url}/admin/matches/league/{DESK}/notices/")
+        desk.fill("#id_text", WORDS)
+        desk.get_by_role("button", name="Say it").click()
+        expect(phone.locator("#fragment-notices")).to_contain_text(WORDS)
+        expect(screen.locator("#fragment-screen_notice")).to_contain_text(WORDS)
+        table = phone.locator("#fragment-standings tbody tr").first.bounding_box()
+        assert table is not None and table["y"] < PHONE["height"] / 2, "the words push the table out of sight"
+        shoot(phone, "notice-phone")
+        shoot(screen, "notice-projector")
+        board = browser.new_context(viewport=PROJECTOR).new_page()
+        board.goto(f"{site.url}/leagues/{LEAGUE}/")
+        shoot(board, "notice-board-projector")
+        shoot(desk, "notices-desk")
+        desk.get_by_role("button", name="Withdraw").click()
+        expect(phone.locator("#fragment-notices")).not_to_contain_text(WORDS)
+
+        desk.goto(f"{site.url}/admin/matches/league/{DESK}/papers/")
+        shoot(desk, "papers")
+        archive = saved(desk, "Archive with people (ZIP)", tmp_path)
+        document = saved(desk, "Document with people (JSON)", tmp_path)
+        with zipfile.ZipFile(archive) as opened:
+            assert opened.read("league.json") == document.read_bytes()
+            assert f"SHARED/data/leagues/{LEAGUE}/standings.json" in opened.namelist()
+        desk.get_by_role("link", name="Evidence sheets").click()
+        expect(desk.locator(".sheet")).to_have_count(4)
+        expect(desk.locator(".sheet").first.locator("tbody tr")).to_have_count(3)
+        shoot(desk, "evidence")
+        assert len(desk.pdf(path=str(FOLDER / "evidence.pdf"))) > 10_000
+
+        again(site, tmp_path, archive, desk)
+
+
+def again(site: Site, folder: Path, archive: Path, desk: Page) -> None:
+    """The archive given to a fresh site: the same table, and the page says what came."""
+    table = site.get(f"/leagues/{LEAGUE}/standings")
+    events = site.get(f"/leagues/{LEAGUE}/events")["events"]
+    fresh = Site(folder / "fresh", "--no-demo", "--referees", "0")
+    try:
+        log_in(desk, fresh)
+        desk.goto(f"{fresh.url}/admin/matches/league/import/")
+        desk.set_input_files("#id_file", archive)
+        desk.get_by_role("button", name="Import").click()
+        expect(desk.locator("body")).to_contain_text("6 matches")
+        assert fresh.get(f"/leagues/{LEAGUE}/standings") == table
+        assert fresh.get(f"/leagues/{LEAGUE}/events")["events"] == events
+        desk.goto(f"{fresh.url}/leagues/{LEAGUE}/replay/?at=5")
+        expect(desk.locator("body")).to_contain_text("Replay")
+    finally:
+        fresh.close()

@@ -1,0 +1,54 @@
+"""Every address that anyone may read: found in the routes, so that a new one cannot be forgotten."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, get_resolver
+from django.urls.resolvers import RoutePattern
+
+from leaguesite.api import api
+
+PRIVATE = {"check_report", "check_json"}
+"""Only for who knows an id that cannot be guessed."""
+POSTED = {"mine_close", "mine_again"}
+"""Forms: there is nothing to read."""
+EXAMPLES = {
+    "match_id": "R1M1",
+    "player_id": "P01",
+    "referee_id": "REF01",
+    "game_type": "even_odd",
+    "message_type": "GAME_OVER",
+}
+QUERIES = {"replay_fragments": "?at=1"}
+"""What an address needs besides its path."""
+
+
+def pages(league_id: str) -> list[str]:
+    """Every page of the audience that is reached by GET, with this league and examples for the rest."""
+    found = []
+    for pattern in get_resolver("matches.urls").url_patterns:
+        assert isinstance(pattern, URLPattern) and isinstance(pattern.pattern, RoutePattern)
+        if pattern.name in PRIVATE | POSTED:
+            continue
+        path = "/" + _filled(str(pattern.pattern), league_id)
+        found.append(path + QUERIES.get(pattern.name or "", ""))
+    return found
+
+
+def api_addresses(league_id: str) -> list[str]:
+    """Every GET of the API that asks for no key."""
+    found = []
+    for path, operations in api.get_openapi_schema()["paths"].items():
+        reading = operations.get("get")
+        if reading is None or reading.get("security") or "check_id" in path:
+            continue
+        found.append(_filled(path, league_id))
+    return found
+
+
+def _filled(path: str, league_id: str) -> str:
+    examples = EXAMPLES | {"league_id": league_id}
+    for name, value in examples.items():
+        for spelling in (f"<slug:{name}>", f"<str:{name}>", f"{{{name}}}"):
+            path = path.replace(spelling, value)
+    assert "<" not in path and "{" not in path, f"{path}: give an example for this route in {__name__}"
+    return path

@@ -1,0 +1,31 @@
+"""Pages are gzipped for whoever takes that; what agents get is not."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from django.test import Client
+
+from tests import factories as make
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+TAKES = {"HTTP_ACCEPT_ENCODING": "gzip, br"}
+
+
+def test_a_page_is_gzipped_for_a_browser_and_plain_for_who_does_not_ask(client: Client) -> None:
+    make.playing(players=4)
+    plain, packed = client.get("/leagues/fall/"), client.get("/leagues/fall/", **TAKES)
+    assert (plain.get("Content-Encoding"), packed.get("Content-Encoding")) == (None, "gzip")
+    assert gzip.decompress(packed.content) == plain.content
+    assert "Accept-Encoding" in packed["Vary"]
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/register", "/leagues/fall/mcp"])
+def test_what_agents_get_is_plain(client: Client, path: str) -> None:
+    make.open_league("fall")
+    body = wire.request("register_player", wire.player_request())
+    answer = client.post(path, body, content_type="application/json", **TAKES)
+    assert (answer.status_code, answer.get("Content-Encoding")) == (200, None)
+    assert len(answer.content) > 200

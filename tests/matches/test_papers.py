@@ -1,0 +1,307 @@
+"""A league on paper: tables a spreadsheet does not calculate, the folders of chapter 9, a sheet for each student."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from league_sdk.config_loader import ConfigLoader
+from league_sdk.repositories import (
+    MatchRepository,
+    PlayerHistoryRepository,
+    RoundsRepository,
+    StandingsRepository,
+)
+from matches import queries, sight
+from matches.league import lifecycle
+from matches.models import League
+from matches.papers import evidence, layout, snapshot, tables
+from tests import factories as make
+from tests import rich
+
+DESK = "/admin/matches/league/fall/papers/"
+
+
+@pytest.fixture
+def desk(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("root", password="x" * 12))
+    return client
+
+
+def table(name: str, *, people: bool = True) -> list[dict[str, str]]:
+    out = io.BytesIO()
+    tables.write(name, League.objects.get(pk="fall"), out, people=people)
+    text = out.getvalue().decode("utf-8-sig")
+    assert out.getvalue().startswith(b"\xef\xbb\xbf")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def content(answer: Any) -> bytes:
+    return b"".join(answer.streaming_content)
+
+
+# Tables -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", tables.TABLES)
+def test_no_cell_is_a_formula(name: str) -> None:
+    rich.over()
+    found = table(name)
+    assert found
+    for row in found:
+        assert None not in row and None not in row.values(), "a row is as long as the head"
+        for cell in row.values():
+            number = cell.lstrip("-").replace(".", "").isdigit()
+            assert number or not cell.startswith(("=", "+", "-", "@", "\t", "\r")), (name, row)
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("a=1", "a=1"),
+        (-3, -3),
+        (None, ""),
+        ("", ""),
+    ],
+)
+def test_a_cell(cell: object, shown: object) -> None:
+    assert tables.harmless(cell) == shown
+
+
+@pytest.mark.django_db
+def test_the_tables_say_what_the_league_says() -> None:
+    place = rich.over()
+    rows = [queries.wire_row(row) for row in sight.everything(place.league).standings]
+    found = table("standings")
+    assert [(row["player_id"], int(row["points"]), int(row["rank"])) for row in found] == [
+        (row["player_id"], row["points"], row["rank"]) for row in rows
+    ]
+    assert {row["points_by_correction"] for row in found if row["player_id"] == "P01"} == {"-2"}
+    first = next(row for row in table("matches") if row["match_id"] == "R1M1")
+    assert (first["status"], first["winner"], first["corrected_by"]) == ("DRAW", "", "2")
+    assert len(table("messages")) == 12
+    assert [row["seq"] for row in table("events")] == [str(n) for n in range(1, place.league.event_seq + 1)]
+    assert [(row["number"], row["kind"], row["undone_reason"]) for row in table("corrections")] == [
+        ("1", "points", ""),
+        ("2", "set_result", ""),
+        ("3", "void", "it was the right one"),
+    ]
+    assert [row["display_name"] for row in table("players")][:3] == ["Player 1", "Player 2", "Player 3"]
+
+
+# The layout of chapter 9 ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shared(tmp_path: Path, db: None) -> Path:
+    """The folder SHARED of an archive of a league."""
+    rich.over()
+    out = io.BytesIO()
+    layout.write(League.objects.get(pk="fall"), out, people=True)
+    with zipfile.ZipFile(out) as archive:
+        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert len(set(archive.namelist())) == len(archive.namelist())
+        archive.extractall(tmp_path)
+    return tmp_path / "SHARED"
+
+
+def test_the_kit_of_the_course_reads_its_configuration(shared: Path) -> None:
+    loader = ConfigLoader(shared / "config")
+    system, league = loader.load_system(), loader.load_league("fall")
+    assert (system.default_league_id, system.timeouts.move_timeout_sec, system.retry_policy.max_retries) == (
+        "fall",
+        30,
+        3,
+    )
+    assert (league.game_type, league.status, league.scoring.win_points) == ("even_odd", "COMPLETED", 3)
+    assert loader.get_player_by_id("P02").default_endpoint == f"http://{rich.ADDRESS}2:8101/mcp"
+    assert loader.get_referee_by_id("REF01").game_types == ["even_odd"]
+    assert loader.get_game("even_odd").rules_module == "league_sdk.rules.even_odd"
+    assert loader.load_defaults("player")["move_timeout_sec"] == 30
+    assert "registration_code" not in loader.load_defaults("referee")
+
+
+def test_the_kit_of_the_course_reads_its_data(shared: Path) -> None:
+    league, data = League.objects.get(), shared / "data"
+    view = sight.everything(league)
+    standings = StandingsRepository("fall", data).load()
+    assert standings["standings"] == queries.standings_rows(view)
+    assert (standings["version"], standings["rounds_completed"]) == (league.event_seq, 3)
+    rounds = RoundsRepository("fall", data)
+    first = rounds.get_round(1)
+    assert first is not None and [one["match_id"] for one in first["matches"]] == ["R1M1", "R1M2"]
+    matches = MatchRepository("fall", data)
+    assert matches.list_matches() == ["R1M1", "R1M2", "R2M1", "R2M2", "R3M1", "R3M2"]
+    match = matches.load("R1M1")
+    assert (match["result"]["status"], len(match["transcript"]), match["lifecycle"]["state"]) == ("DRAW", 2, "FINISHED")
+    history = PlayerHistoryRepository("P02", data).load()
+    row = next(row for row in standings["standings"] if row["player_id"] == "P02")
+    assert history["stats"] == {
+        "total_matches": 3,
+        "wins": row["wins"],
+        "losses": row["losses"],
+        "draws": row["draws"],
+    }
+
+
+def test_its_logs_are_lines_of_json(shared: Path) -> None:
+    files = sorted((shared / "logs").rglob("*.jsonl"))
+    assert [file.name for file in files] == [
+        *(f"{code}.log.jsonl" for code in ("P01", "P02", "P03", "P04", "REF01")),
+        "league.log.jsonl",
+    ]
+    for file in files:
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        assert lines, file
+        assert {"timestamp", "level", "component", "event_type", "details"} <= set(lines[0])
+
+
+def test_every_file_has_a_version_and_a_time(shared: Path) -> None:
+    files = [file for file in shared.rglob("*.json") if "default" not in file.name]
+    assert len(files) > 15
+    told = {json.loads(file.read_text(encoding="utf-8"))["last_updated"] for file in files}
+    assert len(told) == 1
+    assert {json.loads(file.read_text(encoding="utf-8"))["schema_version"] for file in files} == {"1.0.0"}
+
+
+@pytest.mark.django_db
+def test_a_league_in_which_nothing_has_happened_yet() -> None:
+    make.open_league("fall")
+    out = io.BytesIO()
+    layout.write(League.objects.get(), out, people=True)
+    assert zipfile.ZipFile(out).testzip() is None
+    assert evidence.sheets(League.objects.get()) == []
+
+
+# Evidence ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_a_sheet_for_each_student() -> None:
+    place = rich.over()
+    sheets = {(sheet.email, sheet.player_id): sheet for sheet in evidence.sheets(place.league)}
+    assert [sheet.player_id for sheet in sheets.values()] == ["P03", "", "P01", "P04", "P02"]
+    assert sheets["absent.geheim@example.org", ""].student == "Absent Geheimnis"
+    first = sheets["dana.geheim@example.org", "P01"]
+    row = next(row for row in sight.everything(place.league).standings if row.player_id == "P01")
+    assert (first.row, first.ready, first.still_to_play) == (row, "passed", 0)
+    assert first.checked_at is not None
+    assert [match.match_id for match in first.matches] == sorted(match.match_id for match in first.matches)
+    assert "".join(sorted(match.letter for match in first.matches)).count("D") == 1
+    assert [one["number"] for one in first.corrections][:1] == [1]
+    assert sheets["noa.geheim@example.org", "P02"].ready == "failed"
+    lost = {sheet.player_id: sheet.causes for sheet in sheets.values() if sheet.causes}
+    technical = {row.player_id for row in sight.everything(place.league).standings if row.technical_losses}
+    assert set(lost) == technical
+    assert [sheet.player_id for sheet in evidence.sheets(place.league, "P02")] == ["P02"]
+
+
+@pytest.mark.django_db
+def test_the_page_shows_hostile_names_as_text(desk: Client) -> None:
+    rich.over()
+    page = desk.get(f"{DESK}evidence/").content.decode()
+    assert "<script>alert(1)" not in page
+    assert "Absent Geheimnis" in page and "late" in page
+    assert "http://testserver/leagues/fall/matches/R1M1/" in page
+    one = desk.get(f"{DESK}evidence/?player=P02").content.decode()
+    assert one.count('class="sheet"') == 1
+    assert desk.get(f"{DESK}evidence/?player=P99").status_code == 404
+    assert desk.get(f"{DESK}evidence/?player=P%00").status_code == 404
+
+
+def _players(start: int, stop: int) -> None:
+    for number in range(start, stop):
+        make.join(f"Player {number}", "fall", port=9000 + number)
+
+
+@pytest.mark.django_db
+def test_sheets_cost_the_same_for_3_and_for_300(desk: Client) -> None:
+    make.open_league("fall")
+    counts = []
+    for start, stop in ((0, 3), (3, 300)):
+        _players(start, stop)
+        with CaptureQueriesContext(connection) as asked:
+            assert desk.get(f"{DESK}evidence/").status_code == 200
+        counts.append(len(asked))
+    assert counts[0] == counts[1]
+
+
+# The desk ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_every_link_of_the_page_is_a_file(desk: Client) -> None:
+    rich.over()
+    page = desk.get(DESK).content.decode()
+    links = [part.partition('"')[0] for part in page.split('href="')[1:]]
+    papers = [link for link in links if link.startswith(DESK) and link != DESK]
+    assert len(papers) == 12
+    for link in papers:
+        answer = desk.get(link)
+        assert answer.status_code == 200, link
+        if "evidence/" not in link:
+            assert content(answer)
+            assert "attachment" in answer["Content-Disposition"] and "fall" in answer["Content-Disposition"]
+    assert desk.get(f"{DESK}other.csv").status_code == 404
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("role", "status"), [("instructor", 200), ("assistant", 403), (None, 403)])
+@pytest.mark.parametrize("path", ["", "evidence/", "league.zip", "evidence.csv"])
+def test_who_may_take_them(client: Client, path: str, role: str | None, status: int) -> None:
+    league = make.open_league("fall")
+    user = User.objects.create_user("grace", is_staff=True)
+    if role is not None:
+        league.roles.create(user=user, name=role)
+    client.force_login(user)
+    answer = client.get(DESK + path)
+    assert answer.status_code == status
+    answer.close()
+
+
+@pytest.mark.django_db
+def test_the_demo_has_none(desk: Client) -> None:
+    lifecycle.create_league(league_id="demo", display_name="Demo", demo=True)
+    for path in ("papers/", "papers/league.zip", "papers/evidence/", "notices/"):
+        assert desk.get(f"/admin/matches/league/demo/{path}").status_code == 404
+
+
+# One moment -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _committed(transactional_db: None) -> Iterator[None]:
+    yield
+
+
+def test_what_happens_meanwhile_is_not_in_it_and_is_not_held_up(_committed: None) -> None:
+    make.open_league("fall")
+    with snapshot.one_moment():
+        before = League.objects.get().event_seq
+        other = connection.copy()
+        try:
+            with other.cursor() as cursor:
+                cursor.execute("UPDATE matches_league SET event_seq = event_seq + 1")
+        finally:
+            other.close()
+        assert League.objects.get().event_seq == before
+    assert League.objects.get().event_seq == before + 1
+    with transaction.atomic():
+        assert League.objects.get().event_seq == before + 1

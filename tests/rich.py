@@ -1,0 +1,140 @@
+"""A league with everything in it: people, checks, transcripts, faults, corrections, notices."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from agents_registry import roster
+from agents_registry.models import Agent, Kind, RosterEntry
+from agents_registry.requests import read_request
+from matches.league import corrections, curtain, entry, notices
+from matches.models import Check, CheckState, Match
+from tests import factories as make
+from tests import wire
+
+PEOPLE = {
+    "Dana Geheimnis": "dana.geheim@example.org",
+    "נועה סודית": "noa.geheim@example.org",
+    "=Evil()": "evil.geheim@example.org",
+}
+CODES = ["dana-geheim-7", "noa-geheim-8", "evil-geheim-9"]
+ABSENT = ("Absent Geheimnis", "absent.geheim@example.org")
+ADDRESS = "10.77.88."
+HOSTILE = '<script>alert(1)</script>\u202e "=cmd|'
+TO_ONE = "geheim: your agent answers too slowly"
+TO_ROOM = "We begin in five minutes <b>here</b>"
+STAFF = "ada.geheim"
+REGISTRATION_CODE = "geheim-letmein"
+
+
+def secrets() -> list[str]:
+    """What nobody but the instructor may ever read."""
+    rows = RosterEntry.objects.values_list("name", "email", "code")
+    found = [one for row in rows for one in row]
+    return [*found, ADDRESS, TO_ONE, STAFF, REGISTRATION_CODE, "geheim", "GEHEIM"]
+
+
+def begun(**settings: Any) -> make.Setting:
+    """Round 1 is played: people, checks, transcripts, a fault, notices; a point is given by hand."""
+    make.hire("Referee 1", port=8001)
+    league = make.open_league("fall", registration_code=REGISTRATION_CODE, **settings)
+    lines = [f'"{name}",{email},{code}' for (name, email), code in zip(PEOPLE.items(), CODES, strict=True)]
+    text = "\n".join(["name,email,code", *lines, ",".join([*ABSENT, "absent-geheim-1"])])
+    roster.import_csv(league_id=league.pk, text=text)
+    members = [enter(f"Player {number}", code, number) for number, code in enumerate(CODES, start=1)]
+    members.append(enter(HOSTILE, CODES[0], 4))
+    for member in members:
+        check(member.agent, passed=member is not members[1])
+    place = make.Setting("fall", members, [make.Member(Agent.objects.get(kind=Kind.REFEREE), "")])
+    notices.say(league_id="fall", text=TO_ROOM, by=STAFF)
+    notices.say(league_id="fall", text=TO_ONE, by=STAFF, player_id="P01")
+    make.playing_on(place)
+    play(place)
+    corrections.give_points(league_id="fall", player_id="P01", points=-2, reason="late", by=STAFF)
+    return place
+
+
+def over(*, frozen: bool = False) -> make.Setting:
+    """The same league played to its end, with a match set by hand, another voided and given back, an old notice."""
+    place = begun()
+    if frozen:
+        curtain.plan(league_id="fall", from_round=3)
+    corrections.set_result(
+        league_id="fall", match_id="R1M1", status="DRAW", winner=None, reason="both were right", by=STAFF
+    )
+    corrections.void(league_id="fall", match_id="R1M2", reason="wrong game", by=STAFF)
+    corrections.undo(league_id="fall", number=3, reason="it was the right one", by=STAFF)
+    gone = notices.say(league_id="fall", text="Not so", by=STAFF)
+    notices.withdraw(league_id="fall", number=gone.pk)
+    while place.league.state == "RUNNING":
+        make.playing_on(place)
+        play(place)
+    return place
+
+
+def enter(name: str, code: str, number: int) -> make.Member:
+    """Register a player from an address of its own with a personal code."""
+    address = f"{ADDRESS}{number}"
+    params = wire.player_request(name, port=8101, code=code, endpoint=f"http://{address}:8101/mcp")
+    request = read_request(params, kind=Kind.PLAYER, caller=address)
+    done = entry.register_player(request=request, named="fall")
+    assert done.agent is not None, done.reason
+    return make.Member(done.agent, done.auth_token)
+
+
+def check(agent: Agent, *, passed: bool) -> Check:
+    """A check that has ended, whose report quotes the agent's address."""
+    now = timezone.now() - timedelta(minutes=5)
+    why = f"nobody listens at {agent.endpoint}"
+    return Check.objects.create(
+        role="player",
+        endpoint=agent.endpoint,
+        endpoint_key=agent.endpoint_key,
+        address=agent.endpoint_key,
+        agent=agent,
+        state=CheckState.DONE,
+        passed=passed,
+        report={"summary": why, "next_step": "", "clauses": []},
+        problem="" if passed else why,
+        due_at=now,
+        created_at=now,
+        started_at=now,
+        finished_at=now,
+    )
+
+
+def play(place: make.Setting) -> None:
+    """Play what is left of the running round: PLAYER_A wins, but in the last match PLAYER_B never answers."""
+    while True:
+        make.look()
+        open_ = [match_id for match_id, state in place.states().items() if state == "ASSIGNED"]
+        if not open_:
+            return
+        for match_id in open_:
+            match = place.match(match_id)
+            said = transcript(match)
+            if match_id == open_[-1]:
+                make.report(match, None, transcript=said, **make.silent(match, match.player_b.code))
+            else:
+                make.report(match, match.player_a.code, transcript=said)
+
+
+def transcript(match: Match) -> list[dict[str, Any]]:
+    """What was said in a match: how agents were called is in it, too."""
+    way = {
+        "path": "/geheim-path/mcp",
+        "shape": "canonical",
+        "method": "m",
+        "id": 1,
+        "session": False,
+        "status": 200,
+        "content_type": "",
+    }
+    referee = match.referee.code if match.referee is not None else ""
+    return [
+        make.line(0, sender=f"referee:{referee}", recipient=f"player:{match.player_a.code}"),
+        make.line(1, sender=f"player:{match.player_b.code}", body={"text": HOSTILE, "אות": [1.5, None]}, wire=[way]),
+    ]
