@@ -61,7 +61,8 @@ lock:  ## choose versions for requirements/*.in, keeping those that still fit; U
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	cd requirements && $(compile) base.in -o base.txt
 	cd requirements && $(compile) -c base.txt scale.in -o scale.txt
-	cd requirements && $(compile) -c base.txt -c scale.txt dev.in -o dev.txt
+	cd requirements && $(compile) -c base.txt -c scale.txt telemetry.in -o telemetry.txt
+	cd requirements && $(compile) -c base.txt -c scale.txt -c telemetry.txt dev.in -o dev.txt
 
 clean:  ## remove what can be made again; data/ stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache staticfiles
