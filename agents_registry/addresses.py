@@ -1,15 +1,19 @@
-"""Addresses that agents give: read, mended where the machine is obvious, compared. No I/O but one bind."""
+"""Addresses that agents give: read, mended where the machine is obvious, compared. No I/O but one bind.
+
+Whether an address is called is asked in :mod:`agents_registry.endpoints`.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 import re
-import socket
-from dataclasses import dataclass
-from urllib.parse import urlsplit, urlunsplit
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
+from league_sdk.transport.machine import is_own as _is_own
+from league_sdk.transport.targets import Unreadable, read_target
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104 - names, not a bind
 DEFAULT_PATH = "/mcp"
@@ -59,44 +63,39 @@ def read_address(value: object, *, caller: str, field: str) -> Address:
         expected="a URL such as http://192.168.1.20:8101/mcp",
     )
     value = value.strip(" ") if isinstance(value, str) else value
-    if not isinstance(value, str) or not 0 < len(value) <= MAX_ENDPOINT_CHARS or not value.isascii():
-        raise wrong
-    if not value.isprintable() or any(character == " " or character in "\\<>\"'`" for character in value):
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_ENDPOINT_CHARS:
         raise wrong
     notes: list[str] = []
     if _WITHOUT_SCHEME.fullmatch(value):
         notes.append("address had no http://, http is used")
         value = f"http://{value}"
     try:
-        parts = urlsplit(value)
-        port = parts.port
-    except ValueError:
+        # Read as it is read when it is called: nothing in it can mean one thing here and another there.
+        target = read_target(value)
+    except Unreadable:
         raise wrong from None
-    host = _plain_host(parts.hostname or "")
-    if parts.scheme not in ("http", "https") or not host or parts.username is not None or parts.fragment:
+    if target.scheme not in ("http", "https"):
         raise wrong
-    if port == 0:
-        raise wrong
+    host = target.host
     if _is_this_machine(host, caller) and _is_elsewhere(caller):
         notes.append(f"address was {host}, called at {caller}")
-        host = caller
+        target = replace(target, host=caller)
     elif host in ("0.0.0.0", "::"):  # noqa: S104 - a name to replace
         notes.append(f"address was {host}, called at 127.0.0.1")
-        host = "127.0.0.1"
-    path = parts.path
-    if path in ("", "/"):
-        path = DEFAULT_PATH
+        target = replace(target, host="127.0.0.1")
+    if target.path in ("", "/"):
+        target = replace(target, path=DEFAULT_PATH)
         notes.append(f"address had no path, called at {DEFAULT_PATH}")
-    netloc = f"[{host}]" if ":" in host else host
-    if port is not None:
-        netloc += f":{port}"
-    url = urlunsplit((parts.scheme, netloc, path, parts.query, ""))
-    named = "127.0.0.1" if host in LOOPBACK_NAMES else host
-    number = port or (443 if parts.scheme == "https" else 80)
-    key = f"{named}|{number}{path.rstrip('/')}?{parts.query}"
-    if max(len(url), len(key)) > MAX_ENDPOINT_CHARS:
+    named = "127.0.0.1" if target.host in LOOPBACK_NAMES else target.host
+    key = f"{named}|{target.number}{target.path.rstrip('/')}?{target.query}"
+    if max(len(target.url), len(key)) > MAX_ENDPOINT_CHARS:
         raise wrong
-    return Address(url=url, key=key, notes=tuple(notes))
+    return Address(url=target.url, key=key, notes=tuple(notes))
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address names the machine of whoever calls it."""
+    return _is_this_machine((urlsplit(url).hostname or "").lower(), "")
 
 
 def plain_ip(caller: str) -> str:
@@ -109,26 +108,12 @@ def plain_ip(caller: str) -> str:
     return str(mapped or address)
 
 
-def _plain_host(name: str) -> str:
-    """A host in one spelling: what a resolver would read as an IP address (``127.1``, ``2130706433``) as that one."""
-    name = name.lower().removesuffix(".")
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        try:
-            return socket.inet_ntoa(socket.inet_aton(name))
-        except OSError:
-            return name
-    return plain_ip(name)
-
-
 def _is_this_machine(host: str, caller: str) -> bool:
     """Whether a host means "this machine" to whoever is at ``caller``."""
     if host in LOOPBACK_NAMES or host.endswith(".localhost"):
         return True
     try:
-        loopback = ipaddress.ip_address(host).is_loopback
-        return loopback and not ipaddress.ip_address(caller).is_loopback
+        return ipaddress.ip_address(host).is_loopback and not (caller and ipaddress.ip_address(caller).is_loopback)
     except ValueError:
         return False
 
@@ -143,17 +128,6 @@ def _is_elsewhere(caller: str) -> bool:
         # The other loopback addresses stand for machines of their own, so that one machine can be a class.
         return str(address) not in LOOPBACK_NAMES
     return not _is_own(address)
-
-
-def _is_own(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether an address is one of this machine's: only those can be bound."""
-    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind((str(address), 0))
-        except OSError:
-            return False
-    return True
 
 
 def comes_from(url: str, caller: str) -> bool:

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from agents_registry import ids
-from agents_registry.addresses import read_address
+from agents_registry.endpoints import read_endpoint
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import clean_name
 from agents_registry.spellings import plays, read_id
@@ -58,7 +58,7 @@ def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: ob
     kept = clean_name(name)
     if not kept:
         raise MissingField("The name is missing.", field="name", seen=name, expected="a name to show")
-    address = read_address(endpoint, caller="", field="endpoint")
+    address = read_endpoint(endpoint, caller="", field="endpoint")
     wanted = read_id(wanted_id, Kind.PLAYER) if wanted_id else ""
     if wanted is None:
         expected = "at most 32 letters, digits, - and _, such as P07; or nothing"

@@ -12,12 +12,13 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Case, F, Value, When
+from django.db.models import F
 from django.utils import timezone
 
 from agents_registry import ids, places, roster
 from agents_registry.addresses import comes_from
 from agents_registry.models import Agent, AgentToken, Kind, RosterEntry
+from agents_registry.prepared import Prepared, Sql, swap
 from agents_registry.requests import Request
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
@@ -176,11 +177,12 @@ def _has_token(agent: Agent, request: Request) -> bool:
     return bool(request.token) and agent.tokens.filter(sha256=tokens.digest(request.token)).exists()
 
 
+_OWNER = Prepared(lambda *, sha256: Agent.objects.filter(tokens__sha256=sha256), sha256=str)
+
+
 def find_agent(token: str) -> Agent | None:
     """Whose auth_token this is, or None. A league_token is nobody's."""
-    # Not first(): putting the one row in order costs more than finding it.
-    found = AgentToken.objects.select_related("agent").filter(sha256=tokens.digest(token))
-    return next((one.agent for one in found), None)
+    return _OWNER.one(sha256=tokens.digest(token))
 
 
 def authenticate(token: str) -> Agent:
@@ -226,10 +228,12 @@ def count_answers(*, agent_ids: Collection[int]) -> None:
     _heard(agent_ids, silences=0)
 
 
+_RECOVERED = Sql(f"CASE WHEN state = '{AgentState.SUSPENDED}' THEN '{AgentState.ACTIVE}' ELSE state END")
+
+
 def _heard(agent_ids: Collection[int], **also: Any) -> None:
     """Agents gave a sign of life: SUSPENDED to ACTIVE, in the one statement that notes it."""
-    recovered = Case(When(state=AgentState.SUSPENDED, then=Value(AgentState.ACTIVE)), default=F("state"))
-    Agent.objects.filter(pk__in=agent_ids).update(heard_at=timezone.now(), problem="", state=recovered, **also)
+    swap(Agent, {"heard_at": timezone.now(), "problem": "", "state": _RECOVERED, **also}, pk=tuple(agent_ids))
 
 
 def count_silence(*, agent_id: int, suspend_after: int, shutdown_after: int, problem: str) -> None:

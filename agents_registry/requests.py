@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agents_registry.addresses import Address, plain_ip, read_address
+from agents_registry.addresses import Address, plain_ip
+from agents_registry.endpoints import read_endpoint
 from agents_registry.models import Kind
 from agents_registry.spellings import (
     ADDRESS_FIELDS,
@@ -228,7 +229,7 @@ def _address(facts: Facts, caller: str, prefix: str) -> tuple[Address, list[str]
         if port is not None and isinstance(found.value, str) and _HOST.fullmatch(found.value):
             return _address_of_parts(facts, found, caller, prefix)
         try:
-            address = read_address(found.value, caller=caller, field=found.field)
+            address = read_endpoint(found.value, caller=caller, field=found.field, proxied=not caller)
         except InvalidFormat as error:
             problem = problem or error
         else:
@@ -255,7 +256,7 @@ def _address_of_parts(facts: Facts, host: Found | None, caller: str, prefix: str
     if path is not None and isinstance(path.value, str):
         address += "/" + path.value.lstrip("/")
     field = host.field if host is not None else f"{prefix}port"
-    found = read_address(f"http://{address}", caller=caller, field=field)
+    found = read_endpoint(f"http://{address}", caller=caller, field=field, proxied=not caller)
     return found, [f"the address was given in parts, {address} is used"]
 
 

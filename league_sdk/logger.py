@@ -54,14 +54,14 @@ class JsonLogger:
         self._clock = clock
         kind, _, agent_id = component.partition(":")
         if league_id:
-            folder, name = Path(log_root) / "league" / _safe(league_id), component
+            folder, name = Path(log_root) / "league" / safe_name(league_id), component
         elif agent_id:
             folder, name = Path(log_root) / "agents", agent_id
         else:
             folder, name = Path(log_root) / "system", kind
         folder.mkdir(parents=True, exist_ok=True)
         # A colon cannot stand in a file name everywhere, and a slash nowhere.
-        self.log_file = folder / f"{_safe(name)}.log.jsonl"
+        self.log_file = folder / f"{safe_name(name)}.log.jsonl"
 
     def log(self, event_type: str, level: str = "INFO", **details: Any) -> None:
         """Append one entry.
@@ -124,5 +124,6 @@ def _height(level: str) -> int:
     return LEVELS.index(level)
 
 
-def _safe(name: str) -> str:
+def safe_name(name: str) -> str:
+    """A name as that of a file or folder."""
     return _NOT_IN_A_NAME.sub("_", name).lstrip(".") or "_"

@@ -20,8 +20,12 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
+    # Django's widget of two lists is wider than a phone, and its tooltips have no name that a screen reader may say.
+    filter_horizontal = ()
 
 
 @admin.register(Group)
 class GroupAdmin(DjangoGroupAdmin, ModelAdmin):
     """Sets of permissions; a group that may add leagues is a group of instructors."""
+
+    filter_horizontal = ()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.utils.translation import gettext as _
 from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
@@ -16,8 +17,8 @@ from pydantic import ConfigDict
 from agents_registry import registration
 from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import NotARequest
-from leaguesite import api_checks, api_corrections, api_events, api_notices, api_protocol, health, mcp
-from leaguesite.api_keys import KEY
+from leaguesite import api_checks, api_corrections, api_events, api_notices, api_protocol, health, mcp, metrics
+from leaguesite.api_keys import KEY, TooManyKeys
 from leaguesite.calls import Came
 from leaguesite.refusals import refusal
 from leaguesite.serving import is_agent_path
@@ -72,9 +73,10 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 router = Router()
-SHOWN = {200: dict, 401: Refusal, 404: Refusal}
-LISTED = {200: list[dict], 401: Refusal, 404: Refusal}
-REFUSED = {400: Refusal, 401: Refusal, 404: Refusal, 409: Refusal, 422: Refusal}
+SHOWN = {200: dict, 401: Refusal, 404: Refusal, 429: Refusal}
+LISTED = {200: list[dict], 401: Refusal, 404: Refusal, 429: Refusal}
+REFUSED = {400: Refusal, 401: Refusal, 404: Refusal, 409: Refusal, 422: Refusal, 429: Refusal}
+PLAIN_TEXT = {"responses": {200: {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}}}}
 
 
 @api.exception_handler(ActionRefused)
@@ -89,7 +91,10 @@ def not_taken(request: HttpRequest, error: HttpError) -> HttpResponse:
     """No key, or a body that is not JSON, in the same shape."""
     keyless = _("Send the instructor's API key: Authorization: Bearer <key>.")
     sentence = keyless if error.status_code == 401 else str(error)
-    return api.create_response(request, {"error": sentence, "field": None}, status=error.status_code)
+    response = api.create_response(request, {"error": sentence, "field": None}, status=error.status_code)
+    if isinstance(error, TooManyKeys):
+        response["Retry-After"] = str(error.seconds)
+    return response
 
 
 @api.exception_handler(ValidationError)
@@ -110,11 +115,17 @@ def _mcp(request: HttpRequest, league_id: str | None = None, *, register: bool =
         code=request.GET.get("code", ""),
         register=register,
         authorization=request.headers.get("Authorization", ""),
+        address=caller.ip,
     )
-    status, reply = mcp.answer(request.body, content_type=request.headers.get("Content-Type", ""), came=came)
+    head: dict[str, str] = {}
+    given = request.headers.get("Content-Type", "")
+    status, reply = mcp.answer(request.body, content_type=given, came=came, head=head)
     if reply is None:
-        return HttpResponse(status=status)
-    return HttpResponse(rpc.dumps(reply), status=status, content_type="application/json")
+        return HttpResponse(status=status, headers=head)
+    response = HttpResponse(rpc.dumps(reply), status=status, content_type="application/json", headers=head)
+    # A refusal is an answer like any other: who sends too much does not fill the log besides.
+    response._has_been_logged = True
+    return response
 
 
 @csrf_exempt
@@ -124,14 +135,19 @@ def root(request: HttpRequest) -> HttpResponseBase:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """What Django refuses itself, such as a Host that is not this site's: agents get it as JSON-RPC."""
-    if not is_agent_path(request.path):
-        return defaults.bad_request(request, exception)
-    seen = request.META.get("HTTP_HOST", "")
-    error = NotARequest(
-        "This request was not meant for this site.", field="Host", seen=seen, expected=settings.LEAGUE_PUBLIC_URL
-    )
-    return HttpResponse(refusal(error), status=400, content_type="application/json")
+    """What Django refuses itself, such as a Host that is not this site's: agents and scripts get it as JSON."""
+    if isinstance(exception, DisallowedHost):
+        sentence, field, expected = "This request was not meant for this site.", "Host", settings.LEAGUE_PUBLIC_URL
+    else:
+        # Too many parameters, too many bytes: what it is stands in the log.
+        sentence, field, expected = "This request cannot be read.", "request", "a smaller or simpler one"
+    if is_agent_path(request.path) or (request.path == "/" and request.method == "POST"):
+        seen = request.META.get("HTTP_HOST", "") if field == "Host" else None
+        error = NotARequest(sentence, field=field, seen=seen, expected=expected)
+        return HttpResponse(refusal(error), status=400, content_type="application/json")
+    if request.path.startswith("/api/") and request.path != "/api/docs":
+        return JsonResponse({"error": f"{sentence} Expected: {expected}", "field": field}, status=400)
+    return defaults.bad_request(request, exception)
 
 
 # Agents come with and without the slash at the end, and a redirect would lose their POST.
@@ -173,6 +189,18 @@ def health_endpoint(request: HttpRequest) -> HttpResponse:
     # "Not yet" is an answer here, not an error for the log.
     response._has_been_logged = True
     return response
+
+
+@api.get(
+    "/metrics",
+    auth=metrics.KEY,
+    tags=["instructor"],
+    response={401: Refusal, 429: Refusal},
+    openapi_extra=PLAIN_TEXT,
+)
+def metrics_endpoint(request: HttpRequest) -> HttpResponse:
+    """The figures of this process for Prometheus."""
+    return HttpResponse(metrics.text(), content_type=metrics.CONTENT_TYPE)
 
 
 @router.post("/leagues", auth=KEY, tags=["instructor"], response={201: dict, **REFUSED})
@@ -290,9 +318,11 @@ def show_matches(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
 
 @router.get("/leagues/{league_id}/matches/{match_id}", tags=["public"], response=SHOWN)
 def show_match(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any]:
-    """One match: lifecycle with times, transcript, result; addresses with ``?as=staff`` and the key only."""
-    found = queries.match_detail(_match(league_id, match_id), _view(request, league_id))
-    return found if _is_staff(request) else dict(without_addresses(found))
+    """One match: lifecycle with times, transcript, result; with ``?as=staff`` and the key also addresses, and
+    answers that are no messages of the league."""
+    staff = _is_staff(request)
+    found = queries.match_detail(_match(league_id, match_id), _view(request, league_id), staff=staff)
+    return found if staff else dict(without_addresses(found))
 
 
 @router.get("/leagues/{league_id}/agents", tags=["public"], response=LISTED)

@@ -37,7 +37,11 @@ class Wanted(Schema):
     auth_token: str = Field(default="", max_length=200)
 
 
-@router.post("/checks", tags=["check"], response={201: dict, 401: NotDone, 403: NotDone, 422: NotDone, 429: NotDone})
+@router.post(
+    "/checks",
+    tags=["check"],
+    response={201: dict, 400: NotDone, 401: NotDone, 403: NotDone, 422: NotDone, 429: NotDone},
+)
 def ask_for_check(request: HttpRequest, wanted: Wanted) -> Status[dict[str, Any]]:
     """Have an agent checked against every message; one that is on its way for this address is returned as it is."""
     asked = checks.ask(

@@ -53,7 +53,7 @@ class Undo(Schema):
     fingerprint: str | None = None
 
 
-REFUSED = {401: Refused, 404: Refused, 409: Refused, 422: Refused}
+REFUSED = {400: Refused, 401: Refused, 404: Refused, 409: Refused, 422: Refused, 429: Refused}
 DONE = {200: dict, 201: dict, **REFUSED}
 
 

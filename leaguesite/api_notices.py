@@ -56,7 +56,7 @@ class Said(Schema):
     "/leagues/{league_id}/notices",
     auth=Key(),
     tags=["instructor"],
-    response={201: Said, 401: Refused, 404: Refused, 409: Refused, 422: Refused},
+    response={201: Said, 400: Refused, 401: Refused, 404: Refused, 409: Refused, 422: Refused, 429: Refused},
 )
 def say(request: HttpRequest, league_id: str, words: Words) -> Status[dict[str, Any]]:
     """Say something to the room, or to the owner of one player."""

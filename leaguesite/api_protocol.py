@@ -115,7 +115,12 @@ def show_protocol(request: HttpRequest) -> HttpResponse:
     return HttpResponse(_index(), content_type="application/json")
 
 
-@router.get("/{message_type}", response={200: dict, 404: dict})
+_AS_SCHEMA = {
+    "responses": {200: {"description": "OK", "content": {"application/schema+json": {"schema": {"type": "object"}}}}}
+}
+
+
+@router.get("/{message_type}", response={404: dict}, openapi_extra=_AS_SCHEMA)
 def show_message(request: HttpRequest, message_type: str) -> HttpResponse:
     """The JSON Schema (draft 2020-12) of one message."""
     if message_type not in schemas.MODELS:

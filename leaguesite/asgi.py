@@ -5,34 +5,35 @@ import os
 import django
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
+from django.apps import apps
 from django.urls import path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaguesite.settings")
-django.setup()
+# A command that serves has done so, and has begun its log file: setting up again would end that.
+if not apps.ready:
+    django.setup()
 
 # Everything below needs the apps to be loaded.
-from leaguesite.serving import OneHopHandler, pages_thread  # noqa: E402
-from matches.consumers import LivePage  # noqa: E402
-from matches.hub import hub  # noqa: E402
+from leaguesite.callers import Called
+from leaguesite.serving import OneHopHandler, pages_thread
+from matches.consumers import LivePage
+from matches.hub import hub
 
 hub.executor = pages_thread
 
+sockets = URLRouter(
+    [
+        path("ws/leagues/", LivePage.as_asgi("index")),
+        path("ws/leagues/<slug:league_id>/", LivePage.as_asgi("board")),
+        path("ws/leagues/<slug:league_id>/matches/<slug:item>/", LivePage.as_asgi("match")),
+        path("ws/leagues/<slug:league_id>/players/<slug:item>/", LivePage.as_asgi("player")),
+        path("ws/leagues/<slug:league_id>/charts/", LivePage.as_asgi("charts")),
+        path("ws/leagues/<slug:league_id>/screen/", LivePage.as_asgi("screen")),
+        path("ws/leagues/<slug:league_id>/join/", LivePage.as_asgi("join")),
+        path("ws/checks/<uuid:item>/", LivePage.as_asgi("check")),
+    ]
+)
+
 application = ProtocolTypeRouter(
-    {
-        "http": OneHopHandler(),
-        "websocket": AllowedHostsOriginValidator(
-            URLRouter(
-                [
-                    path("ws/leagues/", LivePage.as_asgi("index")),
-                    path("ws/leagues/<slug:league_id>/", LivePage.as_asgi("board")),
-                    path("ws/leagues/<slug:league_id>/matches/<slug:item>/", LivePage.as_asgi("match")),
-                    path("ws/leagues/<slug:league_id>/players/<slug:item>/", LivePage.as_asgi("player")),
-                    path("ws/leagues/<slug:league_id>/charts/", LivePage.as_asgi("charts")),
-                    path("ws/leagues/<slug:league_id>/screen/", LivePage.as_asgi("screen")),
-                    path("ws/leagues/<slug:league_id>/join/", LivePage.as_asgi("join")),
-                    path("ws/checks/<uuid:item>/", LivePage.as_asgi("check")),
-                ]
-            )
-        ),
-    }
+    {"http": OneHopHandler(), "websocket": AllowedHostsOriginValidator(Called(sockets))},
 )

@@ -24,6 +24,7 @@ class Came:
         code: the registration code in the address (``?code=…``).
         register: it came to ``/register``.
         authorization: its ``Authorization`` header.
+        address: what its attempts are counted under: ``caller``, or the machine that hides it.
     """
 
     caller: str
@@ -31,6 +32,7 @@ class Came:
     code: str = ""
     register: bool = False
     authorization: str = ""
+    address: str = ""
 
     @property
     def bearer(self) -> str:

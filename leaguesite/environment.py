@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import json
 import os
 import secrets
 from collections.abc import Sequence
@@ -10,6 +12,17 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+HSTS_S = 30 * 24 * 3600
+"""A browser that has been here by https comes by nothing else for so long."""
+NEVER_REDIRECTED = [
+    r"^(leagues/[^/]+/)?(mcp|register)/?$",
+    r"^register_player$",
+    r"^api/register$",
+    r"^(health|metrics)\b",
+]
+"""Who calls these follows no redirect, or would lose its POST: agents, and what watches over the site."""
 
 
 def export_data_folder(argv: Sequence[str]) -> None:
@@ -24,7 +37,8 @@ def export_data_folder(argv: Sequence[str]) -> None:
 def data_folder() -> Path:
     """The folder that holds everything the site writes (``LEAGUE_DATA``, default ``data``)."""
     folder = Path(os.environ.get("LEAGUE_DATA") or BASE_DIR / "data")
-    folder.mkdir(parents=True, exist_ok=True)
+    # Names, codes and sessions are in it: nobody else on the machine reads them.
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
@@ -91,6 +105,64 @@ def channel_layer(url: str | None) -> dict[str, Any]:
     }
 
 
+class Json:
+    """How values stand in the cache: whoever can write into Redis must not be able to have code run here."""
+
+    def dumps(self, value: Any) -> bytes:
+        return json.dumps(value).encode()
+
+    def loads(self, raw: bytes) -> Any:
+        return json.loads(raw)
+
+
+def cache(url: str | None) -> dict[str, Any]:
+    """Django's cache: Redis when ``REDIS_URL`` is given, else in memory."""
+    if not url:
+        return {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    return {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": url,
+        "KEY_PREFIX": "league",
+        "OPTIONS": {"serializer": Json(), "socket_timeout": 0.5, "socket_connect_timeout": 0.5},
+    }
+
+
 def listed(variable: str) -> list[str]:
     """A comma-separated environment variable as a list."""
     return [item.strip() for item in os.environ.get(variable, "").split(",") if item.strip()]
+
+
+def networks(variable: str) -> tuple[Network, ...]:
+    """A comma-separated environment variable of addresses and networks, such as ``127.0.0.1, 10.1.0.0/16``.
+
+    Raises:
+        ValueError: one of them cannot be read.
+    """
+    try:
+        return tuple(ipaddress.ip_network(item) for item in listed(variable))
+    except ValueError as error:
+        raise ValueError(
+            f"{variable}: {error}; expected addresses and networks such as 127.0.0.1, 10.1.0.0/16"
+        ) from None
+
+
+def security(public_url: str, proxies: Sequence[Network]) -> dict[str, Any]:
+    """Django's settings that follow from whether people come by https, and whether a proxy is to be believed.
+
+    Without https (a class in one room) cookies and pages go out in the clear; SECURITY.md says what that means.
+
+    Args:
+        public_url: the address students use.
+        proxies: where a proxy is known to be. Only one that is known tells whether a caller came by https; without one
+            nothing is redirected, as every request looks like plain http.
+    """
+    https = public_url.startswith("https://")
+    return {
+        "SESSION_COOKIE_SECURE": https,
+        "CSRF_COOKIE_SECURE": https,
+        "LANGUAGE_COOKIE_SECURE": https,
+        "SECURE_HSTS_SECONDS": HSTS_S if https else 0,
+        "SECURE_SSL_REDIRECT": https and bool(proxies),
+        "SECURE_REDIRECT_EXEMPT": NEVER_REDIRECTED,
+        "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https") if proxies else None,
+    }

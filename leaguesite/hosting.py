@@ -9,23 +9,23 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from agents_registry import registration
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.states import AgentState, LeagueState
 from leaguesite import health
-from leaguesite.addresses import EVERYWHERE, host_of, is_free, next_free, own_names
+from leaguesite.addresses import host_of, is_free, next_free
 from leaguesite.children import Child
+from leaguesite.listening import end_stalled
+from leaguesite.place import ensure_league, migrations_checked, near_url, settle
 from leaguesite.serving import conductor_thread
 from leaguesite.web_server import CappedServer
 from matches import live
 from matches.conductor import Conductor
-from matches.league import demo, lifecycle
+from matches.league import demo, play
 from matches.models import League
 
 FIRST_DEMO_PORT = 18101
@@ -51,8 +51,7 @@ class Site:
     @property
     def local_url(self) -> str:
         """The site as this machine reaches it."""
-        near = "127.0.0.1" if self.host in EVERYWHERE else self.host
-        return f"http://[{near}]:{self.port}" if ":" in near else f"http://{near}:{self.port}"
+        return near_url(self.host, self.port)
 
 
 class Host:
@@ -92,27 +91,22 @@ class Host:
 
     def _prepare(self) -> None:
         site = self._site
-        names = {host_of(site.public_url), host_of(site.local_url)}
-        if site.host in EVERYWHERE:
-            names.update(own_names())
-        settings.ALLOWED_HOSTS = sorted({*settings.ALLOWED_HOSTS, *names})
-        settings.CSRF_TRUSTED_ORIGINS = sorted({*settings.CSRF_TRUSTED_ORIGINS, site.public_url})
-        settings.LEAGUE_PUBLIC_URL = site.public_url
-        settings.LEAGUE_REFUSED_PORTS = [site.port]
-        secure = site.public_url.startswith("https://")
-        settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = secure
-        if not League.objects.filter(demo=False).exists():
-            lifecycle.create_league(league_id=settings.LEAGUE_DEFAULT_ID, display_name="Even/Odd League 2025")
-        registration.expect_again(names=[_referee_name(number) for number in self._numbers])
+        settle(public_url=site.public_url, host=site.host, port=site.port)
+        ensure_league()
+        play.expect_again(names=[_referee_name(number) for number in self._numbers])
         self._with_demo = site.with_demo and _demo_may_run()
         if self._with_demo:
             demo.open_demo()
-        health.add_check("migrations", _migrations_missing)
+        health.add_check("migrations", migrations_checked)
+        health.add_check("database", health.database_missing)
         health.add_check("conductor", self._conductor_missing)
         health.add_check("referees", self._referees_missing)
 
     def _ready(self) -> None:
         """The reactor is about to turn: hang our work on its loop."""
+        if self._server is not None:
+            for listener in self._server.listeners:
+                listener.addCallback(_end_stalled)
         loop = asyncio.get_event_loop()
         loop.call_soon(self._begin, loop)
 
@@ -120,7 +114,7 @@ class Host:
         live.attach(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
-        self._conductor = Conductor(conductor_thread)
+        self._conductor = Conductor(conductor_thread, take_over=True)
         self._conducting = loop.create_task(self._conductor.run())
         self._referees = [self._referee(number) for number in self._numbers]
         self._players = [self._player(*sample) for sample in SAMPLE_PLAYERS] if self._with_demo else []
@@ -174,8 +168,9 @@ class Host:
     # Health ----------------------------------------------------------------------------------
 
     def _conductor_missing(self) -> str:
-        running = self._conductor is not None and self._conductor.alive
-        return "" if running else "the conductor is not running"
+        if self._conductor is None:
+            return "the conductor is not running"
+        return self._conductor.trouble or ("" if self._conductor.alive else "the conductor is not running")
 
     def _referees_missing(self) -> str:
         names = [child.name for child in self._referees]
@@ -247,17 +242,14 @@ class _Ports:
         return port
 
 
+def _end_stalled(port: Any) -> Any:
+    """``port`` is what the reactor listens at."""
+    end_stalled(port.socket)
+    return port
+
+
 def _referee_name(number: int) -> str:
     return f"Referee {number}"
-
-
-def _migrations_missing() -> str:
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        return "the database is not migrated"
-    # Checked once; a running process does not lose migrations.
-    health.add_check("migrations", lambda: "")
-    return ""
 
 
 def _demo_may_run() -> bool:

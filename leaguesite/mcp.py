@@ -24,30 +24,44 @@ from league_sdk.protocol.errors import (
     RefereeNotRegistered,
     TokenInvalid,
     TokenMissing,
+    TooOften,
     UnknownLeague,
     UnknownMethod,
 )
 from league_sdk.protocol.limits import MAX_ID_CHARS
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.transcript import clean
+from leaguesite.admission import admit, owner_of
 from leaguesite.calls import Call, Came
 from leaguesite.mcp_methods import EXPECTED, METHODS, PUBLIC_NAMES
 from leaguesite.refusals import error_message
+from leaguesite.watching import Seen, watched
+from matches.league import find
 from matches.models import League
 
 logger = logging.getLogger(__name__)
 
 
-def answer(raw: bytes, *, content_type: str, came: Came) -> tuple[int, dict[str, Any] | None]:
+def answer(
+    raw: bytes, *, content_type: str, came: Came, head: dict[str, str] | None = None
+) -> tuple[int, dict[str, Any] | None]:
     """Answer one HTTP request, in the shape in which it came.
 
     Args:
         raw: the body.
         content_type: the header.
         came: from where, and to which address.
+        head: gets the headers that belong to the answer: ``Retry-After``.
 
     Returns the HTTP status and the reply; no reply for a notification.
     """
+    with watched() as seen:
+        return _answer(raw, content_type, came, seen, {} if head is None else head)
+
+
+def _answer(
+    raw: bytes, content_type: str, came: Came, seen: Seen, head: dict[str, str]
+) -> tuple[int, dict[str, Any] | None]:
     body: Any = None
     call: Call | None = None
     asked: inbound.Inbound | None = None
@@ -57,14 +71,21 @@ def answer(raw: bytes, *, content_type: str, came: Came) -> tuple[int, dict[str,
         body = rpc.loads(raw)
         asked = inbound.read(body, register=came.register)
         inbound.with_bearer(asked, came.authorization)
-        call = Call(asked, came)
+        call = seen.read(Call(asked, came))
         reply = inbound.reply(asked, _perform(call))
     except LeagueError as error:
-        status, reply = error.http_status, _refusal(error, body, call)
+        status, reply, seen.error_code = error.http_status, _refusal(error, body, call), error.error_code
+        if isinstance(error, TooOften):
+            # No error of ours: it has a figure of its own.
+            seen.error_code = str(error.http_status)
+            head["Retry-After"] = str(error.context["retry_after_s"])
     except Exception:
         logger.exception("a call of %s failed", call.name if call else "/mcp")
-        reply = _refusal(InternalError("The league manager failed; nothing was changed."), body, call)
+        error = InternalError("The league manager failed; nothing was changed.")
+        reply, seen.error_code = _refusal(error, body, call), error.error_code
     if asked is not None and asked.notification:
+        if status == TooOften.http_status:
+            return status, None
         # JSON-RPC 2.0, 4.1: not even an error is answered. MCP wants its own notifications accepted with 202.
         return 202 if asked.name.startswith("notifications/") else 204, None
     return status, reply
@@ -76,6 +97,7 @@ def _perform(call: Call) -> dict[str, Any]:
         raise UnknownMethod(
             "There is no such method.", field="method", seen=call.name, expected=", ".join(sorted(PUBLIC_NAMES))
         )
+    admit(call, known=not method.lenient)
     check_protocol(call.params)
     for field in method.required:
         if call.params.get(field) in (None, ""):
@@ -94,7 +116,7 @@ def _find_league(call: Call) -> None:
         return
     if not isinstance(named, str) or len(named) > MAX_ID_CHARS or "\x00" in named:
         raise InvalidFormat("league_id must be a string.", field="league_id", seen=named, expected="a league id")
-    call.league = next(iter(League.objects.filter(pk=named)), None)
+    call.league = find.LEAGUE.one(pk=named)
     if call.league is not None:
         return
     token = call.params.get("auth_token")
@@ -118,7 +140,7 @@ def _authenticate(call: Call, *, needed: bool) -> None:
         return
     if not isinstance(token, str):
         raise TokenInvalid("auth_token must be a string.", field="auth_token", expected="a string")
-    agent = call.agent = call.agent or registration.authenticate(token)
+    agent = call.agent = owner_of(call, token)
     if call.name == MessageType.MATCH_RESULT_REPORT and agent.kind == Kind.PLAYER:
         raise RefereeNotRegistered(
             "Only referees report results.", field="auth_token", expected="the auth_token of a referee"
@@ -168,7 +190,7 @@ def _refusal(error: LeagueError, body: Any, call: Call | None) -> dict[str, Any]
     if call is None:
         return rpc.error(rpc.request_id(body), error.rpc_code, message["message"], message)
     # A tool's refusal is a result in either style, and says of itself that it is an error.
-    own_way = isinstance(error, (InternalError, UnknownMethod)) or call.asked.shape == "tools_call"
+    own_way = isinstance(error, (InternalError, TooOften, UnknownMethod)) or call.asked.shape == "tools_call"
     if not own_way and _error_style(call) == "result":
         return inbound.reply(call.asked, message)
     return inbound.refuse(call.asked, code=error.rpc_code, sentence=message["message"], data=message)

@@ -8,6 +8,7 @@ from league_sdk.protocol.errors import MissingField, RuleError, TokenInvalid, To
 from league_sdk.protocol.limits import MAX_ID_CHARS
 from league_sdk.rules.registry import games
 from leaguesite.accounts import is_api_key
+from leaguesite.admission import admit_key, key_was_wrong
 from leaguesite.calls import Call
 from matches import queries, sight
 from matches.league import entry, lifecycle
@@ -50,7 +51,10 @@ def _check_key(call: Call) -> None:
     expected = "the instructor's API key"
     if key in (None, ""):
         raise TokenMissing("create_schedule is for the instructor.", field="auth_token", expected=expected)
+    if isinstance(key, str):
+        admit_key(call, key)
     if not isinstance(key, str) or not is_api_key(key):
+        key_was_wrong(call, str(key))
         raise TokenInvalid("This is not the instructor's API key.", field="auth_token", expected=expected)
 
 

@@ -15,12 +15,14 @@ from typing import Any
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope
 from django.core import signals
+from django.core.exceptions import SuspiciousOperation
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
-from django.http import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.urls import set_script_prefix
 
-from league_sdk.protocol.errors import TooLarge
+from league_sdk.protocol.errors import NotARequest, TooLarge, TooOften
 from league_sdk.protocol.limits import MAX_BODY_BYTES
+from leaguesite import metrics
 from leaguesite.refusals import refusal
 
 MEMORY_BYTES = 256 * 1024
@@ -30,7 +32,25 @@ pages_thread = ThreadPoolExecutor(1, thread_name_prefix="pages")
 conductor_thread = ThreadPoolExecutor(1, thread_name_prefix="conductor")
 papers_thread = ThreadPoolExecutor(1, thread_name_prefix="papers")
 """For what takes many seconds in a large league, and must keep no page waiting."""
+logins_thread = ThreadPoolExecutor(1, thread_name_prefix="logins")
+"""To look at a password takes half a second on purpose: guessers wait for each other, not the room for them."""
+LOGINS = "logins"
+_THREADS = {
+    metrics.AGENTS: agents_thread,
+    metrics.PAGES: pages_thread,
+    metrics.PAPERS: papers_thread,
+    LOGINS: logins_thread,
+}
+MOST_WAITING = {metrics.AGENTS: 2000, metrics.PAGES: 500, metrics.PAPERS: 20, LOGINS: 20}
+"""Requests that have come in whole and wait for their thread; more are told to come again."""
 LEAGUES_OF_THE_DESK = "/admin/matches/league/"
+
+BODY_LIMIT_S = 10.0
+"""How long a head or a body may take to arrive."""
+FORM_BYTES = 2 * 1024 * 1024
+"""The largest body of a page's form (a roster in the admin)."""
+LEAGUE_BYTES, LEAGUE_LIMIT_S = 65 * 1024 * 1024, 120.0
+"""The same for the export of a whole league."""
 
 
 def is_agent_path(path: str) -> bool:
@@ -50,10 +70,33 @@ def is_paper_path(path: str) -> bool:
     return path.startswith(LEAGUES_OF_THE_DESK) and ("/papers/" in path or is_import_path(path))
 
 
-def too_large(seen: str) -> bytes:
+def body_cap(path: str) -> tuple[int, float]:
+    """The most bytes that a body may have at a path, and the seconds it may take to arrive."""
+    if is_import_path(path):
+        return LEAGUE_BYTES, LEAGUE_LIMIT_S
+    return MAX_BODY_BYTES if is_agent_path(path) else FORM_BYTES, BODY_LIMIT_S
+
+
+def _kind(path: str, method: str) -> str:
+    """Whose thread a request runs in."""
+    if is_agent_path(path):
+        return metrics.AGENTS
+    if path == "/admin/login/" and method == "POST":
+        return LOGINS
+    return metrics.PAPERS if is_paper_path(path) else metrics.PAGES
+
+
+def too_large(seen: str, most: int = MAX_BODY_BYTES) -> bytes:
     """The JSON-RPC body of a 413."""
-    error = TooLarge("The body is too large.", field="body", seen=seen, expected=f"at most {MAX_BODY_BYTES} bytes")
+    error = TooLarge("The body is too large.", field="body", seen=seen, expected=f"at most {most} bytes")
     return refusal(error)
+
+
+_TOO_SLOW = NotARequest(
+    "The body took too long.", field="body", seen="not all of it", expected=f"all of it in {BODY_LIMIT_S:.0f} s"
+)
+_UNREADABLE = NotARequest("This request cannot be read.", field="request", expected="a smaller or simpler one")
+_BUSY = TooOften("The site has too much to do: try again in a second.", expected="patience", retry_after_s=1)
 
 
 class OneHopHandler(ASGIHandler):
@@ -62,30 +105,28 @@ class OneHopHandler(ASGIHandler):
     def __init__(self) -> None:
         super().__init__()
         self.load_middleware(is_async=False)
+        self._waiting = dict.fromkeys(_THREADS, 0)
 
     async def __call__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Read the body, run the request, send the response."""
-        agents = is_agent_path(scope["path"])
+        kind = _kind(scope["path"], scope["method"])
+        executor = _THREADS[kind]
         with tempfile.SpooledTemporaryFile(max_size=MEMORY_BYTES) as body:
-            size = 0
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    return
-                part = message.get("body", b"")
-                size += len(part)
-                if agents and size > MAX_BODY_BYTES:
-                    await _send_too_large(send, size)
-                    return
-                body.write(part)
-                if not message.get("more_body", False):
-                    break
-            body.seek(0)
-            executor = agents_thread if agents else papers_thread if is_paper_path(scope["path"]) else pages_thread
+            if not await _read_body(scope, receive, send, body):
+                return
+            if self._waiting[kind] >= MOST_WAITING[kind]:
+                metrics.limited(f"waiting-{kind}")
+                await _send_refusal(send, 429, refusal(_BUSY), (b"retry-after", b"1"))
+                return
             loop = asyncio.get_running_loop()
-            status, headers, content, rest = await loop.run_in_executor(
-                executor, contextvars.copy_context().run, self._respond, scope, body
-            )
+            self._waiting[kind] += 1
+            try:
+                with metrics.in_progress(kind):
+                    status, headers, content, rest = await loop.run_in_executor(
+                        executor, contextvars.copy_context().run, self._respond, scope, body
+                    )
+            finally:
+                self._waiting[kind] -= 1
         await send({"type": "http.response.start", "status": status, "headers": headers, "trailers": False})
         if rest is not None:
             await self._send_parts(rest, executor, send)
@@ -101,12 +142,20 @@ class OneHopHandler(ASGIHandler):
         finally:
             await loop.run_in_executor(executor, response.close)
 
+    def create_request(self, scope: HTTPScope, body_file: Any) -> tuple[Any, HttpResponseBase | None]:
+        """As Django's. Its own fails where the address is read for another charset and has too many parameters."""
+        try:
+            return super().create_request(scope, body_file)
+        except SuspiciousOperation:
+            return None, HttpResponse(refusal(_UNREADABLE), status=400, content_type="application/json")
+
     def _respond(self, scope: HTTPScope, body: Any) -> tuple[int, list[tuple[bytes, bytes]], bytes, Any]:
         """The whole request in this thread; the response as status, headers and bytes, or itself if it is large."""
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         request, error = self.create_request(scope, body)
         response: HttpResponseBase = error if request is None else self.get_response(request)
+        metrics.answered(request, response.status_code)
         if response.streaming and int(response.get("Content-Length", 0)) > MEMORY_BYTES:
             return response.status_code, _headers(response), b"", response
         try:
@@ -123,8 +172,35 @@ def _headers(response: HttpResponseBase) -> list[tuple[bytes, bytes]]:
     return found
 
 
-async def _send_too_large(send: ASGISendCallable, size: int) -> None:
-    content = too_large(f"more than {size} bytes")
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 413, "headers": headers, "trailers": False})
+async def _read_body(scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable, body: Any) -> bool:
+    """Read a body into a file, no more of it and for no longer than its path may; whether there is a request now.
+
+    Daphne has done so before (``web_server``); other servers call the application with the first piece.
+    """
+    most, limit_s = body_cap(scope["path"])
+    size = 0
+    try:
+        async with asyncio.timeout(limit_s):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return False
+                part = message.get("body", b"")
+                size += len(part)
+                if size > most:
+                    await _send_refusal(send, 413, too_large(f"more than {size} bytes", most))
+                    return False
+                body.write(part)
+                if not message.get("more_body", False):
+                    break
+    except TimeoutError:
+        await _send_refusal(send, 408, refusal(_TOO_SLOW))
+        return False
+    body.seek(0)
+    return True
+
+
+async def _send_refusal(send: ASGISendCallable, status: int, content: bytes, *more: tuple[bytes, bytes]) -> None:
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close"), *more]
+    await send({"type": "http.response.start", "status": status, "headers": headers, "trailers": False})
     await send({"type": "http.response.body", "body": content, "more_body": False})

@@ -2,9 +2,22 @@
 
 import os
 
+from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from django.utils.translation import gettext_lazy as _
 
-from leaguesite.environment import BASE_DIR, channel_layer, data_folder, database, kept_key, listed
+from league_sdk.protocol import redaction
+from leaguesite import endpoint_settings, logs
+from leaguesite.environment import (
+    BASE_DIR,
+    cache,
+    channel_layer,
+    data_folder,
+    database,
+    kept_key,
+    listed,
+    networks,
+    security,
+)
 from leaguesite.skin import UNFOLD  # noqa: F401 - the admin's skin reads it here
 
 DATA_DIR = data_folder()
@@ -13,16 +26,26 @@ DEBUG = os.environ.get("LEAGUE_DEBUG") == "1"
 SECRET_KEY = kept_key("secret_key", "LEAGUE_SECRET_KEY")
 LEAGUE_REFEREE_KEY = kept_key("referee_key", "LEAGUE_REFEREE_KEY")
 LEAGUE_DEMO_KEY = kept_key("demo_key", "LEAGUE_DEMO_KEY")
+redaction.hide(SECRET_KEY, LEAGUE_REFEREE_KEY, LEAGUE_DEMO_KEY)
+redaction.hide(os.environ.get("LEAGUE_API_KEY", ""), os.environ.get("LEAGUE_METRICS_KEY", ""))
 LEAGUE_API_KEY_FILE = DATA_DIR / "keys" / "api_key.sha256"
 LEAGUE_DEFAULT_ID = "league_2025_even_odd"
 LEAGUE_DEMO_ID = "demo"
 LEAGUE_PUBLIC_URL = os.environ.get("LEAGUE_PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
-# Ports on this machine that no agent may have as its address: `host` adds its own.
-LEAGUE_REFUSED_PORTS: list[int] = []
+# Ports on this machine that no agent may have as its address: each process adds its own.
+LEAGUE_REFUSED_PORTS = [int(port) for port in listed("LEAGUE_REFUSED_PORTS")]
+# Which addresses agents may have beside that (docs/decisions/0010): networks, ports, schemes.
+LEAGUE_ENDPOINTS = endpoint_settings.read(os.environ)
+# How many calls of agents are answered (agents_registry/attempts.py has the limits of failures).
+LEAGUE_CALLS_PER_TOKEN = os.environ.get("LEAGUE_CALLS_PER_TOKEN", "300 per 5 second")
+LEAGUE_CALLS_PER_ADDRESS = os.environ.get("LEAGUE_CALLS_PER_ADDRESS", "3000 per 10 second")
+LEAGUE_LIMITS_REDIS_URL = os.environ.get("REDIS_URL")
 
-# `host` adds the public address; these are what is right without it.
+# `host` and `web` add the public address; these are what is right without it.
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *listed("LEAGUE_ALLOWED_HOSTS")]
 CSRF_TRUSTED_ORIGINS = listed("LEAGUE_TRUSTED_ORIGINS")
+# Whose X-Forwarded-For and X-Forwarded-Proto are believed (leaguesite/trust.py).
+LEAGUE_TRUSTED_PROXIES = networks("LEAGUE_TRUSTED_PROXIES")
 
 INSTALLED_APPS = [
     # Before the admin, whose templates it replaces.
@@ -35,6 +58,7 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "channels",
+    "csp",
     "ninja",
     "agents_registry",
     "matches",
@@ -42,9 +66,11 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "leaguesite.trust.KnownCaller",
     "leaguesite.packing.PackedPages",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "leaguesite.trust.PageHeaders",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -76,6 +102,7 @@ TEMPLATES = [
 DATABASES = {"default": database(os.environ.get("DATABASE_URL"), DATA_DIR)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CHANNEL_LAYERS = {"default": channel_layer(os.environ.get("REDIS_URL"))}
+CACHES = {"default": cache(os.environ.get("REDIS_URL"))}
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -101,15 +128,34 @@ WHITENOISE_MAX_AGE = 60
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LEAGUE_PUBLIC_URL.startswith("https://")
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+# Cookies, HSTS and the redirect to https follow from the public address.
+globals().update(security(LEAGUE_PUBLIC_URL, LEAGUE_TRUSTED_PROXIES))
+# Subdomains and the browsers' preload list are the school's to decide, for years and for every machine of its domain.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
-
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    # One line for every call to an agent is httpx's idea of INFO.
-    "loggers": {"httpx": {"level": "WARNING"}},
-    "root": {"handlers": ["console"], "level": os.environ.get("LEAGUE_LOG_LEVEL", "WARNING")},
+DEFAULT_EXCEPTION_REPORTER = "leaguesite.crash_reports.Reporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "leaguesite.crash_reports.WithoutSecrets"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
 }
+# What one part of the site needs beyond that, by the beginning of its path.
+LEAGUE_POLICY_BEYOND = {
+    # The skin: Alpine evaluates what stands in attributes, and colours come in <style> and style="".
+    "/admin/": {"script-src": [UNSAFE_EVAL], "style-src": [UNSAFE_INLINE]},
+    # The API's documentation, of django-ninja: style="" only.
+    "/api/docs": {"style-src": [UNSAFE_INLINE]},
+}
+
+LOGGING = logs.terminal()

@@ -48,6 +48,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_SYMBOL": "table_chart",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": icon}],
     "SHOW_VIEW_ON_SITE": False,
+    "LOGIN": {"form": "leaguesite.logins.CarefulLogin", "image": None, "redirect_after": None},
     "BORDER_RADIUS": "4px",
     "STYLES": [stylesheet],
     # The colours of the pages (static/css/tokens.css), each from its lightest to its darkest.

@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
 from leaguesite.api import api, root
+from leaguesite.logins import login
 
 handler400 = "leaguesite.api.bad_request"
 
@@ -17,6 +18,7 @@ admin.site.index_title = gettext_lazy("What would you like to do?")
 
 urlpatterns = [
     path("favicon.ico", RedirectView.as_view(url=f"/{settings.STATIC_URL.strip('/')}/favicon.svg")),
+    path("admin/login/", login),
     path("admin/", admin.site.urls),
     path("language/", set_language, name="set_language"),
     path("", root),

@@ -9,16 +9,9 @@ from daphne.http_protocol import WebRequest
 from daphne.server import Server
 from twisted.internet import reactor
 
-from league_sdk.protocol.limits import MAX_BODY_BYTES
-from leaguesite.serving import is_agent_path, is_import_path, too_large
+from leaguesite.serving import BODY_LIMIT_S, body_cap, too_large
 
-BODY_LIMIT_S = 10.0
-"""How long a body may take to arrive."""
 LINGER_S = 1.0
-FORM_BYTES = 2 * 1024 * 1024
-"""The largest body of a page's form (a roster in the admin)."""
-LEAGUE_BYTES, LEAGUE_LIMIT_S = 65 * 1024 * 1024, 120.0
-"""The same for the export of a whole league."""
 
 
 class CappedRequest(WebRequest):
@@ -28,30 +21,35 @@ class CappedRequest(WebRequest):
     _received = 0
     _timer: Any = None
 
-    def _cap(self) -> int:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Made with the request's first line; its head may take as long as a body.
+        self.channel.has_asked = True
+        self._timer = reactor.callLater(BODY_LIMIT_S, self._too_slow)
+
+    def _cap(self) -> tuple[int, float]:
         # The path is known here only as the raw request line has it.
         raw = getattr(self.channel, "_path", b"")
-        path = raw.partition(b"?")[0].decode("latin1")
-        if is_import_path(path):
-            return LEAGUE_BYTES
-        return MAX_BODY_BYTES if is_agent_path(path) else FORM_BYTES
+        return body_cap(raw.partition(b"?")[0].decode("latin1"))
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - twisted's name
-        if length is not None and length > self._cap():
-            self._refuse(f"{length} bytes")
+        self._stop_timer()
+        most, limit_s = self._cap()
+        if length is not None and length > most:
+            self._refuse(f"{length} bytes", most)
             # Nothing of the body is kept from here on.
             length = 0
         elif length != 0:
-            limit = LEAGUE_LIMIT_S if self._cap() == LEAGUE_BYTES else BODY_LIMIT_S
-            self._timer = reactor.callLater(limit, self._too_slow)
+            self._timer = reactor.callLater(limit_s, self._too_slow)
         super().gotLength(length)
 
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802 - twisted's name
         if self._refused:
             return
         self._received += len(data)
-        if self._received > self._cap():
-            self._refuse(f"more than {self._received} bytes")
+        most = self._cap()[0]
+        if self._received > most:
+            self._refuse(f"more than {self._received} bytes", most)
             return
         super().handleContentChunk(data)
 
@@ -76,14 +74,14 @@ class CappedRequest(WebRequest):
         self._refused = True
         self.channel.transport.abortConnection()
 
-    def _refuse(self, seen: str) -> None:
+    def _refuse(self, seen: str, most: int) -> None:
         """413 with a JSON-RPC body at once; what still comes is thrown away, for a second at most.
 
         Closing without reading on would reset the connection before the sender has read the answer.
         """
         self._refused = True
         self._stop_timer()
-        content = too_large(seen)
+        content = too_large(seen, most)
         head = (
             b"HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\nConnection: close\r\n"
             b"Content-Length: " + str(len(content)).encode() + b"\r\n\r\n"
@@ -107,6 +105,7 @@ class CappedServer(Server):
         def capped(address: Any) -> Any:
             protocol = build(address)
             protocol.requestFactory = CappedRequest
+            reactor.callLater(BODY_LIMIT_S, _drop_if_silent, protocol)
             return protocol
 
         self.http_factory.buildProtocol = capped
@@ -118,3 +117,10 @@ class CappedServer(Server):
         for details in self.connections.values():
             details.setdefault("application_instance", nothing)
         return super().kill_all_applications()
+
+
+def _drop_if_silent(protocol: Any) -> None:
+    """Whoever has connected and asked for nothing goes; a browser that meant to ask comes again."""
+    channel = getattr(protocol, "_channel", protocol)
+    if channel.transport is not None and not getattr(channel, "has_asked", False):
+        channel.transport.abortConnection()

@@ -99,7 +99,13 @@ async def keep_checking(client: Client, in_thread: InThread, draining: Callable[
     """
     loop = asyncio.get_running_loop()
     woken = asyncio.Event()
-    detach = nudge.attach(lambda _urgent: loop.call_soon_threadsafe(woken.set))
+
+    def wake(urgent: bool) -> None:
+        # What is not urgent is matches going on; and who is awake already has its look before it.
+        if urgent and not woken.is_set():
+            loop.call_soon_threadsafe(woken.set)
+
+    detach = nudge.attach(wake)
     running: dict[asyncio.Task[None], Job] = {}
 
     def ended(task: asyncio.Task[None]) -> None:

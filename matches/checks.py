@@ -16,6 +16,8 @@ from django.utils.translation import gettext as _
 
 from agents_registry import registration
 from agents_registry.addresses import Address, comes_from, read_address
+from agents_registry.attempts import TOKEN, attempts
+from agents_registry.endpoints import endpoint_policy
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.protocol.states import AgentState
@@ -25,7 +27,6 @@ from matches import readiness
 from matches.check_runs import changed
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckRole, CheckState
-from matches.outgoing import endpoint_policy
 
 MOST_A_MINUTE = 5
 """Checks that one caller may ask for."""
@@ -97,19 +98,16 @@ def ask(
     """
     now = now or timezone.now()
     with transaction.atomic():
-        if not caller.instructor:
-            _refuse_hurry(caller, now)
+        agent = _agent_of(token, caller) if token else None
         if role and role not in CheckRole.values:
             raise Invalid(_("There is no role %(role)s.") % {"role": role[:40]}, field="role")
         if game_type and game_type not in games():
             raise Invalid(_("There is no game %(game)s.") % {"game": game_type[:40]}, field="game_type")
-        agent = registration.find_agent(token) if token else None
-        if token and agent is None:
-            raise NotTheirs(
-                _("This auth_token is no agent's: take the one from your last registration, or leave it out.")
-            )
         address = _address(endpoint, caller, agent)
-        agent = _allowed(address, caller, agent) or _registered_at(address, role)
+        agent = _allowed(address, caller, agent)
+        if not caller.instructor:
+            _refuse_hurry(caller, agent, now)
+        agent = agent or _registered_at(address, role)
         return _queue(
             address=address,
             role=agent.kind if agent is not None else role or CheckRole.PLAYER.value,
@@ -166,8 +164,21 @@ def _due_at(came_at: datetime, lines: list[readiness.Line]) -> datetime | None:
     return last.finished_at + timedelta(seconds=min(AGAIN_AFTER_S * 2 ** (len(since) - 1), AGAIN_AT_MOST_S))
 
 
-def _refuse_hurry(caller: Caller, now: datetime) -> None:
-    recent = Check.objects.filter(asked_by=caller.name, created_at__gt=now - timedelta(minutes=1))
+def _agent_of(token: str, caller: Caller) -> Agent:
+    wait = attempts.refuse_secret(TOKEN, caller.ip, token)
+    if wait is not None:
+        raise TooOften(_("Too many wrong attempts: wait %(seconds)d seconds.") % {"seconds": wait.seconds})
+    agent = registration.find_agent(token)
+    if agent is None:
+        attempts.secret_was_wrong(TOKEN, caller.ip, token)
+        raise NotTheirs(_("This auth_token is no agent's: take the one from your last registration, or leave it out."))
+    return agent
+
+
+def _refuse_hurry(caller: Caller, agent: Agent | None, now: datetime) -> None:
+    """A class may have one address: with its agent's token one is counted by the agent, others by the address."""
+    recent = Check.objects.filter(created_at__gt=now - timedelta(minutes=1))
+    recent = recent.filter(asked_by=caller.name) if agent is None else recent.filter(agent=agent).exclude(asked_by="")
     if recent.count() >= MOST_A_MINUTE:
         raise TooOften(
             _("You have asked for %(count)d checks within a minute: wait a moment, mend something, and ask again.")

@@ -1,24 +1,31 @@
 """The conductor: looks at the rows, has done what is due, sends what has to go out.
 
 It owns no state of its own but what is on its way. A nudge wakes it; a half-second tick is the
-safety net. Two conductors, or one killed anywhere, do no harm: every step is a compare-and-swap.
+safety net. Two conductors, or one killed anywhere, do no harm: every step is a compare-and-swap. Of
+several the one that has the lead (``matches.league.leading``) conducts; the others carry out checks and wait.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import socket
 import time
+import uuid
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
+from contextvars import copy_context
 from typing import Any, TypeVar
 
-from django.db import close_old_connections
+from django.db import DatabaseError, close_old_connections
 
+from agents_registry.endpoints import endpoint_policy
 from league_sdk.dialects import starts
+from league_sdk.protocol import records
 from league_sdk.transport.client import CallFailed, Client, NotReached
-from matches import checking, due, nudge, outgoing, sending, trials
-from matches.league import play
+from matches import checking, due, figures, nudge, outgoing, sending, trials, watching
+from matches.league import leading, play
 from matches.parcels import Parcel
 
 logger = logging.getLogger(__name__)
@@ -36,6 +43,9 @@ STALE_S = 1.0
 CHECK_LIMIT_S = 2.0
 """An agent that is asked whether it answers has so long: a hundred are asked at once, and somebody waits for it."""
 
+RENEW_S = 1.0
+"""The lead is taken again this often; it holds three times as long."""
+
 T = TypeVar("T")
 
 
@@ -44,36 +54,78 @@ class Conductor:
 
     Args:
         executor: a single thread for the database work.
+        take_over: conduct at once, whoever else does: for the only one of a site, which an earlier one that was
+            killed must not keep waiting.
     """
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: Executor, *, take_over: bool = False) -> None:
         self._executor = executor
+        # For a person who looks at the row; the end of it is what makes it ours alone.
+        self._name = f"{socket.gethostname()[:32]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+        self._force = take_over
+        self._leads = False
+        self._led_at = 0.0
         self._wake = asyncio.Event()
         self._waking: asyncio.TimerHandle | None = None
         self._delivering = 0
         self._outcomes = due.Outcomes()
         self._busy: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._sending: set[asyncio.Task[None]] = set()
         self._looked_at = self._looked_at_clock = 0.0
         self._looked_around_at = 0.0
-        self._draining = False
+        self._draining = self._leaving = False
+        self._trouble = ""
+        # Whether a match may have been given to a referee without a start that was sent.
+        self._again = True
+
+    @property
+    def leads(self) -> bool:
+        """Whether it is this one that conducts."""
+        return self._leads
 
     @property
     def alive(self) -> bool:
         """Whether it has looked at the rows within the last few seconds."""
         return time.monotonic() - self._looked_at < 10 * TICK_S
 
+    @property
+    def trouble(self) -> str:
+        """Why the last look failed, for everybody to read; empty when it did not."""
+        return self._trouble
+
     def drain(self) -> None:
         """No round and no match starts from now on; the rest goes on."""
         self._draining = True
 
+    async def leave(self, patience_s: float) -> None:
+        """Begin nothing any more and wait for what is on its way, ``patience_s`` seconds at most.
+
+        To be cancelled afterwards; the next conductor sends the rest.
+        """
+        self._draining = self._leaving = True
+        try:
+            async with asyncio.timeout(patience_s):
+                while self._sending:
+                    await asyncio.wait(set(self._sending))
+        except TimeoutError:
+            logger.warning("%d messages were still on their way; they may arrive twice", len(self._sending))
+
     async def run(self) -> None:
         """Conduct until cancelled."""
+        records.bind(component="conductor")
         loop = asyncio.get_running_loop()
-        detach = nudge.attach(lambda urgent: loop.call_soon_threadsafe(self._wake_up, urgent))
-        client = Client(agent_type="league_manager", policy=outgoing.endpoint_policy())
+
+        def wake(urgent: bool) -> None:
+            # Who is awake, or about to be, has its look before it: waking it once more costs a call of the system.
+            if not self._wake.is_set() and (urgent or self._waking is None):
+                loop.call_soon_threadsafe(self._wake_up, urgent)
+
+        detach = nudge.attach(wake)
+        client = Client(agent_type="league_manager", policy=endpoint_policy())
         self._spawn(checking.keep_checking(client, self._in_thread, lambda: self._draining))
         self._spawn(trials.keep_sending(client))
+        self._spawn(nudge.hear())
         try:
             while True:
                 await self._once(client)
@@ -86,9 +138,10 @@ class Conductor:
         finally:
             detach()
             self._sleep_on()
-            for task in self._tasks:
+            for task in self._tasks | self._sending:
                 task.cancel()
             await client.aclose()
+            await self._in_thread(self._end)
 
     def _wake_up(self, urgent: bool = True) -> None:
         if urgent:
@@ -109,23 +162,29 @@ class Conductor:
         busy = frozenset(self._busy.difference(outcomes.freed))
         slept = self._slept_s()
         try:
-            plan = await self._in_thread(lambda: self._look(outcomes, busy, slept))
-        except Exception:
+            with figures.LOOK_SECONDS.time():
+                plan = await self._in_thread(lambda: self._look(outcomes, busy, slept))
+        except Exception as error:
+            figures.LOOK_FAILURES.inc()
+            self._trouble = _in_words(error)
             # A database that is locked or gone for a moment: the rows are as they were.
             logger.exception("a look failed; the next one tries again")
             self._outcomes.put_before(outcomes)
+            self._again = True
             return
+        self._trouble = ""
         self._looked_at, self._looked_at_clock = time.monotonic(), time.time()
+        figures.LOOKED_AT.set(self._looked_at_clock)
         self._busy.difference_update(outcomes.freed)
         for start in plan.starts:
-            self._spawn(self._start(client, start))
+            self._send(self._start(client, start))
         for agent_pk, parcels in plan.parcels.items():
             self._busy.add(agent_pk)
             self._delivering += 1
-            self._spawn(self._deliver(client, agent_pk, parcels))
+            self._send(self._deliver(client, agent_pk, parcels))
         for check in plan.checks:
             self._busy.add(check.agent_pk)
-            self._spawn(self._check(client, check))
+            self._send(self._check(client, check))
 
     def _slept_s(self) -> float:
         """Seconds since the last look, by the clock that saw more: one stands still while a laptop sleeps."""
@@ -135,31 +194,70 @@ class Conductor:
 
     def _look(self, outcomes: due.Outcomes, busy: frozenset[int], slept: float) -> due.Plan:
         try:
-            if slept > ASLEEP_S:
-                logger.warning("no look for %.1f s: leases are extended by that", slept)
-                play.extend_leases(seconds=slept)
             if outcomes:
                 due.note(outcomes)
+            led = self._leads
+            if not self._may_conduct():
+                return due.Plan()
+            if led and slept > ASLEEP_S:
+                # Where another one conducted meanwhile, referees were heard, and one that was not is gone.
+                logger.warning("no look for %.1f s: leases are extended by that", slept)
+                play.extend_leases(seconds=slept)
             now = time.monotonic()
             quick = now - self._looked_around_at < TICK_S
-            plan = due.look(busy_agents=busy, draining=self._draining, quick=quick)
+            again = self._again or not led
+            plan = due.look(busy_agents=busy, draining=self._draining, quick=quick, again=again)
+            self._again = False
             if not quick:
                 self._looked_around_at = now
             return plan
         finally:
             close_old_connections()
 
+    def _may_conduct(self) -> bool:
+        """Whether the lead is ours; asked for, and renewed, once a second."""
+        if self._leaving:
+            return False
+        now = time.monotonic()
+        if not self._leads or now - self._led_at >= RENEW_S:
+            led, self._leads = self._leads, leading.take_lead(holder=self._name, force=self._force)
+            self._led_at, self._force = now, False
+            if led != self._leads:
+                logger.info("this conductor %s", "conducts" if self._leads else "waits: another one conducts")
+        return self._leads
+
+    def _end(self) -> None:
+        """Write down what is known of what went out, and let the next conductor begin."""
+        try:
+            if self._outcomes:
+                due.note(self._outcomes)
+            if self._leads:
+                leading.give_up_lead(holder=self._name)
+        except DatabaseError:
+            logger.exception("the lead was not given up; it runs out")
+        finally:
+            self._leads = False
+            close_old_connections()
+
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        return await asyncio.get_running_loop().run_in_executor(self._executor, copy_context().run, work)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def _send(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
     async def _start(self, client: Client, start: outgoing.Start) -> None:
         """start_match; one that is not taken sends the match elsewhere."""
-        offered = await sending.offer(client, start)
+        with watching.sending(start.about) as sent:
+            offered = await sending.offer(client, start)
+            if offered.problem:
+                sent.failed(offered.cause, offered.problem)
         self._learn(start.referee_pk, {starts.KIND: offered.way} if offered.way else {})
         if offered.problem:
             lost = (start.match_pk, start.attempt, offered.problem, offered.refused, offered.cause)
@@ -191,10 +289,12 @@ class Conductor:
     async def _post_once(self, client: Client, agent_pk: int, parcel: Parcel) -> str:
         for last in (False, True):
             try:
-                self._learn(agent_pk, await sending.deliver(client, parcel))
+                with watching.sending(parcel.about):
+                    self._learn(agent_pk, await sending.deliver(client, parcel))
             except NotReached as error:
                 if last:
                     return str(error)
+                figures.DELIVERY_RETRIES.inc()
                 await asyncio.sleep(AGAIN_AFTER_S)
             except CallFailed as error:
                 return str(error)
@@ -204,10 +304,19 @@ class Conductor:
 
     async def _check(self, client: Client, check: outgoing.Check) -> None:
         try:
-            await client.post(check.endpoint, check.body, limit_s=CHECK_LIMIT_S)
+            with watching.sending({"message_type": "ping"}):
+                await client.post(check.endpoint, check.body, limit_s=CHECK_LIMIT_S)
             problem = ""
         except CallFailed as error:
             problem = str(error)
         self._outcomes.checks.append((check.agent_pk, problem))
         self._outcomes.freed.append(check.agent_pk)
         self._wake.set()
+
+
+def _in_words(error: Exception) -> str:
+    """Nothing of what the database itself said: names and addresses may be in it."""
+    if not isinstance(error, DatabaseError):
+        return "the conductor fails: its log says why"
+    said = str(error).lower()
+    return "the disk is full" if "full" in said or "no space" in said else "the database cannot be written to"

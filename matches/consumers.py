@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -13,7 +17,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest, parse_cookie
 from django.utils import timezone
 
-from matches import roles
+from matches import figures, roles
 from matches.hub import Listener, hub
 from matches.pages import PageKey
 
@@ -22,7 +26,11 @@ UNACKNOWLEDGED = 2
 """Frames on the way to one browser; further changes wait and arrive as one."""
 PATIENCE_S = 20.0
 """A browser that acknowledges nothing for so long is dropped; it comes back for a snapshot."""
+CLOSING_S = 1.0
+"""For saying goodbye to a browser that takes nothing."""
 MOST_SOCKETS = 2000
+MOST_FROM_ADDRESS, MOST_FROM_ADDRESS_ON_PAGE = 1000, 500
+"""Of one process. A school has one address, and a class looks at one page; nobody takes all there is."""
 ALLOWED_AGAIN_S = 10.0
 """Whoever sees what a frozen board hides is asked so often whether they still may: people log out, roles are taken."""
 NO_SUCH_PAGE, NOT_ALLOWED, TRY_LATER = 4404, 4403, 1013
@@ -39,15 +47,23 @@ class LivePage:
         self._kind = kind
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        """Serve one socket until it is closed."""
+        """Serve one socket until it is closed.
+
+        ``scope["caller"]`` is the address it comes from; empty or missing where that cannot be told.
+        """
         if (await receive())["type"] != "websocket.connect":
-            return
-        if hub.sockets >= MOST_SOCKETS:
-            await send({"type": "websocket.close", "code": TRY_LATER})
             return
         arguments = scope["url_route"]["kwargs"]
         item = arguments.get("item")
         key = PageKey(self._kind, arguments.get("league_id"), str(item) if item is not None else None)
+        with _seats.taken(scope.get("caller", ""), key) as seated:
+            if not seated:
+                figures.SOCKETS_REFUSED.inc()
+                await send({"type": "websocket.close", "code": TRY_LATER})
+                return
+            await self._serve(key, scope, receive, send)
+
+    async def _serve(self, key: PageKey, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if _asked(scope, "as") == "staff" and key.league_id is not None:
             if not await hub.run(_may_watch, scope, key.league_id):
                 await send({"type": "websocket.close", "code": NOT_ALLOWED})
@@ -79,39 +95,82 @@ class LivePage:
         return cls(kind)
 
 
+class _Seats:
+    """How many sockets are open from where."""
+
+    def __init__(self) -> None:
+        self._taken: Counter[object] = Counter()
+
+    @contextmanager
+    def taken(self, caller: str, key: PageKey) -> Iterator[bool]:
+        """One seat for as long as the context lasts; whether there was one."""
+        wanted: dict[object, int] = {"all": MOST_SOCKETS}
+        if caller:
+            wanted |= {(caller,): MOST_FROM_ADDRESS, (caller, key): MOST_FROM_ADDRESS_ON_PAGE}
+        if any(self._taken[place] >= most for place, most in wanted.items()):
+            yield False
+            return
+        self._taken.update(wanted.keys())
+        try:
+            yield True
+        finally:
+            self._taken.subtract(wanted.keys())
+            for place in [place for place in wanted if not self._taken[place]]:
+                del self._taken[place]
+
+
+_seats = _Seats()
+
+
 class _Socket:
     def __init__(self, listener: Listener, send: Any) -> None:
         self._listener = listener
         self._send = send
         self._waiting = 0
+        self._heard_at = time.monotonic()
         self._acknowledged = asyncio.Event()
 
     async def keep_sending(self) -> None:
-        """Frames while fewer than two are unacknowledged, heartbeats in between."""
+        """Frames while fewer than two are unacknowledged, heartbeats in between; drops a browser that takes nothing."""
+        try:
+            await self._keep_sending()
+        except TimeoutError:
+            figures.SOCKETS_DROPPED.inc()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOSING_S):
+                    await self._send({"type": "websocket.close", "code": TRY_LATER})
+
+    async def _keep_sending(self) -> None:
         while True:
             try:
                 async with asyncio.timeout(HEARTBEAT_S):
                     await self._listener.news.wait()
             except TimeoutError:
+                if self._waiting and time.monotonic() - self._heard_at > PATIENCE_S:
+                    raise
                 # With our clock: ages on the page are right where the browser's clock is not.
                 now = timezone.now().isoformat()
                 beat = {"type": "heartbeat", "seq": self._listener.seen, "now": now}
-                await self._send({"type": "websocket.send", "text": json.dumps(beat)})
+                await self._put({"text": json.dumps(beat)})
                 continue
             self._listener.news.clear()
             frame = self._listener.frame()
             if frame is None:
                 continue
+            if not self._waiting:
+                self._heard_at = time.monotonic()
             self._waiting += 1
-            await self._send({"type": "websocket.send", "text" if isinstance(frame, str) else "bytes": frame})
-            try:
-                async with asyncio.timeout(PATIENCE_S):
-                    while self._waiting >= UNACKNOWLEDGED:
-                        self._acknowledged.clear()
-                        await self._acknowledged.wait()
-            except TimeoutError:
-                await self._send({"type": "websocket.close", "code": TRY_LATER})
-                return
+            await self._put({"text" if isinstance(frame, str) else "bytes": frame})
+            figures.FRAMES.inc()
+            async with asyncio.timeout(PATIENCE_S):
+                while self._waiting >= UNACKNOWLEDGED:
+                    self._acknowledged.clear()
+                    await self._acknowledged.wait()
+
+    async def _put(self, content: dict[str, str | bytes]) -> None:
+        # A server with back-pressure keeps us waiting here while the browser reads nothing.
+        async with asyncio.timeout(PATIENCE_S):
+            await self._send({"type": "websocket.send", **content})
 
     async def keep_reading(self, receive: Any) -> None:
         """Acknowledgements, and wishes for a snapshot; everything else is ignored."""
@@ -129,6 +188,7 @@ class _Socket:
             kind = wish.get("type") if isinstance(wish, dict) else None
             if kind == "ack":
                 self._waiting = max(0, self._waiting - 1)
+                self._heard_at = time.monotonic()
                 self._acknowledged.set()
             elif kind == "resync":
                 self._listener.seen = 0

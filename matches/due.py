@@ -7,24 +7,62 @@ or interrupted anywhere. Writes are the verbs of ``matches.league``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from agents_registry import learned, registration
-from agents_registry.models import Agent
+from agents_registry.models import Agent, Kind
+from agents_registry.prepared import Prepared
 from league_sdk.protocol.faults import Cause
-from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState, RoundState
+from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState, RoundState
 from matches import outgoing, referee_queries
-from matches.league import demo, endings, lifecycle, outbox, planned, play, results
+from matches.league import demo, endings, holds, lifecycle, outbox, planned, play, results
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
 from matches.outgoing import Check, Chosen, Start
 from matches.parcels import Parcel, parcels_of
+
+_ACTIVE = Prepared(
+    lambda: Round.objects.filter(state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).select_related("league")
+)
+_UNDER_WAY = Prepared(
+    lambda: League.objects.filter(state=LeagueState.RUNNING, paused=False).order_by("demo", "created_at")
+)
+MOST_READY = 64
+"""Matches that a look reads at first: a round of hundreds waits for referees, and is read again by every look."""
+
+
+def _ready() -> QuerySet[Match]:
+    return (
+        Match.objects.filter(
+            # A match of a round that is over is played again; it may be the league that is over, which is never paused.
+            Q(league__state=LeagueState.RUNNING, league__paused=False) | Q(league__state=LeagueState.COMPLETED),
+            state=MatchState.READY,
+            round__state__in=[RoundState.RUNNING, RoundState.COMPLETED],
+        )
+        .select_related("league", "round", "referee", "player_a", "player_b")
+        .order_by("league__demo", "pk")
+    )
+
+
+_READY = Prepared(lambda: _ready()[:MOST_READY])
+_JUDGING = Prepared(
+    lambda: Agent.objects.filter(
+        kind=Kind.REFEREE, trusted=True, state__in=[AgentState.REGISTERED, AgentState.ACTIVE]
+    ).only("max_concurrent")
+)
+_IN_PLAY = Prepared(
+    lambda: (
+        Match.objects.filter(state__in=IN_PLAY)
+        .select_related("player_a", "player_b")
+        .only("referee_id", "player_a__endpoint_key", "player_b__endpoint_key")
+    )
+)
 
 
 @dataclass(slots=True)
@@ -79,13 +117,15 @@ def note(outcomes: Outcomes) -> None:
         outbox.settle(outcomes.deliveries)
 
 
-def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False) -> Plan:
+def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, again: bool = False) -> Plan:
     """Do what is due and plan what has to go out.
 
     Args:
         busy_agents: agents that something is on its way to; they are left out.
         draining: no round and no match starts any more.
         quick: only what a change makes due; what time makes due can wait for the next tick.
+        again: also the starts of matches whose referee has said nothing of them yet. Whoever gave them to it may
+            have died, or failed, before they were sent; our referees take one twice without harm.
     """
     now = timezone.now()
     if not quick:
@@ -93,11 +133,12 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False) -
         demo.tend(now=now)
         _end_holds(now)
         if not draining:
+            holds.try_again(now=now)
             planned.begin_due(now)
     _move_rounds(now, draining)
     plan = Plan()
     if not draining:
-        plan.starts = _dispatch()
+        plan.starts = [*(_given() if again else ()), *_dispatch()]
     plan.parcels = parcels_of(busy_agents, now)
     # Also in a quick look: somebody has just clicked, and waits for the answers.
     plan.checks = outgoing.checks(busy_agents)
@@ -106,7 +147,7 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False) -
 
 def _move_rounds(now: datetime, draining: bool) -> None:
     playing = set()
-    for active in Round.objects.filter(state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).select_related("league"):
+    for active in _ACTIVE.all():
         playing.add(active.league_id)
         if active.state == RoundState.ANNOUNCING:
             waited = active.started_at is None or now - active.started_at >= timedelta(
@@ -118,7 +159,7 @@ def _move_rounds(now: datetime, draining: bool) -> None:
             playing.discard(active.league_id)
     if draining:
         return
-    for league in League.objects.filter(state=LeagueState.RUNNING, paused=False).order_by("demo", "created_at"):
+    for league in _UNDER_WAY.all():
         if league.pk in playing or not league.rules.auto_advance:
             continue
         try:
@@ -138,29 +179,35 @@ def _end_holds(now: datetime) -> None:
 
 def _dispatch() -> list[Start]:
     """READY matches to their referees, as far as these have room; the demo comes last."""
-    ready = Match.objects.filter(
-        # A match of a round that is over is played again; it may be the league that is over, which is never paused.
-        Q(league__state=LeagueState.RUNNING, league__paused=False) | Q(league__state=LeagueState.COMPLETED),
-        state=MatchState.READY,
-        round__state__in=[RoundState.RUNNING, RoundState.COMPLETED],
-    )
-    # Most looks find none: asking that first is several times cheaper than asking for everything about them.
-    if not ready.exists():
+    ready = _READY.all()
+    if not ready:
         return []
-    whole = ready.select_related("league", "round", "referee", "player_a", "player_b")
-    in_play = Match.objects.filter(state__in=IN_PLAY).values_list(
-        "referee_id", "player_a__endpoint_key", "player_b__endpoint_key"
-    )
     load: Counter[int] = Counter()
     # An agent is never in two matches at once, also where one address plays in two leagues.
     playing: set[str] = set()
-    for referee_id, a, b in in_play:
-        load[referee_id] += 1
-        playing.update((a, b))
+    for one in _IN_PLAY.all():
+        load[one.referee_id] += 1
+        playing.update((one.player_a.endpoint_key, one.player_b.endpoint_key))
+    chosen = _choose(ready, load, playing)
+    # While anybody has room, the others must not wait behind matches that cannot begin.
+    if len(ready) == MOST_READY and any(load[one.pk] < one.max_concurrent for one in _JUDGING.all()):
+        chosen += _choose(_ready(), load, playing)
+    return outgoing.starts_of(chosen)
+
+
+def _given() -> list[Start]:
+    """Matches that a referee of ours was given, and has not begun as far as we know."""
+    given = Match.objects.filter(state=MatchState.ASSIGNED, referee__sends_progress=True)
+    whole = given.select_related("league", "round", "referee", "player_a", "player_b").order_by("pk")
+    return outgoing.starts_of([Chosen(match, match.referee, named=False) for match in whole])
+
+
+def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str]) -> list[Chosen]:
+    """Assign matches in their order to referees that have room; load and who is playing are kept up."""
     referees: dict[str, list[Agent]] = {}
     chosen: list[Chosen] = []
     with transaction.atomic():
-        for match in sorted(whole, key=lambda match: (match.league.demo, match.pk)):
+        for match in ready:
             addresses = {match.player_a.endpoint_key, match.player_b.endpoint_key}
             if not playing.isdisjoint(addresses):
                 continue
@@ -179,7 +226,7 @@ def _dispatch() -> list[Start]:
                 load[referee.pk] += 1
                 playing.update(addresses)
                 chosen.append(Chosen(taken, referee, named))
-    return outgoing.starts_of(chosen)
+    return chosen
 
 
 def _referee_for(match: Match, candidates: Sequence[Agent], load: Counter[int]) -> Agent | None:

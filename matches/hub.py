@@ -12,22 +12,23 @@ import asyncio
 import gzip
 import json
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any
 
-from channels.layers import get_channel_layer
 from django.db import close_old_connections
 
-from matches import live, pages
+from matches import figures, live, pages
 from matches.pages import PageKey
 
 logger = logging.getLogger(__name__)
 
 SPACING_S = 0.2
 """At least this long between two renderings of one page; the first comes at once."""
-LOOK_AFTER_S = 2.0
-"""Every page that has listeners is rendered again this often, in case a message was lost."""
+LOOK_AFTER_S, LOOK_LATEST_S = 2.0, 4.0
+"""Every page that has listeners is rendered again this often, in case a message was lost: no browser is wrong for
+longer than five seconds. With so many pages that it would take more than half of the thread's time, a little later."""
 
 
 class Listener:
@@ -60,6 +61,7 @@ class Page:
         self.language = language
         self.seq = 0
         self.listeners: set[Listener] = set()
+        self.cost_s = 0.0
         self.dirty = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
         self.first = asyncio.Lock()
@@ -156,21 +158,8 @@ class Hub:
             self._subscription = asyncio.create_task(self._listen())
 
     async def _listen(self) -> None:
-        """Mark pages as dirty when the channel layer says that they changed."""
-        layer = get_channel_layer()
-        if layer is None:
-            return
-        while True:
-            try:
-                channel = await layer.new_channel("live")
-                await layer.group_add(live.GROUP, channel)
-                while True:
-                    message = await layer.receive(channel)
-                    self._mark(message["leagues"])
-            except Exception:
-                # Redis went away for a moment; the regular look keeps pages right meanwhile.
-                logger.exception("the channel layer failed; subscribing again")
-                await asyncio.sleep(1)
+        """Mark pages as dirty when the channel layer says that they changed; the regular look sees what it does not."""
+        await live.listen(lambda message: self._mark(message["leagues"]))
 
     def _mark(self, leagues: dict[str, list[str]]) -> None:
         for (key, _), page in self._pages.items():
@@ -186,7 +175,7 @@ class Hub:
         """Render a page when it is dirty, at most every ``SPACING_S``, and now and then anyway."""
         while True:
             try:
-                async with asyncio.timeout(LOOK_AFTER_S):
+                async with asyncio.timeout(self._look_after_s()):
                     await page.dirty.wait()
             except TimeoutError:
                 logger.debug("regular look at %s", page.key)
@@ -194,18 +183,28 @@ class Hub:
             await self._render(page)
             await asyncio.sleep(SPACING_S)
 
+    def _look_after_s(self) -> float:
+        """Until a page is looked at again though nobody says that it changed."""
+        return min(max(LOOK_AFTER_S, 2 * sum(page.cost_s for page in self._pages.values())), LOOK_LATEST_S)
+
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call something that asks the database, in the thread that renders."""
         return await asyncio.get_running_loop().run_in_executor(self.executor, _closing, function, *arguments)
 
     async def _render(self, page: Page) -> None:
         try:
-            found = await self.run(pages.fragments, page.key, page.language)
+            with figures.RENDER_SECONDS.time():
+                found, page.cost_s = await self.run(_rendered, page.key, page.language)
         except Exception:
             logger.exception("page %s could not be rendered", page.key)
             return
         if found is not None:
             page.update(found)
+
+
+def _rendered(key: PageKey, language: str) -> tuple[dict[str, str] | None, float]:
+    begun = time.monotonic()
+    return pages.fragments(key, language), time.monotonic() - begun
 
 
 def _closing(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -217,3 +216,4 @@ def _closing(function: Callable[..., Any], *arguments: Any) -> Any:
 
 hub = Hub()
 """This process's hub; the server gives it its thread at start."""
+figures.SOCKETS.set_function(lambda: hub.sockets)

@@ -1,8 +1,10 @@
-"""Waking the conductor of this process, from any thread. Without one it is a no-op: its tick will look."""
+"""Waking the conductor, from any thread of any process. Where none hears it, its tick will look."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+
+from matches import live
 
 _wakers: list[Callable[[bool], None]] = []
 
@@ -18,5 +20,23 @@ def attach(waker: Callable[[bool], None]) -> Callable[[], None]:
 
 def nudge(*, urgent: bool = True) -> None:
     """Something is due: look now, or (not urgent) with whatever else comes in the next moment."""
+    wake(urgent=urgent)
+    live.call_conductors(urgent=urgent)
+
+
+def wake(*, urgent: bool) -> None:
+    """A nudge that is for this process only, such as one that came from another."""
     for waker in _wakers:
         waker(urgent)
+
+
+async def hear() -> None:
+    """Wake the conductor of this process when another process calls, until cancelled."""
+
+    def wake_up(message: dict[str, object]) -> None:
+        due = message["due"]
+        if due and message["from"] != live.SELF:
+            wake(urgent=True in due)
+
+    if live.reaches_others():
+        await live.listen(wake_up)

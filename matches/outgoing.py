@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from django.conf import settings
 from django.utils import timezone
 
 from agents_registry import registration
-from agents_registry.models import Agent
+from agents_registry.endpoints import endpoint_policy, ports_of
+from agents_registry.models import Agent, Kind
+from agents_registry.prepared import Prepared
 from league_sdk.dialects import shapes, starts
 from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
@@ -19,7 +20,7 @@ from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import START_MATCH, MessageType
 from league_sdk.protocol.states import AgentState
 from league_sdk.transport.policy import EndpointPolicy
-from matches import queries, sight
+from matches import queries, sight, watching
 from matches.models import Match
 
 _FLAT = ("_timeout_s", "_points", "max_retries", "retry_base_s", "retry_factor")
@@ -43,6 +44,7 @@ class Start:
         tries: the spellings, in their order; one for a referee of ours.
         limit_s: seconds for all of them together.
         announced: the referee has taken the ROUND_ANNOUNCEMENT that names it for this match.
+        about: what a log record tells of it.
     """
 
     match_pk: int
@@ -53,6 +55,7 @@ class Start:
     limit_s: float
     foreign: bool = False
     announced: bool = False
+    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +65,6 @@ class Check:
     agent_pk: int
     endpoint: str
     body: bytes
-
-
-def endpoint_policy() -> EndpointPolicy:
-    """Which addresses may be called from here."""
-    return EndpointPolicy(refused_ports=tuple(settings.LEAGUE_REFUSED_PORTS))
 
 
 # Starts ---------------------------------------------------------------------------------------
@@ -92,13 +90,15 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
     ours = [one.match for one in chosen if one.referee.sends_progress]
     digests = registration.token_digests([pk for match in ours for pk in (match.player_a_id, match.player_b_id)])
     tables: dict[str, dict[str, dict[str, int]]] = {}
+    policy = _policy_for_players().to_params() if ours else {}
     found = []
     for one in chosen:
         match, referee = one.match, one.referee
         if referee.sends_progress:
             if match.league_id not in tables:
-                tables[match.league_id] = queries.own_standings(sight.public(match.league))
-            message = _start_match(match, referee, digests, tables[match.league_id])
+                players = [seat.code for other in ours if other.league_id == match.league_id for seat in _seats(other)]
+                tables[match.league_id] = queries.own_standings(sight.public(match.league), players)
+            message = _start_match(match, referee, digests, tables[match.league_id], policy)
             tries: tuple[Try, ...] = (Try("", rpc.dumps(rpc.call(START_MATCH, message, match.pk)), match.pk),)
         else:
             tries = _foreign_tries(match, referee)
@@ -112,13 +112,29 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
                 limit_s=match.league.rules.generic_timeout_s,
                 foreign=not referee.sends_progress,
                 announced=one.named and MessageType.ROUND_ANNOUNCEMENT in referee.spoken,
+                about=watching.about_match(match)
+                | {"message_type": START_MATCH, "peer": f"{referee.kind}:{referee.code}"},
             )
         )
     return found
 
 
+def _policy_for_players() -> EndpointPolicy:
+    """What the league manager calls, without the ports at which the site's own referees listen."""
+    listening = Agent.objects.filter(kind=Kind.REFEREE, site_key=True).values_list("endpoint", flat=True)
+    return endpoint_policy(ports_of(listening))
+
+
+def _seats(match: Match) -> tuple[Agent, Agent]:
+    return match.player_a, match.player_b
+
+
 def _start_match(
-    match: Match, referee: Agent, digests: dict[int, list[str]], table: dict[str, dict[str, int]]
+    match: Match,
+    referee: Agent,
+    digests: dict[int, list[str]],
+    table: dict[str, dict[str, int]],
+    policy: dict[str, Any],
 ) -> dict[str, Any]:
     """``start_match`` as a referee of ours gets it (ruling, section 10)."""
     seats = {}
@@ -138,7 +154,7 @@ def _start_match(
         match,
         referee,
         settings=match.league.rules.for_referee(),
-        endpoint_policy=endpoint_policy().to_params(),
+        endpoint_policy=policy,
         **seats,
         **_flat_seats(match),
     )
@@ -216,10 +232,12 @@ def judged_line(match: Match, referee: Agent) -> dict[str, Any]:
 # Pings ----------------------------------------------------------------------------------------
 
 
+_WANTED = Prepared(lambda: Agent.objects.filter(check_wanted=True).order_by("pk"))
+
+
 def checks(busy_agents: Collection[int]) -> list[Check]:
     """Agents to ask whether they answer (``ping``, 004 5.12.2)."""
-    wanted = Agent.objects.filter(check_wanted=True).exclude(pk__in=list(busy_agents)).order_by("pk")
-    return [Check(agent.pk, agent.endpoint, _ping(agent)) for agent in wanted]
+    return [Check(agent.pk, agent.endpoint, _ping(agent)) for agent in _WANTED.all() if agent.pk not in busy_agents]
 
 
 def _ping(agent: Agent) -> bytes:

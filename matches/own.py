@@ -6,10 +6,7 @@ digest of the token or of the code: when the token is revoked, or the person is 
 
 from __future__ import annotations
 
-import threading
-import time
-from collections import OrderedDict, deque
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
 from agents_registry import registration, roster
@@ -21,10 +18,6 @@ KEY = "mine"
 """In the session: by league, what was shown."""
 MOST_LEAGUES = 5
 MAX_SECRET_CHARS = 200
-MOST_FAILURES = 20
-"""Of one wrong value from one address, within a minute."""
-WITHIN_S = 60.0
-MOST_REMEMBERED = 10_000
 
 Shown = list[str]
 """``["token", digest]``, or ``["code", primary key of the person, digest]``."""
@@ -79,41 +72,3 @@ def shown_by(session: MutableMapping[str, Any], league: League) -> object:
 def _kept(session: MutableMapping[str, Any]) -> dict[str, Any]:
     kept = session.get(KEY)
     return kept if isinstance(kept, dict) else {}
-
-
-class Failures:
-    """Wrong values of the last minute, by address and value: who sends one again and again is asked to wait.
-
-    By both, as a school has one address: nobody is kept out by what somebody else types. What keeps guessers out
-    is that tokens have 128 random bits and codes of ours 49. In memory: every web process counts for itself.
-
-    Args:
-        clock: seconds that only grow.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._seen: OrderedDict[tuple[str, str], deque[float]] = OrderedDict()
-
-    def too_many(self, address: str, secret: str) -> bool:
-        """Whether this value has been wrong too often from there."""
-        with self._lock:
-            seen = self._seen.get(_pair(address, secret), deque())
-            return len(seen) >= MOST_FAILURES and self._clock() - seen[0] < WITHIN_S
-
-    def add(self, address: str, secret: str) -> None:
-        """It was wrong once more."""
-        with self._lock:
-            key = _pair(address, secret)
-            self._seen.setdefault(key, deque(maxlen=MOST_FAILURES)).append(self._clock())
-            self._seen.move_to_end(key)
-            while len(self._seen) > MOST_REMEMBERED:
-                self._seen.popitem(last=False)
-
-
-def _pair(address: str, secret: str) -> tuple[str, str]:
-    return address, tokens.digest(secret.strip())
-
-
-failures = Failures()

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
+
 from agents_registry import registration
-from agents_registry.models import Kind
+from agents_registry.models import Agent, Kind
+from agents_registry.prepared import Prepared
 from league_sdk.dialects import shapes, starts
 from league_sdk.dialects.hunt import Hunt, Memory
 from league_sdk.protocol import rpc
@@ -32,6 +35,7 @@ class Parcel:
 
     Attributes:
         hunt: for a referee that may begin with the announcement: the search for what it understands.
+        about: what a log record tells of it.
     """
 
     delivery_pk: int
@@ -39,6 +43,7 @@ class Parcel:
     body: bytes
     limit_s: float
     hunt: Hunt | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Stencil:
@@ -91,7 +96,7 @@ class _Encoder:
             self.stencils[key] = Stencil(message, shape, to_player=to_player)
         token = registration.league_token(agent)
         body = self.stencils[key].fill(token=token, code=agent.code, rpc_id=delivery.pk)
-        return Parcel(delivery.pk, agent.endpoint, body, limit)
+        return Parcel(delivery.pk, agent.endpoint, body, limit, about=_about(agent, broadcast))
 
     def _to_foreign_referee(self, delivery: Delivery, broadcast: Broadcast, limit: float) -> Parcel:
         """The announcement may be what it begins with: the addresses of its players are in it."""
@@ -109,15 +114,39 @@ class _Encoder:
         known = {starts.KIND, MessageType.ROUND_ANNOUNCEMENT}.intersection(referee.spoken)
         memory = Memory(dialect=referee.dialect, spoken=dict(referee.spoken))
         hunt = Hunt(message, url=referee.endpoint, memory=memory, patient=not known)
-        return Parcel(delivery.pk, referee.endpoint, b"", limit, hunt)
+        return Parcel(delivery.pk, referee.endpoint, b"", limit, hunt, _about(referee, broadcast))
+
+
+def _about(agent: Agent, broadcast: Broadcast) -> dict[str, Any]:
+    payload = broadcast.payload
+    return {
+        "league_id": broadcast.league_id,
+        "round_id": payload.get("round_id"),
+        "match_id": payload.get("match_id"),
+        "conversation_id": payload.get("conversation_id"),
+        "message_type": broadcast.message_type,
+        "peer": f"{agent.kind}:{agent.code}",
+    }
+
+
+def _pending() -> QuerySet[Delivery]:
+    agent = ("code", "kind", "endpoint", "dialect", "spoken", "sends_progress", "token_epoch")
+    found = Delivery.objects.filter(state=DeliveryState.PENDING).select_related("agent").order_by("pk")
+    return found.only("broadcast_id", *(f"agent__{name}" for name in agent))
+
+
+_PENDING = Prepared(lambda: _pending()[:MOST_PARCELS])
 
 
 def parcels_of(busy_agents: Collection[int], now: datetime) -> dict[int, list[Parcel]]:
     """Undelivered broadcasts by agent, in their order; token, id, time and dialect are put in here."""
-    pending = Delivery.objects.filter(state=DeliveryState.PENDING).exclude(agent_id__in=list(busy_agents))
-    if not pending.exists():
+    due = _PENDING.all()
+    if len(due) == MOST_PARCELS and busy_agents:
+        # Those that something is on its way to must not keep the others out.
+        due = list(_pending().exclude(agent_id__in=list(busy_agents))[:MOST_PARCELS])
+    due = [delivery for delivery in due if delivery.agent_id not in busy_agents]
+    if not due:
         return {}
-    due = list(pending.select_related("agent").order_by("pk")[:MOST_PARCELS])
     # Not by select_related: each payload would be read from its JSON once for every agent.
     broadcasts = Broadcast.objects.select_related("league").in_bulk({delivery.broadcast_id for delivery in due})
     encoder = _Encoder(broadcasts, stamp(now))

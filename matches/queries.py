@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from itertools import takewhile
 from typing import Any
@@ -11,11 +12,12 @@ from django.db.models import Q
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.states import PROGRESS_ORDER, MatchState, RoundState
-from league_sdk.rules.registry import describe
+from league_sdk.rules.registry import describe, games
 from matches import readiness
 from matches.models import League, Match, Message, Round
+from matches.public_answers import for_public
 from matches.sight import View
-from matches.standings import Row
+from matches.standings import Row, table
 
 
 def wire_row(row: Row) -> dict[str, Any]:
@@ -43,9 +45,15 @@ def frozen_mark(view: View) -> dict[str, int]:
     return {} if view.frozen_after is None else {"frozen_after_round": view.frozen_after}
 
 
-def own_standings(view: View) -> dict[str, dict[str, int]]:
-    """``your_standings`` of every player (004 4.5.1)."""
-    return {row.player_id: {"wins": row.wins, "losses": row.losses, "draws": row.draws} for row in view.standings}
+def own_standings(view: View, players: Collection[str]) -> dict[str, dict[str, int]]:
+    """``your_standings`` of some players (004 4.5.1).
+
+    Only their own matches are counted: in a large league the whole table takes longer than starting a match.
+    """
+    wanted = set(players)
+    played = [one.result for one in view.moment.outcomes.values() if not wanted.isdisjoint(one.players)]
+    rows = table(dict.fromkeys(wanted, ""), played, view.scoring)
+    return {row.player_id: {"wins": row.wins, "losses": row.losses, "draws": row.draws} for row in rows}
 
 
 def round_summary(played: Round, *, hidden: bool) -> dict[str, Any]:
@@ -136,8 +144,8 @@ def state_of(match: Match, view: View) -> str:
     return MatchState.READY if match.state == MatchState.FINISHED else match.state
 
 
-def match_detail(match: Match, view: View) -> dict[str, Any]:
-    """One match whole: lifecycle with times, transcript, result (004 9.4.3)."""
+def match_detail(match: Match, view: View, *, staff: bool) -> dict[str, Any]:
+    """One match whole: lifecycle with times, transcript, result (004 9.4.3); answers that are none for the staff."""
     outcome = view.outcome(match.match_id)
     return match_line(match, view) | {
         "league_id": match.league_id,
@@ -146,7 +154,7 @@ def match_detail(match: Match, view: View) -> dict[str, Any]:
         "locked_in": match.locked_in if view.now else [],
         "view": match.view if view.now else {},
         "lifecycle": lifecycle(match, view),
-        "transcript": transcript(match, view),
+        "transcript": transcript(match, view, staff=staff),
         "result": None
         if outcome is None
         else {
@@ -192,17 +200,26 @@ def lifecycle(match: Match, view: View) -> list[dict[str, str]]:
     return steps
 
 
-def transcript(match: Match, view: View) -> list[dict[str, Any]]:
-    """Every message of every attempt, in order, as far as the view goes."""
+def transcript(match: Match, view: View, *, staff: bool) -> list[dict[str, Any]]:
+    """Every message of every attempt, in order, as far as the view goes.
+
+    Args:
+        staff: whether answers are shown that are none (``public_answers``).
+    """
     rows = Message.objects.filter(match=match)
     if not view.now:
         outcome = view.outcome(match.match_id)
         rows = rows.filter(attempt__lte=outcome.attempt if outcome is not None else 0)
-    return [
+    lines = [
         # Where and how an agent is called is shown to its owner only (``pages.mine``).
         {name: value for name, value in entry.items() if name != "wire"} | {"attempt": attempt}
         for attempt, entry in rows.order_by("attempt", "n").values_list("attempt", "entry")
     ]
+    if staff:
+        return lines
+    game = games().get(match.league.game_type)
+    players = (match.player_a.code, match.player_b.code)
+    return [for_public(line, players, game.choice_field if game is not None else "") for line in lines]
 
 
 def next_match(view: View, player_id: str) -> dict[str, Any] | None:

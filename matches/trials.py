@@ -1,9 +1,9 @@
 """Trials: a request of a match is sent to its player once more, outside any match; nothing of it counts.
 
 A request of a page must not wait for an agent, so it only puts the trial down here (:func:`ask`); the conductor's loop
-sends it with the conductor's client (:func:`keep_sending`), and the page looks again. Trials are kept in memory and
-nowhere else: they say nothing about the league, and a restart may forget them. They belong to one process, as web and
-conductor do (``manage.py host``).
+sends it with the conductor's client (:func:`keep_sending`), and the page looks again; a web process without a
+conductor does that itself. Trials are kept in memory, with a copy for the other web processes of the site
+(``trial_copies``): they say nothing about the league, and a restart may forget them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from itertools import chain, count
 from typing import Any
 
@@ -31,8 +30,9 @@ from league_sdk.dialects.hunt import Hunt, Memory, Proposal
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.transcript import Wire, body_for_transcript
 from league_sdk.transport.client import Broken, CallFailed, Client, Reply
-from matches import nudge
+from matches import live, nudge, trial_copies
 from matches.league.errors import ActionRefused
+from matches.trial_copies import State, Trial
 
 logger = logging.getLogger(__name__)
 
@@ -41,61 +41,6 @@ FIRST_ID = 9001
 MOST_AT_ONCE = 8
 MOST_WAITING = 50
 MOST_KEPT = 200
-LOST_AFTER_S = 30.0
-"""Beyond its limit; then nobody is sending it any more."""
-
-
-class State(StrEnum):
-    """How far a trial has come."""
-
-    WAITING = "waiting"
-    RUNNING = "running"
-    DONE = "done"
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One request that is sent again.
-
-    Attributes:
-        agent_pk: to whom.
-        exchange: which one of the match page it repeats.
-        message: as it is sent, in canonical form.
-        limit_s: seconds for everything.
-        begun: when it was asked for, by the monotonic clock.
-        wire: the requests that went out, and how they were answered; ``shown`` is the number of the one whose answer
-            the rest is about.
-        understanding: what the referee's reading makes of the answer; None when none came.
-        answer: the fields that it read.
-        body: the answer as it came, cut when it is long.
-        problem: why there was none.
-    """
-
-    agent_pk: int
-    endpoint: str
-    dialect: str
-    spoken: Mapping[str, str]
-    exchange: str
-    message: Mapping[str, Any]
-    choice_field: str
-    limit_s: float
-    begun: float
-    asked_at: datetime
-    state: State = State.WAITING
-    wire: tuple[Wire, ...] = ()
-    shown: int = -1
-    understanding: Understanding | None = None
-    answer: Mapping[str, Any] = field(default_factory=dict)
-    body: Any = None
-    problem: str = ""
-    elapsed_ms: int = 0
-
-    @property
-    def open(self) -> bool:
-        """Whether it is still to be answered."""
-        late = time.monotonic() - self.begun > self.limit_s + LOST_AFTER_S
-        return self.state != State.DONE and not late
-
 
 _lock = threading.Lock()
 _trials: OrderedDict[int, Trial] = OrderedDict()
@@ -139,23 +84,26 @@ def ask(*, agent: Agent, exchange: str, message: Mapping[str, Any], choice_field
         begun=time.monotonic(),
         asked_at=now,
     )
+    known = of(agent.pk)
     with _lock:
-        known = _trials.get(agent.pk)
-        if known is not None and known.open:
+        if any(one is not None and one.open for one in (known, _trials.get(agent.pk))):
             raise ActionRefused(
                 _("One request is on its way to %(agent)s already: wait for it.") % {"agent": agent.code}
             )
         if sum(one.open for one in _trials.values()) >= MOST_WAITING:
             raise ActionRefused(_("Too many requests are being sent again: try it in a minute."))
         _put(trial)
-    nudge.nudge()
+    trial_copies.keep(trial)
+    nudge.wake(urgent=True)
     return trial
 
 
 def of(agent_pk: int) -> Trial | None:
-    """The last trial of an agent."""
+    """The last trial of an agent, whichever web process was asked for it."""
     with _lock:
-        return _trials.get(agent_pk)
+        own = _trials.get(agent_pk)
+    copy = trial_copies.find(agent_pk)
+    return copy if own is None or (copy is not None and copy.asked_at > own.asked_at) else own
 
 
 def _put(trial: Trial) -> None:
@@ -174,13 +122,16 @@ def _take(room: int) -> list[Trial]:
     return waiting
 
 
-def _finish(trial: Trial, **found: Any) -> None:
+def _finish(trial: Trial, **found: Any) -> Trial | None:
+    """What became of it; None when another one has taken its place, as it was thought lost."""
     elapsed_ms = round((time.monotonic() - found.pop("begun")) * 1000)
     with _lock:
         known = _trials.get(trial.agent_pk)
-        # Another one may have taken its place, when it was thought lost.
-        if known is not None and known.message == trial.message:
-            _put(replace(known, state=State.DONE, elapsed_ms=elapsed_ms, **found))
+        if known is None or known.message != trial.message:
+            return None
+        done = replace(known, state=State.DONE, elapsed_ms=elapsed_ms, **found)
+        _put(done)
+        return done
 
 
 async def keep_sending(client: Client) -> None:
@@ -222,7 +173,9 @@ async def _send(client: Client, trial: Trial) -> None:
         logger.exception("a trial at agent %s failed", trial.agent_pk)
         found = {"problem": "the trial itself failed; the site's log says why"}
     finally:
-        _finish(trial, begun=begun, **found)
+        done = _finish(trial, begun=begun, **found)
+        if done is not None and live.reaches_others():
+            await asyncio.to_thread(trial_copies.keep, done)
 
 
 async def _hunt(client: Client, trial: Trial, begun: float) -> dict[str, Any]:

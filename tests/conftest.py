@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 
+from agents_registry.attempts import attempts
+
 API_KEY = "key-of-the-tests"
 
 
@@ -16,6 +18,12 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
     database = settings.DATABASES["default"]
     if database["ENGINE"].endswith("sqlite3"):
         database.setdefault("TEST", {})["NAME"] = str(settings.DATA_DIR / "tests.sqlite3")
+
+
+@pytest.fixture(autouse=True)
+def nobody_has_tried_yet() -> None:
+    """No test waits for what another did from the same address."""
+    attempts.forget_all()
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import socket
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from league_sdk.protocol import SDK_VERSION
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES
 from league_sdk.transport.policy import EndpointPolicy, Forbidden, PolicyResolver
+from league_sdk.transport.targets import Target
 
 PIECES = 5
 PAUSE_S = 0.1
@@ -53,24 +53,22 @@ async def post_slowly(
         RawFailed: the address may not be called, nothing came in time, or what came is no HTTP answer.
     """
     try:
-        policy.check_url(url)
+        target = policy.check_url(url)
     except Forbidden as error:
         raise RawFailed(str(error)) from None
-    parts = urlsplit(url)
-    secure = parts.scheme == "https"
-    host, port = parts.hostname or "", parts.port or (443 if secure else 80)
+    secure = target.scheme == "https"
     try:
         async with asyncio.timeout(limit_s):
-            found = await PolicyResolver(policy).resolve(host, port, socket.AF_UNSPEC)
+            found = await PolicyResolver(policy).resolve(target.host, target.number, socket.AF_UNSPEC)
             reader, writer = await asyncio.open_connection(
                 found[0]["host"],
-                port,
+                target.number,
                 limit=_MAX_HEAD,
                 ssl=ssl.create_default_context() if secure else None,
-                server_hostname=host if secure else None,
+                server_hostname=target.host if secure else None,
             )
             try:
-                await _send(writer, parts.netloc.rpartition("@")[2], _target(url), body, headers or {})
+                await _send(writer, target, body, headers or {})
                 return await _receive(reader)
             finally:
                 writer.close()
@@ -80,15 +78,10 @@ async def post_slowly(
         raise RawFailed(f"the connection broke off ({type(error).__name__})") from None
 
 
-def _target(url: str) -> str:
-    parts = urlsplit(url)
-    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-
-
-async def _send(writer: asyncio.StreamWriter, host: str, target: str, body: bytes, headers: Mapping[str, str]) -> None:
+async def _send(writer: asyncio.StreamWriter, target: Target, body: bytes, headers: Mapping[str, str]) -> None:
     lines = (
-        f"POST {target} HTTP/1.1",
-        f"Host: {host}",
+        f"POST {target.path or '/'}{target.question} HTTP/1.1",
+        f"Host: {target.place}",
         "Content-Type: application/json",
         "Accept: application/json, text/event-stream",
         f"User-Agent: check/{SDK_VERSION}",

@@ -89,7 +89,7 @@ def read_answer(body: Any, *, rpc_id: int | str) -> Answer:
     if isinstance(found, Mapping):
         if body.get("id") != rpc_id:
             notes.append(f"id was {body.get('id')!r:.40}, expected {rpc_id}")
-        if "error" in body and not refused:
+        if "error" in body:
             notes.append("error beside a result")
     elif isinstance(body.get("params"), Mapping):
         found = body["params"]

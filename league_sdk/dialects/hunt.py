@@ -128,6 +128,11 @@ class Hunt:
         return self._whole if unwanted is None else objections.without(self._whole, unwanted)
 
     @property
+    def has_begun(self) -> bool:
+        """Whether a request has been proposed already."""
+        return self._count > 0
+
+    @property
     def under_way(self) -> Proposal | None:
         """The request whose reply has not been considered."""
         return self._under_way

@@ -8,13 +8,17 @@ import logging
 import os
 import signal
 import sys
+from pathlib import Path
 
 from aiohttp import web
 
+from league_sdk import log_files
 from league_sdk.judging import dry_run
 from league_sdk.judging.league_link import Card, LeagueLink, Refused
 from league_sdk.judging.referee import Referee
 from league_sdk.judging.server import application
+from league_sdk.logger import safe_name
+from league_sdk.protocol import records, redaction
 from league_sdk.rules.registry import games
 
 DRAIN_S = 3.0
@@ -26,12 +30,13 @@ logger = logging.getLogger(__name__)
 def main() -> int:
     """Run a referee until SIGTERM; returns the exit code."""
     options = _parse()
-    logging.basicConfig(
-        level=os.environ.get("LEAGUE_LOG_LEVEL", "WARNING"),
-        format=f"%(asctime)s %(levelname)s {options.name}: %(message)s",
-    )
-    # One line for each player call is httpx's idea of INFO.
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    redaction.hide(os.environ.get("LEAGUE_REFEREE_KEY", ""), os.environ.get("LEAGUE_METRICS_KEY", ""))
+    records.identify(component=f"referee:{options.name}", agent_id=f"referee:{options.name}")
+    formatter, level = log_files.terminal()
+    terminal = logging.StreamHandler()
+    terminal.setLevel(level)
+    terminal.setFormatter(formatter())
+    logging.basicConfig(level=level, handlers=[terminal])
     return asyncio.run(dry_run.run() if options.dry_run else run(options))
 
 
@@ -67,7 +72,8 @@ async def run(options: argparse.Namespace) -> int:
     )
     link = LeagueLink(options.league, card)
     referee = Referee(link, endpoint=endpoint, max_concurrent=options.max_concurrent)
-    runner = web.AppRunner(application(referee, link), access_log=None)
+    keys = (card.registration_code, os.environ.get("LEAGUE_METRICS_KEY", ""))
+    runner = web.AppRunner(application(referee, link, keys), access_log=None)
     await runner.setup()
     try:
         await web.TCPSite(runner, options.host, options.port, reuse_address=True).start()
@@ -99,12 +105,23 @@ def _watch_parent(stop: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
     if not os.read(sys.stdin.fileno(), 4096):
         loop.remove_reader(sys.stdin.fileno())
         # There is nobody left to hand matches back to.
+        logging.shutdown()
         os._exit(0)
+
+
+def _begin_log(referee_id: str) -> None:
+    """From now on it has a name: on every line, and as that of its file where the site says where these go."""
+    who = f"referee:{referee_id}"
+    records.identify(component=who, agent_id=who)
+    folder = os.environ.get(log_files.FOLDER_VARIABLE)
+    if folder:
+        log_files.open_file(Path(folder) / "agents" / f"{safe_name(referee_id)}.log.jsonl")
 
 
 async def _work(link: LeagueLink, referee: Referee, name: str, stop: asyncio.Event) -> None:
     try:
         identity = await link.register()
+        _begin_log(identity.referee_id)
         sys.stdout.write(f"{name} is {identity.referee_id}\n")
         sys.stdout.flush()
         await referee.keep_reporting()

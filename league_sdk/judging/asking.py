@@ -9,23 +9,25 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from league_sdk.dialects.answers import accepted, oddities
-from league_sdk.judging import messages
+from league_sdk.judging import messages, watching
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.clock import Clock
 from league_sdk.judging.fault import MAX_DETAIL_CHARS, Fault, Unjudged
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.mailbox import MOST_WAITING, Box, Mailbox
-from league_sdk.protocol import faults
+from league_sdk.protocol import faults, tokens
 from league_sdk.protocol.errors import LEGACY_CODES, RETRYABLE, LeagueError, MissingField
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import METHODS, MessageType
-from league_sdk.protocol.tokens import redact
+from league_sdk.protocol.tokens import REDACTED, redact
 from league_sdk.protocol.transcript import Wire, entry
 
 MOST_NAMES = 8
 """Of the fields an answer has, in a fault."""
 CALLED_BACK = "called back"
 """With this message an ask is cancelled when its answer has come by a POST: it worked."""
+MOST_SPOILED = 3
+"""Tries for one answer that are made up for; what the referee's lateness spoils after them is void for the match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Heard:
         cause: whose fault it is that there was no answer, where the error code does not say it all.
         detail: what was seen or understood instead, for people.
         cut_off: it may be the referee's machine that has no network.
+        late_s: how late the referee itself was meanwhile, in seconds, when that was too much for the try to count.
         wire: the requests that were sent for it.
     """
 
@@ -58,6 +61,7 @@ class Heard:
     cause: Cause | None = None
     detail: str = ""
     cut_off: bool = False
+    late_s: float = 0.0
     wire: tuple[Wire, ...] = field(default=(), compare=False)
 
     @property
@@ -120,13 +124,13 @@ class Conversation:
         Returns the value, or the Fault that stands after the last try.
 
         Raises:
-            Unjudged: no answer came, and one of the tries failed on our own side.
+            Unjudged: no answer came, and one of the tries failed on our own side or could not be made up for.
         """
         rules = self.brief.settings
         retries = rules.max_retries if max_retries is None else max_retries
         begun = self.clock.monotonic()
         delay = rules.retry_base_s
-        tries = 0
+        tries = spoiled = 0
         ours = ""
         with self._mailbox.expecting(seat.player_id, answer_type) as box:
             while True:
@@ -138,6 +142,12 @@ class Conversation:
                     heard = self._called_back(seat, box, answer_type, hidden)
                 else:
                     heard = await self._exchange(seat, message, limit, answer_type, hidden, box)
+                if heard.late_s and spoiled < MOST_SPOILED:
+                    # It is asked once more as if this had not been: neither tries nor patience are less for it.
+                    spoiled += 1
+                    begun += heard.elapsed_s
+                    self._mailbox.ask_again(seat.player_id)
+                    continue
                 tries += 1
                 error = self._judge(heard, accept)
                 if not isinstance(error, _Wrong):
@@ -278,6 +288,14 @@ class Conversation:
     def _note_heard(
         self, seat: Seat, heard: Heard, asked: str, answer_type: str, limit_s: float | None, hidden: bool
     ) -> None:
+        watching.heard(
+            seat.player_id,
+            asked or answer_type,
+            seconds=heard.elapsed_s,
+            error_code=heard.error_code,
+            cause=heard.cause,
+            status=heard.http_status,
+        )
         notes = [*heard.notes]
         if heard.message:
             notes += oddities(
@@ -286,6 +304,7 @@ class Conversation:
                 player_id=seat.player_id,
                 expected_type=answer_type if heard.error_code is None else "",
             )
+            notes += _token_of_another(seat, heard.message)
         said = heard.message.get("message_type")
         named = isinstance(said, str) and bool(said) and said.isprintable()
         self.log.add(
@@ -305,6 +324,14 @@ class Conversation:
             ),
             hidden=hidden,
         )
+
+
+def _token_of_another(seat: Seat, message: Mapping[str, Any]) -> list[str]:
+    """An answer is proven by the connection it came on; a token in it that is somebody else's is odd all the same."""
+    token = message.get("auth_token")
+    if not isinstance(token, str) or redact(token) != REDACTED or tokens.same(token, seat.league_token):
+        return []
+    return [] if tokens.digest(token) in seat.token_digests else ["auth_token was not its own"]
 
 
 def _seen(heard: Heard, error: LeagueError) -> str:

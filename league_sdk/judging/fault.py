@@ -40,8 +40,8 @@ class Fault:
 
     @property
     def sentence(self) -> str:
-        """The whole of it for a person, such as "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4)"."""
-        return faults.describe(self._fields())
+        """All of it that anybody may read, such as "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4)"."""
+        return faults.describe({**self._fields(), "detail": faults.unquoted(self.detail)})
 
     def to_report(self) -> dict[str, Any]:
         """As MATCH_RESULT_REPORT carries it."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from league_sdk.judging import figures
 from league_sdk.protocol import PROTOCOL_VERSION, SDK_VERSION, rpc
 from league_sdk.protocol.envelope import envelope
 from league_sdk.protocol.errors import InternalError, error_of
@@ -124,7 +125,11 @@ class LeagueLink:
         # The lease runs from when the league manager took it, which is before its answer is here.
         sent_at = time.monotonic()
         fields: dict[str, Any] = {"matches": matches} | ({"leaving": True} if leaving else {})
-        answer = await self._call(REPORT_PROGRESS, fields, None)
+        try:
+            answer = await self._call(REPORT_PROGRESS, fields, None)
+        except (CallFailed, Refused):
+            figures.HEARTBEATS_FAILED.add()
+            raise
         self.heard_at = sent_at
         found = answer.get("matches")
         return found if isinstance(found, list) else []
@@ -148,7 +153,10 @@ class LeagueLink:
                     raise
                 logger.warning("a result report has to be repeated: %s", error)
             else:
+                told = {"event_type": "RESULT_REPORTED", "message_type": "MATCH_RESULT_REPORT"}
+                logger.info("the result is reported", extra=told | {"conversation_id": conversation})
                 return answer
+            figures.REPORTS_REPEATED.add()
             await asyncio.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT_S)
 

@@ -5,6 +5,7 @@ Entries that hold a hidden choice are kept back until the draw (ruling, sections
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 from league_sdk.protocol import rpc
 from league_sdk.protocol.states import MatchState
 from league_sdk.protocol.transcript import Entry
+
+logger = logging.getLogger(__name__)
 
 
 class MatchLog:
@@ -37,6 +40,7 @@ class MatchLog:
         """The match has a new state."""
         self.state = state
         self.steps.append({"state": state, "at": at.isoformat()})
+        logger.info("the match has a new state", extra={"event_type": "MATCH_STATE", "state": str(state)})
         self._on_change()
 
     def join(self, player_id: str) -> None:

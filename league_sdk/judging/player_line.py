@@ -16,6 +16,7 @@ from league_sdk.dialects.shapes import CANONICAL
 from league_sdk.dialects.tools import LIST_TOOLS
 from league_sdk.judging.asking import CALLED_BACK, Ask, Heard, Tell
 from league_sdk.judging.brief import Seat
+from league_sdk.judging.canary import Canary
 from league_sdk.judging.clock import Clock
 from league_sdk.protocol.faults import OWN_SIDE, Cause, of_answer, of_error
 from league_sdk.protocol.league_settings import LeagueSettings
@@ -31,6 +32,9 @@ FIRST_ID = 1001
 MOST_MEMORIES = 10_000
 RECEIPT_SHARE = 0.5
 """Of the time left: so long an answer may take to follow a receipt before other words are tried."""
+PACE_S = 0.004
+"""Between two requests that look for words an agent knows, of all matches together: whoever makes a referee search
+must not make it late for the others."""
 VAGUE_SHARE = 0.1
 """The same after a success that says nothing."""
 
@@ -54,15 +58,18 @@ class PlayerLine:
         policy: which addresses may be called.
         clock: time.
         breaker: shared by all lines of a referee; counts asks, not tells.
+        canary: says when it was us who were late.
     """
 
-    def __init__(self, policy: EndpointPolicy, clock: Clock, breaker: Breaker) -> None:
+    def __init__(self, policy: EndpointPolicy, clock: Clock, breaker: Breaker, canary: Canary) -> None:
         self._client = Client(agent_type="referee", policy=policy)
         self._clock = clock
         self._breaker = breaker
+        self._canary = canary
         self._ids = count(FIRST_ID)
         self._memories: dict[str, Memory] = {}
         self._abandoned: set[asyncio.Task[Reply]] = set()
+        self._searching = asyncio.Lock()
 
     def for_match(self, rules: LeagueSettings, choice_field: str = "") -> tuple[Ask, Tell]:
         """``ask`` and ``tell`` for one match under its league's settings.
@@ -82,8 +89,9 @@ class PlayerLine:
                     cause=self._breaker.cause(seat.endpoint),
                     detail=f"not called any more: {rules.breaker_threshold} failures in a row",
                 )
+            begun = self._clock.monotonic()
             try:
-                heard = await self._ask(seat, message, limit_s, choice_field)
+                heard = self._deadline(await self._ask(seat, message, limit_s, choice_field), begun, limit_s)
             except asyncio.CancelledError as cancelled:
                 if cancelled.args == (CALLED_BACK,):
                     self._breaker.succeeded(seat.endpoint)
@@ -99,6 +107,24 @@ class PlayerLine:
             return await self._say(seat, message, limit_s)
 
         return ask, tell
+
+    def _deadline(self, heard: Heard, begun: float, limit_s: float) -> Heard:
+        """What was heard, or whose the deadline was that passed without an answer."""
+        unanswered = heard.error_code is not None or accepted(heard.message) is False
+        over = heard.error_code == "E001" or self._clock.monotonic() - begun >= limit_s
+        late = self._canary.blames_us(begun, limit_s) if unanswered and over else 0.0
+        if not late:
+            return heard
+        return replace(
+            heard,
+            message={},
+            error_code="E001",
+            problem=f"the referee itself was late for {late:.1f} s of {limit_s:g} s: this try does not count",
+            cause=Cause.REFEREE,
+            detail="",
+            elapsed_s=self._clock.monotonic() - begun,
+            late_s=late,
+        )
 
     def spoken(self, seat: Seat) -> dict[str, str]:
         """What was found out of a player's ways of speaking beyond what its seat said; empty when nothing."""
@@ -131,7 +157,7 @@ class PlayerLine:
 
     async def _search(self, hunt: Hunt, limit_s: float, memory: Memory) -> Heard:
         state = _Exchange(begun=self._clock.monotonic(), left=limit_s)
-        while state.left > 0 and (proposal := hunt.propose(next(self._ids))) is not None:
+        while (proposal := await self._next(hunt, state, limit_s)) is not None:
             try:
                 reply = await self._post(proposal, state.left, memory)
             except Broken as error:
@@ -167,6 +193,15 @@ class PlayerLine:
             return state.refusal
         return state.failure or self._failed(None, state, hunt)
 
+    async def _next(self, hunt: Hunt, state: _Exchange, limit_s: float) -> Proposal | None:
+        """The next request of a message; all but the first wait for their turn among those of other matches."""
+        if hunt.has_begun:
+            async with self._searching:
+                # Of the loop's time, not of a match's: whoever else is due comes first.
+                await asyncio.sleep(PACE_S)
+            state.left = limit_s - (self._clock.monotonic() - state.begun)
+        return hunt.propose(next(self._ids)) if state.left > 0 else None
+
     async def _wait_out(self, state: _Exchange, hunt: Hunt) -> Heard:
         """Something was understood: the answer may come by a POST until the time is over."""
         await self._clock.sleep(max(0.0, state.left))
@@ -188,7 +223,7 @@ class PlayerLine:
         hunt = Hunt(message, url=seat.endpoint, memory=memory, patient=patient)
         state = _Exchange(begun=self._clock.monotonic(), left=limit_s)
         first: Heard | None = None
-        while state.left > 0 and (proposal := hunt.propose(next(self._ids))) is not None:
+        while (proposal := await self._next(hunt, state, limit_s)) is not None:
             try:
                 reply = await self._post(proposal, state.left, memory)
             except CallFailed as error:
@@ -256,7 +291,7 @@ class PlayerLine:
         kind = reply.headers.get("content-type", "")
         state.wire.append(hunt.on_the_wire(proposal, status=reply.status, content_type=kind, text=reply.text))
         answer = finding.answer
-        notes = [*hunt.notes, *answer.notes]
+        notes = [*hunt.notes, *reply.notes, *answer.notes]
         code, problem = None, ""
         cause, detail = None, ""
         if finding.understanding is Understanding.NOT_UNDERSTOOD:

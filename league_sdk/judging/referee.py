@@ -13,8 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from league_sdk.judging.brief import Brief, read_brief
+from league_sdk.judging import watching
+from league_sdk.judging.asking import Ask, Heard
+from league_sdk.judging.brief import Brief, Seat, read_brief
 from league_sdk.judging.callbacks import RELAYED_FOR, find_seat
+from league_sdk.judging.canary import Canary
 from league_sdk.judging.clock import SystemClock
 from league_sdk.judging.fault import Unjudged
 from league_sdk.judging.league_link import LeagueLink, Refused
@@ -63,6 +66,10 @@ class Running:
     failed: tuple[Cause, str] | None = None
 
 
+class Fenced(Exception):
+    """A match may be another referee's by now: its players are not called any more."""
+
+
 class Referee:
     """Plays the matches that the league manager gives it.
 
@@ -70,15 +77,17 @@ class Referee:
         link: the line to the league manager, registered.
         endpoint: this referee's own address, for the players.
         max_concurrent: matches at once.
+        canary: says when a deadline that passed was ours; None for the real one.
     """
 
-    def __init__(self, link: LeagueLink, *, endpoint: str, max_concurrent: int) -> None:
+    def __init__(self, link: LeagueLink, *, endpoint: str, max_concurrent: int, canary: Canary | None = None) -> None:
         self._link = link
         self._endpoint = endpoint
         self._max = max_concurrent
         self._clock = SystemClock()
         self._rng = random.SystemRandom()
         self._breaker = Breaker(self._clock.monotonic)
+        self._canary = canary or Canary(self._clock)
         self._lines: dict[EndpointPolicy, PlayerLine] = {}
         self._running: dict[tuple[str, str, int], Running] = {}
         self._done: dict[tuple[str, str, int], None] = {}
@@ -87,6 +96,21 @@ class Referee:
         self._draining = False
         self._idle = asyncio.Event()
         self._idle.set()
+
+    @property
+    def draining(self) -> bool:
+        """Whether it is leaving and takes no new match."""
+        return self._draining
+
+    @property
+    def in_play(self) -> int:
+        """How many matches are being played here."""
+        return len(self._running)
+
+    def late_s(self, within_s: float) -> float:
+        """For how many of the last ``within_s`` seconds this process itself was late."""
+        now = self._clock.monotonic()
+        return self._canary.late_s(now - within_s, now)
 
     # Taking matches --------------------------------------------------------------------------
 
@@ -121,6 +145,7 @@ class Referee:
         running = Running(brief, MatchLog(self._news.set), since=time.monotonic())
         self._running[brief.key] = running
         self._idle.clear()
+        self._canary.sing()
         policy = EndpointPolicy.from_params(params.get("endpoint_policy"))
         running.task = asyncio.create_task(self._play(running, policy), name=f"match {brief.match_id}")
         return {"accepted": True, "reason": None}
@@ -195,11 +220,15 @@ class Referee:
 
     async def _play(self, running: Running, policy: EndpointPolicy) -> None:
         brief = running.brief
+        watching.begun(brief)
         try:
             await self._play_and_report(running, policy)
         except asyncio.CancelledError:
             self._forget(brief.key)
             raise
+        except Fenced:
+            logger.error("no heartbeat accepted for too long: giving up %s", brief.match_id)
+            self._forget(brief.key)
         except Unjudged as error:
             logger.error("match %s of %s has no result: %s", brief.match_id, brief.league_id, error)
             self._fail(running, Cause.REFEREE, str(error))
@@ -211,25 +240,41 @@ class Referee:
             logger.exception("match %s of %s failed here", brief.match_id, brief.league_id)
             self._fail(running, Cause.REFEREE, f"an error in the referee's own code ({type(error).__name__})")
         else:
+            watching.ended()
             self._forget(brief.key)
+
+    def _fenced(self, running: Running, call: Ask) -> Ask:
+        """Calls a player only while the match is surely ours.
+
+        ``keep_reporting`` looks too, but one that was stopped and goes on may get to the players first: they would
+        hear how a lost attempt ended after they have heard how the match did.
+        """
+
+        async def fenced(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
+            if self._left_s(running) <= 0:
+                raise Fenced
+            return await call(seat, message, limit_s=limit_s)
+
+        return fenced
 
     def _fail(self, running: Running, cause: Cause, why: str) -> None:
         """Have the next progress report give a match back: it is void, and played again."""
         running.failed = (cause, why)
+        watching.ended(cause)
         self._news.set()
 
     async def _play_and_report(self, running: Running, policy: EndpointPolicy) -> None:
         brief = running.brief
         line = self._lines.get(policy)
         if line is None:
-            line = self._lines[policy] = PlayerLine(policy, self._clock, self._breaker)
+            line = self._lines[policy] = PlayerLine(policy, self._clock, self._breaker, self._canary)
         game = games()[brief.game_type]
         ask, tell = line.for_match(brief.settings, game.choice_field)
         played = await play_match(
             brief,
             game,
-            ask=ask,
-            tell=tell,
+            ask=self._fenced(running, ask),
+            tell=self._fenced(running, tell),
             rng=self._rng,
             clock=self._clock,
             log=running.log,
@@ -266,6 +311,7 @@ class Referee:
         while len(self._done) > 10_000:
             self._done.pop(next(iter(self._done)))
         if not self._running:
+            self._canary.rest()
             self._idle.set()
 
     def _give_up(self, key: tuple[str, str, int]) -> None:
@@ -372,6 +418,7 @@ class Referee:
                 logger.warning("the matches could not be handed back: %s", error)
 
     async def aclose(self) -> None:
-        """Close every connection to players."""
+        """Close every connection to players, and the canary's."""
+        await self._canary.aclose()
         for line in self._lines.values():
             await line.aclose()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from aiohttp import web
@@ -12,10 +12,11 @@ from aiohttp import web
 from league_sdk.dialects import inbound
 from league_sdk.dialects.shapes import canonical_method
 from league_sdk.dialects.words import ANSWERS
+from league_sdk.judging import figures, watching
 from league_sdk.judging.clock import SystemClock
 from league_sdk.judging.league_link import LeagueLink
 from league_sdk.judging.referee import Referee
-from league_sdk.protocol import rpc
+from league_sdk.protocol import rpc, tokens
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
 from league_sdk.protocol.errors import InternalError, LeagueError, TooLarge, UnknownMethod, league_error
 from league_sdk.protocol.limits import MAX_BODY_BYTES, MAX_ID_CHARS
@@ -38,10 +39,12 @@ class RefereeServer:
     Args:
         referee: who plays.
         link: for its name.
+        keys: what /metrics is read with; without one by nobody.
     """
 
-    def __init__(self, referee: Referee, link: LeagueLink) -> None:
+    def __init__(self, referee: Referee, link: LeagueLink, keys: Collection[str] = ()) -> None:
         self._referee = referee
+        self._keys = keys
         self._link = link
         self._clock = SystemClock()
         self._begun = time.monotonic()
@@ -64,7 +67,7 @@ class RefereeServer:
         """One request in, its answer out, dressed alike; what cannot be answered is refused in the same form."""
         body: Any = None
         came: inbound.Inbound | None = None
-        status = 200
+        status, code, begun = 200, "", time.monotonic()
         try:
             raw = await _read(request)
             rpc.check_http(request.headers.get("Content-Type", ""), len(raw))
@@ -73,10 +76,13 @@ class RefereeServer:
             inbound.with_bearer(came, request.headers.get("Authorization", ""))
             reply = inbound.reply(came, await self._perform(came))
         except LeagueError as error:
-            status, reply = error.http_status, self._refusal(error, body, came)
+            status, code, reply = error.http_status, error.error_code, self._refusal(error, body, came)
         except Exception:
             logger.exception("a call of %s failed", came.name if came else "/mcp")
-            reply = self._refusal(InternalError("The referee failed; nothing was changed."), body, came)
+            failed = InternalError("The referee failed; nothing was changed.")
+            code, reply = failed.error_code, self._refusal(failed, body, came)
+        name = came.name if came is not None and came.name in self._names() else "other"
+        watching.called(name, code, time.monotonic() - begun, came.message if came is not None else {})
         if came is not None and came.notification:
             return web.Response(status=204)
         return web.Response(body=rpc.dumps(reply), status=status, content_type="application/json")
@@ -110,16 +116,28 @@ class RefereeServer:
         return inbound.refuse(came, code=error.rpc_code, sentence=error.message, data=message)
 
     async def health(self, request: web.Request) -> web.Response:
-        """200 once it is registered (000 section 8)."""
+        """200 once it is registered, until it leaves (000 section 8); of its matches it says nothing."""
         who = self._link.identity
+        status = "draining" if self._referee.draining else "ok" if who else "starting"
         return web.json_response(
             {
-                "status": "ok" if who else "starting",
+                "status": status,
                 "agent_id": who.referee_id if who else None,
                 "uptime": int(time.monotonic() - self._begun),
             },
-            status=200 if who else 503,
+            status=200 if status == "ok" else 503,
         )
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        """Figures for Prometheus, for whoever has the key: they tell that matches are played."""
+        scheme, _space, given = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not any(key and tokens.same(given.strip(), key) for key in self._keys):
+            sentence = "Send the referee key: Authorization: Bearer <key>."
+            return web.json_response({"error": sentence}, status=401, headers={"WWW-Authenticate": "Bearer"})
+        figures.MATCHES_IN_PLAY.set(self._referee.in_play)
+        figures.CANARY_LATE.set(self._referee.late_s(figures.CANARY_WITHIN_S))
+        figures.HEARTBEAT_AGE.set(time.monotonic() - self._link.heard_at)
+        return web.Response(body=figures.text().encode(), headers={"Content-Type": figures.CONTENT_TYPE})
 
 
 async def _read(request: web.Request) -> bytes:
@@ -130,11 +148,12 @@ async def _read(request: web.Request) -> bytes:
         raise TooLarge("The body is too large.", field="body", seen=seen, expected=expected) from None
 
 
-def application(referee: Referee, link: LeagueLink) -> web.Application:
-    """The routes of a referee."""
-    server = RefereeServer(referee, link)
+def application(referee: Referee, link: LeagueLink, keys: Collection[str] = ()) -> web.Application:
+    """The routes of a referee; ``keys`` are those that /metrics is read with."""
+    server = RefereeServer(referee, link, keys)
     made = web.Application(client_max_size=MAX_BODY_BYTES + 1)
     for path in ("/mcp", "/mcp/", "/"):
         made.router.add_post(path, server.mcp)
     made.router.add_get("/health", server.health)
+    made.router.add_get("/metrics", server.metrics)
     return made

@@ -21,6 +21,7 @@
         ├── UnknownLeague           E014
         ├── VersionMismatch         E018
         ├── OutOfTime               E001: an answer that came after the verdict
+        ├── TooOften                E009   (HTTP 429)
         └── InternalError           -32603 E009: our side failed, nothing changed
 
 Raised anywhere, turned into a message in one place (:func:`league_error`).
@@ -207,6 +208,13 @@ class OutOfTime(RuleError):
     """An answer to a request that has its verdict."""
 
     error_code = "E001"
+
+
+class TooOften(RuleError):
+    """More came from one sender than anybody needs; it may try again after ``retry_after_s`` (in the context)."""
+
+    error_code = "E009"
+    http_status = 429
 
 
 class InternalError(RuleError):

@@ -7,6 +7,7 @@ operating system), and this module says what that means. The sentences are Engli
 from __future__ import annotations
 
 import errno
+import re
 import socket
 from collections.abc import Mapping
 from enum import StrEnum
@@ -126,6 +127,25 @@ SENTENCES: dict[Cause, str] = {
     Cause.REFEREE: "the referee failed while %(player)s was asked for an answer to %(message)s (tries: %(tries)s)",
     Cause.LEAGUE: "the league failed while %(player)s was asked for an answer to %(message)s (tries: %(tries)s)",
 }
+
+
+_QUOTED = (
+    (re.compile(r" \((?:seen: |it has ).*", re.DOTALL), ""),
+    (re.compile(r"it answered with the error .*", re.DOTALL), "it answered with an error"),
+    (re.compile(r"its reply .* holds no answer", re.DOTALL), "its reply holds no answer"),
+    (re.compile(r"was refused: .*", re.DOTALL), "was refused"),
+)
+"""How a sentence of ours quotes what was answered, and what is left of it without that."""
+
+
+def unquoted(text: str) -> str:
+    """A problem or a detail in our words alone, without what the answer was.
+
+    Whoever listens at an address need not be an agent, and what it answers is for the agent's owner and the staff.
+    """
+    for pattern, instead in _QUOTED:
+        text = pattern.sub(instead, text)
+    return text
 
 
 def describe(fault: Mapping[str, Any], sentences: Mapping[Cause, str] = SENTENCES) -> str:

@@ -7,13 +7,15 @@ JSON, request object, method, params.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from league_sdk.protocol.errors import InvalidFormat, NotARequest, NotJson, TooLarge
 from league_sdk.protocol.limits import MAX_BODY_BYTES, MAX_JSON_DEPTH
 
+# json.dumps would make one for each call.
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _ID_TYPES = (str, int, float, type(None))
 
 
@@ -47,10 +49,16 @@ def _no_constant(name: str) -> Any:
 
 def depth_ok(value: Any, left: int) -> bool:
     """Whether a decoded value is nested at most so many levels deep."""
-    if not isinstance(value, (dict, list)):
+    if isinstance(value, dict):
+        items: Iterable[Any] = value.values()
+    elif isinstance(value, list):
+        items = value
+    else:
         return True
-    items = value.values() if isinstance(value, dict) else value
-    return left > 0 and all(depth_ok(item, left - 1) for item in items)
+    if left <= 0:
+        return False
+    # Nearly everything is no container: a call for each would cost more than reading the JSON.
+    return all(depth_ok(item, left - 1) for item in items if isinstance(item, (dict, list)))
 
 
 def _finite(text: str) -> float:
@@ -184,4 +192,4 @@ def error(rpc_id: Any, code: int, message: str, data: Any) -> dict[str, Any]:
 
 def dumps(value: Any) -> bytes:
     """Compact UTF-8 JSON, as every body of ours is written."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
+    return _COMPACT.encode(value).encode("utf-8")

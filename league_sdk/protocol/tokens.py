@@ -41,4 +41,5 @@ def league_token(site_key: str, agent: str, epoch: int) -> str:
 
 def redact(text: str) -> str:
     """Take every token of ours out of a text."""
-    return _TOKEN_ANYWHERE.sub(REDACTED, text)
+    # Most texts hold none, and looking for four letters is several times cheaper than looking for a token.
+    return _TOKEN_ANYWHERE.sub(REDACTED, text) if "tok_" in text else text

@@ -12,6 +12,7 @@ from league_sdk.protocol.errors import SECRET_FIELDS
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES, MAX_TRANSCRIPT_DEPTH
 from league_sdk.protocol.tokens import REDACTED, redact
 
+_PLAIN = json.JSONEncoder(ensure_ascii=False)
 MAX_WIRE_TEXT_CHARS = 500
 """Of an answer that could not be read."""
 
@@ -65,7 +66,9 @@ def clean(value: Any) -> Any:
     # Text first: most values are, and asking whether something is a Mapping is slow.
     if isinstance(value, str):
         return redact(value)
-    if isinstance(value, Mapping):
+    if value is None or isinstance(value, (int, float)):
+        return value
+    if isinstance(value, (dict, Mapping)):
         return {
             redact(str(key)): REDACTED if key in SECRET_FIELDS and item else clean(item) for key, item in value.items()
         }
@@ -75,7 +78,7 @@ def clean(value: Any) -> Any:
 def body_for_transcript(value: Any) -> Any:
     """A body as the transcript keeps it: cleaned, and cut with a mark beyond 4 KiB or 16 levels."""
     cleaned = clean(value)
-    text = json.dumps(cleaned, ensure_ascii=False)
+    text = _PLAIN.encode(cleaned)
     small = len(text.encode("utf-8", "replace")) <= MAX_TRANSCRIPT_BODY_BYTES
     if small and rpc.depth_ok(cleaned, MAX_TRANSCRIPT_DEPTH):
         return cleaned

@@ -1,31 +1,31 @@
 """The one HTTP client. A call has one limit in time and in size, follows no redirect, uses no proxy.
 
-httpx's requests and transport, without its client around them: redirects, cookies, authentication and
+aiohttp's session without a client of another library around it: redirects, cookies, authentication and
 hooks are what a call to an agent must not have, and they cost more than the call itself.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
 import zlib
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from json import detect_encoding
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
-import httpx
 from aiohttp.abc import ResolveResult
-from httpx_aiohttp import AiohttpTransport
 
 from league_sdk.protocol import SDK_VERSION, rpc
 from league_sdk.protocol.errors import NotJson
 from league_sdk.protocol.faults import Cause
-from league_sdk.protocol.limits import MAX_ANSWER_BYTES
+from league_sdk.protocol.limits import MAX_ANSWER_BYTES, MAX_TRANSCRIPT_BODY_BYTES
 from league_sdk.transport.failures import Broken, CallFailed, NotReached, TimedOut, failure, out_of_time
-from league_sdk.transport.policy import EndpointPolicy, Forbidden, PolicyResolver
+from league_sdk.transport.limit import within
+from league_sdk.transport.measured import Measured
+from league_sdk.transport.policy import EndpointPolicy, Forbidden, PolicyResolver, guarded_socket
 
 __all__ = ["Broken", "CallFailed", "Client", "NotReached", "Reply", "TimedOut", "answer_in_stream"]
 
@@ -35,6 +35,7 @@ KEEPALIVE_S = 2.0
 """Below the five seconds after which common agent servers close an idle connection under us."""
 MOST_LOOKS = 20
 """So often an open stream is read for an answer; after that its end is waited for."""
+_NO_LIMIT = aiohttp.ClientTimeout()
 CHARSETS = {"iso-8859-1": "cp1252", "latin-1": "cp1252"} | {
     name: name for name in ("windows-1252", "windows-1255", "iso-8859-8", "iso-8859-15")
 }
@@ -52,6 +53,7 @@ class Reply:
         elapsed_s: seconds since the request was sent.
         headers: of the answer, names in lower case.
         text: the beginning of a body that could not be read.
+        notes: what was odd about it and did no harm.
     """
 
     status: int
@@ -60,15 +62,17 @@ class Reply:
     elapsed_s: float
     headers: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)
+    notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 class _Way:
-    """How far a call has come: what it waits for."""
+    """How far a call has come: what it waits for, and over which connection."""
 
-    __slots__ = ("waits_for",)
+    __slots__ = ("protocol", "waits_for")
 
     def __init__(self) -> None:
         self.waits_for = Cause.CONNECT
+        self.protocol: Measured | None = None
 
 
 _WAY: ContextVar[_Way] = ContextVar("way of a call")
@@ -84,9 +88,16 @@ class _Resolver(PolicyResolver):
 
 
 class _Connector(aiohttp.TCPConnector):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._factory: Any = partial(Measured, loop=self._loop)
+
     async def connect(self, *args: Any, **more: Any) -> Any:
         connection = await super().connect(*args, **more)
-        _WAY.get().waits_for = Cause.DEADLINE
+        way = _WAY.get()
+        protocol = cast("Measured", connection.protocol)
+        protocol.begin()
+        way.waits_for, way.protocol = Cause.DEADLINE, protocol
         return connection
 
 
@@ -110,23 +121,32 @@ class Client:
             "accept-encoding": "identity",
             "user-agent": f"{agent_type}/{SDK_VERSION}",
         }
-        self._transport = AiohttpTransport(client=self._session, trust_env=False)
+        self._session: aiohttp.ClientSession | None = None
 
     @property
     def policy(self) -> EndpointPolicy:
         """Which addresses may be called."""
         return self._policy
 
-    def _session(self) -> aiohttp.ClientSession:
-        """Made by the transport at the first call: it belongs to the event loop that runs then."""
+    def _open(self) -> aiohttp.ClientSession:
+        """Made at the first call: it belongs to the event loop that runs then."""
         connector = _Connector(
             limit=self._max,
             keepalive_timeout=KEEPALIVE_S,
             resolver=_Resolver(self._policy),
             use_dns_cache=False,
+            # Asked for each connection with the very address that it is made to, also where no name was looked up.
+            socket_factory=partial(guarded_socket, self._policy),
         )
         return aiohttp.ClientSession(
-            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), max_line_size=8190, max_field_size=8190
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=self._headers,
+            timeout=_NO_LIMIT,
+            auto_decompress=False,
+            trust_env=False,
+            max_line_size=8190,
+            max_field_size=8190,
         )
 
     async def post(self, url: str, message: Any, *, limit_s: float, headers: Mapping[str, str] | None = None) -> Reply:
@@ -147,49 +167,83 @@ class Client:
         way = _Way()
         _WAY.set(way)
         try:
-            self._policy.check_url(url)
-            request = httpx.Request("POST", url, content=content, headers=self._headers | dict(headers or {}))
-            # The whole call stands under one limit; the transport has none of its own.
-            async with asyncio.timeout(limit_s):
-                response = await self._transport.handle_async_request(request)
-                try:
-                    raw = await _read(response)
-                finally:
-                    await response.aclose()
+            # What is called is the address as it was read, in a spelling that is read the same everywhere.
+            called = self._policy.check_url(url).url
+            session = self._session = self._session or self._open()
+            # The whole call stands under one limit; the session has none of its own.
+            async with (
+                within(limit_s),
+                session.post(called, data=content, headers=headers, allow_redirects=False) as response,
+            ):
+                seen = _readable(response)
+                raw = await _read(response, seen)
         except TimeoutError:
             raise out_of_time(way.waits_for, limit_s) from None
         except Forbidden as error:
             raise NotReached(str(error), connected=False) from None
         except CallFailed:
             raise
-        except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, zlib.error, OSError, ValueError) as error:
+        except (aiohttp.ClientError, zlib.error, OSError, ValueError) as error:
             raise failure(error, self._caller) from None
-        body, problem = _decoded(raw, response.headers.get("content-type", ""))
-        seen = {name.lower(): value for name, value in response.headers.items()}
+        body, problem = _decoded(raw, seen.get("content-type", ""))
         text = raw[:MAX_TEXT_BYTES].decode("utf-8", "replace") if problem else ""
-        return Reply(response.status_code, body, problem, time.monotonic() - begun, seen, text)
+        notes = _oddities(response, raw, seen)
+        if way.protocol is not None and len(way.protocol):
+            notes.append("something came behind the answer: it was not read")
+        return Reply(response.status, body, problem, time.monotonic() - begun, seen, text, tuple(notes))
 
     async def aclose(self) -> None:
         """Close every connection."""
-        await self._transport.aclose()
+        if self._session is not None:
+            await self._session.close()
 
 
-async def _read(response: httpx.Response) -> bytes:
+def _readable(response: aiohttp.ClientResponse) -> dict[str, str]:
+    """The headers, names in lower case; what stands in several goes together, what is no text is replaced."""
+    found: dict[str, str] = {}
+    for name, value in response.headers.items():
+        text = value if value.isascii() else value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        low = name.lower()
+        found[low] = f"{found[low]}, {text}" if low in found else text
+    return found
+
+
+async def _read(response: aiohttp.ClientResponse, headers: Mapping[str, str]) -> bytes:
     """The body, unpacked; of a stream of events the data of the one that matters."""
-    unpack = _unpacker(response.headers.get("content-encoding", ""))
-    events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-    raw, looks = bytearray(), 0
-    async for part in response.aiter_raw():
-        # Never more than the limit is unpacked: a small body could hold gigabytes.
+    unpack = _unpacker(headers.get("content-encoding", ""))
+    events = headers.get("content-type", "").lower().startswith("text/event-stream")
+    raw, looks, came, looked_at = bytearray(), 0, 0, 0
+    async for part in response.content.iter_any():
+        # Never more than the limit is unpacked: a small body could hold gigabytes, and an endless one nothing.
         raw += unpack.decompress(part, MAX_ANSWER_BYTES + 1 - len(raw)) if unpack else part
-        if len(raw) > MAX_ANSWER_BYTES:
+        came += len(part)
+        if max(len(raw), came) > MAX_ANSWER_BYTES:
             raise Broken(f"the answer is larger than {MAX_ANSWER_BYTES} bytes", connected=True)
         # Some servers leave their stream open behind the answer.
         if events and looks < MOST_LOOKS and raw.endswith((b"\n\n", b"\r\n\r\n")):
             looks += 1
-            if answer := _answer_among(_events(bytes(raw))):
+            if answer := _answer_among(bytes(raw[looked_at:])):
                 return answer
+            looked_at = len(raw)
     return answer_in_stream(bytes(raw)) if events else bytes(raw)
+
+
+def _oddities(response: aiohttp.ClientResponse, raw: bytes, headers: Mapping[str, str]) -> list[str]:
+    """What an answer had that a tidy one has not; it was read all the same."""
+    notes = []
+    if response.version is not None and response.version < aiohttp.HttpVersion11:
+        notes.append("the answer came by an old HTTP, which takes a new connection for each call")
+    if headers.get("content-encoding"):
+        notes.append("the answer says that it is packed, which was not asked for")
+    kind = headers.get("content-type", "")
+    charset = _charset(kind)
+    if raw.strip() and (encoding := _encoding(raw, kind)) != "utf-8":
+        notes.append(f"the answer is {encoding} text, expected utf-8")
+    elif charset not in ("", "utf-8", "utf8", "ascii", "us-ascii"):
+        notes.append(f"the answer says that it is {charset[:20]} text, and was taken for utf-8")
+    if len(raw) > MAX_TRANSCRIPT_BODY_BYTES:
+        notes.append(f"the answer has {len(raw)} bytes")
+    return notes
 
 
 def _unpacker(encoding: str) -> Any:
@@ -199,39 +253,47 @@ def _unpacker(encoding: str) -> Any:
     return None
 
 
-def _events(raw: bytes) -> list[bytes]:
-    """The data of each event of a stream; the last one may not be complete."""
-    blocks = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n")
-    return [
-        b"\n".join(line[len(b"data:") :].strip() for line in block.split(b"\n") if line.startswith(b"data:"))
-        for block in blocks
-    ]
-
-
 def answer_in_stream(raw: bytes) -> bytes:
     """The JSON of a whole ``text/event-stream`` body: its first response, else its last event that holds anything."""
-    return _answer_among(_events(raw), default=True)
+    return _answer_among(raw, default=True)
 
 
-def _answer_among(events: list[bytes], *, default: bool = False) -> bytes:
+def _answer_among(raw: bytes, *, default: bool = False) -> bytes:
     """The first event that is a JSON-RPC response; else empty, or the last one that holds anything."""
-    for data in events:
+    events = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n")
+    for event in events:
+        # Of a long stream most cannot be one, and are not read.
+        if b'"jsonrpc"' not in event:
+            continue
+        data = _data(event)
         try:
-            value = rpc.loads(data) if data else None
+            value = rpc.loads(data)
         except NotJson:
             continue
         # Notifications (progress, logging) may come before the answer.
         if isinstance(value, dict) and "jsonrpc" in value and ("result" in value or "error" in value):
             return data
-    return next((data for data in reversed(events) if data), b"") if default else b""
+    return next((data for event in reversed(events) if (data := _data(event))), b"") if default else b""
+
+
+def _data(event: bytes) -> bytes:
+    """The data of an event, which may not be complete."""
+    return b"\n".join(line[len(b"data:") :].strip() for line in event.split(b"\n") if line.startswith(b"data:"))
+
+
+def _charset(content_type: str) -> str:
+    return content_type.lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
+
+
+def _encoding(raw: bytes, content_type: str) -> str:
+    return CHARSETS.get(_charset(content_type)) or detect_encoding(raw)
 
 
 def _decoded(raw: bytes, content_type: str) -> tuple[Any, str]:
     """The JSON of a body, or None and why not; Unicode with a byte order mark is read, too (RFC 8259 8.1)."""
     if not raw.strip():
         return None, ""
-    charset = content_type.lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
-    encoding = CHARSETS.get(charset) or detect_encoding(raw)
+    encoding = _encoding(raw, content_type)
     try:
         if encoding != "utf-8":
             raw = raw.decode(encoding).encode()

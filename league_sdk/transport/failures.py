@@ -7,13 +7,14 @@ import os
 import socket
 
 import aiohttp
-import httpx
 
 from league_sdk.protocol import faults
 from league_sdk.protocol.faults import Cause
+from league_sdk.transport.policy import NotCalled
 
 FILES_OF_A_LOOKUP = 8
 """More than one search for a name needs at a time."""
+NOT_CALLED = "the name of the address leads to one that is not called"
 
 
 class CallFailed(Exception):
@@ -84,18 +85,19 @@ def failure(error: Exception, caller: Cause) -> CallFailed:
         error: what the HTTP library raised.
         caller: whose side we are: REFEREE or LEAGUE.
     """
-    cause = error.__cause__ or error
-    if isinstance(cause, (httpx.InvalidURL, aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, UnicodeError)):
+    if isinstance(error, (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, UnicodeError)):
         return NotReached("the address cannot be read", connected=False)
-    if isinstance(cause, aiohttp.ClientConnectorDNSError):
-        return _no_name(cause.os_error, caller)
-    if isinstance(cause, aiohttp.ClientSSLError):
-        return NotReached(f"no secure connection ({type(cause.os_error).__name__})", connected=False)
-    if isinstance(cause, aiohttp.ClientConnectorError):
-        return _no_connection(cause.os_error.errno, caller)
-    if isinstance(cause, aiohttp.ServerDisconnectedError):
+    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, NotCalled):
+        return NotReached(NOT_CALLED, connected=False)
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return _no_name(error.os_error, caller)
+    if isinstance(error, aiohttp.ClientSSLError):
+        return NotReached(f"no secure connection ({type(error.os_error).__name__})", connected=False)
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return _no_connection(error.os_error.errno, caller)
+    if isinstance(error, aiohttp.ServerDisconnectedError):
         return Broken("the connection was closed without an answer", connected=True)
-    return Broken(f"the connection broke off ({type(cause).__name__})", connected=True)
+    return Broken(f"the connection broke off ({type(error).__name__})", connected=True)
 
 
 def _no_name(error: OSError, caller: Cause) -> NotReached:

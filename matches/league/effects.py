@@ -5,19 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
-from matches import live
+from agents_registry.prepared import Prepared, Sql, insert, swap
+from matches import live, watching
 from matches.models import Event, League
 from matches.nudge import nudge
+
+_NEXT = Sql("event_seq + 1")
+_COUNTED = Prepared(lambda *, pk: League.objects.filter(pk=pk).only("event_seq"), pk=str)
 
 
 def record(league_id: str, kind: str, /, **data: Any) -> None:
     """Write an event with the league's next number. Call inside the change's transaction."""
-    League.objects.filter(pk=league_id).update(event_seq=F("event_seq") + 1)
-    seq = League.objects.values_list("event_seq", flat=True).get(pk=league_id)
-    Event.objects.create(league_id=league_id, seq=seq, kind=kind, data=data, at=timezone.now())
+    swap(League, {"event_seq": _NEXT}, pk=league_id)
+    counted = _COUNTED.one(pk=league_id)
+    if counted is None:
+        raise League.DoesNotExist(league_id)
+    row = (league_id, counted.event_seq, kind, data, timezone.now())
+    insert(Event, ("league_id", "seq", "kind", "data", "at"), [row])
+    watching.happened(league_id, kind, data)
 
 
 def changed(league_id: str, *match_ids: str, urgent: bool = True) -> None:

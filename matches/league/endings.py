@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from agents_registry import registration
 from agents_registry.models import Kind
+from agents_registry.prepared import Prepared
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches import queries, sight
@@ -18,13 +19,18 @@ from matches.models import League, Match, Round
 from matches.sight import View
 from matches.summaries import champion_of
 
+_UNFINISHED = Prepared(
+    lambda *, round_id: Match.objects.filter(round_id=round_id).exclude(state=MatchState.FINISHED).only("pk")[:1],
+    round_id=int,
+)
+
 
 def close_round_if_done(played: Round) -> bool:
     """RUNNING to COMPLETED when every match of the round is finished.
 
     Queues LEAGUE_STANDINGS_UPDATE, then ROUND_COMPLETED; after the last round LEAGUE_COMPLETED.
     """
-    if Match.objects.filter(round=played).exclude(state=MatchState.FINISHED).exists():
+    if _UNFINISHED.all(round_id=played.pk):
         return False
     now = timezone.now()
     with transaction.atomic():

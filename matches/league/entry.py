@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from agents_registry import places, registration, roster
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import Request
 from agents_registry.spellings import LEAGUE_FIELDS, Facts, plays
+from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import LeagueError, UnknownLeague
 from league_sdk.protocol.states import LeagueState, MatchState
 from matches.league import play
@@ -140,6 +142,22 @@ def _without_code(league: League, request: Request) -> str | None:
         return f"Not on the roster of this league: {seen}. Put your personal code in {where}."
     seen = "The code that came is not it." if request.codes else "None came."
     return f"This league asks for its registration code. {seen} Put it in {where}."
+
+
+def wrong_codes(league_id: str | None, codes: Collection[str]) -> list[str]:
+    """READ: those of the codes that are neither a league's own nor a person's on its roster.
+
+    A league that asks for none has no wrong ones.
+    """
+    league = League.objects.filter(pk=league_id).first() if codes else None
+    if league is None or not (league.rules.registration_code or roster.exists(league.pk)):
+        return []
+    wanted = league.rules.registration_code
+    return [
+        code
+        for code in codes
+        if not (wanted and tokens.same(code, wanted)) and roster.find_owner(league.pk, [code]) is None
+    ]
 
 
 def _no_room(league: League) -> tuple[str, str] | None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
+from agents_registry.prepared import Prepared
 from matches.league.errors import NotFound
 from matches.models import League
+
+LEAGUE = Prepared(lambda *, pk: League.objects.filter(pk=pk), pk=str)
+"""A league by its id."""
 
 
 def get_league(league_id: str) -> League:

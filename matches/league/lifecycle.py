@@ -13,6 +13,7 @@ from pydantic import ValidationError as SettingsError
 
 from agents_registry import places, registration
 from agents_registry.models import Agent, Kind
+from agents_registry.prepared import Prepared, insert
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LEAGUE_ARROWS, LeagueState, MatchState, RoundState
@@ -175,18 +176,23 @@ def _make_schedule(league: League, players: list[Agent]) -> None:
     rounds = Round.objects.bulk_create(
         Round(league=league, number=one.number, bye=players[one.bye] if one.bye is not None else None) for one in plan
     )
-    by_number = {one.number: one for one in rounds}
-    Match.objects.bulk_create(
-        Match(
-            league=league,
-            round=by_number[one.number],
-            match_id=pairing.match_id,
-            player_a=players[pairing.a],
-            player_b=players[pairing.b],
-        )
-        for one in plan
-        for pairing in one.pairings
-    )
+    by_number = {one.number: one.pk for one in rounds}
+    names = [field.attname for field in Match._meta.concrete_fields if not field.primary_key]
+    blank = Match(league=league)
+    same = {name: getattr(blank, name) for name in names}
+    for one in plan:
+        # Round by round: a thousand players have half a million matches, too many to hold at once.
+        same["round_id"] = by_number[one.number]
+        rows = [
+            same
+            | {
+                "match_id": pairing.match_id,
+                "player_a_id": players[pairing.a].pk,
+                "player_b_id": players[pairing.b].pk,
+            }
+            for pairing in one.pairings
+        ]
+        insert(Match, names, [list(row.values()) for row in rows])
 
 
 def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
@@ -294,13 +300,20 @@ def _refuse_over(league: League) -> None:
         raise ActionRefused(_("%(league)s is over: create a new league to play again.") % _named(league))
 
 
+_DRAWN = Prepared(
+    lambda *, round_id: Match.objects.filter(round_id=round_id).select_related("player_a", "player_b").order_by("pk"),
+    round_id=int,
+)
+
+
 def _hand_out(league: League, coming: Round, referees: list[Agent]) -> list[dict[str, Any]]:
     """Give each match of a round to the referee with the least to do; matches of absent players are decided."""
     load = {referee.pk: 0.0 for referee in referees}
     given: dict[int, list[int]] = {referee.pk: [] for referee in referees}
     announced = []
-    matches = list(coming.matches.select_related("league", "player_a", "player_b").order_by("pk"))
-    for match in matches:
+    for match in _DRAWN.all(round_id=coming.pk):
+        # The same for all: each would read its own from the row.
+        match.league, match.round = league, coming
         referee = min(referees, key=lambda one: (load[one.pk], one.pk))
         load[referee.pk] += 1 / referee.max_concurrent
         announced.append(

@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
+from agents_registry.prepared import Prepared, insert, swap
 from league_sdk.dialects.words import ANSWERS, CONTAINERS
 from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
@@ -30,17 +31,23 @@ _NOT_RELAYED = ("auth_token", "league_token", "envelope", *CONTAINERS)
 _RECEIVING = (AgentState.REGISTERED, AgentState.ACTIVE, AgentState.SUSPENDED)
 
 
+_REFEREES = Prepared(
+    lambda *, league_id: Agent.objects.filter(
+        Q(league__isnull=True) | Q(league_id=league_id),
+        kind=Kind.REFEREE,
+        trusted=True,
+        state__in=[AgentState.REGISTERED, AgentState.ACTIVE],
+    ).order_by("pk"),
+    league_id=str,
+)
+
+
 def referees_of(league: League) -> Any:
     """The referees that may judge a league's matches now: trusted, alive, of the site or of the league."""
     # Ours give a sign of life every two seconds also when they are idle; others only when they are asked.
     heard = timezone.now() - timedelta(seconds=max(2 * league.rules.referee_lease_s, LEAST_SILENCE_S))
-    alive = Agent.objects.filter(
-        Q(league__isnull=True) | Q(league=league),
-        Q(sends_progress=False) | Q(heard_at__gte=heard),
-        kind=Kind.REFEREE,
-        trusted=True,
-        state__in=[AgentState.REGISTERED, AgentState.ACTIVE],
-    ).order_by("pk")
+    found = _REFEREES.all(league_id=league.pk)
+    alive = [one for one in found if not one.sends_progress or (one.heard_at is not None and one.heard_at >= heard)]
     # Containment in a JSON list is not portable to SQLite; referees are few. One that names no game judges every game.
     return [one for one in alive if not one.game_types or league.game_type in one.game_types]
 
@@ -95,17 +102,25 @@ def queue(
     )
     if to_referees:
         receivers += [one.pk for one in referees_of(league)]
-    Delivery.objects.bulk_create(Delivery(broadcast=broadcast, agent_id=pk) for pk in receivers)
+    rows = [(broadcast.pk, pk, DeliveryState.PENDING, "") for pk in receivers]
+    insert(Delivery, ("broadcast_id", "agent_id", "state", "problem"), rows)
+
+
+_UNTOLD = Prepared(
+    lambda *, league_id, number: Delivery.objects.filter(
+        broadcast__league_id=league_id,
+        broadcast__message_type=MessageType.ROUND_ANNOUNCEMENT,
+        broadcast__round_number=number,
+        state=DeliveryState.PENDING,
+    ).only("pk")[:1],
+    league_id=str,
+    number=int,
+)
 
 
 def announced(league_id: str, round_number: int) -> bool:
     """Whether every announcement of a round is settled."""
-    return not Delivery.objects.filter(
-        broadcast__league_id=league_id,
-        broadcast__message_type=MessageType.ROUND_ANNOUNCEMENT,
-        broadcast__round_number=round_number,
-        state=DeliveryState.PENDING,
-    ).exists()
+    return not _UNTOLD.all(league_id=league_id, number=round_number)
 
 
 def settle(outcomes: Sequence[tuple[int, str]]) -> None:
@@ -114,7 +129,12 @@ def settle(outcomes: Sequence[tuple[int, str]]) -> None:
     good = [pk for pk, problem in outcomes if not problem]
     pending = Delivery.objects.filter(state=DeliveryState.PENDING)
     if good:
-        pending.filter(pk__in=good).update(state=DeliveryState.SETTLED, settled_at=now)
+        swap(
+            Delivery,
+            {"state": DeliveryState.SETTLED, "settled_at": now},
+            pk=tuple(good),
+            state=DeliveryState.PENDING,
+        )
     for pk, problem in outcomes:
         if problem:
             pending.filter(pk=pk).update(state=DeliveryState.FAILED, settled_at=now, problem=problem[:200])

@@ -6,7 +6,7 @@ Every move is a compare-and-swap on state, referee and attempt: whoever comes se
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,12 +16,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry import registration
-from agents_registry.models import Agent
-from league_sdk.protocol.faults import Cause
+from agents_registry.models import Agent, Kind
+from agents_registry.prepared import Prepared, insert, swap
+from league_sdk.protocol.faults import Cause, unquoted
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
 from league_sdk.protocol.states import HANDED_BACK, IN_PLAY, PROGRESS_ORDER, AgentState, MatchState
 from league_sdk.protocol.transcript import clean
 from league_sdk.rules.registry import get_game
+from matches import watching
 from matches.league.effects import changed, record, shown
 from matches.league.errors import ActionRefused
 from matches.masking import without_addresses
@@ -47,7 +49,7 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     news: dict[str, Any] = {
         "state": MatchState.ASSIGNED,
         "attempt": attempt,
-        "referee": referee,
+        "referee_id": referee.pk,
         "conversation_id": f"conv-{match.match_id.lower()}-{attempt:03d}-{uuid.uuid4().hex[:8]}",
         "lease_until": now + timedelta(seconds=lease_s),
         "joined": match.joined,
@@ -56,13 +58,14 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
         "lifecycle": [*match.lifecycle, lifecycle_step(MatchState.ASSIGNED, now)],
     }
     with transaction.atomic():
-        moved = Match.objects.filter(pk=match.pk, state=MatchState.READY, attempt=match.attempt).update(**news)
-        if not moved:
+        if not swap(Match, news, pk=match.pk, state=MatchState.READY, attempt=match.attempt):
             return None
         shown(match.league_id, match.match_id)
     # Not refresh_from_db, which would forget the players and the league that came with the match.
     for name, value in news.items():
         setattr(match, name, value)
+    match.referee = referee
+    watching.assigned(match)
     return match
 
 
@@ -102,7 +105,7 @@ def lose_attempt(*, matches: QuerySet[Match], why: str, counts: bool = True, cau
                 attempt=match.attempt,
                 referee_id=match.referee.code if match.referee else "",
                 cause=cause,
-                why=without_addresses(why),
+                why=without_addresses(unquoted(why)),
             )
             changed(match.league_id, match.match_id)
     return lost
@@ -111,6 +114,21 @@ def lose_attempt(*, matches: QuerySet[Match], why: str, counts: bool = True, cau
 def lose_all_of(*, referee_id: int) -> int:
     """A referee registered again: what it was playing is lost."""
     return lose_attempt(matches=Match.objects.filter(referee_id=referee_id), why="the referee started again")
+
+
+def expect_again(*, names: Collection[str]) -> int:
+    """The site starts, and with it its own referees: they get no match before they have registered.
+
+    What they were playing is given back at once, and counts as lost by nobody: it was the site that ended, and it may
+    do so several times in the course of a match.
+
+    Returns how many matches were given back.
+    """
+    theirs = Agent.objects.filter(kind=Kind.REFEREE, league__isnull=True, name__in=names)
+    with transaction.atomic():
+        registration.expect_again(names=names)
+        matches = Match.objects.filter(referee__in=theirs)
+        return lose_attempt(matches=matches, why="the site started again", counts=False, cause=Cause.LEAGUE)
 
 
 def undeliverable(
@@ -154,6 +172,20 @@ def extend_leases(*, seconds: float) -> None:
         )
 
 
+_JUDGED = Prepared(
+    lambda *, referee_id: (
+        Match.objects.filter(referee_id=referee_id, state__in=IN_PLAY)
+        .select_related("league", "player_a", "player_b")
+        # Every match of a referee is read ten times a second: only what a report is compared with.
+        .only(
+            *("match_id", "attempt", "state", "lease_until", "joined", "locked_in", "view", "lifecycle"),
+            *("league__game_type", "league__settings", "player_a__code", "player_b__code"),
+        )
+    ),
+    referee_id=int,
+)
+
+
 def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: bool = False) -> list[dict[str, Any]]:
     """Take a referee's progress report; it is its heartbeat too.
 
@@ -172,12 +204,11 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
             registration.suspend_referee(agent_id=referee.pk, problem="leaving")
         else:
             hear(referee)
-        mine = {
-            (match.league_id, match.match_id): match
-            for match in Match.objects.filter(referee=referee, state__in=IN_PLAY).select_related(
-                "league", "player_a", "player_b"
-            )
-        }
+        mine = {(match.league_id, match.match_id): match for match in _JUDGED.all(referee_id=referee.pk)}
+        leases: dict[str, float] = {}
+        # Of most matches only the lease is renewed: those are written together.
+        renewed: dict[tuple[float, int, str], list[int]] = {}
+        entries: list[tuple[Any, ...]] = []
         for item in items:
             match = mine.get((item["league_id"], item["match_id"]))
             alive = match is not None and match.attempt == item["attempt"]
@@ -192,7 +223,12 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
                         cause=item["cause"],
                     )
                 else:
-                    _advance(match, referee, item, now)
+                    if match.league_id not in leases:
+                        leases[match.league_id] = lease_s_of(match, referee)
+                    lease_s = leases[match.league_id]
+                    if _advance(match, item, lease_s, now):
+                        renewed.setdefault((lease_s, match.attempt, match.state), []).append(match.pk)
+                    entries += _rows_of(match, item["transcript"])
             answers.append(
                 {
                     "league_id": item["league_id"],
@@ -201,6 +237,10 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
                     "status": "ok" if alive else "lost",
                 }
             )
+        for (lease_s, attempt, state), found in renewed.items():
+            later = {"lease_until": now + timedelta(seconds=lease_s)}
+            swap(Match, later, pk=tuple(found), attempt=attempt, state=state)
+        _add(entries)
     return answers
 
 
@@ -211,7 +251,8 @@ def hear(referee: Agent) -> None:
         registration.heard_from_referee(agent_id=referee.pk)
 
 
-def _advance(match: Match, referee: Agent, item: Mapping[str, Any], now: datetime) -> None:
+def _advance(match: Match, item: Mapping[str, Any], lease_s: float, now: datetime) -> bool:
+    """Take the news of one match, if there are any; whether nothing is left to do but to renew its lease."""
     old, new = MatchState(match.state), MatchState(item["state"])
     state = new if PROGRESS_ORDER.index(new) > PROGRESS_ORDER.index(old) else old
     players = {match.player_a.code, match.player_b.code}
@@ -225,13 +266,13 @@ def _advance(match: Match, referee: Agent, item: Mapping[str, Any], now: datetim
     news = {name: value for name, value in news.items() if getattr(match, name) != value}
     if state != old:
         news |= {"state": state, "lifecycle": [*match.lifecycle, lifecycle_step(state, now)]}
-    lease = timedelta(seconds=lease_s_of(match, referee))
-    if match.lease_until is None or match.lease_until - now < lease * 0.9 or news:
+    lease = timedelta(seconds=lease_s)
+    if news:
         # When another report came between, this one is old news; the next one tells all again.
-        Match.objects.filter(pk=match.pk, attempt=match.attempt, state=old).update(lease_until=now + lease, **news)
-    add_entries(match, item["transcript"])
+        swap(Match, {"lease_until": now + lease, **news}, pk=match.pk, attempt=match.attempt, state=old)
     if news or item["transcript"]:
         shown(match.league_id, match.match_id)
+    return not news and (match.lease_until is None or match.lease_until - now < lease * 0.9)
 
 
 def lease_s_of(match: Match, referee: Agent) -> float:
@@ -248,13 +289,20 @@ def add_entries(match: Match, entries: Iterable[Mapping[str, Any]]) -> None:
 
     What a referee sends is cleaned of tokens once more: not every referee is ours.
     """
-    rows = [
-        Message(match=match, attempt=match.attempt, n=entry["n"], entry=clean(entry))
+    _add(_rows_of(match, entries))
+
+
+def _rows_of(match: Match, entries: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+    return [
+        (match.pk, match.attempt, entry["n"], clean(entry))
         for entry in entries
         if entry["n"] < MAX_ENTRIES and len(str(entry)) < 2 * MAX_TRANSCRIPT_BODY_BYTES
     ]
+
+
+def _add(rows: Sequence[tuple[Any, ...]]) -> None:
     if rows:
-        Message.objects.bulk_create(rows, ignore_conflicts=True)
+        insert(Message, ("match_id", "attempt", "n", "entry"), rows, once=True)
 
 
 def release(*, league_id: str, match_id: str) -> None:

@@ -11,7 +11,10 @@ from django.utils.translation import gettext as _
 
 from agents_registry import learned, registration
 from agents_registry.models import Agent
+from agents_registry.prepared import Prepared, swap
+from league_sdk.protocol import records
 from league_sdk.protocol.errors import InvalidFormat, RefereeNotRegistered
+from league_sdk.protocol.faults import unquoted
 from league_sdk.protocol.states import (
     IN_PLAY,
     AgentState,
@@ -33,6 +36,15 @@ from matches.models import Match
 
 _OPEN = (MatchState.HELD, MatchState.READY, *IN_PLAY)
 SILENT = frozenset({"E001", "E009"})
+
+
+_REPORTED = Prepared(
+    lambda *, league_id, match_id: Match.objects.filter(league_id=league_id, match_id=match_id).select_related(
+        "league", "round", "player_a", "player_b", "referee"
+    ),
+    league_id=str,
+    match_id=str,
+)
 
 
 def report(
@@ -61,9 +73,7 @@ def report(
         InvalidFormat: E002, no such match, or a result that cannot be read.
         RefereeNotRegistered: E013, this referee never had the match.
     """
-    whole = Match.objects.select_related("league", "round", "player_a", "player_b", "referee")
-    # Not first(): putting the one row in order costs more than finding it.
-    match = next(iter(whole.filter(league_id=league_id, match_id=match_id)), None)
+    match = _REPORTED.one(league_id=league_id, match_id=match_id)
     if match is None:
         raise InvalidFormat(
             f"{league_id} has no match {match_id}.",
@@ -90,7 +100,7 @@ def report(
     begins_alone = referee.trusted and not referee.sends_progress
     if match.state == MatchState.READY and match.attempt == 0 and begins_alone:
         # It began with the announcement, and was quicker than our start_match.
-        match = assign(match=match, referee=referee, lease_s=lease_s_of(match, referee)) or whole.get(pk=match.pk)
+        match = assign(match=match, referee=referee, lease_s=lease_s_of(match, referee)) or _whole(match)
         claimed = match.attempt if attempt is None else attempt
     if match.state == MatchState.FINISHED:
         return {
@@ -100,7 +110,7 @@ def report(
         }
     if claimed != match.attempt or match.state not in IN_PLAY:
         return {"status": "IGNORED", "reason": f"attempt {claimed} is over"}
-    with transaction.atomic():
+    with records.work("result", conversation_id=match.conversation_id), transaction.atomic():
         if not _finish(match, verdict, states=IN_PLAY, steps=read_lifecycle(params.get("lifecycle"))):
             return {"status": "IGNORED", "reason": f"attempt {claimed} is over"}
         add_entries(match, transcript)
@@ -110,28 +120,35 @@ def report(
     return {"status": "ACCEPTED", "reason": None}
 
 
+def _whole(match: Match) -> Match:
+    """A match as it is now."""
+    found = _REPORTED.one(league_id=match.league_id, match_id=match.match_id)
+    if found is None:
+        raise Match.DoesNotExist(match.pk)
+    return found
+
+
 def _finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequence[dict[str, str]] = ()) -> bool:
     """One of ``states`` to FINISHED; false when the attempt is over or someone else was quicker."""
     now = timezone.now()
     # Not every referee is ours: what it writes is cleaned of tokens like its transcript, and as everybody reads it, of
-    # addresses.
-    reason, details, faults = (
-        without_addresses(clean(one)) for one in (verdict.reason, verdict.details, verdict.faults)
-    )
+    # addresses and of what was answered in place of an answer.
+    told = [{**fault, "detail": unquoted(fault["detail"])} for fault in verdict.faults]
+    reason, details, faults = (without_addresses(clean(one)) for one in (verdict.reason, verdict.details, told))
     winner = {match.player_a.code: match.player_a, match.player_b.code: match.player_b}.get(verdict.winner or "")
-    moved = Match.objects.filter(pk=match.pk, attempt=match.attempt, state__in=states).update(
-        state=MatchState.FINISHED,
-        status=verdict.status,
-        winner=winner,
-        reason=reason,
-        details=details,
-        faults=faults,
-        finished_at=now,
-        lease_until=None,
-        locked_in=[],
-        lifecycle=[*_timed(match.lifecycle, steps), lifecycle_step(MatchState.FINISHED, now)],
-    )
-    if not moved:
+    news = {
+        "state": MatchState.FINISHED,
+        "status": verdict.status,
+        "winner": winner and winner.pk,
+        "reason": reason,
+        "details": details,
+        "faults": faults,
+        "finished_at": now,
+        "lease_until": None,
+        "locked_in": [],
+        "lifecycle": [*_timed(match.lifecycle, steps), lifecycle_step(MatchState.FINISHED, now)],
+    }
+    if not swap(Match, news, pk=match.pk, attempt=match.attempt, state=tuple(states)):
         return False
     record(
         match.league_id,

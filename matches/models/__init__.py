@@ -2,6 +2,7 @@
 
 from matches.models.check import Check, CheckRole, CheckState
 from matches.models.desk import Correction, CorrectionKind, Notice, Role, RoleName
+from matches.models.lead import Lead
 from matches.models.league import Event, League, Match, Message, Round
 from matches.models.outbox import Broadcast, Delivery, DeliveryState
 
@@ -15,6 +16,7 @@ __all__ = [
     "Delivery",
     "DeliveryState",
     "Event",
+    "Lead",
     "League",
     "Match",
     "Message",

@@ -34,7 +34,7 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
         return None
     outcome = view.outcome(match.match_id)
     events = _events(view, match)
-    attempts = _attempts(match, view, events)
+    attempts = _attempts(match, view, events, staff=key.staff)
     if not key.staff:
         _hide_addresses(attempts)
     found = match_dict(match, view)
@@ -69,14 +69,15 @@ def messages(view: View, match_id: str, only: str | None, *, staff: bool) -> dic
 
     Args:
         only: the name of the one message to show; None for all.
-        staff: whether addresses are shown.
+        staff: whether addresses are shown, and answers that are none.
 
     Returns None when there is no such match or message.
     """
     match = _match(view, match_id)
     if match is None:
         return None
-    named = {f"{entry['attempt']}-{entry['n']}": entry.get("body") for entry in queries.transcript(match, view)}
+    lines = queries.transcript(match, view, staff=staff)
+    named = {f"{entry['attempt']}-{entry['n']}": entry.get("body") for entry in lines}
     if only is not None:
         named = {name: body for name, body in named.items() if name == only}
         if not named:
@@ -130,10 +131,10 @@ def _blame(fault: Mapping[str, Any]) -> dict[str, Any]:
 # Attempts -----------------------------------------------------------------------------------------
 
 
-def _attempts(match: Match, view: View, events: list[Event]) -> list[dict[str, Any]]:
+def _attempts(match: Match, view: View, events: list[Event], *, staff: bool) -> list[dict[str, Any]]:
     """Every attempt at the match with its rows and what became of it, in order."""
     entries: dict[int, list[dict[str, Any]]] = {}
-    for entry in queries.transcript(match, view):
+    for entry in queries.transcript(match, view, staff=staff):
         entries.setdefault(entry["attempt"], []).append(entry)
     steps = _steps_by_attempt(queries.lifecycle(match, view))
     outcome = view.outcome(match.match_id)

@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_cookie
 
+from agents_registry.attempts import CODE, attempts
 from agents_registry.models import Agent
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
@@ -68,13 +69,16 @@ def _league(league_id: str) -> League:
 
 
 def _open(request: HttpRequest, league: League) -> HttpResponse:
-    secret, address = request.POST.get("secret", ""), caller_of(request).ip
-    if own.failures.too_many(address, secret):
-        wait = _("This one was wrong %(count)d times within a minute: wait a minute.")
-        return _ask(request, league, wait % {"count": own.MOST_FAILURES}, status=429)
+    secret, address = request.POST.get("secret", "").strip()[: own.MAX_SECRET_CHARS + 1], caller_of(request).ip
+    wait = attempts.refuse_secret(CODE, address, secret)
+    if wait is not None:
+        too_many = _("Too many wrong attempts: wait %(seconds)d seconds.") % {"seconds": wait.seconds}
+        answer = _ask(request, league, too_many, status=429)
+        answer["Retry-After"] = str(wait.seconds)
+        return answer
     shown = own.recognise(league, secret)
     if shown is None:
-        own.failures.add(address, secret)
+        attempts.secret_was_wrong(CODE, address, secret)
         wrong = _(
             "This is neither the auth_token of a player of this league nor a personal code on its roster. Take the "
             "auth_token from the answer to your last registration."

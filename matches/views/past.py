@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from csp.decorators import csp_replace
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.utils.cache import add_never_cache_headers, get_conditional_response
 from django.views.decorators.clickjacking import xframe_options_exempt
@@ -43,6 +44,7 @@ def replay_fragments(request: HttpRequest, league_id: str) -> HttpResponseBase:
     return get_conditional_response(request, etag=etag, response=response) or response
 
 
+@csp_replace({"frame-ancestors": None})
 @xframe_options_exempt
 @require_safe
 def embed(request: HttpRequest, league_id: str) -> HttpResponse:

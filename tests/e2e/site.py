@@ -43,20 +43,63 @@ def wait_for(what: str, look: Callable[[], T], patience_s: float = PATIENCE_S) -
     raise AssertionError(f"{what}: not within {patience_s} s; last seen: {seen!r}")
 
 
-class Site:
+class Instructor:
+    """What an instructor does by script at a site.
+
+    Args:
+        url: where the site, or one web process of it, answers.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.http = httpx.Client(
+            base_url=url, headers={"Authorization": f"Bearer {API_KEY}"}, timeout=20, trust_env=False
+        )
+
+    def log(self) -> str:
+        """What the site has written so far."""
+        return ""
+
+    def get(self, path: str) -> Any:
+        """GET under /api."""
+        answer = self.http.get(f"/api{path}")
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def post(self, path: str, body: Any = None, *, status: int = 200) -> Any:
+        """POST under /api."""
+        answer = self.http.post(f"/api{path}", json=body if body is not None else {})
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def create(self, league_id: str, **settings: Any) -> None:
+        """Open a league."""
+        self.post("/leagues", {"league_id": league_id, "display_name": league_id, "settings": settings}, status=201)
+
+    def wait_until(self, league_id: str, status: str, patience_s: float = PATIENCE_S) -> dict[str, Any]:
+        """Wait for a league's status; the league as the API shows it."""
+
+        def reached() -> dict[str, Any] | None:
+            league = self.get(f"/leagues/{league_id}")
+            return league if league["status"] == status else None
+
+        try:
+            return wait_for(f"{league_id} is {status}", reached, patience_s)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.get(f'/leagues/{league_id}')}\n{self.log()[-4000:]}") from None
+
+
+class Site(Instructor):
     """``manage.py host`` under test."""
 
     def __init__(self, data: Path, *options: str, port: int | None = None, credentials: bool = True) -> None:
         self.data = data
         self.port = port or free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        super().__init__(f"http://127.0.0.1:{self.port}")
         self._options = options
         self._referee_port = free_port()
         self._credentials = {"LEAGUE_API_KEY": API_KEY, "LEAGUE_ADMIN_PASSWORD": PASSWORD} if credentials else {}
         self._log = (data.parent / f"{data.name}.log").open("ab")
-        self.http = httpx.Client(
-            base_url=self.url, headers={"Authorization": f"Bearer {API_KEY}"}, timeout=20, trust_env=False
-        )
         self.start()
 
     def start(self) -> None:
@@ -124,36 +167,6 @@ class Site:
             self.http.close()
             self._log.close()
 
-    # What an instructor does ------------------------------------------------------------------
-
-    def get(self, path: str) -> Any:
-        """GET under /api."""
-        answer = self.http.get(f"/api{path}")
-        assert answer.status_code == 200, answer.text
-        return answer.json()
-
-    def post(self, path: str, body: Any = None, *, status: int = 200) -> Any:
-        """POST under /api."""
-        answer = self.http.post(f"/api{path}", json=body if body is not None else {})
-        assert answer.status_code == status, answer.text
-        return answer.json()
-
-    def create(self, league_id: str, **settings: Any) -> None:
-        """Open a league."""
-        self.post("/leagues", {"league_id": league_id, "display_name": league_id, "settings": settings}, status=201)
-
-    def wait_until(self, league_id: str, status: str, patience_s: float = PATIENCE_S) -> dict[str, Any]:
-        """Wait for a league's status; the league as the API shows it."""
-
-        def reached() -> dict[str, Any] | None:
-            league = self.get(f"/leagues/{league_id}")
-            return league if league["status"] == status else None
-
-        try:
-            return wait_for(f"{league_id} is {status}", reached, patience_s)
-        except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.get(f'/leagues/{league_id}')}\n{self.log()[-4000:]}") from None
-
 
 def command_line(pid: int) -> str:
     """A process's command line."""
@@ -174,7 +187,7 @@ def is_running(pid: int) -> bool:
 class Player:
     """The strict chapter-8 player as a process."""
 
-    def __init__(self, site: Site, name: str, folder: Path, *options: str) -> None:
+    def __init__(self, site: Instructor, name: str, folder: Path, *options: str) -> None:
         self.log_file = folder / f"{name}.jsonl"
         command = [sys.executable, str(ROOT / "tests/bots/chapter8.py"), "--league", f"{site.url}/mcp"]
         self.process = subprocess.Popen(

@@ -98,6 +98,28 @@ def test_the_sixth_within_a_minute_is_refused_until_a_minute_has_passed(client: 
     assert ask(5).status_code == 303
 
 
+def test_with_tokens_a_class_behind_one_address_asks_for_as_many_as_it_has_agents(client: Client) -> None:
+    make.open_league("fall")
+    class_ = [make.join(f"Agent {n}", "fall", endpoint=f"http://198.51.100.{n}:8101/mcp") for n in range(1, 11)]
+    tokens = [member.token for member in class_]
+
+    def ask(token: str) -> int:
+        return client.post("/check", {"endpoint": "", "auth_token": token}, REMOTE_ADDR="192.0.2.7").status_code
+
+    assert [ask(token) for token in tokens] == [303] * 10
+    Check.objects.update(state="FAILED")
+    for _ in range(4):
+        assert ask(tokens[0]) == 303
+        Check.objects.update(state="FAILED")
+    assert [ask(tokens[0]), ask(tokens[1])] == [429, 303]
+
+
+def test_a_wrong_token_again_and_again_waits(client: Client) -> None:
+    form = {"endpoint": "", "auth_token": "tok_" + "0" * 32}
+    found = [client.post("/check", form, REMOTE_ADDR="192.0.2.7").status_code for _ in range(21)]
+    assert found == [403] * 20 + [429]
+
+
 def test_with_an_agents_token_its_address_is_checked_from_elsewhere(client: Client) -> None:
     make.open_league("fall")
     member = make.join("Ada", "fall", endpoint=OTHER)

@@ -280,12 +280,14 @@ def test_a_referee_is_trusted_with_the_sites_key_only(client: Client, code: str,
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
 def test_behind_a_proxy_the_proxys_machine_proves_nothing(client: Client, header: str) -> None:
     make.open_league(DEFAULT)
-    register(client)
+    seen = {"endpoint": "http://192.0.2.7:8101/mcp"}
+    register(client, caller="192.0.2.7", **seen)
     again = client.post(
         "/mcp",
-        wire.request("register_player", wire.player_request()),
+        wire.request("register_player", wire.player_request(**seen)),
         content_type="application/json",
         headers={header: "for=192.0.2.8"},
+        REMOTE_ADDR="192.0.2.7",
     ).json()["result"]
     assert (again["status"], again["legacy_code"]) == ("REJECTED", "L003")
 

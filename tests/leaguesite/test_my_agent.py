@@ -13,10 +13,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agents_registry import registration, roster
+from agents_registry.attempts import SAME_SECRET
 from agents_registry.models import Kind
 from agents_registry.requests import read_request
 from league_sdk.protocol.transcript import Wire, entry
-from matches import own, trials
+from matches import trials
 from matches.league import curtain
 from matches.league import entry as entering
 from matches.models import Message, Notice
@@ -29,9 +30,8 @@ PATH = "/leagues/fall/mine/"
 
 
 @pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _fresh() -> Iterator[None]:
     """Nothing of other tests is remembered."""
-    monkeypatch.setattr(own, "failures", own.Failures())
     trials._trials.clear()
     yield
     trials._trials.clear()
@@ -172,20 +172,11 @@ def test_a_revoked_token_and_a_new_code_shut_the_door(client: Client) -> None:
 def test_the_same_wrong_value_again_and_again_waits_and_nobody_else_does(client: Client) -> None:
     place = make.setting()
     wrong = "tok_" + "0" * 32
-    assert [show(client, wrong).status_code for _ in range(own.MOST_FAILURES + 1)] == [403] * own.MOST_FAILURES + [429]
+    most = SAME_SECRET.amount
+    assert [show(client, wrong).status_code for _ in range(most + 1)] == [403] * most + [429]
     assert show(client, "another").status_code == 403
     assert client.post(PATH, {"secret": wrong}, REMOTE_ADDR="192.0.2.9").status_code == 403
     assert show(client, place.players[0].token).status_code == 303
-
-
-def test_failures_are_forgotten_after_a_minute() -> None:
-    now = [0.0]
-    failures = own.Failures(clock=lambda: now[0])
-    for _ in range(own.MOST_FAILURES):
-        failures.add("192.0.2.1", "x")
-    assert failures.too_many("192.0.2.1", "x")
-    now[0] = own.WITHIN_S
-    assert not failures.too_many("192.0.2.1", "x")
 
 
 def test_a_form_of_ours_is_needed_and_nothing_is_cached(client: Client) -> None:

@@ -16,7 +16,7 @@ import pytest
 from django.test import Client
 
 from agents_registry.models import AgentToken
-from leaguesite.asgi import application
+from leaguesite.asgi import sockets
 from matches import pages
 from matches.models import League
 from matches.pages import PageKey
@@ -107,6 +107,6 @@ def test_the_screen_of_the_staff_names_students_and_that_of_the_room_does_not() 
 
 
 def test_every_socket_serves_a_kind_of_page_that_is_looked_through() -> None:
-    served = {route.callback._kind for route in application.application_mapping["websocket"].application.routes}
+    served = {route.callback._kind for route in sockets.routes}
     assert served <= {*pages.KINDS, "index", "check"}
     assert League.objects.count() == 0

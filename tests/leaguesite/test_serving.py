@@ -13,9 +13,10 @@ from django.contrib.auth import get_user_model
 from django.core import signals
 
 from league_sdk.protocol.limits import MAX_BODY_BYTES
+from leaguesite import serving
 from leaguesite.asgi import application
 from leaguesite.environment import BASE_DIR
-from leaguesite.serving import is_agent_path
+from leaguesite.serving import FORM_BYTES, is_agent_path
 from tests import factories as make
 from tests import wire
 from tests.matches.agent_server import Agents
@@ -117,6 +118,49 @@ async def test_a_body_that_is_too_large_is_413_before_it_is_whole(path: str) -> 
     }
 
 
+@pytest.mark.parametrize(("path", "most"), [("/mcp", MAX_BODY_BYTES), ("/check", FORM_BYTES), ("/", FORM_BYTES)])
+async def test_no_path_takes_an_endless_body(path: str, most: int) -> None:
+    """Under a server that hands a body over in pieces, also where it is chunked and has no length."""
+    talk = ApplicationCommunicator(application, scope("POST", path, {"content-type": "application/json"}))
+    piece = b"x" * 65_536
+    for _ in range(most // len(piece) + 1):
+        await talk.send_input({"type": "http.request", "body": piece, "more_body": True})
+    start = await talk.receive_output(PATIENCE_S)
+    body = json.loads((await talk.receive_output(PATIENCE_S))["body"])
+    await talk.wait(PATIENCE_S)
+    assert (start["status"], body["error"]["code"]) == (413, -32600)
+    assert body["error"]["data"]["context"]["expected"] == f"at most {most} bytes"
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "BODY_LIMIT_S", 0.01)
+    talk = ApplicationCommunicator(application, scope("POST", "/mcp", {"content-type": "application/json"}))
+    await talk.send_input({"type": "http.request", "body": b"{", "more_body": True})
+    start = await talk.receive_output(PATIENCE_S)
+    body = json.loads((await talk.receive_output(PATIENCE_S))["body"])
+    await talk.wait(PATIENCE_S)
+    assert (start["status"], body["error"]["message"]) == (408, "The body took too long.")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "kind"),
+    [("POST", "/mcp", "agents"), ("GET", "/", "pages"), ("POST", "/admin/login/", "logins")],
+)
+async def test_when_too_many_wait_for_a_thread_the_next_is_told_to_come_again(
+    monkeypatch: pytest.MonkeyPatch, method: str, path: str, kind: str
+) -> None:
+    monkeypatch.setitem(serving.MOST_WAITING, kind, 0)
+    answer = await send(method, path, b"{}")
+    data = json.loads(answer.body)["error"]["data"]
+    assert (answer.status, answer.all("retry-after"), data["error_code"], data["retryable"]) == (
+        429,
+        ["1"],
+        "E009",
+        True,
+    )
+    assert (await send("GET", "/health")).status == (429 if kind == "pages" else 200)
+
+
 async def test_a_sender_that_goes_away_is_dropped() -> None:
     talk = ApplicationCommunicator(application, scope("POST", "/mcp", {}))
     await talk.send_input({"type": "http.request", "body": b"{", "more_body": True})
@@ -169,7 +213,7 @@ async def test_logging_in_to_the_admin(here: Agents) -> None:
     assert (posted.status, posted.all("location"), sorted(posted.cookies)) == (
         302,
         ["/admin/"],
-        ["csrftoken", "sessionid"],
+        ["csrftoken", "league_device", "sessionid"],
     )
     inside = await send("GET", "/admin/", cookie=f"sessionid={posted.cookies['sessionid']}")
     assert inside.status == 200

@@ -36,11 +36,11 @@ async def agents(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
 async def conducting() -> AsyncIterator[conductor.Conductor]:
     """A conductor at work."""
     with ThreadPoolExecutor(1) as thread:
-        found = conductor.Conductor(thread)
+        found = conductor.Conductor(thread, take_over=True)
         task = asyncio.create_task(found.run())
         try:
             yield found
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            await asyncio.gather(*found._tasks, return_exceptions=True)
+            await asyncio.gather(*found._tasks, *found._sending, return_exceptions=True)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agents_registry import registration
+from agents_registry.endpoints import endpoint_policy
 from agents_registry.models import Agent
 from league_sdk.transport.client import Client
 from matches import due
@@ -91,7 +92,8 @@ async def test_start_match_as_the_referee_gets_it(agents: Agents) -> None:
         "match_id": "R1M1",
         "attempt": 1,
         "game_type": "even_odd",
-        "endpoint_policy": {"refused_ports": []},
+        # The whole policy, and without the ports at which referees of the site listen.
+        "endpoint_policy": endpoint_policy([agents.port]).to_params(),
     }
     assert body["params"]["auth_token"] == registration.league_token(league.referees[0].agent)
 

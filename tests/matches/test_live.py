@@ -275,7 +275,7 @@ async def test_a_browser_that_leaves_before_its_snapshot_is_forgotten(monkeypatc
         return {"header": "late"}
 
     monkeypatch.setattr(pages, "fragments", slow)
-    monkeypatch.setattr(hubs, "get_channel_layer", lambda: None)
+    monkeypatch.setattr(live, "get_channel_layer", lambda: None)
     with ThreadPoolExecutor(1) as thread:
         hub = hubs.Hub(thread)
         joining = asyncio.create_task(hub.join(BOARD, "en"))
@@ -324,3 +324,113 @@ async def test_whoever_has_no_role_in_this_league_gets_no_socket_of_its_staff(he
             headers = [(b"origin", b"http://testserver"), *given]
             socket = WebsocketCommunicator(application, f"/ws/leagues/fall/{path}?as=staff", headers=headers)
             assert await socket.connect(timeout=PATIENCE_S) == (False, consumers.NOT_ALLOWED)
+
+
+class Taking:
+    """A server's side of a socket whose browser takes so many messages and then nothing more."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.sent: list[dict[str, Any]] = []
+
+    async def send(self, message: dict[str, Any]) -> None:
+        if len(self.sent) >= self.most:
+            # As uvicorn: what cannot be written keeps whoever writes waiting.
+            await asyncio.get_running_loop().create_future()
+        self.sent.append(message)
+
+
+async def ended(socket: consumers._Socket) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        await socket.keep_sending()
+
+
+def listening() -> hubs.Listener:
+    page = hubs.Page(BOARD, "en")
+    page.update({"header": "as it is"})
+    found = hubs.Listener(page)
+    found.news.set()
+    return found
+
+
+async def test_a_browser_that_acknowledges_nothing_is_dropped_also_after_one_frame(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(consumers, "HEARTBEAT_S", 0.001)
+    monkeypatch.setattr(consumers, "PATIENCE_S", 0.01)
+    taking = Taking(10_000)
+    await ended(consumers._Socket(listening(), taking.send))
+    assert json.loads(taking.sent[0]["text"])["type"] == "snapshot"
+    assert taking.sent[-1] == {"type": "websocket.close", "code": consumers.TRY_LATER}
+    between = {json.loads(message["text"])["type"] for message in taking.sent[1:-1]}
+    assert between <= {"heartbeat"}
+
+
+async def test_a_browser_that_has_acknowledged_everything_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumers, "HEARTBEAT_S", 0.001)
+    monkeypatch.setattr(consumers, "PATIENCE_S", 0.01)
+    taking = Taking(200)
+    socket = consumers._Socket(listening(), taking.send)
+    heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    heard.put_nowait({"type": "websocket.receive", "text": '{"type":"ack"}'})
+    reading = asyncio.create_task(socket.keep_reading(heard.get))
+    await ended(socket)
+    reading.cancel()
+    # It went on until the browser took nothing more, far beyond the patience with one that says nothing.
+    assert [len(taking.sent), taking.sent[-1]["type"]] == [200, "websocket.send"]
+
+
+async def test_a_browser_that_reads_nothing_is_dropped_though_nothing_can_be_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(consumers, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(consumers, "CLOSING_S", 0.01)
+    taking = Taking(0)
+    await ended(consumers._Socket(listening(), taking.send))
+    assert taking.sent == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "last"),
+    [
+        ({"MOST_SOCKETS": 2}, [False, False]),
+        ({"MOST_FROM_ADDRESS": 2}, [False, True]),
+        ({"MOST_FROM_ADDRESS_ON_PAGE": 2}, [False, True]),
+    ],
+)
+async def test_sockets_are_counted_by_address_and_page(
+    monkeypatch: pytest.MonkeyPatch, limits: dict[str, int], last: list[bool]
+) -> None:
+    """Two from one address on one page; then a third from there, and one from elsewhere."""
+    for name, value in limits.items():
+        monkeypatch.setattr(consumers, name, value)
+    seats = consumers._Seats()
+    with seats.taken("192.0.2.1", BOARD) as first, seats.taken("192.0.2.1", BOARD) as second:
+        found = []
+        for caller in ("192.0.2.1", "192.0.2.2"):
+            with seats.taken(caller, BOARD) as seated:
+                found.append(seated)
+        with seats.taken("192.0.2.1", MATCH) as elsewhere:
+            assert elsewhere is ("MOST_FROM_ADDRESS_ON_PAGE" in limits)
+        assert (first, second, found) == (True, True, last)
+    assert not seats._taken
+
+
+async def test_a_socket_too_many_is_told_to_come_later(monkeypatch: pytest.MonkeyPatch, here: Agents) -> None:
+    monkeypatch.setattr(consumers, "MOST_SOCKETS", 1)
+    await here.in_db(make.playing)
+    async with browsing(BOARD):
+        assert await socket_of(BOARD).connect(timeout=PATIENCE_S) == (False, consumers.TRY_LATER)
+    async with browsing(BOARD) as again:
+        assert (await again.frame())["type"] == "snapshot"
+
+
+async def test_with_many_pages_the_regular_look_leaves_half_of_the_thread_to_others() -> None:
+    hub = hubs.Hub()
+    assert hub._look_after_s() == hubs.LOOK_AFTER_S
+    for number in range(3):
+        page = hub._pages[PageKey("player", "fall", f"P0{number}"), "en"] = hubs.Page(BOARD, "en")
+        page.cost_s = 0.5
+    assert hub._look_after_s() == 3.0
+    page.cost_s = 60.0
+    assert hub._look_after_s() == hubs.LOOK_LATEST_S

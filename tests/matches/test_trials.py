@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from agents_registry.models import Agent
 from league_sdk.dialects.answers import Understanding
 from league_sdk.transport.client import Client
 from league_sdk.transport.policy import EndpointPolicy
-from matches import trials
+from leaguesite.environment import Json
+from matches import live, trial_copies, trials
 from matches.league.errors import ActionRefused
 from matches.pages.trial import trial_dict
 from matches.trials import State, Trial
@@ -37,7 +39,9 @@ INVITATION = CALL | {"message_type": "GAME_INVITATION"}
 
 
 @pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """One process, as far as the trials know, also where the tests run with Redis."""
+    monkeypatch.setattr(live, "reaches_others", lambda: False)
     trials._trials.clear()
     yield
     trials._trials.clear()
@@ -58,13 +62,20 @@ async def sending(monkeypatch: pytest.MonkeyPatch, refused_ports: tuple[int, ...
     """The conductor's part, and agents."""
     client = Client(agent_type="league_manager", policy=EndpointPolicy(refused_ports=refused_ports))
     async with serving() as agents:
-        finish = trials._finish
+        finish, keep = trials._finish, trial_copies.keep
+        loop = asyncio.get_running_loop()
 
-        def watched(*args: Any, **how: Any) -> None:
-            finish(*args, **how)
+        def watched(*args: Any, **how: Any) -> Trial | None:
+            found = finish(*args, **how)
             agents.news.set()
+            return found
+
+        def kept(trial: Trial) -> None:
+            keep(trial)
+            loop.call_soon_threadsafe(agents.news.set)
 
         monkeypatch.setattr(trials, "_finish", watched)
+        monkeypatch.setattr(trial_copies, "keep", kept)
         task = asyncio.create_task(trials.keep_sending(client))
         try:
             yield agents
@@ -105,7 +116,7 @@ def test_one_at_a_time_per_agent_and_so_many_for_all(monkeypatch: pytest.MonkeyP
 
 def test_one_that_nobody_sends_is_lost_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     ask(agent(), limit_s=1)
-    monkeypatch.setattr(trials, "LOST_AFTER_S", -2)
+    monkeypatch.setattr(trial_copies, "LOST_AFTER_S", -2)
     lost = trials.of(1)
     assert lost is not None and trial_dict(lost)["word"] == "bad"
     ask(agent())
@@ -195,3 +206,70 @@ async def test_whoever_stops_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         ask(agent(agents.url("ada")))
         await agents.until(lambda: bool(agents.received["ada"]))
     assert (await outcome(agents)).problem == "broken off"
+
+
+# Several web processes --------------------------------------------------------------------------
+
+
+class Cache(dict[str, bytes]):
+    """What is in Redis."""
+
+    def get(self, name: str) -> Any:  # type: ignore[override]
+        return Json().loads(self[name]) if name in self else None
+
+    def set(self, name: str, value: Any, timeout: int) -> None:
+        self[name] = Json().dumps(value)
+
+
+@pytest.fixture
+def several(monkeypatch: pytest.MonkeyPatch) -> Cache:
+    monkeypatch.setattr(live, "reaches_others", lambda: True)
+    found = Cache()
+    monkeypatch.setattr(trial_copies, "cache", found)
+    return found
+
+
+async def test_another_web_process_shows_what_became_of_a_trial(
+    several: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sending(monkeypatch) as agents:
+        trial = ask(agent(agents.url("P01")))
+        await agents.until(lambda: len(several) == 1 and Json().loads(next(iter(several.values())))["state"] == "done")
+    here = trials.of(1)
+    assert here is not None
+    trials._trials.clear()
+    there = trials.of(1)
+    assert there is not None
+    assert replace(there, begun=here.begun) == here
+    assert abs(there.begun - here.begun) < 60
+    assert (there.message, there.state) == (trial.message, State.DONE)
+
+
+def test_a_trial_that_another_web_process_sends_is_waited_for(several: Cache) -> None:
+    ask(agent())
+    trials._trials.clear()
+    with pytest.raises(ActionRefused, match="on its way"):
+        ask(agent())
+    several.clear()
+    ask(agent())
+
+
+def test_the_newer_trial_is_shown_wherever_it_was_sent(several: Cache) -> None:
+    old = ask(agent())
+    trials._trials.clear()
+    several.clear()
+    new = ask(agent())
+    trials._trials[1] = old
+    found = trials.of(1)
+    assert found is not None
+    assert found.asked_at == new.asked_at
+
+
+def test_without_redis_a_trial_is_shown_where_it_was_asked_for(several: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: Any) -> None:
+        raise ConnectionError("Redis is gone")
+
+    monkeypatch.setattr(several, "set", gone)
+    monkeypatch.setattr(several, "get", gone)
+    assert trials.of(1) is None
+    assert ask(agent()) == trials.of(1)

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command
 
+from leaguesite import logs, telemetry
 from leaguesite.accounts import INSTRUCTOR, FirstRun, ensure_accounts
 from leaguesite.addresses import EVERYWHERE, is_free, public_url
 
@@ -36,6 +37,8 @@ class Command(BaseCommand):
             raise CommandError(
                 f"Port {port} at {host} is in use. Stop what listens there, or choose another with --port."
             )
+        logs.start("web", name="host")
+        telemetry.start("host")
         call_command("migrate", verbosity=0, interactive=False)
         first = ensure_accounts()
         # Daphne installs its event loop when it is imported, so only the command that serves does.

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandParser
 
+from league_sdk.log_files import FOLDER_VARIABLE
 from leaguesite.environment import BASE_DIR
 
 
@@ -34,6 +35,7 @@ class Command(BaseCommand):
         if options["exit_with_parent"]:
             words.append("--exit-with-parent")
         os.environ.setdefault("LEAGUE_REFEREE_KEY", settings.LEAGUE_REFEREE_KEY)
+        os.environ.setdefault(FOLDER_VARIABLE, str(settings.DATA_DIR / "logs"))
         os.chdir(BASE_DIR)
         # The process list goes on showing what was typed.
         command = [sys.executable, "-m", "league_sdk.judging", "--started-by", "manage.py", "referee", *words]

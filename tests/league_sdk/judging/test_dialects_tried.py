@@ -10,6 +10,7 @@ import pytest
 
 from league_sdk.judging import player_line as module
 from league_sdk.judging.asking import CALLED_BACK, Heard
+from league_sdk.judging.canary import Canary
 from league_sdk.judging.player_line import PlayerLine
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.transport.breaker import Breaker
@@ -70,7 +71,7 @@ def clock() -> Clock:
 
 def line_to(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> PlayerLine:
     monkeypatch.setattr(module, "Client", lambda **_: agent)
-    return PlayerLine(EndpointPolicy(), agent.clock, Breaker(agent.clock.monotonic))
+    return PlayerLine(EndpointPolicy(), agent.clock, Breaker(agent.clock.monotonic), Canary(agent.clock))
 
 
 async def ask(line: PlayerLine, message: dict[str, Any], limit_s: float = 5.0) -> Heard:

@@ -73,7 +73,7 @@ async def test_after_the_retries_an_illegal_choice_is_a_technical_loss() -> None
     )
     assert played.reason == (
         "P01 answered CHOOSE_PARITY_CALL with no legal move (tries: 4): "
-        'parity_choice must be exactly "even" or "odd" (seen: "heads"). Technical loss'
+        'parity_choice must be exactly "even" or "odd". Technical loss'
     )
     assert played.details["choices"] == {A: None, B: "odd"}
     errors = [one.message for one in table.to(A, "GAME_ERROR")]

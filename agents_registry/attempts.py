@@ -1,0 +1,306 @@
+"""How often who may try: rate limits that a class behind one address never notices (our choice; SECURITY.md, "Limits").
+
+- **The same wrong secret** (auth_token, code, API key) from one address: a broken agent's loop. Counted by address
+  *and* secret, so nobody is kept out by what somebody else sends.
+- **Different wrong secrets**: tokens and codes of ours cannot be guessed, so these are always looked at. Codes that an
+  instructor chose may be short: of those that could be guessed, so many wrong ones are looked at in ten minutes, from
+  one address and in all; then none of that kind is looked at, and longer ones still are.
+- **Calls**: so many for each token, and so many without one for each address. These guard this process's own time
+  and are counted in it; failures are counted in Redis where there is one, for all processes together. If Redis is
+  away they are counted here, and nobody notices.
+
+Times are in seconds throughout.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from django.conf import settings
+from limits import RateLimitItem, RateLimitItemPerSecond, parse
+from limits.errors import StorageError
+from limits.storage import RedisStorage, Storage
+from limits.strategies import FixedWindowRateLimiter
+
+from league_sdk.protocol import tokens
+from league_sdk.protocol.errors import TooOften
+
+logger = logging.getLogger(__name__)
+Found = TypeVar("Found")
+
+TOKEN, CODE, API_KEY = "token", "code", "API key"
+"""The kinds of secrets. Registration codes and personal codes are one: they are tried at the same doors."""
+
+SAME_SECRET = RateLimitItemPerSecond(20, 60, "same")
+GUESSES_FROM_ADDRESS = RateLimitItemPerSecond(500, 600, "guesses")
+GUESSES = RateLimitItemPerSecond(1500, 600, "all-guesses")
+NEW_GUESS = RateLimitItemPerSecond(1, 600, "new-guess")
+REGISTRATIONS = RateLimitItemPerSecond(30, 60, "registrations")
+LOGINS = (
+    RateLimitItemPerSecond(5, 60, "logins"),
+    RateLimitItemPerSecond(10, 600, "logins-again"),
+    RateLimitItemPerSecond(20, 3600, "logins-and-again"),
+)
+"""Wrong passwords for one name from one address, or in one browser that has logged in before: each wait is longer."""
+
+GUESSABLE_BITS = 45
+"""A code of ours has 49; at a thousand tries a second 45 bits last for a thousand years."""
+MOST_KEPT = 100_000
+REDIS_PATIENCE_S = 0.25
+REDIS_AWAY_S = 30.0
+
+
+class KeptHere(Storage):
+    """Counts in this process: at most ``most`` of them, the oldest go first.
+
+    The library's own memory has neither a bound nor a clock to be given, and starts a thread to clean up.
+
+    Args:
+        clock: seconds since the epoch.
+        most: how many counts are kept.
+    """
+
+    STORAGE_SCHEME = None
+    base_exceptions = ()
+
+    def __init__(self, clock: Callable[[], float] = time.time, most: int = MOST_KEPT) -> None:
+        super().__init__()
+        self._clock = clock
+        self._most = most
+        self._lock = threading.Lock()
+        self._counts: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    def incr(self, key: str, expiry: float, amount: int = 1) -> int:
+        """Count; a window begins with the first one in it and lasts ``expiry`` seconds."""
+        now = self._clock()
+        with self._lock:
+            count, ends = self._counts.get(key, (0, 0.0))
+            if ends <= now:
+                self._counts.pop(key, None)
+                count, ends = 0, now + expiry
+            self._counts[key] = (count + amount, ends)
+            while len(self._counts) > self._most:
+                self._counts.popitem(last=False)
+            return count + amount
+
+    def get(self, key: str) -> int:
+        """How many were counted in the window that is open."""
+        count, ends = self._counts.get(key, (0, 0.0))
+        return count if ends > self._clock() else 0
+
+    def get_expiry(self, key: str) -> float:
+        """When its window ends."""
+        return self._counts.get(key, (0, self._clock()))[1]
+
+    def check(self) -> bool:
+        """It is always there."""
+        return True
+
+    def reset(self) -> int:
+        """Forget everything."""
+        with self._lock:
+            count = len(self._counts)
+            self._counts.clear()
+        return count
+
+    def clear(self, key: str) -> None:
+        """Forget one."""
+        with self._lock:
+            self._counts.pop(key, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Why somebody has to wait: the limit by name and in words, and for how long."""
+
+    name: str
+    limit: str
+    seconds: int
+
+
+class Attempts:
+    """The counts of a site, or of one of its processes.
+
+    Args:
+        clock: seconds since the epoch.
+        redis_url: where counts are that all processes share.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time, redis_url: str | None = None) -> None:
+        self._clock = clock
+        self._here = FixedWindowRateLimiter(KeptHere(self._now))
+        self._shared = self._here
+        self._away_until = 0.0
+        self._free: set[str] = set()
+        if redis_url:
+            patience = {"socket_timeout": REDIS_PATIENCE_S, "socket_connect_timeout": REDIS_PATIENCE_S}
+            storage = RedisStorage(redis_url, wrap_exceptions=True, key_prefix="league-limits", **patience)
+            self._shared = FixedWindowRateLimiter(storage)
+
+    # Secrets --------------------------------------------------------------------------------------
+
+    def refuse_secret(self, kind: str, address: str, secret: str) -> Wait | None:
+        """Whether a secret is looked at now; to be asked before it is.
+
+        Args:
+            kind: what it is to be, such as ``token`` or ``code``.
+            address: where it comes from.
+            secret: the secret.
+        """
+        who = (kind, network_of(address))
+        wait = self._wait(SAME_SECRET, *who, tokens.digest(secret), words="the same wrong value")
+        if wait is None and is_guessable(secret):
+            wait = self._wait(GUESSES_FROM_ADDRESS, *who, words="different wrong values from one address")
+            wait = wait or self._wait(GUESSES, kind, words="different wrong values")
+        return wait
+
+    def secret_was_wrong(self, kind: str, address: str, secret: str) -> None:
+        """Count a secret that was nobody's."""
+        who = (kind, network_of(address))
+        digest = tokens.digest(secret)
+        self._hit(SAME_SECRET, *who, digest)
+        if is_guessable(secret) and self._hit(NEW_GUESS, *who, digest):
+            self._hit(GUESSES, kind)
+            if not self._hit(GUESSES_FROM_ADDRESS, *who):
+                logger.warning("many different wrong values for a %s come from %s", kind, address or "behind a proxy")
+
+    # Calls of agents ------------------------------------------------------------------------------
+
+    def count_call(self, token: str) -> Wait | None:
+        """Count a call with a token, whoever's it is; whether there were too many with it."""
+        digest = tokens.digest(token)
+        if digest in self._free or self._here.hit(_setting("LEAGUE_CALLS_PER_TOKEN"), "calls", digest):
+            return None
+        return self._wait_here(_setting("LEAGUE_CALLS_PER_TOKEN"), "calls", digest, words="calls with one auth_token")
+
+    def let_call(self, token: str) -> None:
+        """Count no calls with this token from now on: a referee of the site reports for everybody."""
+        self._free.add(tokens.digest(token))
+
+    def count_stranger(self, address: str) -> Wait | None:
+        """Count a call without a token that is known; whether its address has made too many."""
+        rule = _setting("LEAGUE_CALLS_PER_ADDRESS")
+        if self._here.hit(rule, "strangers", network_of(address)):
+            return None
+        return self._wait_here(
+            rule, "strangers", network_of(address), words="calls without auth_token from one address"
+        )
+
+    def count_registration(self, address: str, name: str, endpoint: str) -> Wait | None:
+        """Count a registration; whether this one has come too often."""
+        who = (network_of(address), tokens.digest(name), tokens.digest(endpoint))
+        return (
+            None
+            if self._hit(REGISTRATIONS, *who)
+            else self._wait(REGISTRATIONS, *who, words="registrations of one agent")
+        )
+
+    # Logins ---------------------------------------------------------------------------------------
+
+    def refuse_login(self, *who: str) -> Wait | None:
+        """Whether a password is looked at now: after every few wrong ones the wait is longer."""
+        found = [self._wait(rule, *who, words="wrong passwords") for rule in LOGINS]
+        return max((wait for wait in found if wait is not None), key=lambda wait: wait.seconds, default=None)
+
+    def login_was_wrong(self, *who: str) -> None:
+        """Count a wrong password."""
+        for rule in LOGINS:
+            self._hit(rule, *who)
+
+    def login_was_right(self, *who: str) -> None:
+        """Whoever has the password has not been guessing."""
+        for rule in LOGINS:
+            self._ask(partial(_clear, rule, who))
+
+    def forget_all(self) -> None:
+        """As if nobody had tried yet."""
+        self._free.clear()
+        self._here.storage.reset()
+        self._ask(lambda limiter: limiter.storage.reset())
+
+    def _now(self) -> float:
+        return self._clock()
+
+    # Counting -------------------------------------------------------------------------------------
+
+    def _ask(self, do: Callable[[FixedWindowRateLimiter], Found]) -> Found:
+        """With the counts that all share; with ours while they cannot be reached."""
+        if self._shared is not self._here and self._clock() >= self._away_until:
+            try:
+                return do(self._shared)
+            except StorageError as error:
+                self._away_until = self._clock() + REDIS_AWAY_S
+                logger.warning("Redis does not answer (%s): failed attempts are counted in this process", error)
+        return do(self._here)
+
+    def _hit(self, rule: RateLimitItem, *who: str) -> bool:
+        return self._ask(lambda limiter: limiter.hit(rule, *who))
+
+    def _wait(self, rule: RateLimitItem, *who: str, words: str) -> Wait | None:
+        return self._ask(lambda limiter: self._of(limiter, rule, who, words))
+
+    def _wait_here(self, rule: RateLimitItem, *who: str, words: str) -> Wait | None:
+        return self._of(self._here, rule, who, words)
+
+    def _of(
+        self, limiter: FixedWindowRateLimiter, rule: RateLimitItem, who: tuple[str, ...], words: str
+    ) -> Wait | None:
+        if limiter.test(rule, *who):
+            return None
+        ends = limiter.get_window_stats(rule, *who).reset_time
+        limit = f"at most {rule.amount} {words} in {rule.get_expiry()} s"
+        return Wait(name=rule.namespace.lower(), limit=limit, seconds=max(1, math.ceil(ends - self._clock())))
+
+
+def too_often(wait: Wait, *, field: str | None = None) -> TooOften:
+    """The error that an agent is told."""
+    return TooOften(
+        f"Too many: wait {wait.seconds} s.",
+        field=field,
+        seen="more than that",
+        expected=wait.limit,
+        retry_after_s=wait.seconds,
+    )
+
+
+def network_of(address: str) -> str:
+    """What counts as one address: all that one machine may take for itself in IPv6 (/64), else the address."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return address if found.version == 4 else str(ipaddress.ip_network((found, 64), strict=False).network_address)
+
+
+def is_guessable(secret: str) -> bool:
+    """Whether a secret of this make could be found by trying: from its length and the kinds of its characters."""
+    letters = any(character.isalpha() for character in secret)
+    digits = any(character.isdigit() for character in secret)
+    kinds = 26 * letters + 10 * digits + 4 * (not secret.isalnum())
+    return len(secret) * math.log2(max(kinds, 2)) < GUESSABLE_BITS
+
+
+def _clear(rule: RateLimitItem, who: tuple[str, ...], limiter: FixedWindowRateLimiter) -> None:
+    limiter.clear(rule, *who)
+
+
+_parsed: dict[str, RateLimitItem] = {}
+
+
+def _setting(name: str) -> RateLimitItem:
+    text = getattr(settings, name)
+    if text not in _parsed:
+        _parsed[text] = parse(text)
+    return _parsed[text]
+
+
+attempts = Attempts(redis_url=settings.LEAGUE_LIMITS_REDIS_URL)

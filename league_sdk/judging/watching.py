@@ -1,0 +1,87 @@
+"""What a referee's matches and calls are counted and logged as; never what a player has chosen."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from league_sdk.judging import figures
+from league_sdk.judging.brief import Brief
+from league_sdk.protocol import records
+
+logger = logging.getLogger(__name__)
+
+ABOUT = ("league_id", "match_id", "round_id", "conversation_id")
+
+
+def begun(brief: Brief) -> None:
+    """A match begins in this task: all that is logged from here on names it."""
+    records.bind(
+        league_id=brief.league_id,
+        round_id=brief.round_id,
+        match_id=brief.match_id,
+        attempt=brief.attempt,
+        conversation_id=brief.conversation_id,
+    )
+    logger.info("the match begins", extra={"event_type": "MATCH_STARTED"})
+
+
+def ended(cause: str = "") -> None:
+    """The match of this task is over.
+
+    Args:
+        cause: why it has no result; empty when it is reported.
+    """
+    figures.MATCHES.add(cause or figures.OK)
+    if cause:
+        logger.info("the match is given back", extra={"event_type": "MATCH_GIVEN_BACK", "cause": cause})
+    else:
+        logger.info("the match is over and reported", extra={"event_type": "MATCH_REPORTED"})
+
+
+def heard(
+    player_id: str, message_type: str, *, seconds: float, error_code: str | None, cause: str | None, status: int | None
+) -> None:
+    """A player answered a message, or did not.
+
+    Args:
+        message_type: of the message that it was sent.
+        error_code: E-code when there was no usable answer.
+        cause: whose fault that is, where the code does not say it all.
+        status: of the HTTP answer.
+    """
+    outcome = (cause or error_code or "") if error_code else figures.OK
+    figures.CALLS.add(message_type, outcome)
+    figures.CALL_TIME.observe(seconds, message_type)
+    if logger.isEnabledFor(logging.INFO):
+        extra = {
+            "event_type": "PLAYER_SILENT" if error_code else "PLAYER_ANSWERED",
+            "message_type": message_type,
+            "peer": f"player:{player_id}",
+            "duration_ms": round(seconds * 1000, 1),
+            "error_code": error_code,
+            "cause": cause if error_code else None,
+            "status": status,
+        }
+        logger.info("no answer to %s" if error_code else "%s was answered", message_type, extra=extra)
+
+
+def called(message_type: str, error_code: str, seconds: float, message: Mapping[str, Any]) -> None:
+    """Somebody called this referee.
+
+    Args:
+        message_type: a name of ours, or ``other``.
+        error_code: of the error it was answered with; empty for none.
+        message: what it said; only of what it is about is told.
+    """
+    figures.MESSAGES.add(message_type, error_code or figures.OK)
+    if logger.isEnabledFor(logging.INFO):
+        extra = {
+            "event_type": "CALL_REFUSED" if error_code else "CALL_ANSWERED",
+            "message_type": message_type,
+            "duration_ms": round(seconds * 1000, 1),
+            "error_code": error_code or None,
+        }
+        extra |= {name: value for name in ABOUT if isinstance(value := message.get(name), (str, int))}
+        logger.info("%s was refused" if error_code else "%s was answered", message_type, extra=extra)

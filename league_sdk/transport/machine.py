@@ -1,0 +1,50 @@
+"""Which addresses are this machine's own. No packet is sent, and no name is looked up."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import socket
+
+from league_sdk.transport.targets import IP
+
+_ELSEWHERE = {
+    getattr(errno, name, None) for name in ("EADDRNOTAVAIL", "WSAEADDRNOTAVAIL", "EAFNOSUPPORT", "WSAEAFNOSUPPORT")
+}
+_FAR = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
+"""Addresses of documentation: nobody is there, and the way to them is the way to everywhere."""
+
+
+def is_own(address: IP) -> bool:
+    """Whether an address is one of this machine's: only those can be bound. What cannot be found out is one."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((str(address), 0))
+    except OSError as error:
+        return error.errno not in _ELSEWHERE
+    return True
+
+
+def is_own_name(name: str) -> bool:
+    """Whether a host name means this machine, as far as that can be told without looking it up."""
+    name = name.lower().removesuffix(".")
+    own = socket.gethostname().lower()
+    known = ("localhost", "localhost.localdomain", own, f"{own.partition('.')[0]}.local")
+    return name in known or name.endswith(".localhost")
+
+
+def outward_addresses() -> list[str]:
+    """The addresses by which others see this machine: of IPv4 and of IPv6, as far as it has them."""
+    found = []
+    for family, far in _FAR.items():
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                # Connecting a datagram socket only asks the routing table.
+                probe.connect((far, 9))
+                own = ipaddress.ip_address(str(probe.getsockname()[0]).partition("%")[0])
+        except OSError:
+            continue
+        if not own.is_unspecified and not own.is_loopback:
+            found.append(str(own))
+    return found

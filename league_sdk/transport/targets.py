@@ -1,0 +1,121 @@
+"""The one reading of an agent's address: what is checked here is what every library behind us is given. Pure.
+
+Libraries read addresses differently (tabs are dropped, ``127.1`` and ``2130706433`` are IPv4, full-width digits become
+digits), and each difference is a way around a check. So an address is read once, by a narrow grammar, and put
+together again from its parts: in one spelling, about which nobody disagrees.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from dataclasses import dataclass
+from functools import lru_cache
+
+IP = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+MAX_HOST_CHARS = 253
+MAX_LABEL_CHARS = 63
+UNREADABLE = "the address cannot be read"
+PLAIN_ONLY = "only plain http and https addresses are called"
+_NOT_IN_A_URL = frozenset(" \\<>\"'`")
+_URL = re.compile(
+    r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<authority>[^/?#]*)(?P<path>/[^?#]*)?(?:\?(?P<query>[^#]*))?(?P<rest>#.*)?",
+    re.ASCII | re.IGNORECASE,
+)
+_AUTHORITY = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(?P<port>[0-9]{0,5}))?", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
+"""A name that ends in such a label is an IPv4 address to any resolver, or nothing."""
+
+
+class Unreadable(ValueError):
+    """This is no address of an agent; the text says why, in words for its owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An address in its parts, each in one spelling.
+
+    Attributes:
+        scheme: in lower case; not checked against any list.
+        host: a name in lower case without a dot at its end, or an IP address without brackets.
+        ip: the host, when it is an IP address; one that IPv6 wraps (``::ffff:192.0.2.7``) as itself.
+        port: as given, None when none is.
+        path: with its slash, empty when there is none.
+        query: without its question mark.
+    """
+
+    scheme: str
+    host: str
+    ip: IP | None
+    port: int | None
+    path: str
+    query: str
+
+    @property
+    def number(self) -> int:
+        """The port that is called."""
+        return self.port if self.port is not None else 443 if self.scheme == "https" else 80
+
+    @property
+    def place(self) -> str:
+        """Host and port, as the header ``Host`` has them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port is None else f"{host}:{self.port}"
+
+    @property
+    def question(self) -> str:
+        """The query with its question mark, empty when there is none."""
+        return f"?{self.query}" if self.query else ""
+
+    @property
+    def url(self) -> str:
+        """The address put together again."""
+        return f"{self.scheme}://{self.place}{self.path}{self.question}"
+
+
+@lru_cache(maxsize=4096)
+def read_target(url: str) -> Target:
+    """Read an address.
+
+    Args:
+        url: in ASCII; a name in another script as the name servers know it (``xn--…``).
+
+    Raises:
+        Unreadable: it is none.
+    """
+    if not url.isascii() or not url.isprintable() or not _NOT_IN_A_URL.isdisjoint(url):
+        raise Unreadable(UNREADABLE)
+    found = _URL.fullmatch(url)
+    if found is None or not found["authority"] or "@" in found["authority"]:
+        raise Unreadable(PLAIN_ONLY)
+    place = _AUTHORITY.fullmatch(found["authority"])
+    if place is None or found["rest"]:
+        raise Unreadable(UNREADABLE)
+    port = int(place["port"]) if place["port"] else None
+    if port is not None and not 0 < port < 65536:
+        raise Unreadable(UNREADABLE)
+    host, ip = _read_host(place["host"].lower())
+    return Target(found["scheme"].lower(), host, ip, port, found["path"] or "", found["query"] or "")
+
+
+def _read_host(text: str) -> tuple[str, IP | None]:
+    if text.startswith("["):
+        try:
+            wrapped = ipaddress.IPv6Address(text[1:-1])
+        except ValueError:
+            raise Unreadable(UNREADABLE) from None
+        ip: IP = wrapped.ipv4_mapped or wrapped
+        return str(ip), ip
+    name = text.removesuffix(".")
+    labels = name.split(".")
+    if len(name) > MAX_HOST_CHARS or not all(0 < len(label) <= MAX_LABEL_CHARS for label in labels):
+        raise Unreadable(UNREADABLE)
+    if not _NUMBER.fullmatch(labels[-1]):
+        return name, None
+    try:
+        ip = ipaddress.IPv4Address(socket.inet_aton(name))
+    except OSError:
+        raise Unreadable(UNREADABLE) from None
+    return str(ip), ip

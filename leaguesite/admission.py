@@ -1,0 +1,78 @@
+"""Before an agent's call is carried out: has it come too often? (``agents_registry.attempts`` counts; SECURITY.md.)
+
+All of it raises :class:`TooOften`: HTTP 429 with a LEAGUE_ERROR that says what was counted, and ``Retry-After``.
+"""
+
+from __future__ import annotations
+
+from agents_registry import attempts as counting
+from agents_registry import registration
+from agents_registry.attempts import API_KEY, CODE, TOKEN, Wait, attempts
+from agents_registry.models import Agent
+from agents_registry.requests import Request
+from league_sdk.protocol.errors import TokenInvalid
+from leaguesite import metrics
+from leaguesite.calls import Call
+from matches.league import entry
+
+
+def admit(call: Call, *, known: bool) -> None:
+    """Let a call in, or not; asked before the database is.
+
+    Args:
+        call: the call.
+        known: whether the method looks at the token, so that its owner will be known.
+    """
+    token = call.params.get("auth_token")
+    if known and isinstance(token, str) and token:
+        _refuse(attempts.refuse_secret(TOKEN, call.came.address, token), "auth_token")
+        _refuse(attempts.count_call(token), "auth_token")
+    else:
+        _refuse(attempts.count_stranger(call.came.address))
+
+
+def owner_of(call: Call, token: str) -> Agent:
+    """Whose token this is.
+
+    Raises:
+        TokenInvalid: nobody's; it is counted.
+    """
+    try:
+        agent = call.agent or registration.authenticate(token)
+    except TokenInvalid:
+        attempts.secret_was_wrong(TOKEN, call.came.address, token)
+        _refuse(attempts.count_stranger(call.came.address))
+        raise
+    if agent.site_key:
+        attempts.let_call(token)
+    return agent
+
+
+def admit_registration(call: Call, request: Request) -> None:
+    """Let a registration in, or not."""
+    address = call.came.address
+    _refuse(attempts.count_registration(address, request.name, request.address.key))
+    for code in request.codes:
+        _refuse(attempts.refuse_secret(CODE, address, code), "registration_code")
+
+
+def note_codes(call: Call, request: Request, league_id: str | None) -> None:
+    """Count the codes of a registration that were nobody's, whether or not it was let in for another reason."""
+    for code in entry.wrong_codes(league_id, request.codes):
+        attempts.secret_was_wrong(CODE, call.came.address, code)
+
+
+def admit_key(call: Call, key: str) -> None:
+    """Have the instructor's API key looked at, or not."""
+    _refuse(attempts.refuse_secret(API_KEY, call.came.address, key), "auth_token")
+
+
+def key_was_wrong(call: Call, key: str) -> None:
+    """Count a wrong API key."""
+    attempts.secret_was_wrong(API_KEY, call.came.address, key)
+
+
+def _refuse(wait: Wait | None, field: str | None = None) -> None:
+    if wait is not None:
+        metrics.limited(wait.name)
+        raise counting.too_often(wait, field=field)

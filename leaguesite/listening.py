@@ -1,0 +1,28 @@
+"""The sockets that a web process listens at."""
+
+from __future__ import annotations
+
+import socket
+
+STALLED_S = 30
+"""A connection whose other end takes nothing for so long is ended by the system, also one that we have closed: what
+was written to it would wait in memory for ever otherwise."""
+
+
+def end_stalled(listening: socket.socket) -> None:
+    """Have the connections that come in here ended when they stall. Where the system cannot (not Linux), nothing."""
+    option = getattr(socket, "TCP_USER_TIMEOUT", None)
+    if option is not None:
+        listening.setsockopt(socket.IPPROTO_TCP, option, STALLED_S * 1000)
+
+
+def listen_at(host: str, port: int) -> socket.socket:
+    """A listening socket.
+
+    Raises:
+        OSError: the address is not to be had.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.create_server((host, port), family=family, backlog=2048)
+    end_stalled(found)
+    return found

@@ -1,0 +1,90 @@
+"""Logging in to the desk: wrong passwords cost time, and no stranger's guessing keeps the instructor out.
+
+Wrong passwords are counted by address and name. A whole school may have one address, so a browser in which somebody
+has logged in before is told by a signed cookie ("device cookie") and counted by itself: what others type into the login
+page at the same address does not count against it.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from django.conf import settings
+from django.contrib import admin
+from django.core import signing
+from django.forms import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from unfold.forms import AuthenticationForm
+
+from agents_registry.attempts import attempts, network_of
+from league_sdk.protocol import tokens
+from leaguesite import metrics
+from matches.views.check import caller_of
+
+COOKIE = "league_device"
+KNOWN_FOR_S = 180 * 24 * 3600
+_SALT = "leaguesite.logins"
+
+
+class CarefulLogin(AuthenticationForm):
+    """Does not look at a password while there were too many wrong ones."""
+
+    def clean(self) -> dict[str, object]:
+        """Check the password, or say how long to wait.
+
+        Raises:
+            ValidationError: it is wrong, or it is too early.
+        """
+        who = _who(self.request, self.cleaned_data.get("username") or "")
+        wait = attempts.refuse_login(*who)
+        if wait is not None:
+            metrics.limited(wait.name)
+            self.request.login_wait_s = wait.seconds
+            raise ValidationError(_("Too many wrong attempts: wait %(seconds)d seconds.") % {"seconds": wait.seconds})
+        try:
+            cleaned = super().clean()
+        except ValidationError:
+            attempts.login_was_wrong(*who)
+            raise
+        if self.get_user() is not None:
+            # Not when a field was empty: then nothing was looked at.
+            attempts.login_was_right(*who)
+        return cleaned
+
+
+@never_cache
+def login(request: HttpRequest) -> HttpResponse:
+    """The admin's own login page; 429 for who has to wait, and a cookie for who came in."""
+    response = admin.site.login(request)
+    wait_s = getattr(request, "login_wait_s", None)
+    if wait_s is not None and isinstance(response, TemplateResponse):
+        response.status_code = 429
+        response["Retry-After"] = str(wait_s)
+    elif request.method == "POST" and request.user.is_authenticated:
+        response.set_cookie(
+            COOKIE,
+            signing.dumps([_name(request.user.get_username()), secrets.token_hex(16)], salt=_SALT),
+            max_age=KNOWN_FOR_S,
+            path=request.path,
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
+    return response
+
+
+def _who(request: HttpRequest, username: str) -> tuple[str, str]:
+    """What wrong passwords for a name are counted under: the browser if it is known for that name, else the address."""
+    name = _name(username)
+    try:
+        known, device = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=KNOWN_FOR_S)
+    except (signing.BadSignature, ValueError, TypeError):
+        known, device = None, ""
+    return (device if known == name else network_of(caller_of(request).ip), name)
+
+
+def _name(username: str) -> str:
+    return tokens.digest(username)

@@ -1,0 +1,31 @@
+"""``manage.py backup``: everything the site knows as one file, while it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import BaseCommand, CommandError, CommandParser
+
+from leaguesite.backups import BackupFailed, back_up
+
+
+class Command(BaseCommand):
+    help = (
+        "Write database, keys and ports of the site into one archive (.tar.gz); it may run meanwhile. Keep it secret. "
+        "Restore: unpack it into an empty data folder; docs/deployment.md."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, help="the archive that is written; not there yet")
+        parser.add_argument("--data", help="folder of the site (default: data)")
+
+    def handle(self, **options: Any) -> None:
+        database, data = settings.DATABASES["default"], settings.DATA_DIR
+        try:
+            size = back_up(options["file"], database=database, data=data)
+        except BackupFailed as failed:
+            raise CommandError(str(failed)) from None
+        self.stdout.write(f"{options['file']} is written: {size / 1024:.0f} KiB.")

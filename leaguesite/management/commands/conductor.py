@@ -1,0 +1,29 @@
+"""``manage.py conductor``: the conductor as a process of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError, CommandParser
+
+from leaguesite import logs, monitor, telemetry
+from leaguesite.conducting import conduct
+from leaguesite.scaled import NO_REDIS, crosses_processes
+
+
+class Command(BaseCommand):
+    help = "Run a conductor. Needs Redis. Several may run: one conducts, the next takes over when it ends."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--data", help="folder of the site (default: data)")
+        parser.add_argument("--port", type=int, default=0, help="answer /health and /metrics there (default: nowhere)")
+        parser.add_argument("--host", default="127.0.0.1", help="the address of that port")
+
+    def handle(self, **options: Any) -> None:
+        if not crosses_processes():
+            raise CommandError(NO_REDIS)
+        host, port = options["host"], options["port"]
+        logs.start("conductor", name=f"conductor-{port}" if port else "conductor")
+        telemetry.start("conductor")
+        conduct([monitor.beside(host, port)])

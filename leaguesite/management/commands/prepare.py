@@ -1,0 +1,51 @@
+"""``manage.py prepare``: what `host` does before it serves, for a site of several processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.management import BaseCommand, CommandParser, call_command
+from django.db import connection
+
+from leaguesite.accounts import INSTRUCTOR, ensure_accounts
+from leaguesite.place import ensure_league
+
+LOCK = 0x1EA60E
+"""Of PostgreSQL's advisory locks."""
+
+
+class Command(BaseCommand):
+    help = (
+        "Make the database ready: its tables, the instructor's account, the first league. Safe to repeat, also at once."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--data", help="folder of the site (default: data)")
+
+    def handle(self, **options: Any) -> None:
+        with _alone():
+            call_command("migrate", verbosity=0, interactive=False)
+            first = ensure_accounts()
+            ensure_league()
+        if first.password:
+            self.stdout.write(f"Login    {INSTRUCTOR} / {first.password}    (shown this once)")
+        if first.api_key:
+            self.stdout.write(f"API key  {first.api_key}    (shown this once)")
+        self.stdout.write("The database is ready.")
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One after the other, where every process of a site prepares it before it begins (PostgreSQL)."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])

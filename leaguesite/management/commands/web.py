@@ -1,0 +1,41 @@
+"""``manage.py web``: one web process of several, behind a proxy."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError, CommandParser
+
+from leaguesite import logs, telemetry
+from leaguesite.addresses import is_free, public_url
+from leaguesite.scaled import NO_REDIS, crosses_processes
+
+
+class Command(BaseCommand):
+    help = "Run one web process: pages, sockets, API and agents' calls. Needs Redis; `host` is the site in one process."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen at")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument(
+            "--public-url", help="the address students use, the proxy's; default: LEAGUE_PUBLIC_URL, else host and port"
+        )
+        parser.add_argument("--data", help="folder of the site (default: data)")
+
+    def handle(self, **options: Any) -> None:
+        if not crosses_processes():
+            raise CommandError(NO_REDIS)
+        host, port = options["host"], options["port"]
+        if not is_free(host, port):
+            raise CommandError(
+                f"Port {port} at {host} is in use. Stop what listens there, or choose another with --port."
+            )
+        # uvicorn comes with requirements/scale.txt, which a site in one process does without.
+        from leaguesite.web import serve  # noqa: PLC0415
+
+        logs.start("web", name=f"web-{port}")
+        telemetry.start("web")
+        given = options["public_url"] or os.environ.get("LEAGUE_PUBLIC_URL")
+        serve(host=host, port=port, public_url=public_url(host, port, given))

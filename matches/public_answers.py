@@ -1,0 +1,86 @@
+"""What the public reads of what an agent answered. Pure.
+
+An address that somebody typed may lead to something that is no agent: a page of the school, a database. What it
+answers is for the owner of the address and the staff; of everybody else's transcript the line remains that an answer
+came, and that it was none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from league_sdk.dialects.answers import accepted, choice, read_answer
+from league_sdk.protocol.faults import unquoted
+from league_sdk.protocol.messages import MessageType
+
+WITHHELD = "not a message of the league: shown to the agent's owner and the instructor"
+_TYPES = frozenset(MessageType)
+_ANSWERS = frozenset({MessageType.GAME_JOIN_ACK, MessageType.CHOOSE_PARITY_RESPONSE, MessageType.GAME_MOVE_RESPONSE})
+"""Whoever answers in these words is an agent. Whatever else a message is, it may be ours, sent back."""
+_MOVES = ("even", "odd")
+_NOTES = re.compile(
+    r"asked as [a-z_]+: (no method|[\w./]{1,40})"
+    r"|[a-z_]+ was missing(, (read from another field|expected [A-Z_]+))?"
+    r"|timestamp not UTC|the move was text, read as a number"
+    r"|a list around the reply|a bare value in place of a message|error beside a result|a request in place of a reply"
+    r"|no JSON-RPC around the reply|the message (stood beside result, not in it|was inside a tool result|was nested)"
+    r"|answered by a POST of its own|a second answer: the first stands|joined by a POST of its own as well"
+    r"|came after the verdict: it changes nothing"
+)
+"""What is noted in words of ours alone; other notes say what stood in the answer."""
+_RECEIPTS = ("ok", "received", "acknowledged", "accepted", "success", "done")
+
+
+def for_public(entry: Mapping[str, Any], players: Collection[str], choice_field: str) -> dict[str, Any]:
+    """One entry of a transcript as everybody may read it.
+
+    Args:
+        entry: as it is kept.
+        players: the ids of the match's players.
+        choice_field: the game's name for a move.
+    """
+    shown = {**entry, "problem": unquoted(str(entry.get("problem") or ""))}
+    if str(entry.get("sender") or "").rpartition(":")[2] in players:
+        return shown if entry.get("body") in (None, "", {}) else _answer(shown, choice_field)
+    if entry.get("message_type") == MessageType.GAME_ERROR:
+        return shown | {"body": _complaint(entry.get("body"))}
+    return shown
+
+
+def _answer(entry: dict[str, Any], choice_field: str) -> dict[str, Any]:
+    body = entry["body"]
+    message = read_answer(body, rpc_id=0).message
+    said = message.get("message_type")
+    if isinstance(said, str) and said in _ANSWERS:
+        return entry
+    kept: dict[str, Any] = {}
+    yes, move, status = accepted(message), choice(message, choice_field), message.get("status")
+    if yes is not None:
+        kept["accept"] = yes
+    if isinstance(status, str) and status.lower() in _RECEIPTS:
+        kept["status"] = status
+    if move in _MOVES or (isinstance(move, int) and not isinstance(move, bool)):
+        kept[choice_field or "choice"] = move
+    kind = str(entry.get("message_type") or "")
+    known = kind in _TYPES or kind.startswith("reply to ")
+    return entry | {
+        "body": kept | {"withheld": WITHHELD},
+        "notes": [note for note in entry.get("notes") or [] if _NOTES.fullmatch(str(note))],
+        "message_type": kind if known else "reply",
+    }
+
+
+def _complaint(body: Any) -> Any:
+    """A GAME_ERROR without what it quotes."""
+    if not isinstance(body, Mapping):
+        return body
+    found = dict(body)
+    if isinstance(found.get("params"), Mapping):
+        return found | {"params": _complaint(found["params"])}
+    if isinstance(found.get("message"), str):
+        found["message"] = unquoted(found["message"])
+    if isinstance(found.get("context"), Mapping):
+        found["context"] = {name: value for name, value in found["context"].items() if name != "seen"}
+    return found

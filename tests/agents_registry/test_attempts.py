@@ -1,0 +1,183 @@
+"""How often who may try: what is counted under what, for how long, with and without Redis."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from pathlib import Path
+
+import pytest
+
+from agents_registry import attempts as counting
+from agents_registry import roster
+from agents_registry.attempts import (
+    GUESSES,
+    GUESSES_FROM_ADDRESS,
+    LOGINS,
+    SAME_SECRET,
+    Attempts,
+    KeptHere,
+    is_guessable,
+    network_of,
+)
+from league_sdk.protocol import tokens
+from tests.e2e.servers import Redis
+
+SCHOOL, ELSEWHERE = "192.0.2.1", "198.51.100.7"
+
+
+class Clock:
+    """Time that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def attempts(clock: Clock) -> Attempts:
+    return Attempts(clock)
+
+
+def fail(attempts: Attempts, times: int, secret: str, address: str = SCHOOL, kind: str = "code") -> None:
+    for _ in range(times):
+        assert attempts.refuse_secret(kind, address, secret) is None
+        attempts.secret_was_wrong(kind, address, secret)
+
+
+def test_a_loop_with_one_wrong_value_waits_until_its_minute_is_over(attempts: Attempts, clock: Clock) -> None:
+    fail(attempts, SAME_SECRET.amount, "tok_wrong")
+    clock.now += 18
+    wait = attempts.refuse_secret("code", SCHOOL, "tok_wrong")
+    assert wait is not None
+    assert (wait.seconds, wait.limit) == (42, "at most 20 the same wrong value in 60 s")
+    clock.now += 42
+    assert attempts.refuse_secret("code", SCHOOL, "tok_wrong") is None
+
+
+def test_nobody_waits_for_what_somebody_else_sends(attempts: Attempts) -> None:
+    fail(attempts, SAME_SECRET.amount, "tok_wrong")
+    assert attempts.refuse_secret("code", SCHOOL, "tok_right") is None
+    assert attempts.refuse_secret("code", ELSEWHERE, "tok_wrong") is None
+    assert attempts.refuse_secret("API key", SCHOOL, "tok_wrong") is None
+
+
+def test_codes_that_can_be_guessed_are_looked_at_so_often_and_ours_always(attempts: Attempts, clock: Clock) -> None:
+    for number in range(GUESSES_FROM_ADDRESS.amount - 1):
+        # A broken agent that repeats itself guesses once.
+        fail(attempts, 2, f"{number:04d}")
+    fail(attempts, 1, "0499")
+    assert attempts.refuse_secret("code", SCHOOL, "9999") is not None
+    assert attempts.refuse_secret("code", SCHOOL, roster.new_code()) is None
+    assert attempts.refuse_secret("code", SCHOOL, tokens.new_token()) is None
+    assert attempts.refuse_secret("code", ELSEWHERE, "9999") is None
+    clock.now += 600
+    assert attempts.refuse_secret("code", SCHOOL, "9999") is None
+
+
+def test_many_addresses_together_may_not_guess_more(attempts: Attempts) -> None:
+    for number in range(GUESSES.amount):
+        fail(attempts, 1, f"{number:04d}", address=f"192.0.2.{number % 100}")
+    assert attempts.refuse_secret("code", ELSEWHERE, "9999") is not None
+
+
+@pytest.mark.parametrize(
+    ("secret", "guessable"),
+    [
+        ("1234", True),
+        ("123456789", True),
+        ("cs101", True),
+        ("hunter22", True),
+        ("1234567890123", True),
+        ("abcdefghij", False),
+        ("tok_" + "0" * 32, False),
+        ("", True),
+    ],
+)
+def test_what_can_be_guessed(secret: str, guessable: bool) -> None:
+    assert is_guessable(secret) is guessable
+
+
+def test_no_code_of_ours_can_be_guessed() -> None:
+    # One in 10^15 is of digits alone, and one in four million of letters alone is still long enough.
+    assert [code for code in (roster.new_code() for _ in range(2000)) if is_guessable(code)] == []
+
+
+def test_each_wait_for_a_password_is_longer(attempts: Attempts, clock: Clock) -> None:
+    waits = []
+    for number in range(1, LOGINS[-1].amount + 1):
+        attempts.login_was_wrong(SCHOOL, "instructor")
+        if number in [rule.amount for rule in LOGINS]:
+            wait = attempts.refuse_login(SCHOOL, "instructor")
+            assert wait is not None
+            waits.append(wait.seconds)
+            clock.now += 1
+    assert waits == [60, 599, 3598]
+    assert attempts.refuse_login(ELSEWHERE, "instructor") is None
+    attempts.login_was_right(SCHOOL, "instructor")
+    assert attempts.refuse_login(SCHOOL, "instructor") is None
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        ("", ""),
+        ("unknown", "unknown"),
+    ],
+)
+def test_a_machine_with_ipv6_is_one_address(address: str, counted: str) -> None:
+    assert network_of(address) == counted
+
+
+def test_what_is_kept_has_a_bound(clock: Clock) -> None:
+    kept = KeptHere(clock, most=3)
+    for key in "abcd":
+        kept.incr(key, 60)
+    assert [kept.get(key) for key in "abcd"] == [0, 1, 1, 1]
+    assert kept.reset() == 3
+
+
+def test_while_redis_is_away_it_is_counted_here(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        attempts = Attempts(clock, f"redis://127.0.0.1:{closed.getsockname()[1]}/0")
+        with caplog.at_level(logging.WARNING, counting.logger.name):
+            fail(attempts, SAME_SECRET.amount, "tok_wrong")
+            assert attempts.refuse_secret("code", SCHOOL, "tok_wrong") is not None
+    # Asked once; then it is left alone for a while.
+    assert len(caplog.records) == 1
+    assert caplog.messages[0].startswith("Redis does not answer")
+
+
+@pytest.mark.e2e
+def test_processes_count_together_in_redis_and_each_alone_while_it_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "REDIS_AWAY_S", 0.0)
+    server = Redis(tmp_path)
+    try:
+        one, other = Attempts(redis_url=server.url), Attempts(redis_url=server.url)
+        fail(one, SAME_SECRET.amount, "tok_wrong")
+        wait = other.refuse_secret("code", SCHOOL, "tok_wrong")
+        assert wait is not None
+        assert 0 < wait.seconds <= 60
+        assert other.refuse_login(SCHOOL, "instructor") is None
+        server.kill()
+        # Nobody is answered with a failure, and neither is anybody let off.
+        fail(other, SAME_SECRET.amount, "tok_other")
+        assert other.refuse_secret("code", SCHOOL, "tok_other") is not None
+        assert one.refuse_secret("code", SCHOOL, "tok_other") is None
+        server.start()
+        fail(one, SAME_SECRET.amount, "tok_third")
+        assert other.refuse_secret("code", SCHOOL, "tok_third") is not None
+    finally:
+        server.kill()

@@ -1,0 +1,60 @@
+"""``python -m tests.bots.hostile``: agents on ports of their own until standard input ends; one JSON line says which.
+
+Without names every hostile behaviour; ``--times`` so many of each; ``--good`` that many that behave, whose answers'
+delays are written out at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from typing import Any
+
+from tests.bots.hostile.base import OVER, Agent, Asked, Talk
+from tests.bots.hostile.cast import HOSTILE
+
+
+class Timed(Agent):
+    """An agent that behaves and notes the time of every call."""
+
+    def __init__(self, calls: list[tuple[float, str, str]]) -> None:
+        super().__init__()
+        self._calls = calls
+
+    async def _answer(self, talk: Talk, asked: Asked) -> None:
+        began = time.monotonic()
+        await super()._answer(talk, asked)
+        self._calls.append((began, asked.method, str(asked.params.get("match_id"))))
+
+
+async def main(options: argparse.Namespace) -> None:
+    """Serve until standard input ends."""
+    calls: list[tuple[float, str, str]] = []
+    inner = Agent()
+    agents: list[Agent] = [Agent(HOSTILE[name]) for name in options.names for _ in range(options.times)]
+    if options.good:
+        agents = [Timed(calls) for _ in range(options.good)]
+    for agent in (*agents, inner):
+        await agent.start()
+        agent.inner = inner.url
+    said: dict[str, Any] = {
+        "agents": [(agent.behaviour.name if agent.behaviour else "", agent.url) for agent in agents]
+    }
+    sys.stdout.write(json.dumps(said) + "\n")
+    sys.stdout.flush()
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    for agent in (*agents, inner):
+        await agent.stop()
+    ended = sum(agent.heard.count(OVER) > 0 for agent in agents)
+    sys.stdout.write(json.dumps({"calls": calls, "told_the_end": ended, "led_inside": len(inner.heard)}) + "\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--good", type=int, default=0)
+    parser.add_argument("names", nargs="*", default=list(HOSTILE))
+    asyncio.run(main(parser.parse_args()))

@@ -1,0 +1,9 @@
+"""Every hostile behaviour by its name."""
+
+from __future__ import annotations
+
+from tests.bots.hostile import bodies, playing, wire
+from tests.bots.hostile.base import BEHAVIOURS, Behaviour
+
+MODULES = (wire, bodies, playing)
+HOSTILE: dict[str, Behaviour] = dict(BEHAVIOURS)

@@ -1,0 +1,300 @@
+"""Hostile on the wire: silence, floods, lengths that lie, connections that break."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import zlib
+
+from tests.bots.hostile.base import JOIN, Asked, Talk, behaviour, head, message, result
+
+KIB = 1024
+DRIP_S = 0.01
+BOMB = gzip.compress(b" " * 10 * KIB * KIB)
+FLOOD = b"[" + b"0," * (512 * KIB - 1) + b"\n"
+
+
+def good(asked: Asked) -> bytes:
+    """The body that would have been right."""
+    return result(asked, message(asked))
+
+
+# -- time -------------------------------------------------------------------------------------------------
+
+
+@behaviour(at=JOIN)
+async def silent_when_invited(talk: Talk, asked: Asked) -> None:
+    """Takes the invitation and says nothing."""
+    await talk.never()
+
+
+@behaviour()
+async def silent(talk: Talk, asked: Asked) -> None:
+    """Takes the call for its choice and says nothing."""
+    await talk.never()
+
+
+@behaviour()
+async def header_byte_by_byte(talk: Talk, asked: Asked) -> None:
+    """A header that never ends, a byte at a time."""
+    await talk.send(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+    while True:
+        await talk.send(b"x")
+        await asyncio.sleep(DRIP_S)
+
+
+@behaviour()
+async def body_byte_by_byte(talk: Talk, asked: Asked) -> None:
+    """White space before its answer, a byte at a time, without end."""
+    await talk.send(head(32 * KIB))
+    while True:
+        await talk.send(b" ")
+        await asyncio.sleep(DRIP_S)
+
+
+@behaviour()
+async def receipt_and_nothing_more(talk: Talk, asked: Asked) -> None:
+    """202 and a receipt, as if the answer followed by a POST; it does not."""
+    await talk.say(result(asked, {"status": "RECEIVED"}), status="202 Accepted")
+
+
+@behaviour()
+async def stream_that_stays_open(talk: Talk, asked: Asked) -> None:
+    """A stream of events without an answer that is kept alive by comments."""
+    await talk.send(head(None, kind="text/event-stream"))
+    while True:
+        await talk.send(b": still thinking\n\n")
+        await asyncio.sleep(DRIP_S)
+
+
+@behaviour()
+async def goes_on_with_100_continue(talk: Talk, asked: Asked) -> None:
+    """100 Continue, again and again, and no answer."""
+    while True:
+        await talk.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        await asyncio.sleep(DRIP_S)
+
+
+@behaviour()
+async def length_too_long(talk: Talk, asked: Asked) -> None:
+    """A right answer under a Content-Length that is one too many, and the connection stays open."""
+    body = good(asked)
+    await talk.send(head(len(body) + 1) + body)
+    await talk.never()
+
+
+# -- size -------------------------------------------------------------------------------------------------
+
+
+@behaviour()
+async def endless_body(talk: Talk, asked: Asked) -> None:
+    """A body without a length that does not end."""
+    await talk.send(head(None))
+    while True:
+        await talk.send(b" " * 64 * KIB)
+
+
+@behaviour()
+async def hundred_megabytes(talk: Talk, asked: Asked) -> None:
+    """Announces 100 MB, and sends them."""
+    await talk.send(head(100 * KIB * KIB))
+    for _ in range(100):
+        await talk.send(FLOOD)
+
+
+@behaviour()
+async def gzip_bomb(talk: Talk, asked: Asked) -> None:
+    """Ten kilobytes that unpack to ten megabytes."""
+    await talk.say(BOMB, more="Content-Encoding: gzip\r\n")
+
+
+@behaviour()
+async def gzip_of_nothing(talk: Talk, asked: Asked) -> None:
+    """Packed data without end that unpacks to no byte at all."""
+    packer = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
+    nothing = packer.compress(b"") + b"".join(packer.flush(zlib.Z_SYNC_FLUSH) for _ in range(2))
+    empty_block = b"\x00\x00\x00\xff\xff"
+    await talk.send(head(None, more="Content-Encoding: gzip\r\n") + nothing)
+    while True:
+        await talk.send(empty_block * 4 * KIB)
+
+
+@behaviour()
+async def endless_header(talk: Talk, asked: Asked) -> None:
+    """One header line that does not end."""
+    await talk.send(b"HTTP/1.1 200 OK\r\nX-Long: ")
+    while True:
+        await talk.send(b"x" * 64 * KIB)
+
+
+@behaviour()
+async def ten_thousand_headers(talk: Talk, asked: Asked) -> None:
+    """More header lines than anyone needs."""
+    await talk.say(good(asked), more="".join(f"X-{number}: x\r\n" for number in range(10_000)))
+
+
+@behaviour()
+async def flood_of_100_continue(talk: Talk, asked: Asked) -> None:
+    """As many interim answers as the connection carries."""
+    while True:
+        await talk.send(b"HTTP/1.1 100 Continue\r\n\r\n" * 2000)
+
+
+@behaviour()
+async def chunks_of_one_byte(talk: Talk, asked: Asked) -> None:
+    """A body of 64 KiB of white space, each byte of it in a chunk of its own, all sent at once."""
+    await talk.send(head(None, more="Transfer-Encoding: chunked\r\n") + b"1\r\n \r\n" * 64 * KIB + b"0\r\n\r\n")
+
+
+@behaviour()
+async def chunk_with_endless_extension(talk: Talk, asked: Asked) -> None:
+    """The size of a chunk, and an extension behind it that does not end."""
+    await talk.send(head(None, more="Transfer-Encoding: chunked\r\n") + b"5;x=")
+    while True:
+        await talk.send(b"x" * 64 * KIB)
+
+
+@behaviour()
+async def stream_of_a_thousand_events(talk: Talk, asked: Asked) -> None:
+    """A stream of events as full as it may be, in pieces, none of which is an answer."""
+    await talk.send(head(None, kind="text/event-stream"))
+    for _ in range(30):
+        await talk.send(b"data: 1\n\n" * 240)
+        await asyncio.sleep(0)
+    talk.close()
+
+
+# -- lies and breaks --------------------------------------------------------------------------------------
+
+
+@behaviour()
+async def length_too_short(talk: Talk, asked: Asked) -> None:
+    """A right answer under a Content-Length that leaves the end of it out."""
+    body = good(asked)
+    await talk.send(head(len(body) - 5) + body)
+
+
+@behaviour()
+async def length_below_nothing(talk: Talk, asked: Asked) -> None:
+    """A negative Content-Length."""
+    await talk.send(head(-5) + good(asked))
+
+
+@behaviour()
+async def two_lengths(talk: Talk, asked: Asked) -> None:
+    """Two lengths that contradict each other."""
+    await talk.say(good(asked), more="Content-Length: 3\r\n")
+
+
+@behaviour()
+async def length_and_chunks(talk: Talk, asked: Asked) -> None:
+    """A length and chunks as well, as one does to smuggle an answer past somebody."""
+    body = good(asked)
+    chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    await talk.send(head(3, more="Transfer-Encoding: chunked\r\n") + chunks)
+
+
+@behaviour(at=JOIN)
+async def closes_when_called(talk: Talk, asked: Asked) -> None:
+    """Closes the connection in place of an answer to the invitation."""
+    talk.close()
+
+
+@behaviour()
+async def closes_early(talk: Talk, asked: Asked) -> None:
+    """Closes in the middle of its answer."""
+    body = good(asked)
+    await talk.send(head(len(body)) + body[:20])
+    talk.close()
+
+
+@behaviour()
+async def resets(talk: Talk, asked: Asked) -> None:
+    """Ends the connection with a reset."""
+    talk.reset()
+
+
+@behaviour()
+async def resets_in_its_answer(talk: Talk, asked: Asked) -> None:
+    """Begins its answer, then resets."""
+    await talk.send(head(500) + b"{")
+    talk.reset()
+
+
+@behaviour()
+async def http_1_0(talk: Talk, asked: Asked) -> None:
+    """HTTP/1.0: no length, the end of the connection is the end of the body."""
+    await talk.send(b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n" + good(asked))
+    talk.close()
+
+
+@behaviour()
+async def http_0_9(talk: Talk, asked: Asked) -> None:
+    """The body and nothing else: no status line, no header."""
+    await talk.send(good(asked) + b"\r\n\r\n")
+    talk.close()
+
+
+@behaviour()
+async def speaks_tls(talk: Talk, asked: Asked) -> None:
+    """A TLS alert where HTTP was expected."""
+    await talk.send(b"\x15\x03\x01\x00\x02\x02\x46" * 3)
+    talk.close()
+
+
+@behaviour()
+async def switches_protocols(talk: Talk, asked: Asked) -> None:
+    """101 Switching Protocols, and then whatever it likes."""
+    await talk.send(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: rubbish\r\nConnection: Upgrade\r\n\r\n")
+    while True:
+        await talk.send(b"x" * 64 * KIB)
+
+
+@behaviour()
+async def status_of_two_digits(talk: Talk, asked: Asked) -> None:
+    """A status that no list has."""
+    await talk.say(good(asked), status="42 What")
+
+
+@behaviour()
+async def answers_twice(talk: Talk, asked: Asked) -> None:
+    """Two answers to one call, the second one another."""
+    other = result(asked, message(asked, parity_choice="odd"))
+    body = good(asked)
+    await talk.send(head(len(body)) + body + head(len(other)) + other)
+
+
+@behaviour(at=JOIN)
+async def answers_ahead(talk: Talk, asked: Asked) -> None:
+    """Joins, and sends the answer to a call that has not come on the same connection."""
+    ahead = json.dumps({"jsonrpc": "2.0", "id": 1003, "result": {"parity_choice": "odd"}}).encode()
+    body = good(asked)
+    await talk.send(head(len(body)) + body + head(len(ahead)) + ahead)
+
+
+@behaviour(at=JOIN)
+async def floods_behind_its_answer(talk: Talk, asked: Asked) -> None:
+    """Joins, and goes on sending on the connection that nobody reads any more."""
+    body, more = good(asked), b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+    await talk.send(head(len(body)) + body + more)
+    while True:
+        await talk.send(more * 1000)
+
+
+@behaviour()
+async def redirects_inside(talk: Talk, asked: Asked) -> None:
+    """Sends the referee to an address that only its machine can reach."""
+    await talk.say(b"", status="307 Temporary Redirect", more=f"Location: {talk.agent.inner}\r\n")
+
+
+@behaviour()
+async def redirects_to_itself(talk: Talk, asked: Asked) -> None:
+    """Sends the referee round and round."""
+    await talk.say(b"", status="302 Found", more=f"Location: {talk.agent.url}\r\n")
+
+
+@behaviour()
+async def breaks_a_header_line(talk: Talk, asked: Asked) -> None:
+    """A carriage return, a NUL and a colon where none should be, in its header."""
+    await talk.say(good(asked), more="X-Odd: a\rb\x00c\r\n: nothing\r\n")

@@ -1,0 +1,149 @@
+"""A referee worker as a process, with a league manager in the test that only keeps a record."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from league_sdk.protocol import rpc, tokens
+from league_sdk.protocol.league_settings import LeagueSettings
+from tests.bots.hostile.base import OWN
+from tests.e2e.site import ROOT, free_port
+
+LEAGUE_TOKEN = "tok_" + "e" * 32
+
+
+class League:
+    """A league manager that only keeps a record."""
+
+    def __init__(self) -> None:
+        self.results: dict[str, dict[str, Any]] = {}
+        self.given_back: list[dict[str, Any]] = []
+        self.changed = asyncio.Event()
+        self.endpoint = ""
+
+    async def mcp(self, request: web.Request) -> web.Response:
+        """Answer the referee."""
+        body = rpc.loads(await request.read())
+        fields = body["params"]
+        answer: dict[str, Any] = {"status": "ok", "matches": []}
+        if "referee_meta" in fields:
+            self.endpoint = fields["referee_meta"]["contact_endpoint"]
+            answer = {"status": "ACCEPTED", "referee_id": "REF01", "auth_token": "tok_" + "d" * 32}
+            answer["league_token"] = LEAGUE_TOKEN
+        elif "matches" in fields:
+            self.given_back += [one for one in fields["matches"] if one["state"] == "HANDED_BACK"]
+        else:
+            self.results[fields["match_id"]] = fields
+        self.changed.set()
+        return web.json_response(rpc.result(body["id"], answer))
+
+
+def seat(player: str, url: str) -> dict[str, Any]:
+    """One player as ``start_match`` has it."""
+    return {
+        "id": player,
+        "endpoint": url,
+        "dialect": "canonical",
+        "league_token": "tok_" + "1" * 32,
+        "auth_token_sha256": [tokens.digest(OWN)],
+        "your_standings": {},
+    }
+
+
+class LoneReferee:
+    """The ordinary referee worker as a process, without a site."""
+
+    def __init__(
+        self, league: League, referee: subprocess.Popen[str], session: aiohttp.ClientSession, room: int
+    ) -> None:
+        self.league = league
+        self.referee = referee
+        self.session = session
+        self.room = asyncio.Semaphore(room)
+        self.numbers = itertools.count(1)
+        self.kinds: dict[str, str] = {}
+
+    async def _start(self, fields: dict[str, Any]) -> dict[str, Any]:
+        async with self.session.post(self.league.endpoint, json=rpc.call("start_match", fields, 1)) as reply:
+            answer = await reply.json()
+        found: dict[str, Any] = answer.get("result", answer)
+        return found
+
+    async def play(self, first: str, second: str, kind: str = "", **rules: Any) -> str:
+        """Give a match to the referee and wait for its end; its id. ``rules`` are settings of its league."""
+        match = f"R1M{next(self.numbers)}"
+        self.kinds[match] = kind
+        fields = {
+            "auth_token": LEAGUE_TOKEN,
+            "league_id": "bench",
+            "round_id": 1,
+            "match_id": match,
+            "attempt": 1,
+            "game_type": "even_odd",
+            "conversation_id": f"conv-{match}",
+            "settings": LeagueSettings(**rules).for_referee(),
+            "player_A": seat("P01", first),
+            "player_B": seat("P02", second),
+        }
+        # It has said how a match ended a little before it has room for the next one.
+        while not (answer := await self._start(fields)).get("accepted"):
+            if "matches already" not in str(answer):
+                raise RuntimeError(f"the referee does not take {match}: {answer}")
+            await asyncio.sleep(0.05)
+        while match not in self.league.results and not any(o["match_id"] == match for o in self.league.given_back):
+            self.league.changed.clear()
+            await self.league.changed.wait()
+        return match
+
+    def memory_mb(self) -> float:
+        """Of the referee, resident."""
+        text = Path(f"/proc/{self.referee.pid}/status").read_text()
+        return int(next(line for line in text.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+def child(*command: str, **options: Any) -> subprocess.Popen[str]:
+    """A process that ends when its standard input does."""
+    return subprocess.Popen(
+        [sys.executable, *command], cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options
+    )
+
+
+@asynccontextmanager
+async def refereed(log: Path, *, room: int = 60) -> AsyncIterator[LoneReferee]:
+    """A league manager with one referee that has registered; ``room`` for so many matches is left to who asks."""
+    league = League()
+    app = web.Application()
+    app.router.add_post("/mcp", league.mcp)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/mcp"
+    options = ("--port", str(free_port()), "--name", "bench", "--max-concurrent", "64", "--exit-with-parent")
+    with log.open("w") as output:
+        referee = child("-m", "league_sdk.judging", "--league", url, *options, stderr=output)
+        try:
+            async with aiohttp.ClientSession() as session:
+                # The line in which it says so comes when it takes matches.
+                line = await asyncio.to_thread(referee.stdout.readline)  # type: ignore[union-attr]
+                if not league.endpoint:
+                    raise RuntimeError(f"the referee did not register: {line!r}, see {log}")
+                yield LoneReferee(league, referee, session, room)
+        finally:
+            end(referee)
+            await runner.cleanup()
+
+
+def end(process: subprocess.Popen[str]) -> str:
+    """End a child by its standard input; the rest of what it said."""
+    rest, _ = process.communicate(timeout=30)
+    return rest

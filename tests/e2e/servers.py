@@ -1,0 +1,74 @@
+"""Real PostgreSQL and real Redis for one test: a database of its own, a Redis server of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+import redis
+
+from tests.e2e.site import free_port, wait_for
+
+POSTGRES = os.environ.get("LEAGUE_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
+"""A server on which databases may be made and dropped."""
+
+
+def missing(what: str) -> None:
+    """Skip, or fail where everything has to be there."""
+    (pytest.fail if os.environ.get("LEAGUE_CI") else pytest.skip)(what)
+
+
+@contextmanager
+def new_database() -> Iterator[str]:
+    """The URL of an empty database, which is dropped afterwards, whoever is still connected."""
+    name = f"leaguesite_{uuid.uuid4().hex[:12]}"
+    try:
+        with psycopg.connect(POSTGRES, autocommit=True, connect_timeout=5) as server:
+            server.execute(f"CREATE DATABASE {name}")
+    except psycopg.OperationalError as error:
+        missing(f"PostgreSQL does not answer at {POSTGRES}, or makes no database: {error}")
+    try:
+        yield urlunsplit(urlsplit(POSTGRES)._replace(path=f"/{name}"))
+    finally:
+        with psycopg.connect(POSTGRES, autocommit=True, connect_timeout=5) as server:
+            server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+class Redis:
+    """A Redis server on a port of its own, which keeps nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        if shutil.which("redis-server") is None:
+            missing("redis-server is not installed")
+        self._folder = folder
+        self._port = free_port()
+        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.start()
+
+    def start(self) -> None:
+        """Start it (again), on the same port; returns when it answers."""
+        words = ["--bind", "127.0.0.1", "--port", str(self._port), "--save", "", "--appendonly", "no"]
+        self.process = subprocess.Popen(
+            ["redis-server", *words, "--dir", str(self._folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        wait_for("Redis answers", self._answers)
+
+    def _answers(self) -> bool:
+        try:
+            with redis.Redis.from_url(self.url) as client:
+                return bool(client.ping())
+        except redis.ConnectionError:
+            return False
+
+    def kill(self) -> None:
+        """kill -9."""
+        self.process.kill()
+        self.process.wait()

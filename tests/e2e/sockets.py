@@ -1,0 +1,98 @@
+"""A page's socket without a browser: puts its page together as static/js/live.js does."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+import threading
+from typing import Any
+from urllib.parse import urlsplit
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from tests.e2e.site import Instructor, wait_for
+
+
+class Watcher:
+    """One socket on a page, read by a thread of its own; connects again when it is closed.
+
+    Args:
+        site: the web process it is on.
+        path: such as ``/ws/leagues/fall/``.
+    """
+
+    def __init__(self, site: Instructor, path: str) -> None:
+        self._url = f"ws://{urlsplit(site.url).netloc}{path}?packed=gzip"
+        self._origin = site.url
+        self.fragments: dict[str, str] = {}
+        self.seq = 0
+        self.connections = 0
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        wait_for("the page's snapshot", lambda: self.fragments)
+
+    def _watch(self) -> None:
+        while not self._ending.is_set():
+            try:
+                self._read()
+            except (ConnectionClosed, OSError):
+                self._ending.wait(0.2)
+
+    def _read(self) -> None:
+        with connect(self._url, origin=self._origin, compression=None, proxy=None) as page:
+            self.connections += 1
+            self.seq = 0
+            while not self._ending.is_set():
+                try:
+                    raw = page.recv(timeout=0.2)
+                except TimeoutError:
+                    continue
+                self._take(json.loads(gzip.decompress(raw) if isinstance(raw, bytes) else raw), page)
+
+    def _take(self, frame: dict[str, Any], page: Any) -> None:
+        if frame["type"] == "heartbeat":
+            if frame["seq"] != self.seq:
+                page.send('{"type":"resync"}')
+            return
+        if frame["type"] == "frame" and frame["from"] != self.seq:
+            page.send('{"type":"resync"}')
+        else:
+            self.seq = frame["seq"]
+            self.fragments = {**self.fragments, **frame["fragments"]}
+        page.send('{"type":"ack"}')
+
+    def close(self) -> None:
+        """Go away."""
+        self._ending.set()
+        self._thread.join(5)
+
+
+class Stalled:
+    """A browser that opens a page's socket and then reads nothing and says nothing."""
+
+    def __init__(self, site: Instructor, path: str) -> None:
+        where = urlsplit(site.url)
+        self._socket = socket.create_connection((where.hostname, where.port), timeout=10)
+        lines = [f"GET {path} HTTP/1.1", f"Host: {where.netloc}", f"Origin: {site.url}", "Connection: Upgrade"]
+        lines += ["Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="]
+        self._socket.sendall("\r\n".join([*lines, "", ""]).encode())
+        assert self._socket.recv(12) == b"HTTP/1.1 101"
+
+    def is_dropped(self) -> bool:
+        """Whether the server has closed it: what was sent until then is followed by an end."""
+        self._socket.settimeout(0.05)
+        try:
+            while self._socket.recv(65536):
+                pass
+        except TimeoutError:
+            return False
+        except ConnectionError:
+            return True
+        return True
+
+    def close(self) -> None:
+        """Go away."""
+        self._socket.close()

@@ -1,0 +1,123 @@
+"""One match of a hostile agent against one that behaves: a whole referee, real sockets, a league manager on record."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+
+from league_sdk.judging.canary import Canary
+from league_sdk.judging.league_link import LeagueLink
+from league_sdk.judging.referee import Referee
+from league_sdk.judging.server import application
+from league_sdk.protocol import tokens
+from league_sdk.protocol.league_settings import LeagueSettings
+from tests.bots.hostile.base import OVER, OWN, Agent, Behaviour
+from tests.league_sdk.judging.starts import START, Link
+
+A, B = "P01", "P02"
+STOLEN = "tok_" + "5" * 32
+"""The auth_token of the agent that behaves."""
+PATIENT = {"join_timeout_s": 60, "move_timeout_s": 60, "max_retries": 1, "retry_base_s": 0, "request_patience_s": 200}
+HASTY_S = 1.0
+"""For whoever lets the time run out."""
+
+
+@dataclass
+class Ended:
+    """How such a match ended.
+
+    Attributes:
+        report: MATCH_RESULT_REPORT; empty when the match was given back.
+        given_back: the item of report_progress that gave it back; empty when there is a report.
+        entries: the whole transcript.
+        hostile, behaved: the two agents.
+        inner: an agent that nobody may call.
+    """
+
+    report: dict[str, Any]
+    given_back: dict[str, Any]
+    entries: list[dict[str, Any]]
+    hostile: Agent
+    behaved: Agent
+    inner: Agent
+
+    @property
+    def verdict(self) -> tuple[str, str | None, list[tuple[str, str, str, int]]]:
+        """Status, winner, and of each fault the player, code, cause and tries."""
+        faults = [
+            (one["player_id"], one["error_code"], str(one["cause"]), one["tries"]) for one in self.report["faults"]
+        ]
+        return str(self.report["status"]), self.report["result"]["winner"], faults
+
+    def notes(self, message_type: str) -> list[str]:
+        """What was tolerated of the hostile agent's answers of a type."""
+        own = [one for one in self.entries if one["sender"] == A and one["message_type"] == message_type]
+        return [note for one in own for note in one["notes"]]
+
+    @property
+    def told(self) -> list[int]:
+        """How often each of the two was told the end."""
+        return [agent.heard.count(OVER) for agent in (self.hostile, self.behaved)]
+
+
+def given_back(link: Link) -> dict[str, Any]:
+    """The match that a referee gave back, if it did."""
+    returned = [one for heartbeat in link.heartbeats for one in heartbeat if one["state"] == "HANDED_BACK"]
+    return returned[0] if returned else {}
+
+
+async def play(
+    behaviour: Behaviour | None, *, host: str = "127.0.0.1", canary: Canary | None = None, **settings: Any
+) -> Ended:
+    """Play R1M1 between P01, which does harm, and P02, which does not.
+
+    Args:
+        behaviour: what P01 does.
+        host: under which name P01 is called.
+        canary: the referee's; None for the real one.
+        settings: of the league.
+    """
+    link = Link()
+    hostile, behaved, inner = Agent(behaviour, stolen=STOLEN), Agent(token=STOLEN), Agent()
+    for agent in (hostile, behaved, inner):
+        await agent.start()
+    hostile.inner = inner.url
+    plug = socket.create_server(("127.0.0.1", 0))
+    address = f"http://127.0.0.1:{plug.getsockname()[1]}/mcp"
+    referee = Referee(link, endpoint=address, max_concurrent=2, canary=canary)  # type: ignore[arg-type]
+    served: LeagueLink = link  # type: ignore[assignment]
+    runner = web.AppRunner(application(referee, served), access_log=None, shutdown_timeout=0)
+    await runner.setup()
+    await web.SockSite(runner, plug).start()
+    reporting = asyncio.create_task(referee.keep_reporting())
+    try:
+        rules = LeagueSettings(**(PATIENT | settings)).for_referee()
+        seats = {
+            "player_A": START["player_A"]
+            | {
+                "endpoint": hostile.url.replace("127.0.0.1", host),
+                "auth_token_sha256": [tokens.digest(OWN)],
+            },
+            "player_B": START["player_B"] | {"endpoint": behaved.url, "auth_token_sha256": [tokens.digest(STOLEN)]},
+        }
+        taken = referee.start_match(START | seats | {"settings": rules, "endpoint_policy": {"refused_ports": []}})
+        assert taken["accepted"], taken
+        while not link.reports and not given_back(link):
+            link.changed.clear()
+            await link.changed.wait()
+    finally:
+        reporting.cancel()
+        await asyncio.gather(reporting, return_exceptions=True)
+        await referee.drain(0)
+        await referee.aclose()
+        await runner.cleanup()
+        for agent in (hostile, behaved, inner):
+            await agent.stop()
+    report = link.reports[0] if link.reports else {}
+    beats = [entry for beat in link.heartbeats for one in beat for entry in one["transcript"]]
+    entries = sorted([*beats, *report.get("transcript", [])], key=lambda entry: entry["n"])
+    return Ended(report, given_back(link), entries, hostile, behaved, inner)

@@ -1,0 +1,128 @@
+"""The log file: lines arrive in order, full files are kept, and a disk that takes nothing stops nobody."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from league_sdk import log_files
+from league_sdk.log_files import LogFile
+from league_sdk.protocol.records import JsonLines, PlainLine
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[LogFile]:
+    made = LogFile(tmp_path / "logs" / "system" / "web.log.jsonl", max_bytes=2000, old_files=2)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def logger(file: LogFile) -> Iterator[logging.Logger]:
+    made = logging.getLogger("tests.log_files")
+    made.addHandler(file)
+    made.setLevel("INFO")
+    made.propagate = False
+    yield made
+    made.removeHandler(file)
+
+
+def messages(path: Path) -> list[str]:
+    return [json.loads(line)["message"] for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_lines_are_written_in_their_order(file: LogFile, logger: logging.Logger) -> None:
+    for number in range(5):
+        logger.info("line %d", number)
+    file.flush()
+    assert messages(file.path) == [f"line {number}" for number in range(5)]
+
+
+def test_a_thread_writes_without_being_asked(file: LogFile, logger: logging.Logger) -> None:
+    logger.info("by itself")
+    thread = file._thread
+    assert thread is not None and thread.daemon
+    file.close()
+    assert messages(file.path) == ["by itself"]
+
+
+def test_full_files_are_kept_and_the_oldest_goes(file: LogFile, logger: logging.Logger) -> None:
+    for number in range(60):
+        logger.info("line %d", number)
+        file.flush()
+    names = sorted(path.name for path in file.path.parent.iterdir())
+    assert names == ["web.log.jsonl", "web.log.jsonl.1", "web.log.jsonl.2"]
+    kept = [line for name in reversed(names) for line in messages(file.path.parent / name)]
+    assert kept == [f"line {number}" for number in range(60 - len(kept), 60)]
+    assert all(path.stat().st_size < 2000 + 400 for path in file.path.parent.iterdir())
+
+
+class FullDisk(io.StringIO):
+    def write(self, text: str) -> int:
+        raise OSError(28, "No space left on device")
+
+
+def test_a_full_disk_loses_lines_and_stops_nobody(file: LogFile, logger: logging.Logger) -> None:
+    file._file.stream = FullDisk()
+    logger.info("lost")
+    logger.info("lost too")
+    file.flush()
+    assert file.lost == 2
+    logger.info("there is room again")
+    file.flush()
+    assert (messages(file.path), file.lost) == (["there is room again"], 2)
+
+
+def test_a_folder_that_cannot_be_made_stops_nobody(tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("a file")
+    file = LogFile(tmp_path / "logs" / "web.log.jsonl")
+    file.handle(logging.LogRecord("x", logging.INFO, __file__, 1, "hello", (), None))
+    file.close()
+    assert file.lost == 1
+
+
+def test_a_record_that_cannot_be_put_into_words_is_counted(file: LogFile) -> None:
+    file.handle(logging.LogRecord("x", logging.INFO, __file__, 1, "%d of %d", ("one",), None))
+    assert file.lost == 1
+
+
+def test_no_more_lines_wait_than_there_is_memory_for(
+    file: LogFile, logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_files, "MOST_WAITING", 3)
+    with file._writing:
+        for number in range(5):
+            logger.info("line %d", number)
+    file.flush()
+    assert (messages(file.path), file.lost) == ([f"line {number}" for number in range(3)], 2)
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, (PlainLine, "WARNING")),
+        ({"LEAGUE_LOG_FORMAT": "json"}, (JsonLines, "INFO")),
+        ({"LEAGUE_LOG_FORMAT": "JSON", "LEAGUE_LOG_LEVEL": "error"}, (JsonLines, "ERROR")),
+        ({"LEAGUE_LOG_LEVEL": "DEBUG"}, (PlainLine, "DEBUG")),
+    ],
+)
+def test_the_terminal_is_as_the_environment_says(
+    environment: dict[str, str], expected: log_files.Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LEAGUE_LOG_FORMAT", "LEAGUE_LOG_LEVEL"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert log_files.terminal() == expected
+
+
+def test_no_file_where_none_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEAGUE_LOG_FILE_LEVEL", "off")
+    before = list(logging.getLogger().handlers)
+    assert log_files.open_file(tmp_path / "web.log.jsonl") is None
+    assert logging.getLogger().handlers == before

@@ -1,0 +1,231 @@
+"""Limits on the wire: who loops is told to wait, and two hundred students behind the same address never are."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from agents_registry.attempts import GUESSES_FROM_ADDRESS, LOGINS, REGISTRATIONS, SAME_SECRET, attempts
+from agents_registry.models import Agent
+from tests import factories as make
+from tests import wire
+from tests.agents_registry.test_attempts import ELSEWHERE, SCHOOL, Clock
+
+pytestmark = pytest.mark.django_db
+STUDENTS = 200
+WRONG = "tok_" + "0" * 32
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(attempts, "_clock", clock)
+    return clock
+
+
+def asked(client: Client, method: str, params: dict[str, Any], address: str = SCHOOL, **more: Any) -> Any:
+    return wire.post(client, wire.request(method, params), caller=address, **more)
+
+
+def standings(client: Client, token: str, address: str = SCHOOL) -> Any:
+    return asked(client, "get_standings", {"auth_token": token, "league_id": "fall"}, address)
+
+
+@pytest.mark.timeout(400)
+def test_a_class_behind_one_address_sees_no_429_while_somebody_there_loops(client: Client, clock: Clock) -> None:
+    """Registering, mistyping a code now and then, asking every second: and an attacker among them."""
+    make.open_league("fall", registration_code="cs101")
+    seen: Counter[int] = Counter()
+    attacker: Counter[int] = Counter()
+    students = []
+    for number in range(STUDENTS):
+        params = wire.player_request(f"Agent {number}", endpoint=f"http://192.0.2.1:{9000 + number}/mcp", code="cs101")
+        if number % 4 == 0:
+            mistyped = wire.player_request(f"Agent {number}", port=9000 + number, code=f"cs1{number}")
+            seen[asked(client, "register_player", mistyped).status_code] += 1
+        answer = asked(client, "register_player", params)
+        seen[answer.status_code] += 1
+        students.append(answer.json()["result"]["auth_token"])
+        attacker[standings(client, WRONG).status_code] += 1
+        clock.now += 0.05
+    for _ in range(2):
+        for token in students:
+            seen[asked(client, "get_games", {"auth_token": token}).status_code] += 1
+        attacker[standings(client, WRONG).status_code] += 1
+        clock.now += 1
+    assert seen == {200: STUDENTS + STUDENTS // 4 + 2 * STUDENTS}
+    assert attacker == {200: SAME_SECRET.amount, 429: STUDENTS + 2 - SAME_SECRET.amount}
+
+
+def test_what_a_429_says(client: Client, clock: Clock) -> None:
+    make.open_league("fall")
+    for _ in range(SAME_SECRET.amount):
+        assert standings(client, WRONG).json()["error"]["data"]["error_code"] == "E012"
+    clock.now += 10
+    answer = standings(client, WRONG)
+    error = answer.json()["error"]
+    assert (answer.status_code, answer["Retry-After"], error["code"], error["message"]) == (
+        429,
+        "50",
+        -32000,
+        "Too many: wait 50 s.",
+    )
+    data = error["data"]
+    assert (data["message_type"], data["error_code"], data["retryable"]) == ("LEAGUE_ERROR", "E009", True)
+    assert data["context"] == {
+        "field": "auth_token",
+        "expected": "at most 20 the same wrong value in 60 s",
+        "retry_after_s": 50,
+    }
+    # From elsewhere the same value is looked at, and at the school every other one is.
+    assert standings(client, WRONG, ELSEWHERE).status_code == 200
+    assert standings(client, WRONG[:-1] + "1").status_code == 200
+
+
+def test_a_notification_that_comes_too_often_is_429_without_a_body(client: Client) -> None:
+    make.open_league("fall")
+    body = {"jsonrpc": "2.0", "method": "get_standings", "params": {"auth_token": WRONG, "league_id": "fall"}}
+    found = [wire.post(client, body, caller=SCHOOL) for _ in range(SAME_SECRET.amount + 1)]
+    assert [answer.status_code for answer in found] == [204] * SAME_SECRET.amount + [429]
+    assert (found[-1].content, found[-1]["Retry-After"]) == (b"", "60")
+
+
+def test_an_agents_endless_loop_is_its_own_affair(client: Client, clock: Clock, settings: Any) -> None:
+    settings.LEAGUE_CALLS_PER_TOKEN = "5 per 5 second"
+    make.open_league("fall")
+    first, second = make.join("Ada", "fall"), make.join("Blaise", "fall")
+    assert [standings(client, first.token).status_code for _ in range(7)] == [200] * 5 + [429] * 2
+    assert standings(client, second.token).status_code == 200
+    # Whatever is wrong with its calls: these are refused before the token is looked at.
+    lost = {"auth_token": second.token, "league_id": "nowhere"}
+    assert [asked(client, "get_standings", lost).status_code for _ in range(5)] == [200] * 4 + [429]
+    clock.now += 5
+    assert standings(client, first.token).status_code == 200
+
+
+def test_the_sites_own_referee_reports_as_often_as_it_has_to(client: Client, settings: Any) -> None:
+    settings.LEAGUE_CALLS_PER_TOKEN = "2 per 5 second"
+    place = make.playing()
+    Agent.objects.filter(pk=place.referees[0].agent.pk).update(site_key=True)
+    assert [standings(client, place.referees[0].token).status_code for _ in range(5)] == [200] * 5
+
+
+def test_strangers_calls_have_a_bound_that_those_with_a_token_do_not_see(client: Client, settings: Any) -> None:
+    settings.LEAGUE_CALLS_PER_ADDRESS = "3 per 10 second"
+    make.open_league("fall")
+    member = make.join("Ada", "fall")
+    assert [asked(client, "ping", {}).status_code for _ in range(5)] == [200] * 3 + [429] * 2
+    assert standings(client, member.token).status_code == 200
+    assert asked(client, "ping", {}, ELSEWHERE).status_code == 200
+
+
+def test_one_agent_that_registers_without_end(client: Client) -> None:
+    make.open_league("fall")
+    same, other = wire.player_request("Ada", port=8101), wire.player_request("Blaise", port=8102)
+    found = [asked(client, "register_player", same).status_code for _ in range(REGISTRATIONS.amount + 1)]
+    assert found == [200] * REGISTRATIONS.amount + [429]
+    assert asked(client, "register_player", other).status_code == 200
+
+
+def test_codes_are_not_found_by_trying(client: Client) -> None:
+    """However it is tried: by registering under any name, in the address, on the page of one's own agent."""
+    make.open_league("fall", registration_code="4711")
+    most = GUESSES_FROM_ADDRESS.amount
+    for number in range(most - 2):
+        attempts.secret_was_wrong("code", SCHOOL, f"x{number}")
+    guess = wire.player_request("Mallory", port=6666, code="4710")
+    assert asked(client, "register_player", guess).json()["result"]["status"] == "REJECTED"
+    assert client.post("/leagues/fall/mine/", {"secret": "4709"}, REMOTE_ADDR=SCHOOL).status_code == 403
+    right = wire.player_request("Mallory", port=6667, code="4711")
+    assert asked(client, "register_player", right).status_code == 429
+    in_address = wire.post(
+        client,
+        wire.request("register_player", wire.player_request("Eve", port=6668)),
+        "/leagues/fall/mcp?code=4711",
+        SCHOOL,
+    )
+    assert in_address.status_code == 429
+    page = client.post("/leagues/fall/mine/", {"secret": "4711"}, REMOTE_ADDR=SCHOOL)
+    assert (page.status_code, int(page["Retry-After"]) > 0) == (429, True)
+    assert Agent.objects.count() == 0
+    # Another address is another matter.
+    assert asked(client, "register_player", right, ELSEWHERE).json()["result"]["status"] == "ACCEPTED"
+
+
+def test_a_code_that_no_league_asks_for_is_no_guess(client: Client) -> None:
+    make.open_league("fall")
+    for number in range(SAME_SECRET.amount + 1):
+        params = wire.player_request(f"Agent {number}", port=9000 + number, code="leftover")
+        assert asked(client, "register_player", params).json()["result"]["status"] == "ACCEPTED"
+
+
+def test_the_api_key_by_both_doors(client: Client, api_key: str) -> None:
+    make.open_league("fall")
+    wrong = {"Authorization": "Bearer wrong-key"}
+    found = []
+    for _ in range(SAME_SECRET.amount // 2):
+        found.append(client.post("/api/leagues/fall/pause", headers=wrong, REMOTE_ADDR=SCHOOL).status_code)
+        found.append(asked(client, "create_schedule", {"auth_token": "wrong-key"}).status_code)
+    assert found == [401, 200] * (SAME_SECRET.amount // 2)
+    for path in ("/api/leagues/fall/pause", "/api/leagues/fall?as=staff"):
+        method = client.get if "staff" in path else client.post
+        answer = method(path, headers=wrong, REMOTE_ADDR=SCHOOL)
+        assert (answer.status_code, answer["Retry-After"]) == (429, "60")
+        assert answer.json() == {"error": "Too many wrong attempts: wait 60 seconds.", "field": None}
+    assert asked(client, "create_schedule", {"auth_token": "wrong-key"}).status_code == 429
+    right = {"Authorization": f"Bearer {api_key}"}
+    assert client.get("/api/leagues/fall?as=staff", headers=right, REMOTE_ADDR=SCHOOL).status_code == 200
+
+
+# Logging in -------------------------------------------------------------------------------------
+
+
+def log_in(client: Client, password: str, address: str = SCHOOL, name: str = "instructor") -> Any:
+    return client.post("/admin/login/", {"username": name, "password": password}, REMOTE_ADDR=address)
+
+
+def test_guessing_the_password_costs_time_and_keeps_nobody_else_out(clock: Clock) -> None:
+    get_user_model().objects.create_superuser("instructor", password="a long password")
+    guesser, instructor = Client(), Client()
+    assert log_in(instructor, "a long password").status_code == 302
+    del instructor.cookies["sessionid"]
+    # An empty one in between is neither wrong nor right.
+    guesses = ["", *(f"guess {number}" for number in range(LOGINS[0].amount - 1)), "", "guess"]
+    assert [log_in(guesser, guess).status_code for guess in guesses] == [200] * len(guesses)
+    # Not even the right one is looked at from there...
+    late = log_in(guesser, "a long password")
+    assert (late.status_code, late["Retry-After"]) == (429, "60")
+    assert "wait 60 seconds" in late.content.decode()
+    # ...but from elsewhere it is, and in the instructor's own browser at the same address.
+    assert log_in(Client(), "a long password", ELSEWHERE).status_code == 302
+    assert log_in(instructor, "a long password").status_code == 302
+    clock.now += 60
+    assert log_in(guesser, "a long password").status_code == 302
+
+
+def test_a_known_browser_is_known_for_its_own_name_only() -> None:
+    users = get_user_model().objects
+    users.create_superuser("instructor", password="a long password")
+    users.create_user("assistant", password="a long password", is_staff=True)
+    client = Client()
+    assert log_in(client, "a long password", name="assistant").status_code == 302
+    cookie = client.cookies["league_device"]
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/admin/login/")
+    assert "assistant" not in cookie.value
+    del client.cookies["sessionid"]
+    for number in range(LOGINS[0].amount):
+        log_in(Client(), f"guess {number}")
+    assert log_in(client, "a long password").status_code == 429
+    client.cookies["league_device"] = "forged:1:x"
+    assert log_in(client, "a long password").status_code == 429
+
+
+def test_the_answer_to_a_batch_of_everything_wrong_is_still_json(client: Client) -> None:
+    for _ in range(SAME_SECRET.amount + 5):
+        answer = standings(client, WRONG)
+        assert json.loads(answer.content)["jsonrpc"] == "2.0"

@@ -1,0 +1,93 @@
+"""Traces, where they are wanted: a span for every call of an agent, with what it was about."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from league_sdk.protocol import records
+from leaguesite import telemetry
+from leaguesite.environment import BASE_DIR
+from tests import factories as make
+from tests import wire
+
+PLANTED = "tok_" + "5" * 32
+
+
+@pytest.fixture
+def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Asks for what has been traced so far."""
+    monkeypatch.setattr(records, "_tracers", [])
+    exporter = InMemorySpanExporter()
+    provider = telemetry.start("web", exporter=exporter)
+
+    def ended() -> list[tuple[str, dict[str, Any]]]:
+        assert provider.force_flush()
+        return [(span.name, dict(span.attributes or {})) for span in exporter.get_finished_spans()]
+
+    yield ended
+    provider.shutdown()
+
+
+@pytest.mark.django_db
+def test_a_call_is_a_span(client: Client, spans: Any) -> None:
+    place = make.playing(players=2)
+    query = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type="GET_STANDINGS")
+    wire.ask(client, "league_query", query)
+    wire.post(client, wire.request("league_query", query | {"auth_token": PLANTED, "conversation_id": PLANTED}))
+    (name, about), (_, refused) = spans()
+    assert name == "agent call"
+    assert about.pop("league.duration_ms") > 0
+    assert about == {
+        "league.league_id": "fall",
+        "league.conversation_id": query["conversation_id"],
+        "league.message_type": "LEAGUE_QUERY",
+        "league.peer": "player:P01",
+    }
+    assert (refused["league.error_code"], refused["league.conversation_id"]) == ("E012", "tok_…")
+
+
+def test_work_within_work_is_a_span_within_a_span(spans: Any) -> None:
+    with records.work("agent call", message_type="MATCH_RESULT_REPORT"), records.work("result", match_id="R1M1"):
+        pass
+    assert [(name, about["league.message_type"]) for name, about in spans()] == [
+        ("result", "MATCH_RESULT_REPORT"),
+        ("agent call", "MATCH_RESULT_REPORT"),
+    ]
+
+
+def test_without_a_wish_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "_tracers", [])
+    monkeypatch.delenv("LEAGUE_OTEL", raising=False)
+    monkeypatch.delenv(telemetry.ENDPOINT, raising=False)
+    assert (telemetry.start("web"), records._tracers) == (None, [])
+
+
+@pytest.mark.parametrize("wish", [("LEAGUE_OTEL", "1"), (telemetry.ENDPOINT, "http://127.0.0.1:4318")])
+def test_without_the_packages_a_sentence_and_no_traces(
+    wish: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> Any:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(records, "_tracers", [])
+    monkeypatch.setattr(telemetry, "import_module", missing)
+    monkeypatch.setenv(*wish)
+    assert (telemetry.start("web"), records._tracers) == (None, [])
+    assert capsys.readouterr().err == (
+        "OpenTelemetry is not installed: no traces. Install requirements/telemetry.txt or unset LEAGUE_OTEL and "
+        "OTEL_EXPORTER_OTLP_ENDPOINT.\n"
+    )
+
+
+def test_the_site_is_imported_without_them() -> None:
+    code = "import sys, leaguesite.asgi; sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
+    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
+    assert subprocess.run([sys.executable, "-c", code], cwd=BASE_DIR, env=environment, check=False).returncode == 0

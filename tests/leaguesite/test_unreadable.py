@@ -1,0 +1,38 @@
+"""Requests that Django itself cannot read are refused in order: found by the fuzz tests, kept here."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.fuzz.site import Request, Site, site
+
+__all__ = ["site"]
+pytestmark = pytest.mark.django_db
+MANY = "&" * 1200
+JSON = (b"content-type", b"application/json")
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/", "/leagues/fall/mcp", "/register"])
+@pytest.mark.parametrize("kind", [b"application/json", b"application/json; charset=utf-16"])
+def test_too_many_parameters_in_an_agents_address(site: Site, path: str, kind: bytes) -> None:
+    """With another charset Django reads the address before it begins, and its handler failed."""
+    answer = site.send(Request("POST", f"{path}?{MANY}", ((b"content-type", kind),), b'{"method": "ping", "id": 1}'))
+    reply = json.loads(answer.body)
+    assert (answer.status, reply["error"]["code"]) == (400, -32600)
+    assert reply["error"]["message"] == "This request cannot be read."
+
+
+def test_too_many_parameters_in_the_apis(site: Site) -> None:
+    answer = site.send(Request("GET", f"/api/leagues/fall?{MANY}"))
+    assert (answer.status, json.loads(answer.body)["error"][:27]) in (
+        (400, "This request cannot be read"),
+        (404, "There is no league fall."),
+    )
+
+
+def test_another_host_is_still_told_as_one(site: Site) -> None:
+    answer = site.send(Request("POST", "/mcp", ((b"host", b"evil.example"), JSON), b"{}"))
+    reply = json.loads(answer.body)
+    assert (answer.status, reply["error"]["data"]["context"]["field"]) == (400, "Host")
