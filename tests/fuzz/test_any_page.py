@@ -1,0 +1,160 @@
+"""Any path, query, header, cookie and form at the pages: no failure, and nothing changed by what is refused."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+from django.urls import URLPattern, get_resolver
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fuzz.messages import ODD
+from tests.fuzz.profile import long, many, seeded
+from tests.fuzz.site import Request, Site, told
+from tests.fuzz.world import LEAGUES, World
+from tests.fuzz.writes import put_back
+
+QUICK, LONG = 150, 12_000
+SHARDS = 2
+CSRF = "a" * 32
+CHECK = "00000000-0000-4000-8000-000000000000"
+KNOWN = {
+    "league_id": [*LEAGUES, "nowhere"],
+    "match_id": ["R1M1", "R9M9"],
+    "player_id": ["P01", "P99"],
+    "check_id": [CHECK],
+}
+BESIDES = [
+    "language/",
+    "favicon.ico",
+    "admin/",
+    "admin/login/",
+    "admin/matches/league/",
+    "admin/matches/league/fall/change/",
+]
+BESIDES += [
+    "static/css/board.css",
+    "static/../manage.py",
+    "api/docs",
+    "health",
+    "metrics",
+    ".well-known/x",
+    "%2e%2e/%00",
+]
+NAMES = [
+    "at",
+    "as",
+    "language",
+    "theme",
+    "since",
+    "code",
+    "next",
+    "key",
+    "event",
+    "from",
+    "packed",
+    "token",
+    "endpoint",
+]
+NAMES += ["role", "game_type", "limit", "show", "player", "match", "wall", "size", "", "csrfmiddlewaretoken", "message"]
+
+
+def texts() -> st.SearchStrategy[str]:
+    odd = [one if isinstance(one, str) else repr(one)[:300] for one in ODD]
+    return (
+        st.sampled_from(
+            [*odd, "staff", "gzip", "he", "en", "light", "dark", "1", "2", "/leagues/fall/", "//evil.example"]
+        )
+        | st.text()
+    )
+
+
+def quoted(text: str) -> str:
+    return quote(text.encode("utf-8", "surrogatepass"), safe="")
+
+
+@st.composite
+def targets(draw: st.DrawFn) -> str:
+    """The address of a page, sometimes with something odd in it, and any query."""
+    routes = [str(one.pattern) for one in get_resolver("matches.urls").url_patterns if isinstance(one, URLPattern)]
+    path = "/" + draw(st.sampled_from([*routes, *BESIDES]))
+    while "<" in path:
+        before, _, rest = path.partition("<")
+        name, _, after = rest.partition(">")
+        known = st.sampled_from(KNOWN[name.partition(":")[2]])
+        value = draw(st.one_of(known, known, known, texts().map(quoted)))
+        path = f"{before}{value}{after}"
+    pairs = draw(st.lists(st.tuples(st.sampled_from(NAMES), texts()), max_size=3))
+    query = "&".join(f"{quoted(name)}={quoted(value)}" for name, value in pairs)
+    tail = draw(st.sampled_from(["", "", "", "&%ff=%zz&;", "&" * 1200, "#x"]))
+    return f"{path}?{query}{tail}" if query or tail else path
+
+
+def cookies() -> st.SearchStrategy[bytes]:
+    value = texts().map(lambda one: one.encode("utf-8", "surrogatepass").replace(b"\r", b"").replace(b"\n", b""))
+    name = st.sampled_from([b"sessionid", b"django_language", b"theme", b"messages", b"csrftoken", b""])
+    pair = st.builds(lambda left, right: left + b"=" + right, name, value)
+    return st.lists(pair, max_size=3).map(b"; ".join)
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> Request:
+    headers = [(b"cookie", draw(cookies()))]
+    header = st.sampled_from(
+        [b"accept-language", b"accept", b"accept-encoding", b"if-none-match", b"referer", b"origin", b"range"]
+    )
+    odd = st.sampled_from(
+        [b"", b"*", b"he-IL,he;q=0.9", b"gzip;q=0, *;q=1", b"\xff\xfe", b"x" * 4000, b"null", b'W/"x"', b"bytes=9-1"]
+    )
+    headers += draw(st.lists(st.tuples(header, odd), max_size=2))
+    target, method = (
+        draw(targets()),
+        draw(st.sampled_from(["GET"] * 6 + ["POST"] * 3 + ["HEAD", "PUT", "OPTIONS", "BREW"])),
+    )
+    if method != "POST":
+        return Request(method, target, tuple(headers))
+    pairs = draw(st.lists(st.tuples(st.sampled_from(NAMES), texts()), max_size=3))
+    form = "&".join(f"{quoted(name)}={quoted(value)}" for name, value in pairs).encode()
+    if draw(st.booleans()):
+        headers = [(b"cookie", f"csrftoken={CSRF}".encode()), (b"x-csrftoken", CSRF.encode())]
+    kind = draw(
+        st.sampled_from(
+            [b"application/x-www-form-urlencoded", b"multipart/form-data; boundary=x", b"application/json", b"a/b"]
+        )
+    )
+    torn = draw(
+        st.sampled_from(
+            [form, form, form, b"--x\r\nContent-Disposition: form-data; name=\xff\r\n\r\n", b"\xff" * 9, b"{"]
+        )
+    )
+    length = (b"content-length", str(len(torn)).encode())
+    return Request(method, target, (*headers, (b"content-type", kind), length), torn)
+
+
+def run(site: Site, count: int, shard: int = 0) -> int:
+    sent = 0
+
+    @many(count)
+    @seeded
+    @given(request=asked())
+    def one(request: Request) -> None:
+        nonlocal sent
+        sent += 1
+        with told(request):
+            put_back(lambda: site.send(request), refused=lambda answer: answer.status >= 400)
+
+    one.hypothesis.inner_test._hypothesis_internal_add_digest = f"pages-{shard}".encode()
+    one()
+    return sent
+
+
+def test_any_page(site: Site, world: World) -> None:
+    assert run(site, QUICK) >= QUICK
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("shard", range(1, SHARDS + 1))
+def test_any_page_at_length(site: Site, world: World, shard: int) -> None:
+    print(f"{run(site, long(LONG // SHARDS), shard)} requests for pages")

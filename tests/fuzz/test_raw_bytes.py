@@ -1,0 +1,137 @@
+"""Bytes that are hardly HTTP, sent to the real server: it refuses them or closes, and goes on serving the others."""
+
+from __future__ import annotations
+
+import random
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.site import Site
+from tests.fuzz.profile import SEED, long
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+QUICK, LONG = 120, 3_000
+PATIENCE_S = 20
+STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) ")
+FAILURE = re.compile(r"\b(ERROR|CRITICAL) \w+ (?!django\.security)|[Uu]nhandled")
+"""In the site's log; a Host that is not this site's is an error in Django's words, and refused."""
+PING = b'{"jsonrpc":"2.0","method":"ping","id":1}'
+STARTS = [
+    *(b"POST /mcp HTTP/1.1", b"GET / HTTP/1.1", b"GET /leagues/ HTTP/1.0", b"POST /mcp HTTP/9.9", b"POST /mcp", b""),
+    *(b"G\x00T / HTTP/1.1", b"GET  /  HTTP/1.1", b"GET /\xff\xfe HTTP/1.1", b"GET http://evil.example/ HTTP/1.1"),
+    *(
+        b"CONNECT evil.example:80 HTTP/1.1",
+        b"OPTIONS * HTTP/1.1",
+        b"GET /%00%zz?\xc3\x28 HTTP/1.1",
+        b"\x16\x03\x01\x02\x00",
+    ),
+    *(b"PRI * HTTP/2.0", b"GET /" + b"a" * 70_000 + b" HTTP/1.1", b"POST /leagues/../mcp HTTP/1.1"),
+]
+HEADERS = [
+    *(
+        b"Host: 127.0.0.1",
+        b"Host: evil.example",
+        b"Host:",
+        b"Host: 127.0.0.1\r\nHost: evil.example",
+        b"Host : 127.0.0.1",
+    ),
+    *(b"Content-Type: application/json", b"Content-Length: 40", b"Content-Length: 41", b"Content-Length: -1"),
+    *(b"Content-Length: 4\r\nContent-Length: 40", b"Content-Length: 0x28", b"Content-Length: 99999999999999999999999"),
+    *(
+        b"Content-Length: +40",
+        b"Content-Length: 4, 40",
+        b"Transfer-Encoding: chunked",
+        b"Transfer-Encoding: chunked, x",
+    ),
+    *(b"Transfer-Encoding: identity", b"Transfer-Encoding : chunked", b"Transfer-Encoding: \x0bchunked"),
+    *(
+        b"Connection: close",
+        b"Connection: Upgrade\r\nUpgrade: websocket",
+        b"Sec-WebSocket-Key: x",
+        b"Expect: 100-continue",
+    ),
+    *(b"Sec-WebSocket-Version: 13", b"Sec-WebSocket-Version: -1", b"X: " + b"y" * 70_000, b" folded", b"no colon"),
+    *(b": nameless", b"N\x00l: 1", b"X: \xff\xfe", b"X: a\rb", b"Cookie: =;;=\x7f", b"Upgrade: h2c", b"Origin: null"),
+]
+BODIES = [
+    *(
+        PING,
+        b"",
+        b"\xff" * 40,
+        b"28\r\n" + PING + b"\r\n0\r\n\r\n",
+        b"zz\r\nxx\r\n0\r\n\r\n",
+        b"-1\r\n\r\n",
+        b"0\r\n\r\n",
+    ),
+    *(
+        b"fffffffffffffffff\r\n" + PING,
+        b"28;" + b"e" * 5000 + b"\r\n" + PING + b"\r\n0\r\nX: y\r\n\r\n",
+        b"x" * 100_000,
+    ),
+    PING + b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+]
+
+
+def drawn(count: int) -> Iterator[bytes]:
+    """So many requests, the same in every run unless another seed is asked for."""
+    chance = random.Random(SEED or "raw bytes")
+    for _ in range(count):
+        ends = chance.choice([b"\r\n", b"\r\n", b"\r\n", b"\n", b"\r"])
+        lines = [chance.choice(STARTS), *chance.sample(HEADERS, chance.randrange(6))]
+        raw = ends.join(lines) + ends * 2 + chance.choice(BODIES)
+        for _ in range(chance.choice([0, 0, 1, 5])):
+            at = chance.randrange(len(raw))
+            raw = raw[:at] + chance.randbytes(chance.randrange(3)) + raw[at + chance.randrange(3) :]
+        yield raw[: chance.choice([len(raw), len(raw), chance.randrange(len(raw) + 1)])]
+
+
+def exchange(port: int, raw: bytes) -> bytes:
+    """Send the bytes, say that no more come, read what comes back until the server closes."""
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as wire:
+        found = b""
+        try:
+            wire.sendall(raw)
+            wire.shutdown(socket.SHUT_WR)
+            while part := wire.recv(65536):
+                found += part
+        except TimeoutError:
+            raise
+        except OSError:
+            # It had seen enough.
+            return found
+        return found
+
+
+def assault(site: Site, count: int) -> None:
+    for number, raw in enumerate(drawn(count), start=1):
+        said = exchange(site.port, raw)
+        statuses = [int(one) for one in STATUS.findall(said)]
+        assert all(one < 500 for one in statuses), (raw[:3000], said[:500])
+        assert said == b"" or said.startswith((b"HTTP/1.", b"<", b"\x88")), (raw[:3000], said[:200])
+        if number % 20 == 0:
+            assert site.http.get("/health").status_code == 200, raw[:3000]
+    assert site.process.poll() is None
+    failures = [line for line in site.log().splitlines() if FAILURE.search(line)]
+    assert not failures, failures[:5]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Site]:
+    """``manage.py host`` on daphne, without referees to speak of."""
+    site = Site(tmp_path / "data", "--no-demo", "--referees", "0")
+    yield site
+    site.close()
+
+
+def test_raw_bytes_to_daphne(host: Site) -> None:
+    assault(host, QUICK)
+
+
+@pytest.mark.long
+def test_many_raw_bytes_to_daphne(host: Site) -> None:
+    assault(host, long(LONG))
+    print(f"{long(LONG)} times raw bytes")

@@ -1,0 +1,50 @@
+"""What the fuzz tests find: leagues in every state, and agents whose tokens they may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from django.conf import settings
+
+from agents_registry import registration
+from agents_registry.models import AgentToken
+from league_sdk.protocol import tokens
+from tests import factories as make
+from tests import rich
+
+LEAGUES = ("fall", "winter", "spring", settings.LEAGUE_DEFAULT_ID)
+"""A round between two, one in play, one that waits for players with a code, the default one that is open."""
+
+
+@dataclass(frozen=True)
+class World:
+    """The leagues, with the agents of ``winter``, where round 1 is in play."""
+
+    winter: make.Setting
+    tokens: tuple[str, ...]
+
+    @property
+    def player(self) -> make.Member:
+        """P01 of ``winter``."""
+        return self.winter.players[0]
+
+    @property
+    def referee(self) -> make.Member:
+        """The one that judges R1M1 of ``winter``."""
+        return self.winter.referee_of("R1M1")
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    """Made once for a test, and as good as new for every input."""
+    rich.begun()
+    make.open_league(settings.LEAGUE_DEFAULT_ID)
+    make.open_league("spring", registration_code="letmein", error_style="result")
+    winter = make.playing("winter", players=4, referees=2)
+    stranger = make.hire("Stranger", port=8077, trusted=False)
+    members = [*winter.players, *winter.referees, stranger]
+    league_tokens = [registration.league_token(one.agent) for one in members]
+    known = AgentToken.objects.filter(sha256__in=[tokens.digest(one.token) for one in members]).count()
+    assert known == len(members)
+    return World(winter, (*(one.token for one in members), *league_tokens))

@@ -1,0 +1,62 @@
+"""Whether something changed in the database, told cheaply: by the statements that were sent, then by every row."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.apps import apps
+from django.db import connection, transaction
+
+T = TypeVar("T")
+_WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "TRUNCATE")
+
+
+def digest() -> str:
+    """Every row of every table in one short text."""
+    found = hashlib.sha256()
+    for model in apps.get_models(include_auto_created=True):
+        found.update(repr((model._meta.label, list(model.objects.order_by("pk").values_list()))).encode())
+    return found.hexdigest()
+
+
+class Writes:
+    """Statements that could have changed a row, counted while it is entered."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self._wrapped = connection.execute_wrapper(self._note)
+
+    def __enter__(self) -> Writes:
+        self._wrapped.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._wrapped.__exit__(*error)
+
+    def _note(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.lstrip(" (").upper().startswith(_WRITES):
+            self.seen.append(sql)
+        return execute(sql, params, many, context)
+
+
+def put_back(act: Callable[[], T], *, refused: Callable[[T], bool]) -> T:
+    """Do something in the database and take it back, so that every input of a fuzz test finds the same world.
+
+    Args:
+        act: what is done.
+        refused: whether its outcome says that nothing was to change.
+
+    Raises:
+        AssertionError: it was refused, and yet rows were changed.
+    """
+    with transaction.atomic(), Writes() as writes:
+        done = act()
+        broken = connection.needs_rollback
+        after = digest() if writes.seen and refused(done) and not broken else ""
+        transaction.set_rollback(True)
+    if after:
+        assert after == digest(), f"refused, and yet it wrote: {writes.seen}"
+    assert not broken, "a transaction was left broken"
+    return done

@@ -1,0 +1,434 @@
+"""A league as it should be after any deliveries in any order: who is who, which attempt is on, which result counts.
+
+Small and pure: it knows the ruling (sections 5, 7, 8, 10), none of the league's code. Time is in whole seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+LEASE_S, SILENT_S, MOST_LOST, MOST_PLAYERS, MOST_TOKENS, MOST_RELAYED, WAIT_S = 8, 16, 3, 5, 16, 4, 2
+PENDING, READY, PLAYING, HELD, FINISHED = "PENDING", "READY", "PLAYING", "HELD", "FINISHED"
+OPEN = (READY, PLAYING, HELD)
+
+
+@dataclass
+class Who:
+    """An agent: ``at`` is its machine, ``tokens`` are those that are valid with whether it had shown to be itself."""
+
+    number: int
+    prefix: str
+    name: str
+    shown: str
+    at: str
+    tokens: dict[str, bool] = field(default_factory=dict)
+    trusted: bool = False
+    site_key: bool = False
+    progress: bool = True
+    suspended: bool = False
+    heard: int = 0
+
+    @property
+    def code(self) -> str:
+        return f"{self.prefix}{self.number:02d}"
+
+
+@dataclass
+class Game:
+    """One match."""
+
+    players: tuple[str, str]
+    round: int
+    phase: str = PENDING
+    attempt: int = 0
+    lost: int = 0
+    referee: str | None = None
+    lease: int | None = None
+    result: tuple[str, str | None] | None = None
+
+
+@dataclass
+class Parcel:
+    """One message to one agent in the outbox."""
+
+    kind: str
+    round: int | None
+    to: str
+    relayed_for: str | None
+    state: str = "PENDING"
+
+
+class World:
+    """The league, its agents, and what is on its way to them."""
+
+    def __init__(self, now: int, longest_match_s: int) -> None:
+        self.now, self.longest_match_s = now, longest_match_s
+        self.state, self.paused = "REGISTRATION", False
+        self.players: list[Who] = []
+        self.referees: list[Who] = []
+        self.rounds: list[str] = []
+        self.begun: dict[int, int] = {}
+        self.games: dict[str, Game] = {}
+        self.out: set[str] = set()
+        self.points: dict[str, int] = {}
+        self.outbox: dict[int, Parcel] = {}
+        self.counted = 0
+
+    # Who is who --------------------------------------------------------------------------------------
+
+    def owner(self, token: str | None) -> Who | None:
+        return next((one for one in [*self.players, *self.referees] if token in one.tokens), None)
+
+    def referee(self, code: str | None) -> Who | None:
+        return next((one for one in self.referees if one.code == code), None)
+
+    def register_player(self, name: str, at: str, caller: str, token: str | None, wanted: int | None) -> str:
+        known = next((one for one in self.players if (one.name, one.at) == (name, at)), None)
+        if known is not None and known.code in self.out:
+            return "REJECTED L001"
+        if known is None or (self.state in ("COMPLETED", "STOPPED") and not self._still_plays(known)):
+            if self.state != "REGISTRATION":
+                return "REJECTED L001"
+            if len(self.players) >= MOST_PLAYERS:
+                return "REJECTED L002"
+        if known is not None and token not in known.tokens and caller != at:
+            return "REJECTED L003"
+        if known is None:
+            same = sum(one.name == name for one in self.players)
+            shown = f"{name} ({same + 1})" if same else name
+            self.entering = Who(_free(self.players, wanted), "P", name, shown, at)
+            self.players.append(self.entering)
+            self._take_in(self.entering, token, proven=caller == at, again=False)
+        else:
+            self.entering = known
+            self._take_in(known, token, proven=caller == at, again=True)
+        return "ACCEPTED"
+
+    def _still_plays(self, player: Who) -> bool:
+        theirs = [game for game in self.games.values() if player.code in game.players]
+        return self.state == "COMPLETED" and any(game.phase != FINISHED for game in theirs)
+
+    def register_referee(self, name: str, at: str, caller: str, token: str | None, key: bool, progress: bool) -> str:
+        """Its port goes with its name here."""
+        known = next((one for one in self.referees if one.name == name), None)
+        again = known is not None
+        if known is None:
+            known = Who(_free(self.referees, None), "REF", name, name, at)
+            self.referees.append(known)
+        elif not key and token not in known.tokens and (known.site_key or caller != known.at):
+            return "REJECTED L003"
+        elif not key and known.at != at and token not in known.tokens:
+            known.trusted = False
+        known.trusted, known.site_key = known.trusted or key, known.site_key or key
+        known.at, known.progress, known.suspended, known.heard = at, progress, False, self.now
+        self.entering = known
+        self._take_in(known, token, proven=key or (not known.site_key and caller == at), again=again)
+        if again:
+            for game in self.games.values():
+                if game.referee == known.code:
+                    self.lose(game)
+        return "ACCEPTED"
+
+    def _take_in(self, who: Who, token: str | None, *, proven: bool, again: bool) -> None:
+        if again and proven:
+            who.tokens = {one: shown for one, shown in who.tokens.items() if shown}
+        self.proven = proven or who.tokens.get(token or "", False)
+
+    def give(self, token: str) -> None:
+        """The token that the one who was just accepted was given."""
+        self.entering.tokens[token] = self.proven
+        self.entering.tokens = dict(list(self.entering.tokens.items())[-MOST_TOKENS:])
+
+    # Referees ----------------------------------------------------------------------------------------
+
+    def _enter(self, token: str | None, sender: str | None, league: str | None) -> Who | str:
+        """The rungs before the message itself is read."""
+        if league not in (None, "fall"):
+            return "E014"
+        if token is None:
+            return "E011"
+        who = self.owner(token)
+        if who is None:
+            return "E012"
+        return who if sender is None or sender == who.code else "E012"
+
+    def hear(self, referee: Who) -> None:
+        referee.heard, referee.suspended = self.now, False
+
+    def report(
+        self, token: str | None, sender: str, league: str, match_id: str, attempt: int | None, outcome: str
+    ) -> str:
+        who = self._enter(token, None, league)
+        if isinstance(who, str):
+            return who
+        if who.prefix == "P":
+            return "E013"
+        if sender != who.code:
+            return "E012"
+        game = self.games.get(match_id)
+        if game is None:
+            return "E002"
+        claimed = game.attempt if attempt is None else attempt
+        if game.referee != who.code:
+            return "IGNORED" if 0 < claimed < game.attempt else "E013"
+        if outcome == "stranger":
+            return "E002"
+        self.hear(who)
+        if game.phase == READY and game.attempt == 0 and who.trusted and not who.progress:
+            # It began with the announcement.
+            self.assign(game, who)
+            claimed = game.attempt if attempt is None else attempt
+        if game.phase == FINISHED:
+            return "DUPLICATE"
+        if game.phase != PLAYING or claimed != game.attempt:
+            return "IGNORED"
+        a, b = game.players
+        self.finish(
+            game,
+            {"A": ("WIN", a), "B": ("WIN", b), "draw": ("DRAW", None), "cancelled": ("CANCELLED", None)}.get(
+                outcome, ("TECHNICAL_LOSS", a)
+            ),
+        )
+        return "ACCEPTED"
+
+    def progress(
+        self, token: str | None, sender: str, items: list[tuple[str, int, str, str]], leaving: bool
+    ) -> str | tuple[str, ...]:
+        who = self._enter(token, sender, None)
+        if isinstance(who, str):
+            return who
+        if who.prefix == "P":
+            return "E013"
+        if leaving:
+            who.suspended = True
+        else:
+            self.hear(who)
+        mine = {key: game.attempt for key, game in self.games.items() if game.referee == who.code and _on(game)}
+        said = []
+        for match_id, attempt, state, why in items:
+            alive = mine.get(match_id) == attempt
+            said.append("ok" if alive else "lost")
+            game = self.games.get(match_id)
+            if not alive or game is None or not _on(game):
+                continue
+            if state == "HANDED_BACK":
+                self.lose(game, counts=bool(why))
+            else:
+                game.lease = self.now + self.lease_of(who)
+        return tuple(said)
+
+    def answer(self, token: str | None, match_id: str | None) -> str:
+        """A player's answer that came to the league manager instead of its referee."""
+        who = self._enter(token, None, None)
+        if isinstance(who, str):
+            return who
+        if who.prefix != "P":
+            return "E002"
+        theirs = [key for key, game in self.games.items() if who.code in game.players and _on(game)]
+        if not theirs or match_id not in (None, *theirs):
+            return "E001"
+        relayed = {pk: one for pk, one in self.outbox.items() if one.relayed_for == who.code}
+        if sum(one.state == "PENDING" for one in relayed.values()) >= MOST_RELAYED:
+            return "E002"
+        for pk, one in relayed.items():
+            if one.state != "PENDING":
+                del self.outbox[pk]
+        return "RECEIVED"
+
+    def lease_of(self, referee: Who) -> int:
+        return LEASE_S if referee.progress else self.longest_match_s
+
+    def assign(self, game: Game, referee: Who) -> None:
+        game.phase, game.attempt, game.referee = PLAYING, game.attempt + 1, referee.code
+        game.lease = self.now + self.lease_of(referee)
+
+    def lose(self, game: Game, *, counts: bool = True) -> None:
+        if _on(game):
+            game.lost += counts
+            game.phase, game.lease = HELD if counts and game.lost >= MOST_LOST else READY, None
+
+    def not_taken(self, match_id: str, attempt: int, *, answered: bool) -> None:
+        """What start_match came to: the referee refused it, or was not reached."""
+        game = self.games[match_id]
+        judge = self.referee(game.referee)
+        if _on(game) and game.attempt == attempt and judge is not None:
+            judge.suspended = True
+            self.lose(game, counts=answered)
+
+    # Time, and the conductor -------------------------------------------------------------------------
+
+    def may_judge(self) -> list[Who]:
+        return [
+            one
+            for one in self.referees
+            if one.trusted and not one.suspended and (not one.progress or self.now - one.heard <= SILENT_S)
+        ]
+
+    def look(self, seen: dict[str, tuple[int, str | None]]) -> None:
+        """One look of the conductor. Which of several referees is chosen is its affair: ``seen`` has who was."""
+        late = [game for game in self.games.values() if game.lease is not None and game.lease < self.now]
+        for game in late:
+            judge = self.referee(game.referee)
+            assert judge is not None
+            judge.suspended = True
+        for game in late:
+            self.lose(game)
+        for number, state in enumerate(self.rounds, start=1):
+            told = not any(
+                one.kind == "ROUND_ANNOUNCEMENT" and one.round == number and one.state == "PENDING"
+                for one in self.outbox.values()
+            )
+            if state == "ANNOUNCING" and not self.paused and (told or self.now - self.begun[number] >= WAIT_S):
+                self.rounds[number - 1] = "RUNNING"
+        self.end_what_is_over()
+        busy = {self._at(code) for game in self.games.values() if _on(game) for code in game.players}
+        may_play = self.state == "COMPLETED" or (self.state == "RUNNING" and not self.paused)
+        for match_id, game in self.games.items():
+            if not (may_play and game.phase == READY and self.rounds[game.round - 1] in ("RUNNING", "COMPLETED")):
+                continue
+            addresses = {self._at(code) for code in game.players}
+            if busy & addresses:
+                continue
+            judges = [one for one in self.may_judge() if not game.lost or one.code != game.referee] or self.may_judge()
+            attempt, code = seen[match_id]
+            if attempt == game.attempt:
+                assert not judges or any(self._untold(one, game) for one in judges), f"{match_id} was not handed out"
+                continue
+            chosen = next(one for one in judges if one.code == code)
+            assert game.referee == code or game.referee not in [one.code for one in judges]
+            assert not self._untold(chosen, game)
+            self.assign(game, chosen)
+            busy |= addresses
+
+    def _at(self, code: str) -> str:
+        return next(one.at for one in self.players if one.code == code)
+
+    def _untold(self, referee: Who, game: Game) -> bool:
+        """A foreign referee that the announcement of the round is still on its way to."""
+        return not referee.progress and any(
+            (one.kind, one.round, one.to, one.state) == ("ROUND_ANNOUNCEMENT", game.round, referee.code, "PENDING")
+            for one in self.outbox.values()
+        )
+
+    # The instructor ----------------------------------------------------------------------------------
+
+    def may_start(self) -> bool:
+        waits = "PENDING" in self.rounds or (self.state == "REGISTRATION" and len(self.players) >= 2)
+        going = self.state in ("REGISTRATION", "SCHEDULED", "RUNNING") and not self.paused
+        return waits and going and not {"ANNOUNCING", "RUNNING"} & set(self.rounds) and bool(self.may_judge())
+
+    def started(self, schedule: dict[str, tuple[tuple[str, str], int]], judges: dict[str, str | None]) -> None:
+        """The next round is announced; ``schedule`` is the league's own when it was made just now."""
+        if not self.rounds:
+            self.games = {match_id: Game(pair, number) for match_id, (pair, number) in schedule.items()}
+            self.rounds = ["PENDING"] * max(one.round for one in self.games.values())
+        number = self.rounds.index("PENDING") + 1
+        self.state, self.rounds[number - 1], self.begun[number] = "RUNNING", "ANNOUNCING", self.now
+        for match_id, game in self.games.items():
+            if game.round == number and self.out & set(game.players):
+                self.finish(game, self._fate(game))
+            elif game.round == number:
+                assert judges[match_id] in [one.code for one in self.may_judge()]
+                game.phase, game.referee = READY, judges[match_id]
+
+    def _fate(self, game: Game) -> tuple[str, str | None]:
+        left = [code for code in game.players if code not in self.out]
+        return "TECHNICAL_LOSS", left[0] if left else None
+
+    def stop(self) -> bool:
+        if self.state == "STOPPED":
+            return False
+        self.state = "STOPPED"
+        self.rounds = ["PENDING" if one in ("ANNOUNCING", "RUNNING") else one for one in self.rounds]
+        for game in self.games.values():
+            if game.phase != FINISHED:
+                game.phase, game.lease = PENDING, None
+        return True
+
+    def cancel(self, match_id: str) -> bool:
+        return self._decide(self.games[match_id], OPEN, ("CANCELLED", None), counted=True)
+
+    def void(self, match_id: str) -> bool:
+        game = self.games[match_id]
+        cancelled = game.result is not None and game.result[0] == "CANCELLED"
+        return not cancelled and self._decide(game, (FINISHED,), ("CANCELLED", None))
+
+    def set_result(self, match_id: str, status: str, winner: str | None) -> bool:
+        game = self.games[match_id]
+        return game.result != (status, winner) and self._decide(game, (*OPEN, FINISHED), (status, winner))
+
+    def replay(self, match_id: str) -> bool:
+        game = self.games[match_id]
+        if self.state == "STOPPED" or game.phase not in (FINISHED, HELD) or self.out & set(game.players):
+            return False
+        game.phase, game.lost, game.result, game.lease = READY, 0, None, None
+        return True
+
+    def release(self, match_id: str) -> bool:
+        game = self.games[match_id]
+        if game.phase != HELD:
+            return False
+        game.phase, game.lost = READY, 0
+        return True
+
+    def disqualify(self, code: str) -> bool:
+        """With all its matches lost."""
+        if code in self.out or not any(code in game.players for game in self.games.values()):
+            return False
+        self.out.add(code)
+        for game in self.games.values():
+            void = game.result is not None and game.result[0] == "CANCELLED"
+            if code in game.players and game.phase != PENDING and not void:
+                self.finish(game, self._fate(game), counted=False)
+        return True
+
+    def _decide(
+        self, game: Game, phases: tuple[str, ...], result: tuple[str, str | None], *, counted: bool = False
+    ) -> bool:
+        if game.phase not in phases:
+            return False
+        self.finish(game, result, counted=counted)
+        return True
+
+    def finish(self, game: Game, result: tuple[str, str | None], *, counted: bool = True) -> None:
+        game.phase, game.result, game.lease = FINISHED, result, None
+        self.counted += counted
+        self.end_what_is_over()
+
+    def end_what_is_over(self) -> None:
+        for number, state in enumerate(self.rounds, start=1):
+            theirs = [game for game in self.games.values() if game.round == number]
+            if state == "RUNNING" and all(game.phase == FINISHED for game in theirs):
+                self.rounds[number - 1] = "COMPLETED"
+        over = set(self.rounds) == {"COMPLETED"} and all(game.phase == FINISHED for game in self.games.values())
+        if over and self.state == "RUNNING":
+            self.state = "COMPLETED"
+
+    # The table ---------------------------------------------------------------------------------------
+
+    def table(self) -> list[tuple[str, int, int, int, int, int]]:
+        """Id, points, wins, draws, losses, losses without play; the first first."""
+        rows = {one.code: [self.points.get(one.code, 0), 0, 0, 0, 0] for one in self.players}
+        for game in self.games.values():
+            status, winner = game.result or ("CANCELLED", None)
+            for code in game.players if status != "CANCELLED" else ():
+                row = rows[code]
+                won, technical = winner == code, status == "TECHNICAL_LOSS"
+                row[0] += 3 if won else 1 if status == "DRAW" else 0
+                row[1] += won
+                row[2] += status == "DRAW"
+                row[3] += not won and status != "DRAW"
+                row[4] += not won and technical
+        ranked = sorted(rows, key=lambda code: (code in self.out, *(-one for one in rows[code][:3]), int(code[1:])))
+        return [(code, *rows[code]) for code in ranked]  # type: ignore[misc]
+
+
+def _on(game: Game) -> bool:
+    return game.phase == PLAYING
+
+
+def _free(agents: list[Who], wanted: int | None) -> int:
+    taken = {one.number for one in agents}
+    if wanted is not None and wanted not in taken:
+        return wanted
+    return next(number for number in range(1, 100) if number not in taken)
