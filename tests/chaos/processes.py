@@ -1,0 +1,226 @@
+"""The processes of a run: started, started again whenever they end, hit from outside, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import select
+import signal
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.chaos import inside, plan
+
+ROOT = Path(__file__).resolve().parents[2]
+AGAIN_AFTER_S = 0.2
+
+
+class Unit:
+    """One process that is kept running, as systemd keeps it (``Restart=always``).
+
+    Args:
+        name: of its log.
+        command: its command line.
+        environment: the whole of it.
+        folder: where its log goes.
+    """
+
+    def __init__(self, name: str, command: Sequence[str], environment: dict[str, str], folder: Path) -> None:
+        self.name = name
+        self.log = folder / f"{name}.log"
+        self._command, self._environment = command, environment
+        self._process: asyncio.subprocess.Process | None = None
+        self._keeper: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start it, and again whenever it ends."""
+        self._keeper = asyncio.create_task(self._keep())
+
+    async def _keep(self) -> None:
+        with self.log.open("ab") as log:
+            while True:
+                self._process = await asyncio.create_subprocess_exec(
+                    *self._command,
+                    cwd=ROOT,
+                    env=self._environment,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
+                await self._process.wait()
+                await asyncio.sleep(AGAIN_AFTER_S)
+
+    async def end(self) -> None:
+        """Kill it, for good."""
+        if self._keeper is not None:
+            self._keeper.cancel()
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
+
+
+@dataclass(slots=True)
+class Target:
+    """A running process that counts its steps. ``pidfd`` is of this very process, also when its pid is used again."""
+
+    role: str
+    number: int
+    pid: int
+    pidfd: int
+    since: float
+
+    def signal(self, number: signal.Signals) -> bool:
+        """Whether it was still there."""
+        if not self.runs():
+            return False
+        try:
+            signal.pidfd_send_signal(self.pidfd, number)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def runs(self) -> bool:
+        """Whether it is there and is no zombie; a pidfd can be read as soon as its process has ended."""
+        if self.pidfd < 0:
+            return False
+        ended = select.poll()
+        ended.register(self.pidfd, select.POLLIN)
+        if not ended.poll(0):
+            return True
+        os.close(self.pidfd)
+        self.pidfd = -1
+        return False
+
+
+class Journal:
+    """What the processes under test have written of themselves; keeps their list, and lets stopped ones go on.
+
+    Args:
+        folder: of the run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / inside.JOURNAL
+        self._path.touch()
+        (folder / "numbers").mkdir()
+        self._read = 0
+        self._targets: dict[tuple[str, int], Target] = {}
+        self._stopped: set[asyncio.Task[None]] = set()
+        self.faults: Counter[tuple[str, str, str]] = Counter()
+        """By kind of process, kind of fault, and point."""
+        self.places: set[tuple[str, str, str]] = set()
+        """Kind of process, point and detail of every fault."""
+        self.accepted: list[dict[str, Any]] = []
+        self.last_fault = 0.0
+        """When the last fault was over, by time.time()."""
+
+    @property
+    def kills(self) -> int:
+        """How many processes have been killed."""
+        return sum(count for (_, kind, _), count in self.faults.items() if kind == plan.KILL)
+
+    async def follow(self) -> None:
+        """Read what is new, for ever."""
+        while True:
+            self.look()
+            await asyncio.sleep(0.03)
+
+    def look(self) -> None:
+        """Read what is new."""
+        with self._path.open("rb") as file:
+            file.seek(self._read)
+            raw = file.read()
+        whole = raw[: raw.rfind(b"\n") + 1]
+        self._read += len(whole)
+        for line in whole.splitlines():
+            self._take(json.loads(line))
+        self._targets = {key: target for key, target in self._targets.items() if target.runs()}
+
+    def _take(self, line: dict[str, Any]) -> None:
+        if line["event"] == "start":
+            fd = self._open(line["pid"])
+            if fd is not None:
+                key = line["role"], line["number"]
+                self._targets[key] = Target(*key, line["pid"], fd, line["at"])
+        elif line["event"] == "accepted":
+            self.accepted.append(line)
+        elif line["event"] == "fault":
+            detail = line["detail"]
+            self.count(line["role"], line["fault"], line["point"], at=line["at"], detail=detail)
+            target = self._targets.get((line["role"], line["number"]))
+            if line["fault"] == plan.STOP and target is not None:
+                self._let_go(target, line["seconds"])
+            elif line["fault"] in (plan.DELAY, plan.LOSE):
+                self.last_fault = max(self.last_fault, line["at"] + line["seconds"])
+
+    def _open(self, pid: int) -> int | None:
+        """A pidfd of one of our own; None when it has ended already, and its pid is perhaps somebody else's."""
+        try:
+            fd = os.pidfd_open(pid)
+            ours = f"CHAOS_FOLDER={self._folder}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        except OSError:
+            return None
+        if not ours:
+            os.close(fd)
+        return fd if ours else None
+
+    def count(self, role: str, kind: str, point: str, *, at: float, detail: str = "") -> None:
+        """A fault that has happened."""
+        self.faults[role, kind, point] += 1
+        self.places.add((role, point, detail))
+        self.last_fault = max(self.last_fault, at)
+
+    def blow(self, role: str, kind: str, *, seconds: float = 0.0, pid: int = 0) -> None:
+        """A fault that was done by the clock: count it, and write it down."""
+        inside.note(self._folder, event="blow", role=role, fault=kind, seconds=seconds, pid=pid)
+        self.count(role, kind, "the clock", at=time.time())
+
+    def targets(self, role: str) -> list[Target]:
+        """Those of a kind that are running."""
+        return [one for one in self._targets.values() if one.role == role and one.runs()]
+
+    def stop(self, target: Target, seconds: float) -> None:
+        """SIGSTOP, and SIGCONT after so many seconds."""
+        if target.signal(signal.SIGSTOP):
+            self.blow(target.role, plan.STOP, seconds=seconds, pid=target.pid)
+            self._let_go(target, seconds)
+
+    def _let_go(self, target: Target, seconds: float) -> None:
+        task = asyncio.create_task(self._continue(target, seconds))
+        self._stopped.add(task)
+        task.add_done_callback(self._stopped.discard)
+
+    async def _continue(self, target: Target, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        if target.signal(signal.SIGCONT):
+            self.last_fault = max(self.last_fault, time.time())
+
+    async def all_go_on(self) -> None:
+        """Wait until nothing is stopped any more."""
+        while self._stopped:
+            await asyncio.gather(*self._stopped)
+
+    def limit_files(self, most_bytes: int) -> None:
+        """No process may write beyond so many bytes of a file (RLIMIT_FSIZE); -1 lifts it."""
+        for role in plan.POINTS:
+            for target in self.targets(role):
+                try:
+                    _, hard = resource.prlimit(target.pid, resource.RLIMIT_FSIZE)
+                    resource.prlimit(target.pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
+                except ProcessLookupError:
+                    continue
+
+    def kill_all(self) -> None:
+        """End what is left."""
+        self.look()
+        for role in plan.POINTS:
+            for target in self.targets(role):
+                target.signal(signal.SIGKILL)

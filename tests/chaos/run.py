@@ -1,0 +1,110 @@
+"""A whole run: a site, its players, one episode after the other, and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.chaos.episode import PROMISED_S, Episode, Report
+from tests.chaos.players import Room
+from tests.chaos.processes import Journal
+from tests.chaos.sites import SCALED, ScaledSite, Site, SqliteSite
+
+KILLS_IN_AN_EPISODE = 25
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a run showed."""
+
+    reports: list[Report] = field(default_factory=list)
+    faults: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    places: int = 0
+
+    @property
+    def violations(self) -> list[str]:
+        """Every promise that was broken."""
+        return [one for report in self.reports for one in report.violations]
+
+    @property
+    def kills(self) -> int:
+        """How many processes were killed, or servers that they stand on."""
+        return sum(report.kills for report in self.reports)
+
+    def text(self) -> str:
+        """For people."""
+        lines = [
+            f"{self.kills} kills, {self.faults.total() - self.kills} other faults at {self.places} different places; "
+            f"{sum(one.leagues for one in self.reports)} leagues, {sum(one.matches for one in self.reports)} matches, "
+            f"{sum(one.replays for one in self.reports)} attempts more than that; "
+            f"slowest recovery {max(one.recovery_s for one in self.reports):.1f} s of {PROMISED_S:g} s"
+        ]
+        by_process: dict[str, Counter[str]] = {}
+        for (role, kind, point), count in sorted(self.faults.items()):
+            by_process.setdefault(role, Counter())[f"{kind} {point}"] += count
+        for role, kinds in by_process.items():
+            lines.append(f"  {role}: " + ", ".join(f"{kind} {count}" for kind, count in kinds.items()))
+        lines.append(f"  {len(self.violations) or 'no'} violation{'s'[: len(self.violations) != 1]}")
+        return "\n".join(lines)
+
+
+class Run:
+    """A run that has not begun.
+
+    Args:
+        folder: an empty one.
+        mode: the way of running a site, ``sqlite`` or ``scaled``.
+        kills: so many in all.
+        say: takes the lines of each episode.
+        within_s: a league goes on within so many seconds after the last fault.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        mode: str,
+        *,
+        seed: int,
+        kills: int,
+        say: Callable[[str], None],
+        within_s: float = PROMISED_S,
+    ) -> None:
+        self._folder, self._mode, self._seed, self._kills, self._say = folder, mode, seed, kills, say
+        self._within_s = within_s
+
+    async def play(self) -> Summary:
+        """Play it. Nothing of it is left behind but the folder.
+
+        Raises:
+            NotHere: a program that is needed is missing.
+        """
+        site: Site = (ScaledSite if self._mode == SCALED else SqliteSite)(self._folder, self._seed)
+        journal, room = Journal(self._folder), Room(self._seed)
+        following = asyncio.create_task(journal.follow())
+        summary = Summary()
+        try:
+            await room.open()
+            site.start()
+            left, number = self._kills, 0
+            while left > 0:
+                kills = min(left, KILLS_IN_AN_EPISODE)
+                episode = Episode(
+                    site, journal, room, number=number, seed=self._seed, kills=kills, within_s=self._within_s
+                )
+                report = await episode.play()
+                summary.reports.append(report)
+                left, number = left - report.kills, number + 1
+                self._say(f"  {report.text()}")
+                for violation in report.violations:
+                    self._say(f"    VIOLATION: {violation}")
+        finally:
+            following.cancel()
+            journal.kill_all()
+            await site.close()
+            journal.kill_all()
+            await room.close()
+        summary.faults, summary.places = journal.faults, len(journal.places)
+        return summary

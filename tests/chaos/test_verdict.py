@@ -1,0 +1,160 @@
+"""The check of a run sees what it is there for, and a plan is the same whenever its seed is."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.chaos import inside, plan
+from tests.chaos.players import Player
+from tests.chaos.rows import Agent, MatchRow, Snapshot
+from tests.chaos.verdict import violations
+
+RESULT = {"status": "WIN", "winner_player_id": "P01", "drawn_number": 8, "choices": {"P01": "even", "P02": "odd"}}
+DETAILS = {"drawn_number": 8, "choices": {"P01": "even", "P02": "odd"}}
+MATCH = MatchRow("fall", "R1M1", 1, "P01", "P02", "FINISHED", "WIN", "P01", 2, 1, "conv-2", DETAILS, [], 1.0)
+COUNTED = ("fall", 1, "match_finished", {"match_id": "R1M1", "status": "WIN", "winner_id": "P01"}, 1.0)
+OVER = ("fall", 2, "league_completed", {}, 1.0)
+ROWS = [
+    {"player_id": one, "points": points, "wins": wins, "draws": 0, "played": 1}
+    for one, points, wins in (("P01", 3, 1), ("P02", 0, 0))
+]
+ACCEPTED = {"league_id": "fall", "match_id": "R1M1", "attempt": 2, "status": "WIN", "winner": "P01"}
+
+
+def game_over(attempt: int = 2, **changes: Any) -> dict[str, Any]:
+    return {
+        "message_type": "GAME_OVER",
+        "conversation_id": f"conv-{attempt}",
+        "match_id": "R1M1",
+        "attempt": attempt,
+        "game_result": RESULT | changes,
+    }
+
+
+def broadcast(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"message_type": kind, "conversation_id": f"conv-{kind}", "round_id": 1, **fields}
+
+
+def player(number: int) -> Player:
+    made = Player(
+        "fall", f"Agent{number}", "http://127.0.0.1:1/mcp", random.Random(0), f"P0{number}", [f"tok_{number}"]
+    )
+    final = [{"player_id": row["player_id"], "points": row["points"]} for row in ROWS]
+    made.heard = [
+        # The first attempt ended otherwise, and its GAME_OVER came before.
+        game_over(1, winner_player_id="P02"),
+        game_over(),
+        broadcast("LEAGUE_STANDINGS_UPDATE", standings=ROWS),
+        broadcast("LEAGUE_COMPLETED", final_standings=final),
+    ]
+    return made
+
+
+class Case:
+    """A league of two players in which everything is in order."""
+
+    def __init__(self) -> None:
+        self.players = [player(1), player(2)]
+        digests = [(number, hashlib.sha256(f"tok_{number}".encode()).hexdigest()) for number in (1, 2)]
+        agents = [
+            Agent(number, "player", f"P0{number}", "fall", f"Agent{number}", "SHUTDOWN", 0, "") for number in (1, 2)
+        ]
+        self.snapshot = Snapshot(
+            {"fall": "COMPLETED"}, [("fall", 1, "COMPLETED")], [MATCH], [COUNTED, OVER], agents, digests, {}
+        )
+        self.table, self.accepted = list(ROWS), [ACCEPTED]
+
+    def change(self, **fields: Any) -> None:
+        self.snapshot = replace(self.snapshot, **fields)
+
+    def match(self, **fields: Any) -> None:
+        self.change(matches=[replace(MATCH, **fields)])
+
+    def agent(self, **fields: Any) -> None:
+        self.change(agents=[replace(self.snapshot.agents[0], **fields), self.snapshot.agents[1]])
+
+    def hears(self, *messages: dict[str, Any]) -> None:
+        self.players[0].heard += messages
+
+    def violations(self) -> list[str]:
+        return violations(self.snapshot, self.players, {"fall": self.table}, self.accepted)
+
+
+def test_a_league_in_order_violates_nothing() -> None:
+    case = Case()
+    # Messages may repeat, with the same conversation_id.
+    case.hears(game_over(), *case.players[0].heard[2:])
+    assert case.violations() == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda case: case.hears(game_over(1, winner_player_id="P02")), "the last GAME_OVER told (1,"),
+        (lambda case: case.hears(game_over(drawn_number=6)), "GAME_OVER and the record differ in drawn_number"),
+        (lambda case: case.hears(game_over() | {"conversation_id": "conv-9"}), "the last GAME_OVER told (2, 'conv-9'"),
+        (lambda case: case.players[0].heard.clear(), "it was never told how it ended"),
+        (lambda case: case.hears(broadcast("ROUND_COMPLETED"), broadcast("ROUND_COMPLETED", n=1)), "twice and differs"),
+        (
+            lambda case: case.hears(
+                broadcast("ROUND_COMPLETED"), broadcast("ROUND_COMPLETED") | {"conversation_id": "x"}
+            ),
+            "came as ['conv-ROUND_COMPLETED', 'x']",
+        ),
+        (lambda case: case.hears(broadcast("LEAGUE_STANDINGS_UPDATE", standings=[])), "twice and differs"),
+        (lambda case: case.change(events=[COUNTED, ("fall", 2, *COUNTED[2:]), ("fall", 3, *OVER[2:])]), "2 results"),
+        (lambda case: case.change(events=[("fall", 1, *OVER[2:])]), "0 results were counted"),
+        (lambda case: case.change(events=[COUNTED, ("fall", 3, *OVER[2:])]), "not numbered one by one"),
+        (lambda case: case.change(leagues={"fall": "RUNNING"}), "fall is RUNNING"),
+        (lambda case: case.change(rounds=[("fall", 1, "RUNNING")]), "round 1 is RUNNING"),
+        (lambda case: case.change(waiting={"fall": 3}), "3 messages wait"),
+        (lambda case: case.match(status="TECHNICAL_LOSS"), "a player was charged: TECHNICAL_LOSS"),
+        (lambda case: case.match(faults=[{"player_id": "P02"}]), "a player was charged: WIN"),
+        (lambda case: case.match(winner="P02"), "the site's table"),
+        (lambda case: case.agent(silences=1), "was charged"),
+        (lambda case: case.agent(code="P09"), "was told that it is P01, and is P09"),
+        (lambda case: case.change(agents=case.snapshot.agents * 2), "is registered 2 times"),
+        (lambda case: case.change(tokens=[]), "accepted registrations are not on record"),
+        (lambda case: case.accepted.append(ACCEPTED | {"attempt": 1, "winner": "P02"}), "was accepted"),
+        (lambda case: case.table.reverse(), "is not the fold"),
+    ],
+)
+def test_whatever_is_wrong_is_seen(spoil: Callable[[Case], Any], said: str) -> None:
+    case = Case()
+    spoil(case)
+    found = case.violations()
+    assert any(said in one for one in found), found
+
+
+def test_a_seed_gives_the_same_plan_again_and_another_seed_another() -> None:
+    roles = [(role, number) for role in plan.POINTS for number in range(1, 30)]
+    plans = [[plan.faults_of(seed, *role) for role in roles] for seed in (1, 1, 2)]
+    assert plans[0] == plans[1] != plans[2]
+    blows = [[plan.Blows(seed, 0, "sqlite").next() for _ in range(9)] for seed in (1, 1, 2)]
+    assert blows[0] == blows[1] != blows[2]
+
+
+@pytest.mark.parametrize("role", plan.POINTS)
+def test_every_process_is_killed_in_the_end_and_hit_at_each_of_its_points(role: str) -> None:
+    faults = [plan.faults_of(7, role, number) for number in range(1, 200)]
+    assert all([fault.kind for fault in one].count(plan.KILL) == 1 for one in faults)
+    assert {one[-1].point for one in faults} == set(plan.POINTS[role])
+
+
+def test_processes_are_told_by_their_command_lines() -> None:
+    lines = {
+        "python manage.py host --port 1": "host",
+        "python manage.py web --port 1": "web",
+        "python manage.py conductor": "conductor",
+        "python manage.py referee --league x": "",
+        "python -m league_sdk.judging --started-by manage.py referee --league x": "referee",
+        "python manage.py prepare": "",
+        "python -m pytest": "",
+    }
+    assert {line: inside.role_of(line.split()) for line in lines} == lines

@@ -1,0 +1,211 @@
+"""Whether what was promised was kept: a run's violations, worked out from the rows and from the players' own records.
+
+Pure. The table is folded here from the results once more; nothing of the project is asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tests.chaos.players import Player
+from tests.chaos.rows import MatchRow, Snapshot
+
+WIN, DRAW = 3, 1
+_BROADCASTS = ("ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED")
+Table = list[tuple[str, int, int, int, int]]
+
+
+def violations(
+    snapshot: Snapshot,
+    players: Sequence[Player],
+    tables: Mapping[str, list[dict[str, Any]]],
+    accepted: Sequence[Mapping[str, Any]],
+) -> list[str]:
+    """Every promise that was broken, in words.
+
+    Args:
+        players: with what they have heard, of all leagues that were played.
+        tables: by league, the table as the site shows it.
+        accepted: reports of results that referees saw accepted.
+    """
+    by_league: dict[str, list[Player]] = defaultdict(list)
+    for player in players:
+        by_league[player.league_id].append(player)
+    found = _agents(snapshot, players) + _accepted(snapshot, accepted)
+    for league_id, theirs in by_league.items():
+        matches = [match for match in snapshot.matches if match.league_id == league_id]
+        if (state := snapshot.leagues.get(league_id)) != "COMPLETED":
+            still = {match.match_id: match.state for match in matches if match.state not in ("FINISHED", "PENDING")}
+            found.append(f"{league_id} is {state}: {still}")
+            continue
+        found += _league(snapshot, league_id, matches, len(theirs))
+        table = fold(matches, [player.player_id for player in theirs])
+        if league_id in tables and _told(tables[league_id]) != table:
+            found.append(f"{league_id}: the site's table {_told(tables[league_id])} is not the fold {table}")
+        for player in theirs:
+            found += [f"{league_id} {player.name}: {one}" for one in _player(player, matches, table)]
+    return found
+
+
+def fold(matches: Iterable[MatchRow], players: Iterable[str]) -> Table:
+    """The table: (player, points, wins, draws, played), best first."""
+    wins: Counter[str] = Counter()
+    draws: Counter[str] = Counter()
+    played: Counter[str] = Counter()
+    for match in matches:
+        both = (match.player_a, match.player_b)
+        played.update(both)
+        if match.winner is not None:
+            wins[match.winner] += 1
+        elif match.status == "DRAW":
+            draws.update(both)
+    rows = [(one, WIN * wins[one] + DRAW * draws[one], wins[one], draws[one], played[one]) for one in players]
+    return sorted(rows, key=lambda row: (-row[1], -row[2], -row[3], row[0]))
+
+
+def _told(rows: Iterable[Mapping[str, Any]]) -> Table:
+    return [(row["player_id"], row["points"], row["wins"], row["draws"], row["played"]) for row in rows]
+
+
+# Rows -----------------------------------------------------------------------------------------
+
+
+def _league(snapshot: Snapshot, league_id: str, matches: Sequence[MatchRow], players: int) -> list[str]:
+    found = []
+    if len(matches) != players * (players - 1) // 2 or len({match.match_id for match in matches}) != len(matches):
+        found.append(f"{league_id} has {len(matches)} matches for {players} players")
+    found += [
+        f"{league_id}: round {number} is {state}"
+        for league, number, state in snapshot.rounds
+        if league == league_id and state != "COMPLETED"
+    ]
+    if snapshot.waiting.get(league_id):
+        found.append(f"{league_id}: {snapshot.waiting[league_id]} messages wait to be delivered")
+    events = [event for event in snapshot.events if event[0] == league_id]
+    if [event[1] for event in events] != list(range(1, len(events) + 1)):
+        found.append(f"{league_id}: its events are not numbered one by one")
+    counted: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for _, _, kind, data, _ in events:
+        if kind == "match_finished":
+            counted[data["match_id"]].append(data)
+    once = Counter(kind for _, _, kind, _, _ in events)
+    if once["league_completed"] != 1:
+        found.append(f"{league_id} was completed {once['league_completed']} times")
+    for match in matches:
+        found += [f"{league_id} {match.match_id}: {one}" for one in _match(match, counted[match.match_id])]
+    return found
+
+
+def _match(match: MatchRow, counted: Sequence[Mapping[str, Any]]) -> list[str]:
+    found = []
+    if match.state != "FINISHED":
+        found.append(f"is {match.state} after attempt {match.attempt}, {match.lost_attempts} lost")
+    if len(counted) != 1:
+        found.append(f"{len(counted)} results were counted")
+    elif (counted[0]["status"], counted[0]["winner_id"]) != (match.status, match.winner):
+        found.append(f"counted as {counted[0]['status']} {counted[0]['winner_id']}, is {match.status} {match.winner}")
+    if match.status not in ("WIN", "DRAW") or match.faults:
+        found.append(f"a player was charged: {match.status}, {match.faults}")
+    return found
+
+
+def _agents(snapshot: Snapshot, players: Sequence[Player]) -> list[str]:
+    found = []
+    rows: dict[tuple[str | None, str], list[Any]] = defaultdict(list)
+    for agent in snapshot.agents:
+        if agent.kind == "player":
+            rows[agent.league_id, agent.name].append(agent)
+    digests = set(snapshot.tokens)
+    for player in players:
+        mine = rows[player.league_id, player.name]
+        who = f"{player.league_id} {player.name}"
+        if len(mine) != 1:
+            found.append(f"{who} is registered {len(mine)} times")
+            continue
+        if mine[0].code != player.player_id:
+            found.append(f"{who} was told that it is {player.player_id}, and is {mine[0].code}")
+        if mine[0].silences or mine[0].state == "SUSPENDED":
+            found.append(f"{who} was charged: {mine[0].state}, {mine[0].silences} silences, {mine[0].problem!r}")
+        lost = [
+            token for token in player.tokens if (mine[0].pk, hashlib.sha256(token.encode()).hexdigest()) not in digests
+        ]
+        if lost:
+            found.append(f"{who}: {len(lost)} of {len(player.tokens)} accepted registrations are not on record")
+        found += [f"{who}: {one}" for one in player.odd]
+    return found
+
+
+def _accepted(snapshot: Snapshot, accepted: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A report that was answered as accepted is the one that counts."""
+    rows = {(match.league_id, match.match_id): match for match in snapshot.matches}
+    found = []
+    for report in accepted:
+        match = rows.get((report["league_id"], report["match_id"]))
+        told = (report["attempt"], report["status"], report["winner"])
+        seen = (match.attempt, match.status, match.winner) if match else None
+        if told != seen:
+            found.append(f"{report['league_id']} {report['match_id']}: {told} was accepted, {seen} is on record")
+    return found
+
+
+# What players were told -----------------------------------------------------------------------
+
+
+def _player(player: Player, matches: Sequence[MatchRow], table: Table) -> list[str]:
+    found = []
+    told = player.game_overs()
+    for match in matches:
+        if player.player_id in (match.player_a, match.player_b):
+            found += _ends(match, told.get(match.match_id, []))
+    for match_id in told.keys() - {match.match_id for match in matches}:
+        found.append(f"was told the end of {match_id}, which there is not")
+    found += _conversations(player)
+    tables = [one for one in player.heard if one.get("message_type") == "LEAGUE_STANDINGS_UPDATE"]
+    if tables and _told(tables[-1]["standings"]) != table:
+        found.append(f"the last table it was told is {_told(tables[-1]['standings'])}, not {table}")
+    ends = [one for one in player.heard if one.get("message_type") == "LEAGUE_COMPLETED"]
+    final = [(row["player_id"], row["points"]) for row in ends[-1]["final_standings"]] if ends else None
+    if final is not None and final != [row[:2] for row in table]:
+        found.append(f"the final table it was told is {final}, not {table}")
+    return found
+
+
+def _ends(match: MatchRow, told: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not told:
+        return [f"{match.match_id}: it was never told how it ended"]
+    last = told[-1]
+    result = last["game_result"]
+    seen = (last.get("attempt"), last["conversation_id"], result["status"], result["winner_player_id"])
+    counts = (match.attempt, match.conversation_id, match.status, match.winner)
+    if seen != counts:
+        before = [(one.get("attempt"), one["game_result"]["winner_player_id"]) for one in told[:-1]]
+        return [f"{match.match_id}: the last GAME_OVER told {seen}, {counts} counts; earlier ones: {before}"]
+    wrong = [name for name, value in match.details.items() if name in result and result[name] != value]
+    return [f"{match.match_id}: GAME_OVER and the record differ in {', '.join(wrong)}"] if wrong else []
+
+
+def _conversations(player: Player) -> list[str]:
+    """What comes twice is the same and has the same conversation_id; a new attempt has a new one."""
+    found = []
+    said: dict[str, str] = {}
+    conversations: dict[tuple[Any, ...], set[str]] = defaultdict(set)
+    for message in player.heard:
+        kind, conversation = message["message_type"], message["conversation_id"]
+        if kind in _BROADCASTS:
+            conversations[kind, message.get("round_id")].add(conversation)
+            # What a later look puts in anew.
+            kept = {name: value for name, value in message.items() if name not in ("timestamp", "auth_token")}
+        elif kind == "GAME_OVER":
+            conversations[kind, message["match_id"], message["attempt"]].add(conversation)
+            kept = message["game_result"]
+        else:
+            continue
+        text = json.dumps([kind, kept], sort_keys=True)
+        if said.setdefault(f"{kind} {conversation}", text) != text:
+            found.append(f"{kind} of {conversation} came twice and differs")
+    found += [f"{what} came as {sorted(them)}" for what, them in conversations.items() if len(them) > 1]
+    return found
