@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import secrets
 import signal
@@ -20,6 +21,8 @@ from tests.e2e.site import ROOT, free_port, wait_for
 
 LEAGUE = "league_2025_even_odd"
 REFEREES = 2
+REGISTERING_S = 300.0
+"""So long a thousand players may take."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -86,8 +89,8 @@ class Bench:
         )
         wait_for("the players have registered", lambda: self.players.says(" are P"))
 
-    def start_site(self, referees: int = REFEREES) -> None:
-        """Start the host and its referees; returns when these have registered."""
+    def start_site(self, referees: int = REFEREES, matches_at_once: int = 32) -> None:
+        """Start the host and its referees, each for so many matches at once; returns when these have registered."""
         keys = {
             "LEAGUE_API_KEY": self.key,
             "LEAGUE_ADMIN_PASSWORD": secrets.token_hex(8),
@@ -96,12 +99,15 @@ class Bench:
         options = ("--port", str(self.port), "--data", str(self.folder / "data"), "--no-demo", "--referees", "0")
         self.host = self._run("host", "manage.py", "host", *options, **keys)
         wait_for("the site is healthy", self._healthy)
-        self.referees = [self._referee(number, keys) for number in range(1, referees + 1)]
+        self.referees = [self._referee(number, keys, matches_at_once) for number in range(1, referees + 1)]
         for referee in self.referees:
             wait_for(f"{referee.name} has registered", lambda one=referee: one.says(" is REF"))
 
     def start_speakers(self, leagues: dict[str, str]) -> None:
-        """Start players that speak one dialect or mixed ones; ``leagues`` says which, by league id."""
+        """Start players that speak one dialect or mixed ones; ``leagues`` says which, by league id.
+
+        ``plain_1_11`` is one dialect, and from 1 to 11 seconds for a choice.
+        """
         headers = {"Authorization": f"Bearer {self.key}"}
         for league in leagues:
             made = httpx.post(f"{self.url}/api/leagues", json={"league_id": league}, headers=headers, trust_env=False)
@@ -111,14 +117,14 @@ class Bench:
             *("-m", "tests.bench.speakers", "--league", self.url, "--count", str(self.count)),
             *(f"{league}={how}" for league, how in leagues.items()),
         )
-        wait_for("the players have registered", lambda: self.players.says("READY"))
+        wait_for("the players have registered", lambda: self.players.says("READY"), REGISTERING_S)
 
-    def _referee(self, number: int, keys: dict[str, str]) -> Process:
+    def _referee(self, number: int, keys: dict[str, str], matches_at_once: int) -> Process:
         name = f"referee{number}"
         return self._run(
             name,
             *("-m", "tests.bench.referee", "--league", f"{self.url}/mcp", "--port", str(free_port())),
-            *("--name", name, "--exit-with-parent"),
+            *("--name", name, "--exit-with-parent", "--max-concurrent", str(matches_at_once)),
             BENCH_CALLS=str(self.folder / f"{name}.calls"),
             **keys,
         )
@@ -148,10 +154,14 @@ class Bench:
         with contextlib.closing(sqlite3.connect(name, uri=True, timeout=5)) as database:
             return database.execute(query, values).fetchall()
 
-    def calls_ms(self, method: str) -> list[float]:
-        """How long the referees' calls of a method took; known once they have been stopped."""
+    def calls_ms(self, method: str, *, since: float = 0.0, until: float = math.inf) -> list[float]:
+        """How long the referees' calls of a method took, of those answered in a time (seconds since 1970).
+
+        Known once they have been stopped.
+        """
         lines = [line for one in self.referees for line in (self.folder / f"{one.name}.calls").open(encoding="utf-8")]
-        return [call["ms"] for call in map(json.loads, lines) if call["method"] == method]
+        calls = map(json.loads, lines)
+        return [call["ms"] for call in calls if call["method"] == method and since <= call["at"] < until]
 
     def stop_site(self) -> None:
         """Stop all but the players."""

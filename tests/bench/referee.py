@@ -23,17 +23,17 @@ class TimedClient(Client):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.calls: list[tuple[str, float]] = []
+        self.calls: list[tuple[str, float, float]] = []
 
     async def post(self, url: str, message: Any, *, limit_s: float) -> Reply:
         begun = time.perf_counter()
         reply = await super().post(url, message, limit_s=limit_s)
-        self.calls.append((message["method"], (time.perf_counter() - begun) * 1000))
+        self.calls.append((message["method"], (time.perf_counter() - begun) * 1000, time.time()))
         return reply
 
     def write(self) -> None:
         """One line for each call."""
-        lines = (json.dumps({"method": method, "ms": ms}) + "\n" for method, ms in self.calls)
+        lines = (json.dumps({"method": method, "ms": ms, "at": at}) + "\n" for method, ms, at in self.calls)
         Path(os.environ["BENCH_CALLS"]).write_text("".join(lines), encoding="utf-8")
 
 

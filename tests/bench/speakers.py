@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import random
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -85,7 +86,11 @@ async def main(options: argparse.Namespace) -> None:
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         how, number = request.path.strip("/").split("/")[:2]
         listen = MIXED[int(number) % len(MIXED)] if how == "mixed" else _chapter8
-        return web.json_response(answer(await request.json(), listen))
+        said = answer(await request.json(), listen)
+        _, *span = how.split("_")
+        if span and said.get("result", {}).get("message_type") == "CHOOSE_PARITY_RESPONSE":
+            await asyncio.sleep(random.uniform(*map(float, span)))
+        return web.json_response(said)
 
     runner = web.ServerRunner(web.Server(handle, access_log=None))
     await runner.setup()
@@ -110,5 +115,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--league", required=True)
     parser.add_argument("--count", type=int, required=True)
-    parser.add_argument("leagues", nargs="+", help="league id = plain or mixed")
+    parser.add_argument("leagues", nargs="+", help="league id = plain, mixed, or plain_1_11: 1 to 11 s for a choice")
     asyncio.run(main(parser.parse_args()))

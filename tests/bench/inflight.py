@@ -1,0 +1,120 @@
+"""Two hundred matches at once on one referee: what each costs beyond the time its players think.
+
+``python -m tests.bench.inflight``. Two rounds of 400 players each, on one site:
+
+- *together*: everybody thinks for one second, so all 200 end in the same moment. Overhead per match is the time from
+  the click to the last result on record, less that second, divided by the matches.
+- *spread*: everybody thinks from 1 to 21 seconds, so about ten matches end each second and the others stay in flight.
+  How long ``report_match_result`` takes there is what a referee meets on an evening.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.bench.__main__ import percentiles
+from tests.bench.processes import Bench
+
+MATCHES = 200
+THINK_S = 1.0
+LEAGUES = {"together": "plain_1_1", "spread": "plain_1_21"}
+LIMIT_S = 240.0
+
+
+@contextlib.contextmanager
+def running(folder: Path, matches: int) -> Iterator[Bench]:
+    """One site with one referee for so many matches at once, and twice as many players in each league."""
+    bench = Bench(folder, 2 * matches)
+    try:
+        bench.start_site(referees=1, matches_at_once=matches)
+        bench.start_speakers(LEAGUES)
+        yield bench
+    finally:
+        bench.stop()
+
+
+async def round_of(bench: Bench, league: str) -> dict[str, Any]:
+    """One round, from the click to its last result."""
+    headers = {"Authorization": f"Bearer {bench.key}"}
+    async with aiohttp.ClientSession() as session:
+        async with session.post(f"{bench.url}/api/leagues/{league}/close", headers=headers) as reply:
+            reply.raise_for_status()
+        cpu, begun = bench.cpu_s(), time.time()
+        async with session.post(f"{bench.url}/api/leagues/{league}/start", headers=headers, json={}) as reply:
+            reply.raise_for_status()
+    async with asyncio.timeout(LIMIT_S):
+        done = "SELECT state FROM matches_round WHERE league_id = ? AND number = 1"
+        while bench.rows(done, league) != [("COMPLETED",)]:  # noqa: ASYNC110 - the site does nothing for being asked
+            await asyncio.sleep(0.1)
+    rows = bench.rows(
+        "SELECT m.status, m.attempt, m.lifecycle, m.finished_at FROM matches_match m "
+        "JOIN matches_round r ON r.id = m.round_id WHERE m.league_id = ? AND r.number = 1",
+        league,
+    )
+    if any(status not in ("WIN", "DRAW") or attempt != 1 for status, attempt, _, _ in rows):
+        raise RuntimeError("not every match was played through at once")
+    ends = [datetime.fromisoformat(f"{at}+00:00").timestamp() for *_, at in rows]
+    starts = [datetime.fromisoformat(json.loads(steps)[0]["at"]).timestamp() for _, _, steps, _ in rows]
+    moments = sorted([(at, 1) for at in starts] + [(at, -1) for at in ends])
+    most = now = 0
+    for _, step in moments:
+        now += step
+        most = max(most, now)
+    used = {name: value - cpu[name] for name, value in bench.cpu_s().items()}
+    return {"begun": begun, "ended": max(ends), "matches": len(rows), "most": most, "cpu_s": used}
+
+
+def measure(matches: int) -> dict[str, Any]:
+    """Both rounds; seconds and milliseconds."""
+    with tempfile.TemporaryDirectory(prefix="league-inflight-") as name, running(Path(name), matches) as bench:
+        found = {league: asyncio.run(round_of(bench, league)) for league in LEAGUES}
+        bench.stop_site()
+        for one in found.values():
+            # An answer may come a moment after its result is on record.
+            since, until = one["begun"], one["ended"] + 2
+            one["report_ms"] = percentiles(bench.calls_ms("report_match_result", since=since, until=until))
+            one["progress_ms"] = percentiles(bench.calls_ms("report_progress", since=since, until=until))
+    together = found["together"]
+    wall = together["ended"] - together["begun"]
+    together |= {"wall_s": wall, "overhead_ms": (wall - THINK_S) / together["matches"] * 1000}
+    return found
+
+
+def main() -> int:
+    """Measure and print; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.inflight", description=__doc__)
+    parser.add_argument("--matches", type=int, default=MATCHES, help="at once; 2 to 400")
+    wanted = parser.parse_args()
+    if not 2 <= wanted.matches <= 400:
+        parser.error("--matches from 2 to 400")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    found = measure(wanted.matches)
+    together = found["together"]
+    print(
+        f"{together['matches']} matches at once on one referee, {together['most']} of them in flight in one moment: "
+        f"{together['wall_s']:.2f} s, overhead per match {together['overhead_ms']:.1f} ms"
+    )
+    for league, one in found.items():
+        cpu = ", ".join(f"{name} {1000 * value / one['matches']:.1f}" for name, value in one["cpu_s"].items())
+        print(f"  {league}: at most {one['most']} in flight; processor in ms per match: {cpu}")
+        for label, key in (("report_match_result", "report_ms"), ("report_progress", "progress_ms")):
+            ms = one[key]
+            print(f"    {label:<20}{ms['p50']:8.1f} ms p50   {ms['p99']:.1f} ms p99   {ms['max']:.1f} ms max")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

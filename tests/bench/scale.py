@@ -1,0 +1,131 @@
+"""The site as several processes on PostgreSQL and Redis: how matches a second grow with the web processes.
+
+``python -m tests.bench.scale``. A league of thirty instant players, played to its end by one conductor and 1, 2 and 4
+web processes with one referee each; a fresh database, a fresh Redis each time. Beside each point stands how much of
+the machine was in use: where that reaches its cores, more processes help on more machines only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.bench.processes import LEAGUE, TICKS, Process
+from tests.e2e.scaled import scaled_site
+from tests.e2e.site import wait_for
+
+PLAYERS = 30
+WEB = (1, 2, 4)
+LIMIT_S = 240.0
+BAR = 40
+
+
+def used_s(pid: int) -> float:
+    """Processor seconds of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def machine_s() -> float:
+    """Processor seconds that this machine has worked so far, whoever for."""
+    fields = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
+    return (sum(fields) - fields[3] - fields[4]) / TICKS
+
+
+def play(folder: Path, web: int, players: int) -> dict[str, Any]:
+    """One league on so many web processes and referees."""
+    with ExitStack() as stack:
+        site, _redis = stack.enter_context(scaled_site(folder))
+        conductor = site.start_conductor()
+        webs = site.start_web(web)
+        referees = [site.start_referee(one) for one in webs]
+        agents = Process(
+            "players",
+            folder / "players.log",
+            *("-m", "league_sdk.player", "--league", f"{webs[0].url}/mcp", "--name", "Bench", "--port", "0"),
+            *("--count", str(players), "--exit-with-parent"),
+        )
+        stack.callback(agents.stop)
+        wait_for("the players have registered", lambda: agents.says(" are P"))
+
+        def judges() -> int:
+            known = webs[0].get(f"/leagues/{LEAGUE}/agents")
+            return sum(one["kind"] == "referee" and one["state"] in ("REGISTERED", "ACTIVE") for one in known)
+
+        wait_for("the referees have registered", lambda: judges() == web)
+        groups = {
+            "web": [one.process.pid for one in webs],
+            "conductor": [conductor.process.pid],
+            "referees": [one.process.pid for one in referees],
+        }
+
+        def cpu() -> dict[str, float]:
+            now = {name: sum(map(used_s, pids)) for name, pids in groups.items()}
+            return now | {"players": agents.cpu_s(), "machine": machine_s()}
+
+        before, begun = cpu(), time.perf_counter()
+        webs[0].post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
+        with psycopg.connect(site.environment["DATABASE_URL"], autocommit=True) as database:
+
+            def over() -> bool:
+                row = database.execute("SELECT state FROM matches_league WHERE league_id = %s", (LEAGUE,)).fetchone()
+                return row == ("COMPLETED",)
+
+            wait_for("the league is over", over, LIMIT_S)
+            wall = time.perf_counter() - begun
+            used = {name: value - before[name] for name, value in cpu().items()}
+            (odd,) = database.execute(
+                "SELECT count(*) FROM matches_match WHERE attempt != 1 OR status NOT IN ('WIN', 'DRAW')"
+            ).fetchone() or (0,)
+        if odd:
+            raise RuntimeError(f"{odd} matches were not played through at once")
+    matches = players * (players - 1) // 2
+    return {
+        "web": web,
+        "wall_s": wall,
+        "matches_per_s": matches / wall,
+        "busy": used["machine"] / wall,
+        "ms": {name: 1000 * value / matches for name, value in used.items()},
+    }
+
+
+def main() -> int:
+    """Measure and print the curve; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.scale", description=__doc__)
+    parser.add_argument("--players", type=int, default=PLAYERS, help="2 to 100")
+    wanted = parser.parse_args()
+    if not 2 <= wanted.players <= 100:
+        parser.error("--players from 2 to 100")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    found = []
+    for web in WEB:
+        with tempfile.TemporaryDirectory(prefix="league-scale-") as name:
+            try:
+                found.append(play(Path(name), web, wanted.players))
+            except pytest.skip.Exception as missing:
+                print(f"not measured: {missing}")
+                return 0
+    cores = os.cpu_count() or 1
+    most = max(one["matches_per_s"] for one in found)
+    print("web processes   matches/s   cores in use")
+    for one in found:
+        bar = "#" * round(BAR * one["matches_per_s"] / most)
+        print(f"{one['web']:13}   {one['matches_per_s']:9.1f}   {one['busy']:.2f} of {cores}   {bar}")
+    for one in found:
+        ms = ", ".join(f"{name} {value:.1f}" for name, value in one["ms"].items())
+        print(f"  {one['web']} web: processor in ms per match: {ms}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""What a match costs in leagues of ten, a hundred and a thousand players: processor time of host and referees.
+
+``python -m tests.bench.sizes``. Fresh sites one after the other, two referees each. Ten players play whole leagues in
+turn; of the larger ones the first rounds are played, as a thousand players have 499,500 matches. Round 1 of each is
+not counted: the schedule is made with it, and each agent's way of speaking is found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.bench.processes import Bench
+
+ROUNDS = {10: 9, 100: 9, 1000: 3}
+"""Rounds that are played of a league, by its players."""
+LEAGUES = {10: 8, 100: 1, 1000: 1}
+LIMIT_S = 600.0
+
+
+async def start(bench: Bench, league: str) -> None:
+    """Start a league's next round."""
+    headers = {"Authorization": f"Bearer {bench.key}"}
+    timeout = aiohttp.ClientTimeout(total=LIMIT_S)
+    url = f"{bench.url}/api/leagues/{league}/start"
+    async with (
+        aiohttp.ClientSession(timeout=timeout) as session,
+        session.post(url, headers=headers, json={}) as reply,
+    ):
+        reply.raise_for_status()
+
+
+async def play(bench: Bench, league: str, rounds: int) -> dict[str, Any]:
+    """So many rounds of one league; what all but the first of them took."""
+    done = "SELECT count(*) FROM matches_round WHERE league_id = ? AND state = 'COMPLETED'"
+    cpu: dict[str, float] = {}
+    begun = schedule_s = 0.0
+    for number in range(1, rounds + 1):
+        if number == 2:
+            cpu, begun = bench.cpu_s(), time.perf_counter()
+        clicked = time.perf_counter()
+        await start(bench, league)
+        if number == 1:
+            schedule_s = time.perf_counter() - clicked
+        async with asyncio.timeout(LIMIT_S):
+            while bench.rows(done, league) != [(number,)]:  # noqa: ASYNC110 - the site does nothing for being asked
+                await asyncio.sleep(0.05)
+    used = {name: value - cpu[name] for name, value in bench.cpu_s().items()}
+    rows = bench.rows(
+        "SELECT m.status, m.attempt FROM matches_match m JOIN matches_round r ON r.id = m.round_id "
+        "WHERE m.league_id = ? AND r.number BETWEEN 2 AND ?",
+        league,
+        str(rounds),
+    )
+    if any(status not in ("WIN", "DRAW") or attempt != 1 for status, attempt in rows):
+        raise RuntimeError("not every match was played through at once")
+    wall = time.perf_counter() - begun
+    return {"matches": len(rows), "wall_s": wall, "schedule_s": schedule_s, "cpu_s": used}
+
+
+def measure(players: int, rounds: int) -> dict[str, Any]:
+    """The cost of a match in leagues of one size; milliseconds."""
+    names = {f"size_{number}": "plain" for number in range(LEAGUES[players])}
+    with tempfile.TemporaryDirectory(prefix="league-sizes-") as name:
+        bench = Bench(Path(name), players)
+        try:
+            bench.start_site()
+            bench.start_speakers(names)
+            runs = [asyncio.run(play(bench, league, rounds)) for league in names]
+        finally:
+            bench.stop()
+    matches = sum(run["matches"] for run in runs)
+    used = {part: 1000 * sum(run["cpu_s"][part] for run in runs) / matches for part in ("host", "referees", "players")}
+    return {
+        "players": players,
+        "matches": matches,
+        "wall_ms": 1000 * sum(run["wall_s"] for run in runs) / matches,
+        "schedule_s": max(run["schedule_s"] for run in runs),
+        "cost_ms": used["host"] + used["referees"],
+        **used,
+    }
+
+
+def main() -> int:
+    """Measure and print; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.sizes", description=__doc__)
+    parser.add_argument("--largest", type=int, choices=list(ROUNDS), default=1000)
+    wanted = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    found = {}
+    for players, rounds in ROUNDS.items():
+        if players > wanted.largest:
+            break
+        one = found[players] = measure(players, rounds)
+        print(
+            f"{players:5} players: {one['cost_ms']:6.2f} ms of processor per match (host {one['host']:.2f}, "
+            f"referees {one['referees']:.2f}; their players {one['players']:.2f}), {one['wall_ms']:.1f} ms of time; "
+            f"{one['matches']} matches; schedule made in {one['schedule_s']:.1f} s",
+            flush=True,
+        )
+    for players, one in found.items():
+        print(f"cost at {players} players: {one['cost_ms'] / found[10]['cost_ms']:.2f} times that at 10")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
