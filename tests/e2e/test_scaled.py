@@ -1,0 +1,124 @@
+"""The site as several processes: browsers on all of them are right, and any of them may come and go."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.e2e.scaled import KEYS, Scaled, WebProcess, scaled_site
+from tests.e2e.site import ROOT, Player, wait_for
+from tests.e2e.sockets import Stalled, Watcher
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(300)]
+LEAGUE = "league_2025_even_odd"
+FRAGMENTS = ("header", "standings", "current", "results")
+
+
+def is_right(watcher: Watcher, web: WebProcess) -> bool:
+    """Whether a browser shows what the page shows that is loaded now."""
+    page = " ".join(web.http.get(f"/leagues/{LEAGUE}/").text.split())
+    return all(" ".join(watcher.fragments[name].split()) in page for name in FRAGMENTS)
+
+
+def rounds_done(web: WebProcess, number: int) -> bool:
+    return [one["state"] for one in web.get(f"/leagues/{LEAGUE}/rounds")].count("COMPLETED") >= number
+
+
+def play_round(site: Scaled, web: WebProcess, number: int) -> None:
+    web.post(f"/leagues/{LEAGUE}/rounds/start")
+    try:
+        wait_for(f"round {number} is over", lambda: rounds_done(web, number))
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{site.logs()}") from None
+
+
+def test_a_league_on_several_of_everything_that_come_and_go(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        site, redis = stack.enter_context(scaled_site(tmp_path))
+        conductors = [site.start_conductor(), site.start_conductor()]
+        one, other = site.start_web(2)
+        referees = [site.start_referee(one), site.start_referee(other)]
+        players = []
+        for number, web in enumerate((one, other, one, other), 1):
+            players.append(Player(web, f"Agent{number}", tmp_path))
+            stack.callback(players[-1].close)
+        site.wait_for_referees(one, 2)
+        watchers = [Watcher(web, f"/ws/leagues/{LEAGUE}/") for web in (one, other)]
+        for watcher in watchers:
+            stack.callback(watcher.close)
+
+        stalled = Stalled(one, f"/ws/leagues/{LEAGUE}/")
+        stack.callback(stalled.close)
+
+        def all_right() -> bool:
+            return all(is_right(watcher, web) for watcher, web in zip(watchers, (one, other), strict=True))
+
+        # What comes in at one is seen at the other.
+        one.post(f"/leagues/{LEAGUE}/start")
+        wait_for("round 1 is over", lambda: rounds_done(one, 1))
+        wait_for("both browsers are right", all_right)
+        assert all(watcher.connections == 1 for watcher in watchers)
+
+        # Redis is gone: the league goes on, and browsers are right by the regular look.
+        redis.kill()
+        play_round(site, other, 2)
+        begun = time.monotonic()
+        wait_for("both browsers are right without Redis", all_right)
+        print(f"without Redis both browsers were right after {time.monotonic() - begun:.2f} s")
+        redis.start()
+
+        # Whoever conducts goes, a referee goes, another one comes.
+        leader = next(process for process in conductors if process.process.pid == conducting(site))
+        assert leader.stop() == 0
+        assert referees[0].stop() == 0
+        site.start_referee(other)
+        play_round(site, one, 3)
+        league = one.wait_until(LEAGUE, "COMPLETED")
+        wait_for("both browsers are right at the end", all_right)
+        for player in players:
+            player.wait_for_last_message()
+
+        assert (league["rounds"], league["matches"], league["matches_done"]) == (3, 6, 6)
+        matches = one.get(f"/leagues/{LEAGUE}/matches")
+        assert Counter(match["state"] for match in matches) == {"FINISHED": 6}
+        standings = one.get(f"/leagues/{LEAGUE}/standings")
+        assert sum(row["played"] for row in standings) == 12
+        assert [player.deviations() for player in players] == [[], [], [], []]
+        # Nothing was told twice, although there were two who could.
+        for player in players:
+            told = [one["message_type"] for one in player.messages()]
+            assert (told.count("ROUND_COMPLETED"), told.count("LEAGUE_COMPLETED")) == (3, 1)
+        # The browser that took nothing was dropped long ago, or is now; the others never were.
+        wait_for("the browser that reads nothing is dropped", stalled.is_dropped)
+        assert all(watcher.connections == 1 for watcher in watchers)
+        assert [web.stop() for web in (one, other)] == [0, 0]
+        assert "Traceback" not in one.log() + other.log()
+
+
+def conducting(site: Scaled) -> int:
+    """The process id of the conductor that has the lead."""
+    with psycopg.connect(site.environment["DATABASE_URL"]) as database:
+        row = database.execute("SELECT holder FROM matches_lead WHERE until > now()").fetchone()
+    return int(row[0].split(":")[1]) if row else 0
+
+
+@pytest.mark.parametrize("command", ["web", "conductor"])
+def test_without_redis_a_process_of_several_does_not_start(tmp_path: Path, command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", command, "--data", str(tmp_path / "data")],
+        cwd=ROOT,
+        env=KEYS | {"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert re.search(r"REDIS_URL is not set\..*manage.py host", done.stderr)

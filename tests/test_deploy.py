@@ -1,0 +1,201 @@
+"""What stands in deploy/ starts commands that exist, with arguments and variables that they know."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import load_command_class
+
+from league_sdk.protocol.limits import MAX_BODY_BYTES
+from leaguesite.serving import FORM_BYTES, LEAGUE_BYTES, is_agent_path, is_import_path
+
+ROOT = Path(__file__).resolve().parents[1]
+DEPLOY = ROOT / "deploy"
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+OURS = {name: service for name, service in COMPOSE["services"].items() if service["image"] == "leaguesite"}
+EXAMPLE = (DEPLOY / ".env.example").read_text(encoding="utf-8")
+NGINX = (DEPLOY / "nginx" / "leaguesite.conf").read_text(encoding="utf-8")
+MIB = 1024 * 1024
+
+
+def options_of(command: str) -> Any:
+    """The parser of a ``manage.py`` command."""
+    return load_command_class("leaguesite", command).create_parser("manage.py", command)
+
+
+def options(words: list[str]) -> dict[str, Any]:
+    """The options of a ``manage.py`` command line; a CommandError where it is not understood."""
+    return vars(options_of(words[0]).parse_args(words[1:]))
+
+
+def read_by_the_site() -> set[str]:
+    """Every environment variable that the site's code names."""
+    sources = [*(ROOT / "leaguesite").rglob("*.py"), *(ROOT / "league_sdk").rglob("*.py")]
+    text = "\n".join(source.read_text(encoding="utf-8") for source in sources)
+    return set(re.findall(r"[\"'](LEAGUE_[A-Z_]+|DATABASE_URL|REDIS_URL)[\"']", text))
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_a_container_runs_a_command_that_there_is(name: str) -> None:
+    found = options(OURS[name]["command"])
+    if name.startswith("referee"):
+        # Its port is what it is called at, and with the address what fixes its id.
+        port = found["port"]
+        assert OURS[name]["ports"] == [f"{port}:{port}"]
+        assert found["endpoint"].endswith(f":{port}/mcp")
+
+
+def test_there_are_several_of_what_there_can_be_several_of() -> None:
+    kinds = [service["command"][0] for service in OURS.values() for _ in range(_replicas(service))]
+    assert sorted(kinds) == ["conductor"] * 2 + ["prepare"] + ["referee"] * 2 + ["web"] * 2
+    assert set(COMPOSE["services"]) - set(OURS) == {"postgres", "redis", "proxy"}
+
+
+def _replicas(service: dict[str, Any]) -> int:
+    return int(service.get("deploy", {}).get("replicas", 1))
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_a_container_may_do_little(name: str) -> None:
+    service = OURS[name]
+    assert service["read_only"] is True
+    assert (service["cap_drop"], service["security_opt"]) == (["ALL"], ["no-new-privileges:true"])
+
+
+def test_a_referee_is_told_nothing_but_its_key() -> None:
+    for name, service in OURS.items():
+        if name.startswith("referee"):
+            assert set(service["environment"]) == {"LEAGUE_REFEREE_KEY", "LEAGUE_DATA"}
+
+
+def test_the_proxy_that_is_trusted_is_the_one_there_is() -> None:
+    address = COMPOSE["services"]["proxy"]["networks"]["site"]["ipv4_address"]
+    assert COMPOSE["x-site"]["LEAGUE_TRUSTED_PROXIES"] == f"{address}/32"
+
+
+def test_every_variable_is_in_the_example_and_is_read() -> None:
+    text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
+    asked = set(re.findall(r"\$\{(\w+)", text))
+    example = set(re.findall(r"^#?(\w+)=", EXAMPLE, re.MULTILINE))
+    units = "\n".join(unit.read_text(encoding="utf-8") for unit in UNITS)
+    known = read_by_the_site()
+    assert asked <= example
+    assert example - asked == {"DATABASE_URL", "REDIS_URL", "LEAGUE_TRUSTED_PROXIES", "LEAGUE_REFUSED_PORTS"}
+    only_here = {"POSTGRES_PASSWORD", "LEAGUE_PORT", "LEAGUE_REFEREE_HOST"}
+    assert example - only_here <= known
+    assert {name for service in OURS.values() for name in service["environment"]} <= known
+    assert set(re.findall(r"Environment=(\w+)", units)) - {"LEAGUE_REFEREE_LEAGUE"} <= known
+    assert not re.search(r"^(LEAGUE_\w*(KEY|PASSWORD)|POSTGRES_PASSWORD)=.", EXAMPLE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_a_unit_runs_a_command_that_there_is(unit: Path) -> None:
+    text = unit.read_text(encoding="utf-8").replace("%i", "8001")
+    lines = [shlex.split(line) for line in re.findall(r"^ExecStart(?:Pre)?=(.*)$", text, re.MULTILINE)]
+    assert lines
+    assert all(words[:2] == ["/opt/leaguesite/.venv/bin/python", "manage.py"] for words in lines)
+    found = [options(words[2:]) for words in lines][-1]
+    if "referee" in unit.stem:
+        assert found["endpoint"].endswith(f":{found['port']}/mcp")
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_a_unit_may_do_little(unit: Path) -> None:
+    text = unit.read_text(encoding="utf-8")
+    for line in ("User=leaguesite", "NoNewPrivileges=yes", "ProtectSystem=strict", "ProtectHome=yes", "UMask=0077"):
+        assert f"\n{line}\n" in text
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_systemd_understands_the_unit(unit: Path, tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed")
+    for other in UNITS:
+        text = other.read_text(encoding="utf-8").replace("/opt/leaguesite/.venv/bin/python", "/bin/true")
+        (tmp_path / other.name.replace("@", "@8001")).write_text(text, encoding="utf-8")
+    path = tmp_path / unit.name.replace("@", "@8001")
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(path)], capture_output=True, text=True, check=False, timeout=60
+    )
+    # Units of the machine that it comes across are not ours to judge.
+    assert [line for line in done.stderr.splitlines() if "leaguesite" in line and "Failed to prepare" not in line] == []
+
+
+def locations() -> list[tuple[str, str]]:
+    """The locations of the site file that are regular expressions or exact, with what stands in them."""
+    return re.findall(r"location (?:~|=)? ?([@^/]\S*) \{\n(.*?)\n    \}", NGINX, re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/mcp", "/mcp/", "/leagues/fall/mcp", "/leagues/fall/register/", "/register", "/register_player", "/api/register"],
+)
+def test_nginx_has_the_limit_of_agents_where_agents_call(path: str) -> None:
+    [(pattern, inside)] = [found for found in locations() if found[0].startswith("^")]
+    assert is_agent_path(path)
+    assert re.search(pattern, path)
+    assert f"client_max_body_size {MAX_BODY_BYTES // 1024}k;" in inside
+
+
+@pytest.mark.parametrize("path", ["/", "/api/leagues", "/leagues/fall/", "/leagues/a/b/mcp/x", "/registered", "/mcpx"])
+def test_nginx_has_no_other_path_for_one_of_agents(path: str) -> None:
+    [(pattern, _)] = [found for found in locations() if found[0].startswith("^")]
+    assert not is_agent_path(path)
+    assert not re.search(pattern, path)
+
+
+def test_nginx_lets_in_what_the_site_takes() -> None:
+    found = dict(locations())
+    assert f"client_max_body_size {FORM_BYTES // MIB}m;" in NGINX
+    [path] = [path for path in found if is_import_path(path)]
+    assert f"client_max_body_size {LEAGUE_BYTES // MIB}m;" in found[path]
+
+
+@pytest.mark.parametrize("upstream", ["upstream-local.conf"])
+def test_nginx_understands_the_site(upstream: str, tmp_path: Path) -> None:
+    """Not the file for compose: it needs a newer nginx than distributions have."""
+    nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
+    if nginx is None:
+        pytest.skip("nginx is not installed")
+    own = "".join(f"{kind}_temp_path {tmp_path};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    files = [DEPLOY / "nginx" / upstream, DEPLOY / "nginx" / "leaguesite.conf"]
+    includes = "".join(f"include {file};" for file in files)
+    (tmp_path / "nginx.conf").write_text(
+        f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ access_log off; {own} {includes} }}"
+    )
+    done = subprocess.run(
+        [nginx, "-t", "-c", str(tmp_path / "nginx.conf")], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_image_is_made_of_what_there_is() -> None:
+    ignore = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8")
+    kept = re.findall(r"^!(\S+)$", ignore, re.MULTILINE)
+    assert [path for path in kept if not (ROOT / path).exists()] == []
+    # Every package that the site imports, and what it reads beside them.
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
+    assert {*packages, "manage.py", "templates", "static", "locale"} <= set(kept)
+    dockerfile = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    assert "--require-hashes" in dockerfile
+    assert "\nUSER league\n" in dockerfile
+
+
+def test_the_page_about_deployment_names_commands_and_files_that_there_are() -> None:
+    text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    commands = set(re.findall(r"manage\.py (\w+)", text))
+    assert {"web", "conductor", "referee", "prepare", "backup"} <= commands
+    for command in commands:
+        options_of(command)
+    files = re.findall(r"deploy/[\w./-]*\w", text)
+    assert [file for file in files if not (ROOT / file).exists() and file != "deploy/.env"] == []
+    units = {unit.stem for unit in (DEPLOY / "systemd").iterdir()}
+    assert {f"{name}@" for name in re.findall(r"(leaguesite-\w+)@\d", text)} <= units
