@@ -15,7 +15,7 @@ option = $(if $(filter command,$(firstword $(origin $(1)))),--$(2) '$($(1))')
 run_options = $(strip $(call option,HOST,host) $(call option,PORT,port) $(call option,DATA,data) \
     $(call option,REFEREES,referees) $(call option,PUBLIC_URL,public-url))
 
-.PHONY: help setup run test lint bench messages lock clean
+.PHONY: help setup run test lint bench chaos fuzz messages lock clean
 
 help:  ## say what the targets do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,16 @@ bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.dialects
 	$(BIN)/python -m tests.bench.room
+	$(BIN)/python -m tests.bench.hostile
+	$(BIN)/python -m tests.bench.inflight
+	$(BIN)/python -m tests.bench.sizes
+	$(BIN)/python -m tests.bench.scale
+
+chaos: setup  ## kill, stop and cut off everything while leagues are played, 1,000 times; docs/chaos.md
+	$(BIN)/python -m tests.chaos
+
+fuzz: setup  ## send 100,000 inputs that nobody should send; LEAGUE_FUZZ_SEED=7 draws others
+	$(BIN)/python -m pytest -n 2 -s -m "long" tests/fuzz tests/matches/test_deliveries.py
 
 messages: setup  ## find texts to translate (needs gettext) and compile the translations
 	$(BIN)/python manage.py makemessages -l he --no-location --no-wrap -i .venv -i tests -i build

@@ -1,0 +1,64 @@
+"""The check for known holes in what is locked: a hole fails, no way to the list does not, and each is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FINE = {"name": "django", "version": "5.2", "vulns": []}
+HOLE = {"name": "django", "version": "5.2", "vulns": [{"id": "CVE-1", "fix_versions": ["5.2.1"]}]}
+UNKNOWN = {"name": "redis", "skip_reason": "not found"}
+
+
+def audited(folder: Path, report: list[dict[str, Any]] | None, status: int, said: str = "") -> tuple[int, str]:
+    """What the check says when pip-audit finds this; its exit status and its words."""
+    tool = folder / "pip-audit"
+    written = "" if report is None else json.dumps({"dependencies": report})
+    (folder / "report").write_text(written, encoding="utf-8")
+    tool.write_text(
+        f"""#!/bin/sh
+while [ $# -gt 0 ]; do
+    if [ "$1" = --output ]; then cp {folder}/report "$2"; fi
+    if [ "$1" = --requirement ]; then cp "$2" {folder}/asked; fi
+    shift
+done
+echo '{said}' >&2
+exit {status}
+""",
+        encoding="utf-8",
+    )
+    tool.chmod(0o755)
+    environment = os.environ | {"PIP_AUDIT": str(tool)}
+    done = subprocess.run([".ci/audit"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, (done.stdout + done.stderr).strip()
+
+
+@pytest.mark.parametrize(
+    ("report", "status", "said", "expected"),
+    [
+        ([FINE], 0, "", (0, "1 locked packages checked.")),
+        ([FINE, HOLE], 1, "", (1, "2 locked packages checked.\ndjango 5.2: CVE-1, mended in 5.2.1\n1 known holes.")),
+        ([FINE, UNKNOWN], 0, "", (0, "1 locked packages checked; not known to the list: redis")),
+        ([UNKNOWN], 0, "", (0, "NOT CHECKED: the list that answers here knows none of the 1 locked packages.")),
+        (
+            None,
+            1,
+            "ConnectionError: refused",
+            (0, "NOT CHECKED: the list of vulnerabilities cannot be reached from here."),
+        ),
+        (None, 2, "bad option", (1, "bad option\n\npip-audit failed.")),
+    ],
+    ids=["none", "a hole", "some unknown", "all unknown", "away", "broken"],
+)
+def test_what_is_said(
+    tmp_path: Path, report: list[dict[str, Any]] | None, status: int, said: str, expected: tuple[int, str]
+) -> None:
+    assert audited(tmp_path, report, status, said) == expected
+    asked = (tmp_path / "asked").read_text(encoding="utf-8")
+    assert (asked.count("\ndjango=="), asked.count("psycopg-pool=="), "--hash=sha256:" in asked) == (1, 1, True)
