@@ -102,8 +102,8 @@ def _held(facts: Facts) -> list[Problem]:
     if not held:
         return []
     text = ngettext(
-        "%(count)d match is held after three lost referees: its round waits for your decision.",
-        "%(count)d matches are held after three lost referees: their round waits for your decision.",
+        "%(count)d match is held after three lost referees. It is tried again by itself, or decide now.",
+        "%(count)d matches are held after three lost referees. They are tried again by themselves, or decide now.",
         len(held),
     ) % {"count": len(held)}
     why = _why_lost(facts, [match.match_id for match in held])

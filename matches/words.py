@@ -77,8 +77,8 @@ def headline(league: Mapping[str, Any], known: Summary, auto_advance: bool) -> s
         return _between_rounds(auto_advance) % numbers
     if known.held:
         return ngettext(
-            "%(count)d match is held: the instructor decides what becomes of it.",
-            "%(count)d matches are held: the instructor decides what becomes of them.",
+            "%(count)d match is held: it is tried again by itself, or the instructor decides.",
+            "%(count)d matches are held: they are tried again by themselves, or the instructor decides.",
             known.held,
         ) % {"count": known.held}
     left = known.round_total - known.round_done

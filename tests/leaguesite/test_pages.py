@@ -162,7 +162,7 @@ STATES = {
     "SCHEDULED": "The schedule is made: round 1 starts when the instructor starts it.",
     "ANNOUNCING": "Round 1 is being announced to the players.",
     "RUNNING": "Round 1 is being played: 2 matches to go.",
-    "HELD": "1 match is held: the instructor decides what becomes of it.",
+    "HELD": "1 match is held: it is tried again by itself, or the instructor decides.",
     "BETWEEN": "Round 1 is over: round 2 starts when the instructor starts it.",
     "PAUSED": "Paused: no match starts until the instructor resumes the league.",
     "STOPPED": "The league was stopped.",
