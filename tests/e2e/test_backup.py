@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import tarfile
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
@@ -58,10 +57,9 @@ def goes_on(site: Instructor, before: list[dict[str, object]]) -> None:
 
 
 def unpacked(file: Path, folder: Path) -> Path:
-    """As ``tar -xzf FILE -C FOLDER``."""
+    """As docs/deployment.md says."""
     folder.mkdir(mode=0o700)
-    with tarfile.open(file) as archive:
-        archive.extractall(folder, filter="tar")
+    subprocess.run(["tar", "-xzf", str(file), "-C", str(folder)], check=True, timeout=60)
     return folder
 
 
