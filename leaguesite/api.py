@@ -150,6 +150,15 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return defaults.bad_request(request, exception)
 
 
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """An address that leads nowhere: scripts get that as JSON, too."""
+    if request.path.startswith("/api/"):
+        return JsonResponse(
+            {"error": "There is no such address. Expected: one of /api/docs", "field": None}, status=404
+        )
+    return defaults.page_not_found(request, exception)
+
+
 # Agents come with and without the slash at the end, and a redirect would lose their POST.
 @api.post("/mcp", include_in_schema=False)
 @api.post("/mcp/", include_in_schema=False)

@@ -11,6 +11,7 @@ from leaguesite.api import api, root
 from leaguesite.logins import login
 
 handler400 = "leaguesite.api.bad_request"
+handler404 = "leaguesite.api.not_found"
 
 admin.site.site_header = gettext_lazy("League desk")
 admin.site.site_title = gettext_lazy("League desk")

@@ -71,7 +71,13 @@ async def run(options: argparse.Namespace) -> int:
         registration_code=os.environ.get("LEAGUE_REFEREE_KEY", ""),
     )
     link = LeagueLink(options.league, card)
-    referee = Referee(link, endpoint=endpoint, max_concurrent=options.max_concurrent)
+    parent = os.getppid()
+    referee = Referee(
+        link,
+        endpoint=endpoint,
+        max_concurrent=options.max_concurrent,
+        orphaned=lambda: options.exit_with_parent and os.getppid() != parent,
+    )
     keys = (card.registration_code, os.environ.get("LEAGUE_METRICS_KEY", ""))
     runner = web.AppRunner(application(referee, link, keys), access_log=None)
     await runner.setup()

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,12 +78,22 @@ class Referee:
         endpoint: this referee's own address, for the players.
         max_concurrent: matches at once.
         canary: says when a deadline that passed was ours; None for the real one.
+        orphaned: whether the site that started this process has ended: its matches are given to others then.
     """
 
-    def __init__(self, link: LeagueLink, *, endpoint: str, max_concurrent: int, canary: Canary | None = None) -> None:
+    def __init__(
+        self,
+        link: LeagueLink,
+        *,
+        endpoint: str,
+        max_concurrent: int,
+        canary: Canary | None = None,
+        orphaned: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._link = link
         self._endpoint = endpoint
         self._max = max_concurrent
+        self._orphaned = orphaned
         self._clock = SystemClock()
         self._rng = random.SystemRandom()
         self._breaker = Breaker(self._clock.monotonic)
@@ -247,11 +257,12 @@ class Referee:
         """Calls a player only while the match is surely ours.
 
         ``keep_reporting`` looks too, but one that was stopped and goes on may get to the players first: they would
-        hear how a lost attempt ended after they have heard how the match did.
+        hear how a lost attempt ended after they have heard how the match did. So may one whose site was killed and
+        started again while it stood still: a new site gives its matches to others at once.
         """
 
         async def fenced(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
-            if self._left_s(running) <= 0:
+            if self._left_s(running) <= 0 or self._orphaned():
                 raise Fenced
             return await call(seat, message, limit_s=limit_s)
 

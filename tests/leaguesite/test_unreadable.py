@@ -36,3 +36,16 @@ def test_another_host_is_still_told_as_one(site: Site) -> None:
     answer = site.send(Request("POST", "/mcp", ((b"host", b"evil.example"), JSON), b"{}"))
     reply = json.loads(answer.body)
     assert (answer.status, reply["error"]["data"]["context"]["field"]) == (400, "Host")
+
+
+def test_an_empty_method_is_named_as_none(site: Site) -> None:
+    body = b'{"jsonrpc": "2.0", "method": "", "params": {"protocol": "league.v2"}, "id": 1}'
+    reply = json.loads(site.send(Request("POST", "/mcp", (JSON,), body)).body)
+    assert reply["error"]["data"]["original_message_type"] is None
+
+
+@pytest.mark.parametrize("path", ["/api/nothing", "/api/leagues/fall/corrections/first/undo"])
+def test_an_address_of_the_api_that_leads_nowhere(site: Site, path: str) -> None:
+    answer = site.send(Request("POST", path, (JSON,), b"{}"))
+    sentence = "There is no such address. Expected: one of /api/docs"
+    assert (answer.status, json.loads(answer.body)) == (404, {"error": sentence, "field": None})

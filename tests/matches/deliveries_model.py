@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 LEASE_S, SILENT_S, MOST_LOST, MOST_PLAYERS, MOST_TOKENS, MOST_RELAYED, WAIT_S = 8, 16, 3, 5, 16, 4, 2
 PENDING, READY, PLAYING, HELD, FINISHED = "PENDING", "READY", "PLAYING", "HELD", "FINISHED"
+_STEPS = ("ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER")
 OPEN = (READY, PLAYING, HELD)
 
 
@@ -44,6 +45,7 @@ class Game:
     lost: int = 0
     referee: str | None = None
     lease: int | None = None
+    step: int = 0
     result: tuple[str, str | None] | None = None
 
 
@@ -214,8 +216,15 @@ class World:
             if state == "HANDED_BACK":
                 self.lose(game, counts=bool(why))
             else:
-                game.lease = self.now + self.lease_of(who)
+                self._renew(game, who, _STEPS.index(state))
         return tuple(said)
+
+    def _renew(self, game: Game, referee: Who, step: int) -> None:
+        """News renew a lease; without any it is renewed when a tenth of it is gone."""
+        whole = self.lease_of(referee)
+        if step > game.step or game.lease is None or game.lease - self.now < 0.9 * whole:
+            game.lease = self.now + whole
+        game.step = max(game.step, step)
 
     def answer(self, token: str | None, match_id: str | None) -> str:
         """A player's answer that came to the league manager instead of its referee."""
@@ -239,7 +248,7 @@ class World:
         return LEASE_S if referee.progress else self.longest_match_s
 
     def assign(self, game: Game, referee: Who) -> None:
-        game.phase, game.attempt, game.referee = PLAYING, game.attempt + 1, referee.code
+        game.phase, game.attempt, game.referee, game.step = PLAYING, game.attempt + 1, referee.code, 0
         game.lease = self.now + self.lease_of(referee)
 
     def lose(self, game: Game, *, counts: bool = True) -> None:

@@ -52,3 +52,22 @@ async def test_no_player_is_called_once_the_lease_may_have_run_out(
     assert (in_play(referee), link.reports) == (False, [])
     # It is not given back either: whoever has it now goes on with it.
     assert all(item["state"] != "HANDED_BACK" for heartbeat in link.heartbeats for item in heartbeat)
+
+
+async def test_no_player_is_called_once_the_site_that_started_it_has_ended(
+    link: Link, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line, ended = Line(), False
+    monkeypatch.setattr(module, "PlayerLine", lambda *_: line)
+    referee = Referee(link, endpoint="http://127.0.0.1:8001/mcp", max_concurrent=2, orphaned=lambda: ended)
+    referee.start_match(START)
+    await settle()
+    await stage.asks[KEY](None, {"message_type": "CHOOSE_PARITY_CALL"}, limit_s=5.0)
+    # It stood still while the site was killed; the new one has given the match to another referee by now.
+    ended = True
+    with pytest.raises(module.Fenced) as caught:
+        await stage.asks[KEY](None, {"message_type": "GAME_OVER"}, limit_s=5.0)
+    stage.end(caught.value)
+    await settle()
+    assert (line.called, in_play(referee), link.reports) == (["CHOOSE_PARITY_CALL"], False, [])
+    await referee.aclose()
