@@ -25,7 +25,10 @@ _numbers = count(2**30 + secrets.randbelow(2**29))
 
 
 def _mark(kind: type) -> Any:
-    """A value that stands in a statement for one that comes later; no constant of a statement equals it."""
+    """A value that stands in a statement for one that comes later; no constant of a statement equals it.
+
+    Large, and so for no small integer: PostgreSQL has columns that cannot hold it.
+    """
     return next(_numbers) if kind is int else secrets.token_hex(16)
 
 
