@@ -48,8 +48,8 @@ bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench.room
 	$(BIN)/python -m tests.bench.hostile
 	$(BIN)/python -m tests.bench.inflight
-	$(BIN)/python -m tests.bench.sizes
 	$(BIN)/python -m tests.bench.scale
+	$(BIN)/python -m tests.bench.sizes
 
 chaos: setup  ## kill, stop and cut off everything while leagues are played, 1,000 times; docs/chaos.md
 	$(BIN)/python -m tests.chaos

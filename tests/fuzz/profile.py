@@ -2,7 +2,7 @@
 
 Both forms draw the same inputs in every run. ``LEAGUE_FUZZ_SEED`` (a whole number) draws others, and the same ones
 again with the same number. The long form is 100,000 inputs in all (`make fuzz`); ``LEAGUE_FUZZ_TIMES`` sends so many
-times as many. In CI it is a fifth.
+times as many. With ``LEAGUE_CI`` it is a fifth; ``.ci/run`` leaves the long form out so far.
 """
 
 from __future__ import annotations

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import transaction
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    RuleBasedStateMachine,
     initialize,
     invariant,
     precondition,
@@ -26,6 +24,7 @@ from matches.league.plans import Wish
 from matches.models import Correction, Match
 from matches.standings import Row, table
 from tests import factories as make
+from tests.matches.machine import RolledBack
 
 WHY = "a reason"
 MATCHES = st.sampled_from([f"R{one}M{two}" for one in (1, 2, 3) for two in (1, 2)])
@@ -57,17 +56,8 @@ WISHES = st.one_of(
 )
 
 
-class Corrections(RuleBasedStateMachine):
+class Corrections(RolledBack):
     """Four players, three rounds; play goes on between the corrections, or not."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.whole = transaction.atomic()
-        self.whole.__enter__()
-
-    def teardown(self) -> None:
-        transaction.set_rollback(True)
-        self.whole.__exit__(None, None, None)
 
     @initialize(rounds=st.integers(0, 3))
     def begin(self, rounds: int) -> None:

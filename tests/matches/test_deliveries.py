@@ -15,10 +15,8 @@ from unittest.mock import patch
 
 import pytest
 from django.conf import settings as site
-from django.db import transaction
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    RuleBasedStateMachine,
     initialize,
     invariant,
     precondition,
@@ -40,6 +38,7 @@ from tests import wire
 from tests.fuzz.profile import many, seeded
 from tests.fuzz.writes import Writes
 from tests.matches import deliveries_model as model
+from tests.matches.machine import RolledBack
 
 BEGIN = datetime(2025, 1, 15, 10, 0, tzinfo=UTC)
 PHASES = {"PENDING": model.PENDING, "READY": model.READY, "HELD": model.HELD, "FINISHED": model.FINISHED}
@@ -66,15 +65,13 @@ class Sent:
     expect: Callable[[], Any]
 
 
-class Deliveries(RuleBasedStateMachine):
+class Deliveries(RolledBack):
     """One league of at most five players, and the site's referees."""
 
     count = 0
 
     def __init__(self) -> None:
         super().__init__()
-        self.whole = transaction.atomic()
-        self.whole.__enter__()
         self.clock = patch("django.utils.timezone.now", lambda: BEGIN + timedelta(seconds=self.world.now))
         self.sent: list[Sent] = []
         self.tokens: list[str] = []
@@ -82,8 +79,7 @@ class Deliveries(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "world"):
             self.clock.stop()
-        transaction.set_rollback(True)
-        self.whole.__exit__(None, None, None)
+        super().teardown()
 
     @initialize(players=st.sampled_from([4, 2, 5, 3]), still_open=st.integers(0, 5), foreign=st.booleans())
     def begin(self, players: int, still_open: int, foreign: bool) -> None:

@@ -7,12 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    RuleBasedStateMachine,
     initialize,
     invariant,
     precondition,
@@ -26,6 +24,7 @@ from matches.league import lifecycle, play, results
 from matches.models import Match, Round
 from matches.standings import Result, Scoring, table
 from tests import factories as make
+from tests.matches.machine import RolledBack
 
 READY, IN_PLAY, HELD, DONE = "ready", "in play", "held", "done"
 WINNERS = st.sampled_from(["A", "B", "draw", "cancelled", "A by technical loss"])
@@ -47,17 +46,8 @@ class Model:
     finished_as: int = 0
 
 
-class LeagueMachine(RuleBasedStateMachine):
+class LeagueMachine(RolledBack):
     """Four players, three rounds, two referees, six matches."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.whole = transaction.atomic()
-        self.whole.__enter__()
-
-    def teardown(self) -> None:
-        transaction.set_rollback(True)
-        self.whole.__exit__(None, None, None)
 
     @initialize()
     def begin(self) -> None:

@@ -1,0 +1,20 @@
+"""What the state machines have in common."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from hypothesis.stateful import RuleBasedStateMachine
+
+
+class RolledBack(RuleBasedStateMachine):
+    """A state machine on the database; nothing of a run is left for the next."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.whole = transaction.atomic()
+        self.whole.__enter__()
+
+    def teardown(self) -> None:
+        """Take everything back."""
+        transaction.set_rollback(True)
+        self.whole.__exit__(None, None, None)
