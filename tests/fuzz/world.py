@@ -24,6 +24,13 @@ class World:
     winter: make.Setting
     tokens: tuple[str, ...]
 
+    def owed(self, sent: bytes) -> set[str]:
+        """What a repeated registration may tell: the league_token of whoever's auth_token was sent (ruling, 9)."""
+        half = len(self.tokens) // 2
+        plain = sent.replace(b"\0", b"")
+        pairs = zip(self.tokens[:half], self.tokens[half:], strict=True)
+        return {league_token for own, league_token in pairs if own.encode() in plain}
+
     @property
     def player(self) -> make.Member:
         """P01 of ``winter``."""
