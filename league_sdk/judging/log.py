@@ -72,6 +72,11 @@ class MatchLog:
         self._hidden = []
         self._revealed = True
 
+    @property
+    def waiting(self) -> bool:
+        """Whether there are entries that could be sent now."""
+        return bool(self._unsent)
+
     def take(self, budget: int) -> list[Entry]:
         """Entries to send now, at most ``budget`` bytes of them; :meth:`give_back` what did not arrive."""
         taken: list[Entry] = []

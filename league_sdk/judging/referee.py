@@ -8,28 +8,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from league_sdk.judging import watching
 from league_sdk.judging.asking import Ask, Heard
-from league_sdk.judging.brief import Brief, Seat, read_brief
+from league_sdk.judging.brief import Seat, read_brief
 from league_sdk.judging.callbacks import RELAYED_FOR, find_seat
 from league_sdk.judging.canary import Canary
 from league_sdk.judging.clock import SystemClock
 from league_sdk.judging.fault import Unjudged
+from league_sdk.judging.heartbeat import BODY_BUDGET, Heartbeat, Key, Running
 from league_sdk.judging.league_link import LeagueLink, Refused
-from league_sdk.judging.log import MatchLog
-from league_sdk.judging.mailbox import Mailbox
 from league_sdk.judging.match import Played, play_match
 from league_sdk.judging.player_line import PlayerLine
-from league_sdk.judging.reporting import progress_of, result_of
-from league_sdk.protocol import rpc, tokens
+from league_sdk.judging.reporting import result_of
+from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InternalError, InvalidFormat, TokenInvalid
 from league_sdk.protocol.faults import Cause
-from league_sdk.protocol.states import HANDED_BACK
 from league_sdk.rules.registry import games
 from league_sdk.transport.breaker import Breaker
 from league_sdk.transport.client import CallFailed
@@ -39,31 +35,8 @@ logger = logging.getLogger(__name__)
 
 PROGRESS_EVERY_S = 0.1
 """At most ten progress reports a second."""
-DEFAULT_LEASE_S = 8.0
-BODY_BUDGET = 40 * 1024
-"""Bytes of transcript in one report, well below the 64 KiB of a body."""
-HEARTBEAT_BYTES = 60 * 1024
-"""A heartbeat with all its boards; what they leave of it is for transcripts."""
 MOST_PASSED_ON = 16
 """Callbacks on their way to the league manager at once: anyone may send one, and heartbeats go there, too."""
-FENCE = 0.75
-"""Of a lease: after that long without an accepted heartbeat its match is given up (ruling, section 10)."""
-
-
-@dataclass(slots=True)
-class Running:
-    """A match in play; with ``failed`` one that ended without a result and waits to be given back.
-
-    Attributes:
-        failed: whose side failed (REFEREE or LEAGUE), and how, in words.
-    """
-
-    brief: Brief
-    log: MatchLog
-    since: float
-    mailbox: Mailbox = field(default_factory=Mailbox)
-    task: asyncio.Task[None] | None = None
-    failed: tuple[Cause, str] | None = None
 
 
 class Fenced(Exception):
@@ -99,9 +72,9 @@ class Referee:
         self._breaker = Breaker(self._clock.monotonic)
         self._canary = canary or Canary(self._clock)
         self._lines: dict[EndpointPolicy, PlayerLine] = {}
-        self._running: dict[tuple[str, str, int], Running] = {}
-        self._done: dict[tuple[str, str, int], None] = {}
-        self._news = asyncio.Event()
+        self._running: dict[Key, Running] = {}
+        self._done: dict[Key, None] = {}
+        self._heartbeat = Heartbeat(link, self._running, lost=self._give_up, given_back=self._forget)
         self._passing_on = 0
         self._draining = False
         self._idle = asyncio.Event()
@@ -152,8 +125,7 @@ class Referee:
             if key > brief.key:
                 return {"accepted": False, "reason": f"attempt {key[2]} is being played"}
             self._give_up(key)
-        running = Running(brief, MatchLog(self._news.set), since=time.monotonic())
-        self._running[brief.key] = running
+        running = self._running[brief.key] = self._heartbeat.begin(brief)
         self._idle.clear()
         self._canary.sing()
         policy = EndpointPolicy.from_params(params.get("endpoint_policy"))
@@ -262,7 +234,7 @@ class Referee:
         """
 
         async def fenced(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
-            if self._left_s(running) <= 0 or self._orphaned():
+            if running.left_s() <= 0 or self._orphaned():
                 raise Fenced
             return await call(seat, message, limit_s=limit_s)
 
@@ -272,7 +244,7 @@ class Referee:
         """Have the next progress report give a match back: it is void, and played again."""
         running.failed = (cause, why)
         watching.ended(cause)
-        self._news.set()
+        self._heartbeat.note(running.brief.key)
 
     async def _play_and_report(self, running: Running, policy: EndpointPolicy) -> None:
         brief = running.brief
@@ -302,7 +274,7 @@ class Referee:
         brief = running.brief
         while running.log.size() > BODY_BUDGET:
             try:
-                await self._send_progress()
+                await self._heartbeat.send_entries(running, leaving=self._draining)
             except (CallFailed, Refused) as error:
                 # The result must outlive this; keep_reporting ends the match if the league stays away.
                 logger.warning("the transcript of %s has to wait: %s", brief.match_id, error)
@@ -316,7 +288,7 @@ class Referee:
             }
         )
 
-    def _forget(self, key: tuple[str, str, int]) -> None:
+    def _forget(self, key: Key) -> None:
         self._running.pop(key, None)
         self._done[key] = None
         while len(self._done) > 10_000:
@@ -325,35 +297,21 @@ class Referee:
             self._canary.rest()
             self._idle.set()
 
-    def _give_up(self, key: tuple[str, str, int]) -> None:
+    def _give_up(self, key: Key) -> None:
         """Stop calling the players of a match at once."""
         running = self._running.get(key)
         if running is not None and running.task is not None:
             running.task.cancel()
             self._forget(key)
 
-    # Progress, heartbeat, leases -------------------------------------------------------------
-
-    def _lease_s(self) -> float:
-        return min((one.brief.settings.referee_lease_s for one in self._running.values()), default=DEFAULT_LEASE_S)
+    # Heartbeat and leaving -------------------------------------------------------------------
 
     async def keep_reporting(self) -> None:
-        """Report progress whenever there is some, at least every quarter of the lease, for ever.
-
-        Without an accepted heartbeat for three quarters of a lease its match is given up: another
-        referee may have it by then.
-        """
+        """Report progress whenever there is some, for ever; give up what nothing is accepted of any more."""
         while True:
+            await self._heartbeat.due()
             try:
-                async with asyncio.timeout(self._lease_s() / 4):
-                    await self._news.wait()
-            except TimeoutError:
-                logger.debug("nothing new: a heartbeat is due")
-            self._news.clear()
-            try:
-                # A league manager that takes the call and is silent must not outlast the lease.
-                async with asyncio.timeout(self._fence_s()):
-                    await self._send_progress()
+                await self._heartbeat.send(leaving=self._draining)
             except (CallFailed, TimeoutError) as error:
                 logger.warning("the league manager does not answer: %s", str(error) or "not within the lease")
             except Refused as error:
@@ -361,58 +319,21 @@ class Referee:
                 if error.error_code in ("E012", "E013"):
                     await self._register_again()
             for key, running in list(self._running.items()):
-                if self._left_s(running) <= 0:
-                    silent = time.monotonic() - self._link.heard_at
-                    logger.error("no heartbeat accepted for %.1f s: giving up %s", silent, key[1])
+                if running.left_s() <= 0:
+                    logger.error("no heartbeat accepted for %.1f s: giving up %s", running.silent_s(), key[1])
                     self._give_up(key)
             await asyncio.sleep(PROGRESS_EVERY_S)
-
-    def _left_s(self, running: Running) -> float:
-        """Seconds until a match has to be given up; being given it was a sign of life too."""
-        heard_at = max(self._link.heard_at, running.since)
-        return heard_at + running.brief.settings.referee_lease_s * FENCE - time.monotonic()
-
-    def _fence_s(self) -> float | None:
-        """Seconds until the first match has to be given up; None when there is none."""
-        left = [self._left_s(running) for running in self._running.values()]
-        return max(0.0, min(left)) + 0.01 if left else None
 
     async def _register_again(self) -> None:
         for key in list(self._running):
             self._give_up(key)
         await self._link.register()
 
-    async def _send_progress(self, final_state: str | None = None) -> None:
-        """One report for all matches in play; entries that did not arrive are kept for the next."""
-        items = [
-            progress_of(one.brief, one.log, final_state or one.log.state, one.failed) for one in self._running.values()
-        ]
-        failed = [key for key, one in self._running.items() if one.failed is not None]
-        budget = min(BODY_BUDGET, HEARTBEAT_BYTES - len(rpc.dumps(items)))
-        taken = []
-        for running, item in zip(self._running.values(), items, strict=True):
-            entries = item["transcript"] = running.log.take(budget) if budget > 0 else []
-            budget -= len(rpc.dumps(entries)) if entries else 0
-            taken.append((running.log, entries))
-        try:
-            answers = await self._link.progress(items, leaving=self._draining)
-        except (CallFailed, Refused, asyncio.CancelledError):
-            for log, entries in taken:
-                log.give_back(entries)
-            raise
-        if budget <= 0:
-            self._news.set()
-        for key in failed:
-            self._forget(key)
-        for answer in answers:
-            if isinstance(answer, dict) and answer.get("status") == "lost":
-                self._give_up((answer.get("league_id", ""), answer.get("match_id", ""), answer.get("attempt", 0)))
-
     async def drain(self, patience_s: float) -> None:
         """Take no new match, give those near their end ``patience_s`` seconds, hand the others back."""
         self._draining = True
         # The league manager hears at once that nothing more is taken.
-        self._news.set()
+        self._heartbeat.hurry()
         try:
             async with asyncio.timeout(patience_s):
                 await self._idle.wait()
@@ -424,7 +345,7 @@ class Referee:
         if self._running:
             try:
                 async with asyncio.timeout(1):
-                    await self._send_progress(final_state=HANDED_BACK)
+                    await self._heartbeat.hand_back()
             except (CallFailed, Refused, TimeoutError) as error:
                 logger.warning("the matches could not be handed back: %s", error)
 

@@ -6,7 +6,7 @@ Every move is a compare-and-swap on state, referee and attempt: whoever comes se
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -172,18 +172,37 @@ def extend_leases(*, seconds: float) -> None:
         )
 
 
-_JUDGED = Prepared(
-    lambda *, referee_id: (
-        Match.objects.filter(referee_id=referee_id, state__in=IN_PLAY)
-        .select_related("league", "player_a", "player_b")
-        # Every match of a referee is read ten times a second: only what a report is compared with.
-        .only(
-            *("match_id", "attempt", "state", "lease_until", "joined", "locked_in", "view", "lifecycle"),
-            *("league__game_type", "league__settings", "player_a__code", "player_b__code"),
-        )
-    ),
-    referee_id=int,
-)
+_AT_ONCE = (8, 32, 256)
+"""How many matches a report of progress is compared with in one statement; most tell of a few."""
+
+
+def _judged(most: int) -> Prepared[Match]:
+    """Matches of a referee by their ids; only what a report is compared with, as that is done ten times a second."""
+    return Prepared(
+        lambda *, referee_id, **ids: (
+            Match.objects.filter(referee_id=referee_id, match_id__in=list(ids.values()), state__in=IN_PLAY)
+            .select_related("league", "player_a", "player_b")
+            .only(
+                *("match_id", "attempt", "state", "lease_until", "joined", "locked_in", "view", "lifecycle"),
+                *("league__game_type", "league__settings", "player_a__code", "player_b__code"),
+            )
+        ),
+        referee_id=int,
+        **{f"id{number}": str for number in range(most)},
+    )
+
+
+_JUDGED = {most: _judged(most) for most in _AT_ONCE}
+
+
+def _in_play_of(referee: Agent, match_ids: Collection[str]) -> Iterator[Match]:
+    ids = sorted(set(match_ids))
+    while ids:
+        most = next((size for size in _AT_ONCE if len(ids) <= size), _AT_ONCE[-1])
+        # What is too few is filled up with the last one once more.
+        named = {f"id{number}": ids[min(number, len(ids) - 1)] for number in range(most)}
+        yield from _JUDGED[most].all(referee_id=referee.pk, **named)
+        ids = ids[most:]
 
 
 def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: bool = False) -> list[dict[str, Any]]:
@@ -204,7 +223,8 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
             registration.suspend_referee(agent_id=referee.pk, problem="leaving")
         else:
             hear(referee)
-        mine = {(match.league_id, match.match_id): match for match in _JUDGED.all(referee_id=referee.pk)}
+        known = _in_play_of(referee, [item["match_id"] for item in items])
+        mine = {(match.league_id, match.match_id): match for match in known}
         leases: dict[str, float] = {}
         # Of most matches only the lease is renewed: those are written together.
         renewed: dict[tuple[float, int, str], list[int]] = {}

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from agents_registry import registration
 from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.states import MatchState
 from league_sdk.rules.registry import get_game
 from matches import due, sight
 from matches.league import lifecycle, play, results
@@ -76,6 +77,33 @@ def test_only_what_is_late_is_lost() -> None:
     assert make.progress(place.match("R1M2")) == "ok"
     make.look()
     assert place.match("R1M1").attempt == 2
+
+
+def test_one_report_may_tell_of_any_number_of_matches() -> None:
+    place = make.playing(players=25)
+    referee = place.referees[0].agent
+    matches = Match.objects.filter(league=place.league)
+    matches.update(state="ASSIGNED", attempt=1, referee_id=referee.pk)
+    everything = [
+        {
+            "league_id": match.league_id,
+            "match_id": match.match_id,
+            "attempt": 1,
+            "state": MatchState.DRAWING_NUMBER,
+            "joined": [],
+            "locked_in": [],
+            "view": {},
+            "transcript": [],
+        }
+        for match in matches.order_by("pk")
+    ]
+    before = 0
+    for after in (1, 9, 40, 300):
+        told = everything[before:after]
+        answers = play.progress(referee=referee, items=[*told, told[0] | {"match_id": "R99M1"}])
+        assert [one["status"] for one in answers] == ["ok"] * len(told) + ["lost"]
+        assert matches.filter(state=MatchState.DRAWING_NUMBER).count() == after
+        before = after
 
 
 def lose_three_times(place: make.Setting) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from league_sdk.judging import heartbeat
 from league_sdk.judging import referee as module
 from league_sdk.judging.asking import Heard
 from league_sdk.judging.brief import Seat
@@ -36,10 +37,9 @@ async def test_no_player_is_called_once_the_lease_may_have_run_out(
     line = Line()
     monkeypatch.setattr(module, "PlayerLine", lambda *_: line)
     moment = 1000.0
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: moment))
+    monkeypatch.setattr(heartbeat, "time", SimpleNamespace(monotonic=lambda: moment))
     referee.start_match(START | {"settings": {"referee_lease_s": 8}})
     await settle()
-    link.heard_at = moment
     moment += 5.9
     await stage.asks[KEY](None, {"message_type": "CHOOSE_PARITY_CALL"}, limit_s=5.0)
     # It was stopped here, and nothing has told it: the next thing it does would be to say how the match ended.

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from league_sdk.judging import referee as module
+from league_sdk.judging import heartbeat
 from league_sdk.judging.league_link import Refused
 from league_sdk.judging.referee import Referee
 from league_sdk.protocol import rpc
@@ -24,7 +24,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Sets the clock that the referee looks at; the event loop keeps its own."""
 
     def set_to(moment: float) -> None:
-        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: moment))
+        monkeypatch.setattr(heartbeat, "time", SimpleNamespace(monotonic=lambda: moment))
 
     return set_to
 
@@ -104,22 +104,57 @@ async def test_a_heartbeat_stays_below_64_kib(referee: Referee, link: Link, stag
     assert 5 < len(first) < 30
 
 
-async def test_the_boards_of_all_its_matches_leave_less_room_for_transcripts(link: Link, stage: Stage) -> None:
+async def test_what_does_not_fit_into_one_body_comes_with_the_next_ones(link: Link, stage: Stage) -> None:
     referee = Referee(link, endpoint="http://localhost:8001/mcp", max_concurrent=64)  # type: ignore[arg-type]
     for number in range(64):
         referee.start_match(START | {"match_id": f"R1M{number}"})
     await settle()
     for key, log in stage.logs.items():
-        log.show({"board": "x" * 500})
+        log.show({"board": "x" * 1500})
         for n in range(4):
             log.add(entry(n=n, at=BEGIN, sender="P01", recipient=key[1], message_type="X", body="x" * 3500))
-    link.heartbeats.clear()
     async with reporting(referee):
-        await link.changed.wait()
-        await settle()
-    sizes = [len(rpc.dumps(heartbeat)) for heartbeat in link.heartbeats]
-    assert (max(sizes) < 63 * 1024, len(link.heartbeats[0])) == (True, 64)
+        while sum(len(item["transcript"]) for heartbeat in link.heartbeats for item in heartbeat) < 4 * 64:
+            await link.changed.wait()
+            link.changed.clear()
+    assert max(len(rpc.dumps(heartbeat)) for heartbeat in link.heartbeats) < 63 * 1024
+    # Nobody's transcript keeps another match's board waiting.
+    assert {item["match_id"] for heartbeat in link.heartbeats[:3] for item in heartbeat} == {
+        key[1] for key in stage.logs
+    }
     await referee.drain(0)
+    await referee.aclose()
+
+
+async def test_a_match_without_news_is_told_of_when_a_quarter_of_its_lease_is_over(
+    referee: Referee, link: Link, stage: Stage, now: Callable[[float], None]
+) -> None:
+    now(begun := 1000.0)
+    referee.start_match(START | {"settings": {"referee_lease_s": 8}})
+    referee.start_match(START | {"match_id": "R1M2", "settings": {"referee_lease_s": 80}})
+    await settle()
+    log = stage.logs[KEY]
+    async with reporting(referee):
+        for after_s in (0.0, 1.9, 2.1, 19.9, 20.1):
+            now(begun + after_s)
+            log.join(f"P{after_s}")
+            await settle()
+    told = [{item["match_id"] for item in heartbeat} for heartbeat in link.heartbeats]
+    both, one = {"R1M1", "R1M2"}, {"R1M1"}
+    assert told == [both, one, one, one, both]
+
+
+async def test_who_leaves_hands_back_all_of_its_matches_in_as_many_bodies_as_it_takes(link: Link, stage: Stage) -> None:
+    referee = Referee(link, endpoint="http://localhost:8001/mcp", max_concurrent=64)  # type: ignore[arg-type]
+    for number in range(64):
+        referee.start_match(START | {"match_id": f"R1M{number}"})
+    await settle()
+    for log in stage.logs.values():
+        log.show({"board": "x" * 1500})
+    await referee.drain(0)
+    given_back = [item["match_id"] for heartbeat in link.heartbeats for item in heartbeat]
+    assert sorted(given_back) == sorted(key[1] for key in stage.logs)
+    assert max(len(rpc.dumps(heartbeat)) for heartbeat in link.heartbeats) < 63 * 1024
     await referee.aclose()
 
 
@@ -150,7 +185,6 @@ async def test_without_an_accepted_heartbeat_for_three_quarters_of_a_lease_match
     referee.start_match(START | {"settings": {"referee_lease_s": 8}})
     referee.start_match(START | {"match_id": "R1M2", "settings": {"referee_lease_s": 600}})
     await settle()
-    link.heard_at = begun
     link.on_progress = refusing(NotReached("no connection", connected=False))
     async with reporting(referee):
         now(begun + 5.9)
@@ -178,11 +212,29 @@ async def test_a_league_manager_that_takes_the_heartbeat_and_is_silent_does_not_
     link.on_progress = silent
     referee.start_match(START)
     await settle()
-    link.heard_at = begun
     now(begun + 5.99)
     async with reporting(referee):
         await stage.curtain.wait()
     assert (stage.given_up, in_play(referee)) == ([KEY], False)
+
+
+async def test_a_match_that_no_accepted_heartbeat_told_of_is_given_up(
+    referee: Referee, link: Link, stage: Stage, now: Callable[[float], None]
+) -> None:
+    """Its lease has run out at the league manager, whatever was told of the others."""
+    now(begun := 1000.0)
+    referee.start_match(START | {"settings": {"referee_lease_s": 8}})
+    await settle()
+    async with reporting(referee):
+        await settle()
+        link.on_progress = refusing(NotReached("no connection", connected=False))
+        now(begun + 5)
+        referee.start_match(START | {"match_id": "R1M2", "settings": {"referee_lease_s": 8}})
+        await settle()
+        now(begun + 6.1)
+        stage.logs[KEY].join("P01")
+        await settle()
+        assert (in_play(referee), in_play(referee, "R1M2")) == (False, True)
 
 
 async def test_being_given_a_match_is_a_sign_of_life_too(
@@ -190,7 +242,6 @@ async def test_being_given_a_match_is_a_sign_of_life_too(
 ) -> None:
     """An idle referee's last heartbeat may be older than a short lease; its first match must not die of that."""
     now(begun := 1000.0)
-    link.heard_at = begun - 100
     link.on_progress = refusing(NotReached("no connection", connected=False))
     referee.start_match(START | {"settings": {"referee_lease_s": 1}})
     async with reporting(referee):
