@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,17 @@ from league_sdk.protocol import records
 from league_sdk.protocol.envelope import LEAGUE_MANAGER
 
 _files: list[LogFile] = []
+_REFUSED = ("DisallowedHost", "RequestDataTooBig", "SuspiciousOperation", "TooManyFieldsSent", "TooManyFilesSent")
+"""What Django refuses itself; each has a logger of its own."""
+
+
+class OneLine(logging.Filter):
+    """What a caller did wrong is a line; with its traceback anybody could fill the log."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Take the traceback out."""
+        record.exc_info, record.levelno, record.levelname = None, logging.WARNING, "WARNING"
+        return True
 
 
 def terminal() -> dict[str, Any]:
@@ -23,10 +35,12 @@ def terminal() -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": {"()": formatter}},
+        "filters": {"one_line": {"()": OneLine}},
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "level": level}},
         "loggers": {
             # A web server's lines hold codes.
             "uvicorn.access": {"level": "WARNING"},
+            **{f"django.security.{name}": {"filters": ["one_line"]} for name in _REFUSED},
         },
         "root": {"handlers": ["console"], "level": level},
     }

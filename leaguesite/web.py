@@ -15,6 +15,7 @@ from league_sdk.transport.client import Client
 from leaguesite import health
 from leaguesite.listening import listen_at
 from leaguesite.place import migrations_checked, settle
+from leaguesite.web_protocol import PatientProtocol
 from matches import live, trials
 
 DRAIN_S = 5
@@ -80,6 +81,7 @@ def serve(*, host: str, port: int, public_url: str) -> None:
             # Frames are gzipped once for all; deflating them once more for each costs four times as much.
             ws_per_message_deflate=False,
             ws_max_size=LARGEST_WISH,
+            http=PatientProtocol,
             # Who is believed about the caller's address is the site's own business.
             proxy_headers=False,
             server_header=False,

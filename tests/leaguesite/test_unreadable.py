@@ -49,3 +49,10 @@ def test_an_address_of_the_api_that_leads_nowhere(site: Site, path: str) -> None
     answer = site.send(Request("POST", path, (JSON,), b"{}"))
     sentence = "There is no such address. Expected: one of /api/docs"
     assert (answer.status, json.loads(answer.body)) == (404, {"error": sentence, "field": None})
+
+
+def test_a_foreign_host_is_one_line_in_the_log(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    """Scanners come by the thousand."""
+    site.send(Request("GET", "/", ((b"host", b"evil.example"),)))
+    (record,) = [one for one in caplog.records if one.name == "django.security.DisallowedHost"]
+    assert (record.levelname, record.exc_info, "evil.example" in record.getMessage()) == ("WARNING", None, True)
