@@ -1,8 +1,9 @@
 """The site as several processes on PostgreSQL and Redis: how matches a second grow with the web processes.
 
-``python -m tests.bench.scale``. A league of thirty instant players, played to its end by one conductor and 1, 2 and 4
-web processes with one referee each; a fresh database, a fresh Redis each time. Beside each point stands how much of
-the machine was in use: where that reaches its cores, more processes help on more machines only.
+``python -m tests.bench.scale``. Four leagues of thirty instant players at once, so that no round waits for its last
+match alone, played to their ends by one conductor and 1, 2 and 4 web processes with one referee each; a fresh
+database, a fresh Redis each time. Beside each point stands how much of the machine was in use: where that reaches its
+cores, more processes help on more machines only.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.bench.processes import LEAGUE, TICKS, Process
+from tests.bench.processes import TICKS, Process
 from tests.e2e.scaled import scaled_site
 from tests.e2e.site import wait_for
 
 PLAYERS = 30
+LEAGUES = 4
 WEB = (1, 2, 4)
 LIMIT_S = 240.0
 BAR = 40
@@ -49,17 +51,21 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
         conductor = site.start_conductor()
         webs = site.start_web(web)
         referees = [site.start_referee(one) for one in webs]
+        leagues = [f"scale_{number}" for number in range(LEAGUES)]
+        for league in leagues:
+            webs[0].post("/leagues", {"league_id": league}, status=201)
+        # Each league has addresses of its own: an agent is never in two matches at once.
         agents = Process(
             "players",
             folder / "players.log",
-            *("-m", "league_sdk.player", "--league", f"{webs[0].url}/mcp", "--name", "Bench", "--port", "0"),
-            *("--count", str(players), "--exit-with-parent"),
+            *("-m", "tests.bench.speakers", "--league", webs[0].url, "--count", str(players)),
+            *(f"{league}=plain{number}" for number, league in enumerate(leagues)),
         )
         stack.callback(agents.stop)
-        wait_for("the players have registered", lambda: agents.says(" are P"))
+        wait_for("the players have registered", lambda: agents.says("READY"))
 
         def judges() -> int:
-            known = webs[0].get(f"/leagues/{LEAGUE}/agents")
+            known = webs[0].get(f"/leagues/{leagues[0]}/agents")
             return sum(one["kind"] == "referee" and one["state"] in ("REGISTERED", "ACTIVE") for one in known)
 
         wait_for("the referees have registered", lambda: judges() == web)
@@ -74,22 +80,24 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
             return now | {"players": agents.cpu_s(), "machine": machine_s()}
 
         before, begun = cpu(), time.perf_counter()
-        webs[0].post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
+        for league in leagues:
+            webs[0].post(f"/leagues/{league}/start", {"auto_advance": True})
         with psycopg.connect(site.environment["DATABASE_URL"], autocommit=True) as database:
 
             def over() -> bool:
-                row = database.execute("SELECT state FROM matches_league WHERE league_id = %s", (LEAGUE,)).fetchone()
-                return row == ("COMPLETED",)
+                left = "SELECT count(*) FROM matches_league WHERE league_id LIKE 'scale%' AND state != 'COMPLETED'"
+                return database.execute(left).fetchone() == (0,)
 
-            wait_for("the league is over", over, LIMIT_S)
+            wait_for("the leagues are over", over, LIMIT_S)
             wall = time.perf_counter() - begun
             used = {name: value - before[name] for name, value in cpu().items()}
             (odd,) = database.execute(
-                "SELECT count(*) FROM matches_match WHERE attempt != 1 OR status NOT IN ('WIN', 'DRAW')"
+                "SELECT count(*) FROM matches_match WHERE league_id LIKE 'scale%' "
+                "AND (attempt != 1 OR status NOT IN ('WIN', 'DRAW'))"
             ).fetchone() or (0,)
         if odd:
             raise RuntimeError(f"{odd} matches were not played through at once")
-    matches = players * (players - 1) // 2
+    matches = LEAGUES * players * (players - 1) // 2
     return {
         "web": web,
         "wall_s": wall,
