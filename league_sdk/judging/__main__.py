@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from league_sdk import log_files
+from league_sdk import log_files, telemetry
 from league_sdk.judging import dry_run
 from league_sdk.judging.league_link import Card, LeagueLink, Refused
 from league_sdk.judging.referee import Referee
@@ -31,6 +31,7 @@ def main() -> int:
     """Run a referee until SIGTERM; returns the exit code."""
     options = _parse()
     redaction.hide(os.environ.get("LEAGUE_REFEREE_KEY", ""), os.environ.get("LEAGUE_METRICS_KEY", ""))
+    telemetry.start("referee")
     records.identify(component=f"referee:{options.name}", agent_id=f"referee:{options.name}")
     formatter, level = log_files.terminal()
     terminal = logging.StreamHandler()

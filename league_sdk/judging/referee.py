@@ -201,8 +201,12 @@ class Referee:
     # Playing ---------------------------------------------------------------------------------
 
     async def _play(self, running: Running, policy: EndpointPolicy) -> None:
+        with watching.playing(running.brief):
+            await self._judge(running, policy)
+
+    async def _judge(self, running: Running, policy: EndpointPolicy) -> None:
+        """A match to its report; whatever goes wrong in it ends it alone."""
         brief = running.brief
-        watching.begun(brief)
         try:
             await self._play_and_report(running, policy)
         except asyncio.CancelledError:
@@ -236,7 +240,8 @@ class Referee:
         async def fenced(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
             if running.left_s() <= 0 or self._orphaned():
                 raise Fenced
-            return await call(seat, message, limit_s=limit_s)
+            with watching.asking(seat.player_id, message["message_type"]):
+                return await call(seat, message, limit_s=limit_s)
 
         return fenced
 

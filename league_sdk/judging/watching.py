@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from league_sdk.judging import figures
@@ -15,16 +16,20 @@ logger = logging.getLogger(__name__)
 ABOUT = ("league_id", "match_id", "round_id", "conversation_id")
 
 
-def begun(brief: Brief) -> None:
-    """A match begins in this task: all that is logged from here on names it."""
-    records.bind(
-        league_id=brief.league_id,
-        round_id=brief.round_id,
-        match_id=brief.match_id,
-        attempt=brief.attempt,
-        conversation_id=brief.conversation_id,
-    )
-    logger.info("the match begins", extra={"event_type": "MATCH_STARTED"})
+@contextmanager
+def playing(brief: Brief) -> Iterator[None]:
+    """A match is played: all that is logged meanwhile names it."""
+    about = {name: getattr(brief, name) for name in ("league_id", "round_id", "match_id", "attempt", "conversation_id")}
+    with records.work("match", **about):
+        logger.info("the match begins", extra={"event_type": "MATCH_STARTED"})
+        yield
+
+
+@contextmanager
+def asking(player_id: str, message_type: str) -> Iterator[None]:
+    """A player is sent a message; what became of it is told by :func:`heard`."""
+    with records.work("player call", message_type=message_type, peer=f"player:{player_id}"):
+        yield
 
 
 def ended(cause: str = "") -> None:

@@ -12,8 +12,8 @@ import pytest
 from django.test import Client
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from league_sdk import telemetry
 from league_sdk.protocol import records
-from leaguesite import telemetry
 from leaguesite.environment import BASE_DIR
 from tests import factories as make
 from tests import wire

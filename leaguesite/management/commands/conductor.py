@@ -6,7 +6,8 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from leaguesite import logs, monitor, telemetry
+from league_sdk import telemetry
+from leaguesite import logs, monitor
 from leaguesite.conducting import conduct
 from leaguesite.scaled import NO_REDIS, crosses_processes
 

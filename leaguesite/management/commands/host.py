@@ -8,7 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command
 
-from leaguesite import logs, telemetry
+from league_sdk import telemetry
+from leaguesite import logs
 from leaguesite.accounts import INSTRUCTOR, FirstRun, ensure_accounts
 from leaguesite.addresses import EVERYWHERE, is_free, public_url
 

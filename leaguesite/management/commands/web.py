@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from leaguesite import logs, telemetry
+from league_sdk import telemetry
+from leaguesite import logs
 from leaguesite.addresses import is_free, public_url
 from leaguesite.scaled import NO_REDIS, crosses_processes
 

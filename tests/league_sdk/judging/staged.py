@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from league_sdk.judging.brief import Brief
+from league_sdk.judging.brief import Brief, read_brief
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.mailbox import Mailbox
 from league_sdk.judging.match import Played
 from league_sdk.judging.referee import Referee
 from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
 from league_sdk.protocol.states import ResultStatus
+from tests.league_sdk.judging.starts import START
 
 KEY = ("league_2025_even_odd", "R1M1", 1)
 TAKEN = {"accepted": True, "reason": None}
 DETAILS = {"drawn_number": 8, "number_parity": "even", "choices": {"P01": "even", "P02": "odd"}}
 WIN = Played(ResultStatus.WIN, "P01", "P01 chose even, number was 8 (even)", DETAILS, ())
 Key = tuple[str, str, int]
+SEAT = read_brief(START, referee_id="REF01", referee_endpoint="http://localhost:8001/mcp").seats[0]
+"""Of P01."""
 
 
 class Stage:

@@ -4,22 +4,27 @@
 """
 
 import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from league_sdk.judging import league_link, player_line
+from league_sdk.judging.asking import Heard
 from league_sdk.judging.fault import Fault, Unjudged
 from league_sdk.judging.league_link import Card, LeagueLink, Refused
 from league_sdk.judging.match import Played
+from league_sdk.judging.player_line import PlayerLine
 from league_sdk.judging.referee import Referee
+from league_sdk.protocol import records
 from league_sdk.protocol.errors import InvalidFormat, MissingField, TokenInvalid
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import ResultStatus
 from league_sdk.protocol.transcript import entry
 from league_sdk.transport.client import TimedOut
 from tests.league_sdk.judging.scripted import BEGIN
-from tests.league_sdk.judging.staged import DETAILS, KEY, TAKEN, WIN, Stage, in_play, settle
+from tests.league_sdk.judging.staged import DETAILS, KEY, SEAT, TAKEN, WIN, Stage, in_play, settle
 from tests.league_sdk.judging.starts import AUTH_TOKEN, LEAGUE_TOKEN, START, Link, tell, with_tokens
 
 # -- taking matches ---------------------------------------------------------------------------------------
@@ -317,3 +322,28 @@ async def test_a_league_manager_that_always_fails_over_a_result_is_not_asked_for
         await made.report({"match_id": "R1M1"})
     assert (len(waits), waits[0], waits[-1]) == (league_link.MOST_FAILURES - 1, 0.2, 3.0)
     await made.aclose()
+
+
+async def test_a_match_is_traced_with_the_calls_in_it(
+    referee: Referee, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+
+    @contextmanager
+    def span(name: str, about: Mapping[str, Any]) -> Iterator[None]:
+        yield
+        ended.append(f"{name} {about.get('match_id')} {about.get('message_type')} {about.get('peer')}")
+
+    monkeypatch.setattr(records, "_tracers", [span])
+
+    async def answer(*_: object, **__: object) -> Heard:
+        return Heard()
+
+    monkeypatch.setattr(PlayerLine, "for_match", lambda *_: (answer, answer))
+    referee.start_match(START)
+    await settle()
+    await stage.asks[KEY](SEAT, {"message_type": "CHOOSE_PARITY_CALL"}, limit_s=5.0)
+    stage.end(WIN)
+    await settle()
+    # The call is asked for from here, not from within the match.
+    assert ended == ["player call None CHOOSE_PARITY_CALL player:P01", "match R1M1 None None"]

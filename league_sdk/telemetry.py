@@ -1,7 +1,7 @@
 """Traces for OpenTelemetry, where they are wanted and installed (``requirements/telemetry.txt``).
 
 On with ``LEAGUE_OTEL=1``, or when ``OTEL_EXPORTER_OTLP_ENDPOINT`` says where they go. One span for every piece of work
-that log records tell of (:func:`league_sdk.protocol.records.work`): a call of an agent, a message to one.
+that log records tell of (:func:`league_sdk.protocol.records.work`): a call of an agent, a message to one, a match.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def start(component: str, *, exporter: Any = None) -> Any | None:
     """Begin to trace this process if that is wanted; without the packages a sentence on standard error, and no traces.
 
     Args:
-        component: ``web`` or ``conductor``: the service is ``league-<component>``.
+        component: ``web``, ``conductor`` or ``referee``: the service is ``league-<component>``.
         exporter: where spans go; none: by OTLP over HTTP to where the environment says.
 
     Returns the provider, whose ``shutdown()`` sends what is left; None without traces.
