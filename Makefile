@@ -30,11 +30,12 @@ setup:  ## make .venv and install what is locked; quick when that is done
 run: setup  ## run the whole site in one command: web, conductor, referees
 	$(BIN)/python manage.py host $(run_options)
 
-# Of the tests with real processes a whole file goes to one worker: its tests share a site. Two files at a time are enough.
+# Tests wait now and then, so there is one worker more than processors. Of those with real processes a whole file goes to
+# one worker: its tests share what they look at. Three files at a time keep two processors busy.
 # 5 is pytest's word for: nothing was selected, as with TESTS=tests/matches among those.
 test: setup lint  ## check the style, the types and the import arrows, then run all tests but the long ones
-	$(BIN)/python -m pytest -n auto -m "not long and not e2e" $(TESTS) || [ $$? = 5 ]
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "e2e and not long" $(TESTS) || [ $$? = 5 ]
+	$(BIN)/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -m "not long and not e2e" $(TESTS) || [ $$? = 5 ]
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m "e2e and not long" $(TESTS) || [ $$? = 5 ]
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -29,6 +29,8 @@ def chromium() -> Iterator[Browser]:
         if os.environ.get("LEAGUE_CI"):
             pytest.fail(reason)
         pytest.skip(reason)
+    # Generous: other tests may be at work on the same machine.
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
         try:

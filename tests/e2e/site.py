@@ -72,9 +72,15 @@ class Instructor:
         assert answer.status_code == status, answer.text
         return answer.json()
 
-    def create(self, league_id: str, **settings: Any) -> None:
+    def create(self, league_id: str, game_type: str = "even_odd", **settings: Any) -> None:
         """Open a league."""
-        self.post("/leagues", {"league_id": league_id, "display_name": league_id, "settings": settings}, status=201)
+        body = {"league_id": league_id, "display_name": league_id, "game_type": game_type, "settings": settings}
+        self.post("/leagues", body, status=201)
+
+    def end(self, league_id: str) -> None:
+        """Stop a league if it is running, so that nothing of it goes on beside other tests."""
+        if self.get(f"/leagues/{league_id}")["status"] == "RUNNING":
+            self.post(f"/leagues/{league_id}/stop")
 
     def wait_until(self, league_id: str, status: str, patience_s: float = PATIENCE_S) -> dict[str, Any]:
         """Wait for a league's status; the league as the API shows it."""
@@ -233,6 +239,25 @@ class Player:
         self.process.wait()
         if self.process.stdout is not None:
             self.process.stdout.close()
+
+
+@contextmanager
+def league_with_players(
+    site: Instructor, league: str, players: int, folder: Path, *player_options: str, **settings: Any
+) -> Iterator[list[Player]]:
+    """A new league of a site that others use, too, and so many chapter-8 players, in the order of their ids."""
+    site.create(league, **settings)
+    logs = folder / league
+    logs.mkdir()
+    cast: list[Player] = []
+    try:
+        for number in range(players):
+            cast.append(Player(site, f"Agent{number + 1}", logs, "--league-id", league, *player_options))
+        yield cast
+        site.end(league)
+    finally:
+        for player in cast:
+            player.close()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.site import Player, site_with_players, wait_for
+from tests.e2e.site import Player, Site, league_with_players, wait_for
 
 pytestmark = pytest.mark.e2e
 LEAGUE = "absent"
@@ -20,11 +20,8 @@ QUICK = {
 }
 
 
-def test_a_dead_player_loses_its_own_matches_only(tmp_path: Path) -> None:
-    with site_with_players(tmp_path, 4, league=LEAGUE, settings=QUICK, player_options=("--league-id", LEAGUE)) as (
-        site,
-        players,
-    ):
+def test_a_dead_player_loses_its_own_matches_only(site: Site, tmp_path: Path) -> None:
+    with league_with_players(site, LEAGUE, 4, tmp_path, **QUICK) as players:
         dead = players[3]
         dead.close()
         site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
@@ -54,31 +51,26 @@ def test_a_dead_player_loses_its_own_matches_only(tmp_path: Path) -> None:
         assert [player.deviations() for player in players[1:3]] == [[], []]
 
 
-def test_a_player_that_comes_back_plays_the_rest(tmp_path: Path) -> None:
-    with site_with_players(tmp_path, 2, league=LEAGUE, settings=QUICK, player_options=("--league-id", LEAGUE)) as (
-        site,
-        players,
-    ):
-        third = Player(site, "Third", tmp_path, "--league-id", LEAGUE)
+def test_a_player_that_comes_back_plays_the_rest(site: Site, tmp_path: Path) -> None:
+    with league_with_players(site, "back", 2, tmp_path, **QUICK) as players:
+        third = Player(site, "Third", tmp_path, "--league-id", "back")
         port = third.endpoint.rsplit(":", 1)[1].split("/")[0]
         third.close()
-        site.post(f"/leagues/{LEAGUE}/start")
-        wait_for("round 1 is over", lambda: site.get(f"/leagues/{LEAGUE}")["matches_done"] == 1)
-        back = Player(site, "Third", tmp_path, "--league-id", LEAGUE, "--port", port)
+        site.post("/leagues/back/start")
+        wait_for("round 1 is over", lambda: site.get("/leagues/back")["matches_done"] == 1)
+        back = Player(site, "Third", tmp_path, "--league-id", "back", "--port", port)
         try:
             assert back.player_id == third.player_id == "P03"
             for done in (2, 3):
                 wait_for(
                     "the round has ended",
-                    lambda: all(
-                        one["state"] in ("COMPLETED", "PENDING") for one in site.get(f"/leagues/{LEAGUE}/rounds")
-                    ),
+                    lambda: all(one["state"] in ("COMPLETED", "PENDING") for one in site.get("/leagues/back/rounds")),
                 )
-                site.post(f"/leagues/{LEAGUE}/rounds/start")
-                wait_for("its match is over", lambda done=done: site.get(f"/leagues/{LEAGUE}")["matches_done"] == done)
-            site.wait_until(LEAGUE, "COMPLETED")
-            assert {match["status"] for match in site.get(f"/leagues/{LEAGUE}/matches")} <= {"WIN", "DRAW"}
-            assert all(row["technical_losses"] == 0 for row in site.get(f"/leagues/{LEAGUE}/standings"))
+                site.post("/leagues/back/rounds/start")
+                wait_for("its match is over", lambda done=done: site.get("/leagues/back")["matches_done"] == done)
+            site.wait_until("back", "COMPLETED")
+            assert {match["status"] for match in site.get("/leagues/back/matches")} <= {"WIN", "DRAW"}
+            assert all(row["technical_losses"] == 0 for row in site.get("/leagues/back/standings"))
         finally:
             back.close()
         assert len(players) == 2

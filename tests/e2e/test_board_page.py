@@ -4,18 +4,18 @@ are drawn and redrawn, the cross table leads to the matches, and who comes late 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import chromium
 from tests.e2e.pictures import shoot, too_wide
-from tests.e2e.site import Site, site_with_players, wait_for
+from tests.e2e.site import Site, league_with_players, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
-LEAGUE = "evening"
+NUMBERS = count(1)
 VIEWPORTS: dict[str, dict[str, Any]] = {
     "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
     "projector": {"viewport": {"width": 1920, "height": 1080}},
@@ -37,19 +37,13 @@ PAINTED = """host => {
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
+def league(site: Site, tmp_path: Path) -> Iterator[str]:
     """Four players, the first of whom has gone away: it falls from the first place to the last."""
+    name = f"board{next(NUMBERS)}"
     quick = {"move_timeout_s": 1, "join_timeout_s": 1, "max_retries": 0, "shutdown_after": 9}
-    options = ("--league-id", LEAGUE)
-    with site_with_players(tmp_path, 4, league=LEAGUE, settings=quick, player_options=options) as (found, players):
+    with league_with_players(site, name, 4, tmp_path, **quick) as players:
         players[0].close()
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
+        yield name
 
 
 def opened(browser: Browser, address: str, errors: list[str], **how: Any) -> Page:
@@ -67,14 +61,14 @@ def rows(page: Page) -> list[str]:
     return page.locator("#fragment-standings tbody tr").evaluate_all("rows => rows.map(row => row.id)")
 
 
-def table(site: Site) -> list[str]:
-    return [f"row-{row['player_id']}" for row in site.get(f"/leagues/{LEAGUE}/standings")]
+def table(site: Site, league: str) -> list[str]:
+    return [f"row-{row['player_id']}" for row in site.get(f"/leagues/{league}/standings")]
 
 
-def play_round(site: Site, number: int) -> None:
-    site.post(f"/leagues/{LEAGUE}/start")
+def play_round(site: Site, league: str, number: int) -> None:
+    site.post(f"/leagues/{league}/start")
     over = f"round {number} is over"
-    wait_for(over, lambda: site.get(f"/leagues/{LEAGUE}/rounds")[number - 1]["state"] == "COMPLETED")
+    wait_for(over, lambda: site.get(f"/leagues/{league}/rounds")[number - 1]["state"] == "COMPLETED")
 
 
 def painted(page: Page, name: str) -> int:
@@ -84,77 +78,85 @@ def painted(page: Page, name: str) -> int:
     return wait_for(f"{name} is drawn", lambda: int(plot.evaluate(PAINTED)))
 
 
-@pytest.mark.parametrize("screen", VIEWPORTS)
-def test_a_result_moves_rows_and_redraws_the_charts(site: Site, browser: Browser, screen: str) -> None:
+def test_a_result_moves_rows_and_redraws_the_charts(site: Site, league: str, browser: Browser) -> None:
     errors: list[str] = []
-    board = opened(browser, f"{site.url}/leagues/{LEAGUE}/", errors, **VIEWPORTS[screen])
-    board.evaluate("window.sameDocument = true")
-    assert rows(board) == ["row-P01", "row-P02", "row-P03", "row-P04"]
-    expect(board.locator("#fragment-ranks")).to_contain_text("No match has been played yet.")
+    address = f"{site.url}/leagues/{league}/"
+    boards = {screen: opened(browser, address, errors, **how) for screen, how in VIEWPORTS.items()}
+    for board in boards.values():
+        board.evaluate("window.sameDocument = true")
+        assert rows(board) == ["row-P01", "row-P02", "row-P03", "row-P04"]
+        expect(board.locator("#fragment-ranks")).to_contain_text("No match has been played yet.")
 
-    play_round(site, 1)
-    expect(board.locator("#fragment-header")).to_contain_text("Round 1 is over")
-    expect(board.locator("#row-P01 .f-T")).to_have_count(1)
-    assert rows(board) == table(site)
-    assert board.evaluate("window.slides") > 0
-    painted(board, "ranks")
-    expect(board.locator("#plot-ranks .end")).to_have_count(4)
+    play_round(site, league, 1)
+    for board in boards.values():
+        expect(board.locator("#fragment-header")).to_contain_text("Round 1 is over")
+        expect(board.locator("#row-P01 .f-T")).to_have_count(1)
+        assert rows(board) == table(site, league)
+        assert board.evaluate("window.slides") > 0
+        painted(board, "ranks")
+        expect(board.locator("#plot-ranks .end")).to_have_count(4)
 
-    play_round(site, 2)
-    expect(board.locator("#fragment-header")).to_contain_text("Round 2 is over")
-    assert rows(board) == table(site)
-    board.locator("#plot-ranks .end").last.click()
-    expect(board.locator("#plot-ranks .reading")).to_contain_text("round 2: #4")
-    assert board.evaluate("window.sameDocument") is True, "the page was reloaded"
-    assert too_wide(board) == 0
-    board.evaluate("scrollTo(0, 0)")
-    shoot(board, f"board-{screen}")
+    play_round(site, league, 2)
+    for screen, board in boards.items():
+        expect(board.locator("#fragment-header")).to_contain_text("Round 2 is over")
+        assert rows(board) == table(site, league)
+        board.locator("#plot-ranks .end").last.click()
+        expect(board.locator("#plot-ranks .reading")).to_contain_text("round 2: #4")
+        assert board.evaluate("window.sameDocument") is True, "the page was reloaded"
+        assert too_wide(board) == 0
+        board.evaluate("scrollTo(0, 0)")
+        shoot(board, f"board-{screen}")
 
-    link = board.locator("#fragment-cross tbody tr:first-child a.x-T").first
-    address = link.get_attribute("href")
-    link.click()
-    board.wait_for_url(f"**{address}")
+        link = board.locator("#fragment-cross tbody tr:first-child a.x-T").first
+        found = link.get_attribute("href")
+        link.click()
+        board.wait_for_url(f"**{found}")
     assert errors == []
 
 
-@pytest.mark.parametrize("screen", VIEWPORTS)
-def test_a_player_is_followed_through_the_charts_with_the_keyboard(site: Site, browser: Browser, screen: str) -> None:
-    play_round(site, 1)
+def test_a_player_is_followed_through_the_charts_with_the_keyboard(site: Site, league: str, browser: Browser) -> None:
+    play_round(site, league, 1)
     errors: list[str] = []
-    page = opened(browser, f"{site.url}/leagues/{LEAGUE}/charts/", errors, **VIEWPORTS[screen])
-    before = painted(page, "race")
-    ends = page.locator("#plot-race .end")
-    ends.first.focus()
-    page.keyboard.press("End")
-    chosen = ends.last.locator(".pid").inner_text()
-    expect(page.locator("#plot-race .reading .pid")).to_have_text(chosen)
-    page.keyboard.press("Enter")
-    expect(ends.last).to_have_attribute("aria-pressed", "true")
-    play_round(site, 2)
-    wait_for("the chart is drawn again", lambda: int(page.locator("#plot-race").evaluate(PAINTED)) != before)
-    expect(page.locator("#plot-race .reading")).to_contain_text("round 2")
-    expect(page.locator("#plot-race .end[aria-pressed=true] .pid")).to_have_text(chosen)
-    page.locator("#table-race summary").click()
-    expect(page.locator("#table-race tbody tr")).to_have_count(4)
-    expect(page.locator("#table-race thead th")).to_have_text(["Player", "1", "2"])
-    # The one that is gone has given no answer that could be timed.
-    expect(page.locator("#fragment-times tbody tr")).to_have_count(3)
-    shoot(page, f"charts-{screen}")
-    page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    painted(page, "race")
+    address = f"{site.url}/leagues/{league}/charts/"
+    followed = []
+    for screen, how in VIEWPORTS.items():
+        page = opened(browser, address, errors, **how)
+        before = painted(page, "race")
+        ends = page.locator("#plot-race .end")
+        ends.first.focus()
+        page.keyboard.press("End")
+        chosen = ends.last.locator(".pid").inner_text()
+        expect(page.locator("#plot-race .reading .pid")).to_have_text(chosen)
+        page.keyboard.press("Enter")
+        expect(ends.last).to_have_attribute("aria-pressed", "true")
+        followed.append((screen, page, before, chosen))
+    play_round(site, league, 2)
+    for screen, page, before, chosen in followed:
+        plot = page.locator("#plot-race")
+        wait_for("the chart is drawn again", lambda plot=plot, before=before: int(plot.evaluate(PAINTED)) != before)
+        expect(page.locator("#plot-race .reading")).to_contain_text("round 2")
+        expect(page.locator("#plot-race .end[aria-pressed=true] .pid")).to_have_text(chosen)
+        page.locator("#table-race summary").click()
+        expect(page.locator("#table-race tbody tr")).to_have_count(4)
+        expect(page.locator("#table-race thead th")).to_have_text(["Player", "1", "2"])
+        # The one that is gone has given no answer that could be timed.
+        expect(page.locator("#fragment-times tbody tr")).to_have_count(3)
+        shoot(page, f"charts-{screen}")
+        page.evaluate("document.documentElement.dataset.theme = 'dark'")
+        painted(page, "race")
     assert errors == []
 
 
-def test_who_was_away_is_told_what_changed(site: Site, browser: Browser) -> None:
+def test_who_was_away_is_told_what_changed(site: Site, league: str, browser: Browser) -> None:
     errors: list[str] = []
     person = browser.new_context(**VIEWPORTS["phone"])
     page = person.new_page()
     page.on("pageerror", lambda error: errors.append(str(error)))
-    address = f"{site.url}/leagues/{LEAGUE}/"
+    address = f"{site.url}/leagues/{league}/"
     page.goto(address)
     expect(page.locator(".away-line")).to_be_hidden()
     page.goto("about:blank")
-    play_round(site, 1)
+    play_round(site, league, 1)
     page.goto(address)
     expect(page.locator(".away-line")).to_have_text("Since you were here: 2 results, 3 other changes. They are marked.")
     expect(page.locator("#fragment-results [data-new]")).to_have_count(2)

@@ -5,20 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
-from tests.e2e.browser import chromium
-from tests.e2e.site import PASSWORD, site_with_players
+from tests.e2e.site import PASSWORD, Site, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
-LEAGUE = "league_2025_even_odd"
+LEAGUE = "clicked"
 
 
-def test_a_click_in_the_admin_moves_the_table_on_another_page(tmp_path: Path) -> None:
-    with (
-        site_with_players(tmp_path, 4) as (site, players),
-        chromium() as browser,
-    ):
+def test_a_click_in_the_admin_moves_the_table_on_another_page(site: Site, browser: Browser, tmp_path: Path) -> None:
+    with league_with_players(site, LEAGUE, 4, tmp_path) as players:
         errors: list[str] = []
         board = browser.new_context().new_page()
         board.on("pageerror", lambda error: errors.append(str(error)))
@@ -34,7 +30,7 @@ def test_a_click_in_the_admin_moves_the_table_on_another_page(tmp_path: Path) ->
         desk.fill("#id_password", PASSWORD)
         desk.get_by_role("button", name="Log in").click()
         desk.goto(f"{site.url}/admin/matches/league/")
-        desk.get_by_role("link", name="Even/Odd League 2025").click()
+        desk.get_by_role("link", name=LEAGUE).click()
         for player in players:
             expect(desk.locator(".desk")).to_contain_text(player.player_id)
         desk.get_by_role("button", name="Close registration and make the schedule").click()

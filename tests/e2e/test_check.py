@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.site import ROOT, Site, site_with_players
+from tests.e2e.site import ROOT, Site, league_with_players
 
 pytestmark = pytest.mark.e2e
-LEAGUE = "league_2025_even_odd"
+LEAGUE = "examined"
 
 
 def check(*arguments: str) -> tuple[int, dict[str, Any]]:
@@ -46,8 +46,8 @@ def test_our_own_site_conforms_in_everything(tmp_path: Path) -> None:
     assert (code, report["can_play"]) == (0, True)
 
 
-def test_a_registered_player_is_checked_and_plays_on(tmp_path: Path) -> None:
-    with site_with_players(tmp_path, 2) as (site, players):
+def test_a_registered_player_is_checked_and_plays_on(site: Site, tmp_path: Path) -> None:
+    with league_with_players(site, LEAGUE, 2, tmp_path) as players:
         mine = players[0]
         address = mine.endpoint.replace("localhost", "127.0.0.1")
         code, report = check(address, "--player-id", mine.player_id, "--league-id", LEAGUE, "--no-farewell")

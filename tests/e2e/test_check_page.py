@@ -7,22 +7,17 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
-from tests.e2e.browser import chromium
-from tests.e2e.site import Player, Site, wait_for
+from tests.e2e.site import Site, league_with_players, wait_for
 from tests.e2e.undecided import undecided
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 
 
-def test_a_player_passes_and_a_wrong_agent_is_told_why(tmp_path: Path) -> None:
-    site = Site(tmp_path / "data", "--no-demo")
-    player = None
-    try:
-        site.create("tested", require_check=True)
-        player = Player(site, "Ada", tmp_path, "--league-id", "tested")
-        with chromium() as browser, undecided() as agent:
+def test_a_player_passes_and_a_wrong_agent_is_told_why(site: Site, browser: Browser, tmp_path: Path) -> None:
+    with league_with_players(site, "checked", 1, tmp_path, require_check=True) as [player]:
+        with undecided() as agent:
             page = browser.new_context().new_page()
             page.goto(f"{site.url}/check")
             page.fill("#id_endpoint", player.endpoint)
@@ -45,37 +40,26 @@ def test_a_player_passes_and_a_wrong_agent_is_told_why(tmp_path: Path) -> None:
         assert [token for token in player.secrets() if token in json.dumps(found)] == []
 
         def ready() -> list[str]:
-            return re.findall(r'data-ready="(\w+)"', site.http.get("/leagues/tested/").text)
+            return re.findall(r'data-ready="(\w+)"', site.http.get("/leagues/checked/").text)
 
         wait_for("the league has seen it pass", lambda: ready() == ["passed"])
-        assert site.stop() == 0
-    finally:
-        if player is not None:
-            player.close()
-        site.close()
 
 
-def test_a_league_that_demands_a_check_asks_for_it_by_itself(tmp_path: Path) -> None:
-    site = Site(tmp_path / "data", "--no-demo")
-    players = []
-    try:
-        site.create("tested", require_check=True)
-        for number in (1, 2):
-            players.append(Player(site, f"Ada{number}", tmp_path, "--league-id", "tested"))
+def test_a_league_that_demands_a_check_asks_for_it_by_itself(site: Site, tmp_path: Path) -> None:
+    with league_with_players(site, "demanding", 2, tmp_path, require_check=True):
         with undecided() as agent:
-            register = {"display_name": "Maybe", "endpoint": agent.endpoint, "league_id": "tested"}
+            register = {"display_name": "Maybe", "endpoint": agent.endpoint, "league_id": "demanding"}
             assert site.http.post("/register", json=register).status_code == 200
 
             def ready() -> list[str]:
-                return re.findall(r'data-ready="(\w+)"', site.http.get("/leagues/tested/").text)
+                return re.findall(r'data-ready="(\w+)"', site.http.get("/leagues/demanding/").text)
 
             wait_for("all have been checked", lambda: ready() == ["passed", "passed", "failed"])
-            site.post("/leagues/tested/start", {"auto_advance": True})
-            league = site.wait_until("tested", "COMPLETED")
+            site.post("/leagues/demanding/start", {"auto_advance": True})
+            league = site.wait_until("demanding", "COMPLETED")
         assert (league["players"], league["matches"], league["matches_done"]) == (2, 1, 1)
-        assert [row["player_id"] for row in site.get("/leagues/tested/standings")] in (["P01", "P02"], ["P02", "P01"])
-        assert "Not in the schedule" in site.http.get("/leagues/tested/").text
-    finally:
-        for player in players:
-            player.close()
-        site.close()
+        assert [row["player_id"] for row in site.get("/leagues/demanding/standings")] in (
+            ["P01", "P02"],
+            ["P02", "P01"],
+        )
+        assert "Not in the schedule" in site.http.get("/leagues/demanding/").text

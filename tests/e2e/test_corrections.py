@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import chromium
-from tests.e2e.site import PASSWORD, Player, Site, site_with_players, wait_for
+from tests.e2e.site import PASSWORD, Player, Site, league_with_players, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 WHY, BACK = "the wrong game was started", "it was the right one after all"
@@ -23,7 +22,7 @@ def log_in(page: Page, site: Site) -> None:
 
 
 def points(site: Site) -> dict[str, int]:
-    return {row["player_id"]: row["points"] for row in site.get("/leagues/evening/standings")}
+    return {row["player_id"]: row["points"] for row in site.get("/leagues/corrected/standings")}
 
 
 def told(player: Player, number: int) -> list[int]:
@@ -33,22 +32,19 @@ def told(player: Player, number: int) -> list[int]:
     return [row["points"] for table in tables for row in table if row["player_id"] == own]
 
 
-def test_a_result_is_set_by_hand_and_put_back(tmp_path: Path) -> None:
-    with (
-        site_with_players(tmp_path, 4, league="evening", player_options=("--league-id", "evening")) as (site, players),
-        chromium() as browser,
-    ):
-        site.post("/leagues/evening/start", {"auto_advance": True})
-        site.wait_until("evening", "COMPLETED")
+def test_a_result_is_set_by_hand_and_put_back(site: Site, browser: Browser, tmp_path: Path) -> None:
+    with league_with_players(site, "corrected", 4, tmp_path) as players:
+        site.post("/leagues/corrected/start", {"auto_advance": True})
+        site.wait_until("corrected", "COMPLETED")
         was = points(site)
-        match = next(one for one in site.get("/leagues/evening/matches") if one["match_id"] == "R1M1")
+        match = next(one for one in site.get("/leagues/corrected/matches") if one["match_id"] == "R1M1")
         loser = match["player_B_id"] if match["winner"] != match["player_B_id"] else match["player_A_id"]
         desk = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
         public = browser.new_context(viewport={"width": 1920, "height": 1080}).new_page()
         log_in(desk, site)
-        public.goto(f"{site.url}/leagues/evening/")
+        public.goto(f"{site.url}/leagues/corrected/")
 
-        desk.goto(f"{site.url}/admin/matches/league/evening/corrections/")
+        desk.goto(f"{site.url}/admin/matches/league/corrected/corrections/")
         desk.get_by_role("link", name="Set a result by hand").click()
         desk.select_option("#id_match_id", "R1M1")
         desk.get_by_label("the first player won" if loser == match["player_A_id"] else "the second player won").check()
@@ -73,23 +69,23 @@ def test_a_result_is_set_by_hand_and_put_back(tmp_path: Path) -> None:
         expect(public.locator("#fragment-feed")).to_contain_text(BACK)
 
 
-def test_a_match_is_played_again_after_the_end(tmp_path: Path) -> None:
-    with site_with_players(tmp_path, 2, league="evening", player_options=("--league-id", "evening")) as (site, players):
-        site.post("/leagues/evening/start", {"auto_advance": True})
-        site.wait_until("evening", "COMPLETED")
+def test_a_match_is_played_again_after_the_end(site: Site, tmp_path: Path) -> None:
+    with league_with_players(site, "again", 2, tmp_path) as players:
+        site.post("/leagues/again/start", {"auto_advance": True})
+        site.wait_until("again", "COMPLETED")
         for player in players:
             player.wait_for_last_message()
         wanted = {"kind": "replay", "match_id": "R1M1", "reason": WHY}
-        site.post("/leagues/evening/corrections", wanted, status=201)
+        site.post("/leagues/again/corrections", wanted, status=201)
 
         def again() -> bool:
-            found = site.get("/leagues/evening/matches/R1M1")
+            found = site.get("/leagues/again/matches/R1M1")
             return found["state"] == "FINISHED" and found["attempt"] == 2
 
         wait_for("it has been played again", again)
-        league = site.get("/leagues/evening")
+        league = site.get("/leagues/again")
         assert (league["status"], league["matches_done"]) == ("COMPLETED", 1)
-        assert league["champion"]["player_id"] == site.get("/leagues/evening/standings")[0]["player_id"]
+        assert league["champion"]["player_id"] == site.get("/leagues/again/standings")[0]["player_id"]
         wait_for(
             "both are told the table anew", lambda: all(len(told(one, n + 1)) >= 3 for n, one in enumerate(players))
         )

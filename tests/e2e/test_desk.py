@@ -13,34 +13,29 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import chromium
-from tests.e2e.site import PASSWORD, Player, Site, free_port, site_with_players
+from tests.e2e.site import PASSWORD, Player, Site, free_port, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
-IN = ("--league-id", "evening")
 SIZES = {"phone": {"width": 390, "height": 844}, "projector": {"width": 1920, "height": 1080}}
-DESK = "/admin/matches/league/evening/change/"
 # Long enough for somebody to look at a match in flight and cancel it.
 SETTINGS = {"join_timeout_s": 30, "move_timeout_s": 30}
 ZONE = "Asia/Jerusalem"
 
 
 @contextmanager
-def at_the_desk(browser: Browser, site: Site, size: str, scheme: str = "light") -> Iterator[Page]:
+def at_the_desk(browser: Browser, site: Site, league: str, size: str, scheme: str = "light") -> Iterator[Page]:
     """The instructor, logged in; no request goes anywhere else, and no script fails."""
     context = browser.new_context(viewport=SIZES[size], color_scheme=scheme, timezone_id=ZONE, locale="en-GB")
     page, faults = context.new_page(), []
     page.on("request", lambda call: faults.append(call.url) if not call.url.startswith((site.url, "data:")) else None)
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-    # Generous: other tests may be at work on the same machine.
-    expect.set_options(timeout=20_000)
     page.goto(f"{site.url}/admin/")
     page.fill("#id_username", "instructor")
     page.fill("#id_password", PASSWORD)
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    page.goto(f"{site.url}{DESK}")
+    page.goto(f"{site.url}/admin/matches/league/{league}/change/")
     yield page
     assert faults == []
     context.close()
@@ -53,7 +48,7 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
-def silent_player(site: Site) -> None:
+def silent_player(site: Site, league: str) -> None:
     """One that registers and is gone."""
     meta = {
         "display_name": "Gone",
@@ -70,7 +65,7 @@ def silent_player(site: Site) -> None:
         "player_meta": meta,
     }
     call = {"jsonrpc": "2.0", "method": "register_player", "params": params, "id": 1}
-    answer = httpx.post(f"{site.url}/leagues/evening/mcp", json=call, trust_env=False)
+    answer = httpx.post(f"{site.url}/leagues/{league}/mcp", json=call, trust_env=False)
     assert "ACCEPTED" in answer.text, answer.text
 
 
@@ -88,19 +83,20 @@ def said(page: Page, sentence: str) -> None:
     expect(page.locator(".messagelist")).to_contain_text(sentence)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_an_evening_at_the_desk(tmp_path: Path, size: str) -> None:
+# The same clicks on the other screen; every_page looks at the desk on both.
+@pytest.mark.parametrize("size", ["phone", pytest.param("projector", marks=pytest.mark.long)])
+def test_an_evening_at_the_desk(site: Site, browser: Browser, tmp_path: Path, size: str) -> None:
+    league = f"evening-{size}"
     with (
-        site_with_players(tmp_path, 3, league="evening", settings=SETTINGS, player_options=IN) as (site, cast),
-        chromium() as browser,
-        at_the_desk(browser, site, size) as page,
+        league_with_players(site, league, 3, tmp_path, **SETTINGS) as cast,
+        at_the_desk(browser, site, league, size) as page,
     ):
-        silent_player(site)
+        silent_player(site, league)
         _asked_now(page, cast)
         _started_all_the_same(page)
-        _paused_and_cancelled(page, site)
+        _paused_and_cancelled(page, site, league)
         _typing_is_left_alone(page)
-        _planned(page, site)
+        _planned(page)
         picture(page, f"desk-{size}")
         expect(page.locator("html")).to_have_js_property("scrollWidth", SIZES[size]["width"])
 
@@ -126,9 +122,10 @@ def _started_all_the_same(page: Page) -> None:
     expect(page.locator(".desk-now")).to_contain_text("Round 1")
 
 
-def _paused_and_cancelled(page: Page, site: Site) -> None:
+def _paused_and_cancelled(page: Page, site: Site, league: str) -> None:
     """The match of the player that is gone would take two minutes: it is cancelled, with a second click."""
-    [stuck] = [one for one in site.get("/leagues/evening/matches") if "P04" in one.values() and one["round_id"] == 1]
+    matches = site.get(f"/leagues/{league}/matches")
+    [stuck] = [one for one in matches if "P04" in one.values() and one["round_id"] == 1]
     click(page, "Pause")
     said(page, "Paused")
     match_id = stuck["match_id"]
@@ -153,7 +150,7 @@ def _typing_is_left_alone(page: Page) -> None:
     expect(field).to_be_focused()
 
 
-def _planned(page: Page, site: Site) -> None:
+def _planned(page: Page) -> None:
     """In the zone of the browser; the site keeps it in UTC."""
     tomorrow = (datetime.now() + timedelta(days=1)).strftime("%Y-%m-%d")
     expect(page.locator("[data-zone]")).to_have_text(ZONE)
@@ -170,11 +167,10 @@ def _planned(page: Page, site: Site) -> None:
     expect(page.locator(".desk-planned")).to_have_count(0)
 
 
-def test_a_planned_start_begins_by_itself(tmp_path: Path) -> None:
+def test_a_planned_start_begins_by_itself(site: Site, browser: Browser, tmp_path: Path) -> None:
     with (
-        site_with_players(tmp_path, 2, league="evening", player_options=IN) as (site, _players),
-        chromium() as browser,
-        at_the_desk(browser, site, "projector") as page,
+        league_with_players(site, "planned", 2, tmp_path),
+        at_the_desk(browser, site, "planned", "projector") as page,
     ):
         # A time field knows minutes only: its script's own field says the second.
         page.locator("#plan-when").fill("2031-02-03T18:30")
@@ -185,15 +181,12 @@ def test_a_planned_start_begins_by_itself(tmp_path: Path) -> None:
         click(page, "Plan this start")
         said(page, "The start is planned.")
         expect(page.locator(".desk-now")).to_contain_text("The league is over", timeout=20_000)
-        site.wait_until("evening", "COMPLETED")
+        site.wait_until("planned", "COMPLETED")
 
 
-def test_whoever_is_logged_out_is_told_so(tmp_path: Path) -> None:
+def test_whoever_is_logged_out_is_told_so(site: Site, browser: Browser) -> None:
     sentence = "You are not logged in any more: reload this page."
-    with (
-        site_with_players(tmp_path, 0, league="evening") as (site, _players),
-        chromium() as browser,
-        at_the_desk(browser, site, "phone", "dark") as page,
-    ):
+    site.create("left")
+    with at_the_desk(browser, site, "left", "phone", "dark") as page:
         page.context.clear_cookies()
         expect(page.locator("[data-light]")).to_have_text(sentence, timeout=10_000)

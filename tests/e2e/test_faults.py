@@ -6,12 +6,14 @@ import os
 import resource
 import signal
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.site import Player, Site, is_running, site_with_players, wait_for
+from tests.e2e.site import Player, Site, is_running, league_with_players, site_with_players, wait_for
 
 pytestmark = pytest.mark.e2e
 LEAGUE = "faulty"
@@ -71,7 +73,8 @@ def test_a_referee_killed_in_mid_match_costs_nothing_but_time(tmp_path: Path) ->
         check_that_all_counted_once(site, players, matches=6)
 
 
-@pytest.mark.parametrize("spare", [0, 1, 2])
+# With two to spare it gets furthest before it fails.
+@pytest.mark.parametrize("spare", [*(pytest.param(few, marks=pytest.mark.long) for few in (0, 1)), 2])
 def test_a_referee_that_cannot_open_sockets_costs_no_player_a_point(tmp_path: Path, spare: int) -> None:
     """With one file to spare it can still be given matches, with two call one player and not the other."""
     options = ("--league-id", LEAGUE)
@@ -101,32 +104,53 @@ def test_a_killed_host_goes_on_by_itself(tmp_path: Path) -> None:
         check_that_all_counted_once(site, players, matches=6)
 
 
-def test_a_paused_league_stays_paused_over_a_restart(tmp_path: Path) -> None:
-    with site_with_players(tmp_path, 2, league=LEAGUE, player_options=("--league-id", LEAGUE)) as (site, _):
-        site.post(f"/leagues/{LEAGUE}/close")
-        site.post(f"/leagues/{LEAGUE}/pause")
-        assert site.stop() == 0
-        site.start()
-        assert site.get(f"/leagues/{LEAGUE}")["paused"] is True
-        refusal = site.post(f"/leagues/{LEAGUE}/rounds/start", status=409)
-        assert refusal["error"] == f"{LEAGUE} is paused: resume it first."
-        site.post(f"/leagues/{LEAGUE}/resume")
-        site.post(f"/leagues/{LEAGUE}/rounds/start")
-        site.wait_until(LEAGUE, "COMPLETED")
+@dataclass(frozen=True)
+class Stopped:
+    """A site that was stopped by SIGTERM and started again, with a match in play and a league that is paused."""
+
+    site: Site
+    exit_code: int
+    left_running: list[int]
+    log: str
 
 
-def test_sigterm_hands_matches_back_and_leaves_nothing_running(tmp_path: Path) -> None:
-    options = ("--league-id", LEAGUE, "--delay-choice", "20")
-    with site_with_players(tmp_path, 2, league=LEAGUE, player_options=options) as (site, _):
-        site.post(f"/leagues/{LEAGUE}/start")
-        wait_for("the match is in play", lambda: len(in_play(site)) == 1)
-        children = site.children()
-        assert site.stop() == 0
-        assert [pid for pid in children if is_running(pid)] == []
-        assert "Traceback" not in site.log()
-        site.start()
-        wait_for("the match is played again", lambda: in_play(site))
-        match = site.get(f"/leagues/{LEAGUE}/matches/R1M1")
-        assert match["attempt"] == 2
-        states = [step["state"] for step in match["lifecycle"]]
-        assert states[states.index("COLLECTING_CHOICES") + 1] == "READY", "it was lost instead of handed back"
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stopped]:
+    folder = tmp_path_factory.mktemp("stopped")
+    site = Site(folder / "data", "--no-demo")
+    try:
+        with (
+            league_with_players(site, LEAGUE, 2, folder, "--delay-choice", "20"),
+            league_with_players(site, "resting", 2, folder),
+        ):
+            site.post("/leagues/resting/close")
+            site.post("/leagues/resting/pause")
+            site.post(f"/leagues/{LEAGUE}/start")
+            wait_for("the match is in play", lambda: len(in_play(site)) == 1)
+            children = site.children()
+            code = site.stop()
+            left, log = [pid for pid in children if is_running(pid)], site.log()
+            site.start()
+            yield Stopped(site, code, left, log)
+    finally:
+        site.close()
+
+
+def test_a_paused_league_stays_paused_over_a_restart(stopped: Stopped) -> None:
+    site = stopped.site
+    assert site.get("/leagues/resting")["paused"] is True
+    refusal = site.post("/leagues/resting/rounds/start", status=409)
+    assert refusal["error"] == "resting is paused: resume it first."
+    site.post("/leagues/resting/resume")
+    site.post("/leagues/resting/rounds/start")
+    site.wait_until("resting", "COMPLETED")
+
+
+def test_sigterm_hands_matches_back_and_leaves_nothing_running(stopped: Stopped) -> None:
+    assert (stopped.exit_code, stopped.left_running) == (0, [])
+    assert "Traceback" not in stopped.log
+    wait_for("the match is played again", lambda: in_play(stopped.site))
+    match = stopped.site.get(f"/leagues/{LEAGUE}/matches/R1M1")
+    assert match["attempt"] == 2
+    states = [step["state"] for step in match["lifecycle"]]
+    assert states[states.index("COLLECTING_CHOICES") + 1] == "READY", "it was lost instead of handed back"

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,6 +45,7 @@ def sdk_players(site: Site, league: str, game_type: str, *options: str) -> Itera
             line = process.stdout.readline()
             assert line.startswith(f"{count} players are P0"), line
         yield
+        site.end(league)
     finally:
         for process in started:
             process.terminate()
@@ -61,34 +61,29 @@ def finished_matches(site: Site, league: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("game_type", ["tic_tac_toe", "connect_four", "even_odd_numbers"])
-def test_a_league_of_sdk_players_from_registration_to_the_end(tmp_path: Path, game_type: str) -> None:
-    site = Site(tmp_path / "data", "--no-demo")
-    try:
-        body = {"league_id": "games", "display_name": "Games", "game_type": game_type}
-        site.post("/leagues", body, status=201)
-        with sdk_players(site, "games", game_type):
-            site.post("/leagues/games/start", {"auto_advance": True})
-            league = site.wait_until("games", "COMPLETED")
-            assert (league["players"], league["rounds"], league["matches"], league["matches_done"]) == (5, 5, 10, 10)
+def test_a_league_of_sdk_players_from_registration_to_the_end(site: Site, game_type: str) -> None:
+    league_id = f"games-{game_type}"
+    site.create(league_id, game_type)
+    with sdk_players(site, league_id, game_type):
+        site.post(f"/leagues/{league_id}/start", {"auto_advance": True})
+        league = site.wait_until(league_id, "COMPLETED")
+        assert (league["players"], league["rounds"], league["matches"], league["matches_done"]) == (5, 5, 10, 10)
 
-            standings = site.get("/leagues/games/standings")
-            matches = finished_matches(site, "games")
-            check_the_sums(standings, matches)
-            for match in matches:
-                assert (match["status"] in ("WIN", "DRAW"), match["attempt"]) == (True, 1)
-                check_the_moves(match, game_type)
-            firsts = [match["player_A_id"] for match in matches]
-            assert {firsts.count(player) for player in firsts} == {2}
+        standings = site.get(f"/leagues/{league_id}/standings")
+        matches = finished_matches(site, league_id)
+        check_the_sums(standings, matches)
+        for match in matches:
+            assert (match["status"] in ("WIN", "DRAW"), match["attempt"]) == (True, 1)
+            check_the_moves(match, game_type)
+        firsts = [match["player_A_id"] for match in matches]
+        assert {firsts.count(player) for player in firsts} == {2}
 
-            for match in matches:
-                page = site.http.get(f"/leagues/games/matches/{match['match_id']}/").text
-                assert ('class="grid"' in page) == (game_type in CELLS)
-            board = site.http.get("/leagues/games/").text
-            assert board.count('id="result-R') == 10
-            assert site.get("/games")["game_registry"][game_type]["rules_module"] == f"league_sdk.rules.{game_type}"
-        assert site.stop() == 0
-    finally:
-        site.close()
+        for match in matches:
+            page = site.http.get(f"/leagues/{league_id}/matches/{match['match_id']}/").text
+            assert ('class="grid"' in page) == (game_type in CELLS)
+        board = site.http.get(f"/leagues/{league_id}/").text
+        assert board.count('id="result-R') == 10
+        assert site.get("/games")["game_registry"][game_type]["rules_module"] == f"league_sdk.rules.{game_type}"
 
 
 def message_of(entry: dict[str, Any]) -> dict[str, Any]:
@@ -135,27 +130,23 @@ def check_the_moves(match: dict[str, Any], game_type: str) -> None:
         assert match["winner"] == told[-1][0]
 
 
-def test_the_board_is_seen_while_the_game_is_played(tmp_path: Path) -> None:
+def test_the_board_is_seen_while_the_game_is_played(site: Site) -> None:
     """Players that take their time: the public page and the API show moves of a match that is not over."""
-    site = Site(tmp_path / "data", "--no-demo")
-    try:
-        site.post("/leagues", {"league_id": "slow", "display_name": "Slow", "game_type": "connect_four"}, status=201)
-        with sdk_players(site, "slow", "connect_four", "--think", "0.5"):
-            site.post("/leagues/slow/start")
+    site.create("slow", "connect_four")
+    with sdk_players(site, "slow", "connect_four", "--think", "0.5"):
+        site.post("/leagues/slow/start")
 
-            def in_play() -> tuple[int, str] | None:
-                match = site.get("/leagues/slow/matches/R1M1")
-                page = site.http.get("/leagues/slow/matches/R1M1/").text
-                moves = len(match["view"].get("moves", []))
-                return (moves, page) if match["state"] == "COLLECTING_CHOICES" and moves else None
+        def in_play() -> tuple[int, str] | None:
+            match = site.get("/leagues/slow/matches/R1M1")
+            page = site.http.get("/leagues/slow/matches/R1M1/").text
+            moves = len(match["view"].get("moves", []))
+            return (moves, page) if match["state"] == "COLLECTING_CHOICES" and moves else None
 
-            first, page = wait_for("a board in play", in_play)
-            assert 'class="grid"' in page
+        first, page = wait_for("a board in play", in_play)
+        assert 'class="grid"' in page
 
-            def further() -> int | None:
-                found = in_play()
-                return found[0] if found is not None and found[0] > first else None
+        def further() -> int | None:
+            found = in_play()
+            return found[0] if found is not None and found[0] > first else None
 
-            assert wait_for("the next moves", further) > first
-    finally:
-        site.close()
+        assert wait_for("the next moves", further) > first

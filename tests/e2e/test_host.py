@@ -11,18 +11,30 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.e2e.site import ROOT, Player, Site, command_line, free_port, site_with_players, wait_for
+from tests.e2e.site import (
+    ROOT,
+    Player,
+    Site,
+    command_line,
+    free_port,
+    league_with_players,
+    site_with_players,
+    wait_for,
+)
 
 pytestmark = pytest.mark.e2e
 LEAGUE = "league_2025_even_odd"
 
 
-def test_an_agent_of_another_machine_that_says_localhost_is_called_at_its_own_address(tmp_path: Path) -> None:
-    with site_with_players(tmp_path, 1, player_options=()) as (site, players):
-        far = Player(site, "Far", tmp_path, "--host", "127.0.0.2", "--register-host", "localhost")
+def test_an_agent_of_another_machine_that_says_localhost_is_called_at_its_own_address(
+    site: Site, tmp_path: Path
+) -> None:
+    with league_with_players(site, "far", 1, tmp_path) as players:
+        options = ("--league-id", "far", "--host", "127.0.0.2", "--register-host", "localhost")
+        far = Player(site, "Far", tmp_path, *options)
         try:
-            site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
-            site.wait_until(LEAGUE, "COMPLETED")
+            site.post("/leagues/far/start", {"auto_advance": True})
+            site.wait_until("far", "COMPLETED")
             far.wait_for_last_message()
             players[0].wait_for_last_message()
             kinds = [message["message_type"] for message in far.messages()]
@@ -58,6 +70,8 @@ def test_the_demo_plays_itself_until_a_league_starts(tmp_path: Path) -> None:
         assert site.get("/leagues/demo")["status"] == "STOPPED"
 
 
+# The other way to end it; what ends is the same.
+@pytest.mark.long
 def test_the_demo_stops_for_good_by_one_click(tmp_path: Path) -> None:
     with site_with_players(tmp_path, 0, options=("--demo",)) as (site, _):
         site.wait_until("demo", "RUNNING")
@@ -66,22 +80,21 @@ def test_the_demo_stops_for_good_by_one_click(tmp_path: Path) -> None:
         assert site.get("/leagues/demo")["status"] == "STOPPED"
 
 
-def test_bodies_over_64_kib_are_refused_also_when_they_never_end(tmp_path: Path) -> None:
-    with site_with_players(tmp_path, 0) as (site, _):
-        large = b'{"jsonrpc":"2.0","method":"ping","id":1,"params":{"x":"' + b"x" * 70_000 + b'"}}'
-        answer = httpx.post(f"{site.url}/mcp", content=large, headers={"content-type": "application/json"})
-        assert (answer.status_code, answer.json()["error"]["code"]) == (413, -32600)
-        with socket.create_connection(("127.0.0.1", site.port), timeout=10) as endless:
-            endless.sendall(
-                b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-                b"Transfer-Encoding: chunked\r\n\r\n"
-            )
-            chunk = b"4000\r\n" + b"x" * 0x4000 + b"\r\n"
-            for _ in range(5):
-                endless.sendall(chunk)
-            assert endless.recv(100).startswith(b"HTTP/1.1 413 ")
-        fine = httpx.post(f"{site.url}/mcp", json={"jsonrpc": "2.0", "method": "ping", "id": 1})
-        assert fine.json() == {"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 1}
+def test_bodies_over_64_kib_are_refused_also_when_they_never_end(site: Site) -> None:
+    large = b'{"jsonrpc":"2.0","method":"ping","id":1,"params":{"x":"' + b"x" * 70_000 + b'"}}'
+    answer = httpx.post(f"{site.url}/mcp", content=large, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, -32600)
+    with socket.create_connection(("127.0.0.1", site.port), timeout=10) as endless:
+        endless.sendall(
+            b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n"
+        )
+        chunk = b"4000\r\n" + b"x" * 0x4000 + b"\r\n"
+        for _ in range(5):
+            endless.sendall(chunk)
+        assert endless.recv(100).startswith(b"HTTP/1.1 413 ")
+    fine = httpx.post(f"{site.url}/mcp", json={"jsonrpc": "2.0", "method": "ping", "id": 1})
+    assert fine.json() == {"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 1}
 
 
 def test_referees_take_the_next_free_port(tmp_path: Path) -> None:

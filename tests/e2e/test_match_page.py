@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import chromium
 from tests.e2e.pictures import too_wide
 from tests.e2e.site import Player, Site, wait_for
 from tests.e2e.test_games import sdk_players
@@ -36,103 +35,92 @@ def cells(page: Page) -> list[str]:
     return [mark[:1] if mark[:1] in ("X", "O") else "" for mark in marks]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A site with a match lost by silence, and a Connect Four league that is over."""
+@pytest.fixture(scope="module", autouse=True)
+def played(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A match lost by silence, and a Connect Four league that is over."""
     folder = tmp_path_factory.mktemp("match")
-    site = Site(folder / "data", "--no-demo")
-    cast: list[Player] = []
-    try:
-        settings = {"move_timeout_s": 2.5, "max_retries": 1, "retry_base_s": 0.1}
-        site.create("silent", **settings)
+    site.create("silent", move_timeout_s=2.5, max_retries=1, retry_base_s=0.1)
+    with ExitStack() as stack:
         for name, delay in (("Ada", "0"), ("Sam", "60")):
-            cast.append(Player(site, name, folder, "--league-id", "silent", "--delay-choice", delay))
+            player = Player(site, name, folder, "--league-id", "silent", "--delay-choice", delay)
+            stack.callback(player.close)
         site.post("/leagues/silent/start", {"auto_advance": True})
-        for league in ("games", "slow"):
-            body = {"league_id": league, "display_name": league, "game_type": "connect_four"}
-            site.post("/leagues", body, status=201)
-        with sdk_players(site, "games", "connect_four"):
-            site.post("/leagues/games/start", {"auto_advance": True})
-            site.wait_until("games", "COMPLETED")
+        site.create("drops", "connect_four")
+        with sdk_players(site, "drops", "connect_four"):
+            site.post("/leagues/drops/start", {"auto_advance": True})
+            site.wait_until("drops", "COMPLETED")
         site.wait_until("silent", "COMPLETED")
-        yield site
-    finally:
-        for player in cast:
-            player.close()
-        site.close()
 
 
 @pytest.mark.parametrize("viewport", VIEWPORTS)
-def test_a_lost_point_says_why(site: Site, viewport: str) -> None:
-    with chromium() as browser:
-        page, errors = open_page(browser, f"{site.url}/leagues/silent/matches/R1M1/", viewport)
-        loser = site.get("/leagues/silent/matches/R1M1")["result"]["faults"][0]["player_id"]
-        expect(page.locator(".verdict")).to_contain_text(
-            f"{loser} did not answer CHOOSE_PARITY_CALL in 2.5 s (tries: 2): technical loss."
-        )
-        expect(page.locator(".blame")).to_contain_text(f"{loser} deadline")
-        expect(page.locator(".row.v-never")).to_have_count(2)
-        expect(page.locator(".row.v-never .said").first).to_have_text("no answer in 2.5 s")
-        expect(page.locator(".row.silence").first).to_be_visible()
-        assert too_wide(page) == 0, "the page scrolls sideways"
+def test_a_lost_point_says_why(site: Site, browser: Browser, viewport: str) -> None:
+    page, errors = open_page(browser, f"{site.url}/leagues/silent/matches/R1M1/", viewport)
+    loser = site.get("/leagues/silent/matches/R1M1")["result"]["faults"][0]["player_id"]
+    expect(page.locator(".verdict")).to_contain_text(
+        f"{loser} did not answer CHOOSE_PARITY_CALL in 2.5 s (tries: 2): technical loss."
+    )
+    expect(page.locator(".blame")).to_contain_text(f"{loser} deadline")
+    expect(page.locator(".row.v-never")).to_have_count(2)
+    expect(page.locator(".row.v-never .said").first).to_have_text("no answer in 2.5 s")
+    expect(page.locator(".row.silence").first).to_be_visible()
+    assert too_wide(page) == 0, "the page scrolls sideways"
 
-        first = page.locator(".row.msg").first
-        first.locator("summary").focus()
-        page.keyboard.press("Enter")
-        expect(first.locator("pre")).to_contain_text('"message_type": "GAME_INVITATION"')
-        assert errors == []
+    first = page.locator(".row.msg").first
+    first.locator("summary").focus()
+    page.keyboard.press("Enter")
+    expect(first.locator("pre")).to_contain_text('"message_type": "GAME_INVITATION"')
+    assert errors == []
 
 
 @pytest.mark.parametrize("viewport", VIEWPORTS)
-def test_a_game_is_replayed_by_keyboard(site: Site, viewport: str) -> None:
-    moves = site.get("/leagues/games/matches/R1M1")["result"]["moves"]
-    with chromium() as browser:
-        page, errors = open_page(browser, f"{site.url}/leagues/games/matches/R1M1/", viewport)
-        where = page.locator(".replay-where")
-        expect(where).to_contain_text(f"Move {len(moves)} of {len(moves)}: ")
-        final = cells(page)
-        assert len([mark for mark in final if mark]) == len(moves)
-        page.keyboard.press("ArrowLeft")
-        expect(where).to_contain_text(f"Move {len(moves) - 1} of {len(moves)}: ")
-        assert re.search(r" · \d+ ms", where.inner_text()), "no time beside the move"
-        assert len([mark for mark in cells(page) if mark]) == len(moves) - 1
+def test_a_game_is_replayed_by_keyboard(site: Site, browser: Browser, viewport: str) -> None:
+    moves = site.get("/leagues/drops/matches/R1M1")["result"]["moves"]
+    page, errors = open_page(browser, f"{site.url}/leagues/drops/matches/R1M1/", viewport)
+    where = page.locator(".replay-where")
+    expect(where).to_contain_text(f"Move {len(moves)} of {len(moves)}: ")
+    final = cells(page)
+    assert len([mark for mark in final if mark]) == len(moves)
+    page.keyboard.press("ArrowLeft")
+    expect(where).to_contain_text(f"Move {len(moves) - 1} of {len(moves)}: ")
+    assert re.search(r" · \d+ ms", where.inner_text()), "no time beside the move"
+    assert len([mark for mark in cells(page) if mark]) == len(moves) - 1
 
-        page.locator(".replay-slider").focus()
-        page.keyboard.press("Home")
-        expect(where).to_have_text(f"Before the first of {len(moves)} moves")
-        assert [mark for mark in cells(page) if mark] == []
-        page.keyboard.press("ArrowRight")
-        assert [mark for mark in cells(page) if mark] == ["X"]
-        expect(page.locator("[data-move].last")).to_have_attribute("data-move", "1")
-        page.keyboard.press("End")
-        assert cells(page) == final
-        expect(page.locator(".cell-won").first).to_be_visible()
+    page.locator(".replay-slider").focus()
+    page.keyboard.press("Home")
+    expect(where).to_have_text(f"Before the first of {len(moves)} moves")
+    assert [mark for mark in cells(page) if mark] == []
+    page.keyboard.press("ArrowRight")
+    assert [mark for mark in cells(page) if mark] == ["X"]
+    expect(page.locator("[data-move].last")).to_have_attribute("data-move", "1")
+    page.keyboard.press("End")
+    assert cells(page) == final
+    expect(page.locator(".cell-won").first).to_be_visible()
 
-        page.keyboard.press("Home")
-        page.get_by_role("button", name="Play").press("Enter")
-        expect(where).to_contain_text("Move 2 of")
-        page.get_by_role("button", name="Pause").press("Enter")
-        expect(page.get_by_role("button", name="Play")).to_be_visible()
-        page.get_by_role("button", name="One move back").press("Enter")
-        assert errors == []
-
-
-def test_without_a_script_the_board_and_the_messages_are_there(site: Site) -> None:
-    with chromium() as browser:
-        url = f"{site.url}/leagues/games/matches/R1M1/"
-        page, _ = open_page(browser, url, "phone", java_script_enabled=False)
-        expect(page.locator(".replay")).to_be_hidden()
-        assert "X" in cells(page)
-        page.locator(".row.msg summary").first.click()
-        page.locator(".row.msg").first.get_by_role("link", name="JSON").click()
-        expect(page.locator("body")).to_contain_text('"message_type": "GAME_INVITATION"')
+    page.keyboard.press("Home")
+    page.get_by_role("button", name="Play").press("Enter")
+    expect(where).to_contain_text("Move 2 of")
+    page.get_by_role("button", name="Pause").press("Enter")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.get_by_role("button", name="One move back").press("Enter")
+    assert errors == []
 
 
-def test_while_it_is_played_what_a_reader_looks_at_stays(site: Site) -> None:
-    with chromium() as browser, sdk_players(site, "slow", "connect_four", "--think", "0.4"):
-        site.post("/leagues/slow/start")
-        url = f"{site.url}/leagues/slow/matches/R1M1/"
-        wait_for("moves", lambda: len(site.get("/leagues/slow/matches/R1M1")["view"].get("moves", [])) > 2)
+def test_without_a_script_the_board_and_the_messages_are_there(site: Site, browser: Browser) -> None:
+    url = f"{site.url}/leagues/drops/matches/R1M1/"
+    page, _ = open_page(browser, url, "phone", java_script_enabled=False)
+    expect(page.locator(".replay")).to_be_hidden()
+    assert "X" in cells(page)
+    page.locator(".row.msg summary").first.click()
+    page.locator(".row.msg").first.get_by_role("link", name="JSON").click()
+    expect(page.locator("body")).to_contain_text('"message_type": "GAME_INVITATION"')
+
+
+def test_while_it_is_played_what_a_reader_looks_at_stays(site: Site, browser: Browser) -> None:
+    site.create("thinking", "connect_four")
+    with sdk_players(site, "thinking", "connect_four", "--think", "0.4"):
+        site.post("/leagues/thinking/start")
+        url = f"{site.url}/leagues/thinking/matches/R1M1/"
+        wait_for("moves", lambda: len(site.get("/leagues/thinking/matches/R1M1")["view"].get("moves", [])) > 2)
         page, errors = open_page(browser, url, "projector")
         message = page.locator("#msg-1-0")
         message.locator("summary").click()

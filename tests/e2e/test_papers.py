@@ -6,15 +6,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import chromium
 from tests.e2e.pictures import FOLDER, shoot
-from tests.e2e.site import PASSWORD, Site, site_with_players
+from tests.e2e.site import PASSWORD, Site, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
-LEAGUE = "league_2025_even_odd"
-DESK = "league_5F2025_5Feven_5Fodd"
+LEAGUE = "on_paper"
+DESK = "on_5Fpaper"
 """As the admin writes it in an address."""
 PHONE, PROJECTOR = {"width": 390, "height": 844}, {"width": 1920, "height": 1080}
 WORDS = "The second round begins at six"
@@ -37,8 +36,8 @@ def saved(desk: Page, link: str, folder: Path) -> Path:
     return path
 
 
-def test_words_to_the_room_and_everything_on_paper(tmp_path: Path) -> None:
-    with site_with_players(tmp_path, 4) as (site, _players), chromium() as browser:
+def test_words_to_the_room_and_everything_on_paper(site: Site, browser: Browser, tmp_path: Path) -> None:
+    with league_with_players(site, LEAGUE, 4, tmp_path):
         site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
         site.wait_until(LEAGUE, "COMPLETED")
         phone = browser.new_context(viewport=PHONE).new_page()

@@ -5,18 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
-from tests.e2e.browser import chromium
 from tests.e2e.pictures import too_wide
-from tests.e2e.site import site_with_players
+from tests.e2e.site import Site, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
-LEAGUE = "league_2025_even_odd"
+LEAGUE = "followed"
 
 
-def test_the_page_of_a_player_fills_as_it_plays(tmp_path: Path) -> None:
-    with site_with_players(tmp_path, 4) as (site, players), chromium() as browser:
+def test_the_page_of_a_player_fills_as_it_plays(site: Site, browser: Browser, tmp_path: Path) -> None:
+    with league_with_players(site, LEAGUE, 4, tmp_path) as players:
         errors: list[str] = []
         shown = []
         for viewport in ({"width": 390, "height": 844}, {"width": 1920, "height": 1080}):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.e2e import test_every_page as every
-from tests.e2e.browser import chromium
-from tests.e2e.site import Site, site_with_players
+from tests.e2e.site import Site, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(300)]
 # One of every make; test_every_page.py, which takes long, looks at all of them.
@@ -35,21 +33,13 @@ SMUGGLING = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("policy")
-    mixed = ("--league-id", every.PLAYED, "--choice", "alternate")
-    with site_with_players(folder, 2, league=every.PLAYED, player_options=mixed) as (site, _players):
+@pytest.fixture(scope="module", autouse=True)
+def leagues(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The leagues that the addresses name."""
+    with league_with_players(site, every.PLAYED, 2, tmp_path_factory.mktemp("policy"), "--choice", "alternate"):
         site.post(f"/leagues/{every.PLAYED}/start", {"auto_advance": True})
         site.wait_until(every.PLAYED, "COMPLETED")
-        site.create(every.OPEN)
-        yield site
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
+    site.create(every.OPEN)
 
 
 def listening(browser: Browser, wrong: list[str]) -> Page:

@@ -4,19 +4,17 @@ a link; the table stands live in someone else's page."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import chromium
 from tests.e2e.pictures import shoot, too_wide
-from tests.e2e.site import Site, site_with_players
+from tests.e2e.site import Site, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
-LEAGUE = "league_2025_even_odd"
+LEAGUE = "replayed"
 REPLAY = f"/leagues/{LEAGUE}/replay/"
 VIEWPORTS: dict[str, dict[str, Any]] = {
     "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
@@ -25,18 +23,12 @@ VIEWPORTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A site on which four players have played their league to its end."""
-    with site_with_players(tmp_path_factory.mktemp("replay"), 4) as (site, _players):
+def played(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """The site, on which four players have played their league to its end."""
+    with league_with_players(site, LEAGUE, 4, tmp_path_factory.mktemp("replay")):
         site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
         site.wait_until(LEAGUE, "COMPLETED")
-        yield site
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
+    return site
 
 
 def opened(browser: Browser, address: str, errors: list[str], **how: Any) -> Page:

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import chromium
 from tests.e2e.pictures import VIEWPORTS, shoot
-from tests.e2e.site import PASSWORD, Site, site_with_players
+from tests.e2e.site import PASSWORD, Site, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
-DESK = "/admin/matches/league/evening/change/"
+DESK = "/admin/matches/league/roles/change/"
 HELPER = "dana"
 
 
@@ -47,19 +46,14 @@ def status(page: Page, path: str) -> int:
     return answer.status
 
 
-@pytest.mark.parametrize("viewport", ["phone", "projector"])
-def test_a_role_opens_the_desk_and_no_more_than_it_should(tmp_path: Path, viewport: str) -> None:
-    options = ("--league-id", "evening")
-    with (
-        site_with_players(tmp_path, 2, league="evening", player_options=options) as (site, _),
-        chromium() as browser,
-    ):
+def test_a_role_opens_the_desk_and_no_more_than_it_should(site: Site, browser: Browser, tmp_path: Path) -> None:
+    with league_with_players(site, "roles", 2, tmp_path):
         chief = logged_in(browser, site, "instructor", "desktop")
         make_account(chief, site)
-        helper = logged_in(browser, site, HELPER, viewport)
+        helper = logged_in(browser, site, HELPER, "phone")
         assert status(helper, f"{site.url}{DESK}") == 403
 
-        chief.goto(f"{site.url}/admin/matches/league/evening/people/")
+        chief.goto(f"{site.url}/admin/matches/league/roles/people/")
         chief.fill("#id_username", HELPER)
         chief.select_option("[name=name]", "assistant")
         chief.get_by_role("button", name="Give this role").click()
@@ -68,8 +62,11 @@ def test_a_role_opens_the_desk_and_no_more_than_it_should(tmp_path: Path, viewpo
         assert status(helper, f"{site.url}{DESK}") == 200
         expect(helper.get_by_role("button", name="Ask all agents whether they answer")).to_be_visible()
         expect(helper.get_by_role("button", name="Start round 1")).to_have_count(0)
-        shoot(helper, f"desk-assistant-{viewport}")
-        assert status(helper, f"{site.url}/admin/matches/league/evening/people/") == 403
+        for viewport in ("phone", "projector"):
+            width, height = VIEWPORTS[viewport]
+            helper.set_viewport_size({"width": width, "height": height})
+            shoot(helper, f"desk-assistant-{viewport}")
+        assert status(helper, f"{site.url}/admin/matches/league/roles/people/") == 403
 
         chief.get_by_role("button", name="Take this role away").click()
         assert status(helper, f"{site.url}{DESK}") == 403

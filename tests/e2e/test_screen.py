@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.browser import chromium
 from tests.e2e.pictures import too_wide
-from tests.e2e.site import PASSWORD, Player, Site, site_with_players
+from tests.e2e.site import PASSWORD, Player, Site, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 PROJECTOR = {"width": 1920, "height": 1080}
 PHONE = {"width": 390, "height": 844}
-LEAGUE = "league_2025_even_odd"
 
 
 def opened(browser: Browser, url: str, errors: list[str], **how: object) -> Page:
@@ -40,27 +38,27 @@ def seen(page: Page) -> str | None:
     return page.locator("[data-shown]").get_attribute("data-scene")
 
 
-def test_from_the_wall_to_the_champion(tmp_path: Path) -> None:
-    with site_with_players(tmp_path, 0, league="evening") as (site, players), chromium() as browser:
+def test_from_the_wall_to_the_champion(site: Site, browser: Browser, tmp_path: Path) -> None:
+    with league_with_players(site, "wall", 0, tmp_path) as players:
         errors: list[str] = []
-        wall = opened(browser, f"{site.url}/leagues/evening/screen/", errors)
-        phone = opened(browser, f"{site.url}/leagues/evening/screen/", errors, viewport=PHONE)
+        wall = opened(browser, f"{site.url}/leagues/wall/screen/", errors)
+        phone = opened(browser, f"{site.url}/leagues/wall/screen/", errors, viewport=PHONE)
         wall.evaluate("window.sameDocument = true")
         expect(wall.locator(".tile")).to_have_count(0)
         for number in range(1, 3):
-            players.append(Player(site, f"Late{number}", tmp_path, "--league-id", "evening"))
+            players.append(Player(site, f"Late{number}", tmp_path, "--league-id", "wall"))
         expect(wall.locator(".tile")).to_have_count(2)
         expect(wall.locator(".tile").first).to_contain_text("not checked")
         expect(phone.locator(".tile")).to_have_count(2)
-        expect(wall.locator(".join-url")).to_have_text(f"127.0.0.1:{site.port}/leagues/evening/join/")
+        expect(wall.locator(".join-url")).to_have_text(f"127.0.0.1:{site.port}/leagues/wall/join/")
         expect(wall.get_by_role("img", name=re.compile("The address to register"))).to_be_visible()
         assert (seen(wall), fits(wall)) == ("wall-1", True)
 
-        site.post("/leagues/evening/start", {"auto_advance": True})
-        site.wait_until("evening", "COMPLETED")
+        site.post("/leagues/wall/start", {"auto_advance": True})
+        site.wait_until("wall", "COMPLETED")
         expect(wall.locator("[data-scene=champion]")).to_be_visible()
         expect(wall.locator(".wall-frame")).to_be_hidden()
-        champion = site.get("/leagues/evening")["champion"]
+        champion = site.get("/leagues/wall")["champion"]
         expect(wall.locator(".champion-first")).to_contain_text(champion["display_name"])
         expect(phone.locator(".champion-first")).to_contain_text(champion["display_name"])
         assert (seen(wall), fits(wall)) == ("champion", True)
@@ -71,16 +69,16 @@ def test_from_the_wall_to_the_champion(tmp_path: Path) -> None:
         assert errors == []
 
 
-def test_the_rotation_turns_by_itself_and_obeys_the_keys(tmp_path: Path) -> None:
-    with site_with_players(tmp_path, 4) as (site, _), chromium() as browser:
-        site.post(f"/leagues/{LEAGUE}/start")
-        site.wait_until(LEAGUE, "RUNNING")
+def test_the_rotation_turns_by_itself_and_obeys_the_keys(site: Site, browser: Browser, tmp_path: Path) -> None:
+    with league_with_players(site, "rotating", 4, tmp_path):
+        site.post("/leagues/rotating/start")
+        site.wait_until("rotating", "RUNNING")
         errors: list[str] = []
         context = browser.new_context(viewport=PROJECTOR, reduced_motion="reduce")
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.clock.install()
-        page.goto(f"{site.url}/leagues/{LEAGUE}/screen/")
+        page.goto(f"{site.url}/leagues/rotating/screen/")
         expect(page.locator("#fragment-screen_head")).to_contain_text("Round 1 is over", timeout=30_000)
         assert seen(page) == "standings-1"
         page.clock.run_for(12_000)
@@ -116,61 +114,54 @@ def people(site: Site, count: int) -> None:
         assert site.http.post("/register", json=body).status_code == 200
 
 
-def test_a_hundred_tiles_fit_on_the_projector(tmp_path: Path) -> None:
-    site = Site(tmp_path / "data", "--no-demo")
-    try:
-        site.create("full")
-        people(site, 100)
-        with chromium() as browser:
-            errors: list[str] = []
-            for how in ({}, {"color_scheme": "dark", "viewport": {"width": 1280, "height": 720}}):
-                page = opened(browser, f"{site.url}/leagues/full/screen/", errors, **how)
-                expect(page.locator(".tile")).to_have_count(100)
-                assert fits(page)
-                # No tile cuts its words off.
-                cut = (
-                    "[...document.querySelectorAll('.tile')].filter((t) => t.scrollHeight > t.clientHeight + 1).length"
-                )
-                assert page.evaluate(cut) == 0
-                bottoms = "[...document.querySelectorAll('.tile')].map((tile) => tile.getBoundingClientRect().bottom)"
-                assert max(page.evaluate(bottoms)) <= page.evaluate("innerHeight")
-            phone = opened(browser, f"{site.url}/leagues/full/screen/", errors, viewport=PHONE)
-            assert too_wide(phone) == 0
-            assert errors == []
-    finally:
-        site.close()
+def test_a_hundred_tiles_fit_on_the_projector(site: Site, browser: Browser) -> None:
+    site.create("full")
+    people(site, 100)
+    errors: list[str] = []
+    for how in ({}, {"color_scheme": "dark", "viewport": {"width": 1280, "height": 720}}):
+        page = opened(browser, f"{site.url}/leagues/full/screen/", errors, **how)
+        expect(page.locator(".tile")).to_have_count(100)
+        assert fits(page)
+        # No tile cuts its words off.
+        cut = "[...document.querySelectorAll('.tile')].filter((t) => t.scrollHeight > t.clientHeight + 1).length"
+        assert page.evaluate(cut) == 0
+        bottoms = "[...document.querySelectorAll('.tile')].map((tile) => tile.getBoundingClientRect().bottom)"
+        assert max(page.evaluate(bottoms)) <= page.evaluate("innerHeight")
+    phone = opened(browser, f"{site.url}/leagues/full/screen/", errors, viewport=PHONE)
+    assert too_wide(phone) == 0
+    assert errors == []
 
 
-def test_the_unveiling_is_seen_at_once(tmp_path: Path) -> None:
-    with site_with_players(tmp_path, 4) as (site, _), chromium() as browser:
+def test_the_unveiling_is_seen_at_once(site: Site, browser: Browser, tmp_path: Path) -> None:
+    with league_with_players(site, "unveiled", 4, tmp_path):
         errors: list[str] = []
         desk = browser.new_context(viewport=PROJECTOR).new_page()
         desk.goto(f"{site.url}/admin/")
         desk.fill("#id_username", "instructor")
         desk.fill("#id_password", PASSWORD)
         desk.locator("form [type=submit]").click()
-        desk.goto(f"{site.url}/admin/matches/league/{LEAGUE}/change/")
+        desk.goto(f"{site.url}/admin/matches/league/unveiled/change/")
         desk.fill("#freeze-from", "2")
         desk.get_by_role("button", name="Freeze from this round on").click()
         insider = desk.context.new_page()
-        insider.goto(f"{site.url}/leagues/{LEAGUE}/screen/?as=staff")
+        insider.goto(f"{site.url}/leagues/unveiled/screen/?as=staff")
         expect(insider.locator("body")).to_have_attribute("data-connection", "live")
         expect(insider.locator(".tile")).to_have_count(4)
 
-        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
-        wall = opened(browser, f"{site.url}/leagues/{LEAGUE}/screen/", errors)
+        site.post("/leagues/unveiled/start", {"auto_advance": True})
+        wall = opened(browser, f"{site.url}/leagues/unveiled/screen/", errors)
         expect(insider.locator(".champion-first")).to_be_visible(timeout=60_000)
         expect(wall.locator("[data-headline]")).to_contain_text("The board is frozen after round 1")
         final = insider.locator("[data-scene=standings-1] tbody .pid").all_text_contents()
         for place in (4, 3, 2):
-            desk.goto(f"{site.url}/admin/matches/league/{LEAGUE}/change/")
+            desk.goto(f"{site.url}/admin/matches/league/unveiled/change/")
             desk.locator("#do-unveil").click()
             newest = wall.locator("[data-place=newest]")
             expect(newest.locator(".c-rank")).to_have_text(str(place))
             expect(newest.locator(".pid")).to_have_text(final[place - 1])
             expect(wall.locator("[data-headline]")).to_contain_text(f"Place {place}: {final[place - 1]}")
             assert (seen(wall), fits(wall)) == ("reveal", True)
-        desk.goto(f"{site.url}/admin/matches/league/{LEAGUE}/change/")
+        desk.goto(f"{site.url}/admin/matches/league/unveiled/change/")
         desk.locator("#do-unveil").click()
         expect(wall.locator("[data-scene=champion]")).to_be_visible()
         expect(wall.locator(".champion-first")).to_contain_text(final[0])

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,8 @@ SETTINGS = {"join_timeout_s": 3, "move_timeout_s": 5, "retry_base_s": 0.25, "aut
 PATIENCE_S = 400.0
 ALL = BOTS | mixtures()
 REGISTERING = [name for name, kind in ALL.items() if kind.enters is not entries.never]
-# One league of all would be three times as many matches.
-GROUPS = {f"zoo{number}": list(ALL)[number::3] for number in range(3)}
+# One league of all would be six times as many matches.
+GROUPS = {f"zoo{number}": list(ALL)[number::6] for number in range(6)}
 ADD_BY_HAND = "/admin/matches/league/add-player/"
 
 
@@ -118,15 +118,21 @@ class Played:
         )
 
 
-def play(site: Site, folder: Path, league_id: str, names: list[str]) -> Played:
-    """One league of these bots, from registration to its end."""
+@contextmanager
+def begun(site: Site, folder: Path, league_id: str, names: list[str]) -> Iterator[Cast]:
+    """A league of these bots, from registration to its start; they stay while it is played."""
     site.create(league_id, **SETTINGS)
     with cast_of(site, folder / league_id, names) as cast:
         for name in names:
             if name not in REGISTERING:
                 add_by_hand(site, league_id, name, cast.ready[name][0])
         site.post(f"/leagues/{league_id}/start", {"auto_advance": True})
-        league = site.wait_until(league_id, "COMPLETED", PATIENCE_S)
+        yield cast
+
+
+def over(site: Site, league_id: str, cast: Cast) -> Played:
+    """A league at its end."""
+    league = site.wait_until(league_id, "COMPLETED", PATIENCE_S)
     matches = site.get(f"/leagues/{league_id}/matches")
     agents = site.get(f"/leagues/{league_id}/agents")
     return Played(
@@ -164,7 +170,13 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Played]]
     try:
         # The one league that is open takes all who name none.
         site.post("/leagues/league_2025_even_odd/stop")
-        yield {league_id: play(site, folder, league_id, names) for league_id, names in GROUPS.items()}
+        with ExitStack() as stack:
+            casts = {
+                league_id: stack.enter_context(begun(site, folder, league_id, names))
+                for league_id, names in GROUPS.items()
+            }
+            played = {league_id: over(site, league_id, cast) for league_id, cast in casts.items()}
+        yield played
         assert site.stop() == 0
     finally:
         site.close()

@@ -169,11 +169,13 @@ class Corrections(RolledBack):
 
 
 @pytest.mark.django_db
-def test_any_corrections_in_any_order() -> None:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("examples", [10, pytest.param(60, marks=pytest.mark.long)])
+def test_any_corrections_in_any_order(examples: int) -> None:
     run_state_machine_as_test(
         Corrections,
         settings=settings(
-            max_examples=20,
+            max_examples=examples,
             stateful_step_count=15,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -216,12 +216,15 @@ class LeagueMachine(RolledBack):
         assert self.place.league.state == ("COMPLETED" if over else "RUNNING")
 
 
+# test_past.py runs the same machine, and remembers; this one goes further.
+@pytest.mark.long
+@pytest.mark.timeout(600)
 @pytest.mark.django_db
 def test_league_machine() -> None:
     run_state_machine_as_test(
         LeagueMachine,
         settings=settings(
-            max_examples=20,
+            max_examples=60,
             stateful_step_count=30,
             deadline=None,
             database=None,
