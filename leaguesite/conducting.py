@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 
+from league_sdk import collector
 from leaguesite.serving import conductor_thread
 from matches import live
 from matches.conductor import Conductor
@@ -24,6 +25,7 @@ def conduct(beside: Sequence[Beside] = ()) -> None:
     Args:
         beside: what else runs here, such as an address at which the process is watched.
     """
+    collector.settle()
     asyncio.run(_conduct(beside))
 
 

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
+from league_sdk import collector
 from league_sdk.protocol.states import AgentState, LeagueState
 from leaguesite import health
 from leaguesite.addresses import host_of, is_free, next_free
@@ -87,6 +88,7 @@ class Host:
             websocket_max_frame_size=LARGEST_FRAME,
             application_close_timeout=2,
         )
+        collector.settle()
         self._server.run()
 
     def _prepare(self) -> None:

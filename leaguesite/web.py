@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from uvicorn import Config, Server
 
 from agents_registry.endpoints import endpoint_policy
+from league_sdk import collector
 from league_sdk.transport.client import Client
 from leaguesite import health
 from leaguesite.listening import listen_at
@@ -74,6 +75,7 @@ def serve(*, host: str, port: int, public_url: str) -> None:
     health.add_check("database", health.database_missing)
     from leaguesite.asgi import application  # noqa: PLC0415 - reads the hosts that settle() has set
 
+    collector.settle()
     Web(
         Config(
             application,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from league_sdk import log_files, telemetry
+from league_sdk import collector, log_files, telemetry
 from league_sdk.judging import dry_run
 from league_sdk.judging.league_link import Card, LeagueLink, Refused
 from league_sdk.judging.referee import Referee
@@ -88,6 +88,7 @@ async def run(options: argparse.Namespace) -> int:
         sys.stderr.write(f"referee: port {options.port} cannot be used: {error.strerror}\n")
         await runner.cleanup()
         return EXIT_PORT_TAKEN
+    collector.settle()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
