@@ -67,6 +67,7 @@ class Conductor:
         self._led_at = 0.0
         self._wake = asyncio.Event()
         self._waking: asyncio.TimerHandle | None = None
+        self._matches_wait = True
         self._delivering = 0
         self._outcomes = due.Outcomes()
         self._busy: set[int] = set()
@@ -117,8 +118,9 @@ class Conductor:
         loop = asyncio.get_running_loop()
 
         def wake(urgent: bool) -> None:
-            # Who is awake, or about to be, has its look before it: waking it once more costs a call of the system.
-            if not self._wake.is_set() and (urgent or self._waking is None):
+            # Who is awake, or about to be, has its look before it: waking it once more costs a call of the system. And
+            # that a match is over is of use only to those that wait for that.
+            if not self._wake.is_set() and (urgent or (self._matches_wait and self._waking is None)):
                 loop.call_soon_threadsafe(self._wake_up, urgent)
 
         detach = nudge.attach(wake)
@@ -157,6 +159,8 @@ class Conductor:
 
     async def _once(self, client: Client) -> None:
         self._sleep_on()
+        # What happens from here on, this look may have read too early to see.
+        self._matches_wait = True
         outcomes, self._outcomes = self._outcomes, due.Outcomes()
         # An agent is free again only when what became of its messages is written down.
         busy = frozenset(self._busy.difference(outcomes.freed))
@@ -176,6 +180,9 @@ class Conductor:
         self._looked_at, self._looked_at_clock = time.monotonic(), time.time()
         figures.LOOKED_AT.set(self._looked_at_clock)
         self._busy.difference_update(outcomes.freed)
+        self._matches_wait = plan.waiting
+        if plan.more:
+            self._wake.set()
         for start in plan.starts:
             self._send(self._start(client, start))
         for agent_pk, parcels in plan.parcels.items():

@@ -20,7 +20,7 @@ from agents_registry.models import Agent, Kind
 from agents_registry.prepared import Prepared
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState, RoundState
-from matches import outgoing, referee_queries
+from matches import nudge, outgoing, referee_queries
 from matches.league import demo, endings, holds, lifecycle, outbox, planned, play, results
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
@@ -67,11 +67,18 @@ _IN_PLAY = Prepared(
 
 @dataclass(slots=True)
 class Plan:
-    """What has to go out after a look. Parcels of one agent go in their order, agents in parallel."""
+    """What has to go out after a look. Parcels of one agent go in their order, agents in parallel.
+
+    Attributes:
+        more: a round moved and nothing goes out: there may be more to do at once.
+        waiting: matches wait for room at their referee, or for a player that is in another match.
+    """
 
     starts: list[Start] = field(default_factory=list)
     parcels: dict[int, list[Parcel]] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
+    more: bool = False
+    waiting: bool = False
 
 
 @dataclass(slots=True)
@@ -135,18 +142,23 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, a
         if not draining:
             holds.try_again(now=now)
             planned.begin_due(now)
-    _move_rounds(now, draining)
+    moved = _move_rounds(now, draining)
     plan = Plan()
     if not draining:
-        plan.starts = [*(_given() if again else ()), *_dispatch()]
+        given = _given() if again else []
+        plan.starts, plan.waiting = _dispatch()
+        plan.starts[:0] = given
     plan.parcels = parcels_of(busy_agents, now)
+    plan.more = moved and not (plan.starts or plan.parcels)
     # Also in a quick look: somebody has just clicked, and waits for the answers.
     plan.checks = outgoing.checks(busy_agents)
     return plan
 
 
-def _move_rounds(now: datetime, draining: bool) -> None:
+def _move_rounds(now: datetime, draining: bool) -> bool:
+    """Open, end and start rounds; whether any was."""
     playing = set()
+    moved = False
     for active in _ACTIVE.all():
         playing.add(active.league_id)
         if active.state == RoundState.ANNOUNCING:
@@ -154,19 +166,23 @@ def _move_rounds(now: datetime, draining: bool) -> None:
                 seconds=active.league.rules.announce_wait_s
             )
             if not active.league.paused and (waited or outbox.announced(active.league_id, active.number)):
-                lifecycle.open_round(round_pk=active.pk)
+                with nudge.unheard():
+                    moved |= lifecycle.open_round(round_pk=active.pk)
         elif endings.close_round_if_done(active):
             playing.discard(active.league_id)
     if draining:
-        return
+        return moved
     for league in _UNDER_WAY.all():
         if league.pk in playing or not league.rules.auto_advance:
             continue
         try:
-            lifecycle.start_round(league_id=league.pk)
+            with nudge.unheard():
+                lifecycle.start_round(league_id=league.pk)
         except ActionRefused:
             # No referee for now, or a click came first: the next look tries again.
             continue
+        moved = True
+    return moved
 
 
 def _end_holds(now: datetime) -> None:
@@ -177,11 +193,11 @@ def _end_holds(now: datetime) -> None:
             results.cancel(league_id=match.league_id, match_id=match.match_id, why=why)
 
 
-def _dispatch() -> list[Start]:
-    """READY matches to their referees, as far as these have room; the demo comes last."""
+def _dispatch() -> tuple[list[Start], bool]:
+    """READY matches to their referees, as far as these have room; the demo comes last. And whether any is left."""
     ready = _READY.all()
     if not ready:
-        return []
+        return [], False
     load: Counter[int] = Counter()
     # An agent is never in two matches at once, also where one address plays in two leagues.
     playing: set[str] = set()
@@ -192,7 +208,7 @@ def _dispatch() -> list[Start]:
     # While anybody has room, the others must not wait behind matches that cannot begin.
     if len(ready) == MOST_READY and any(load[one.pk] < one.max_concurrent for one in _JUDGING.all()):
         chosen += _choose(_ready(), load, playing)
-    return outgoing.starts_of(chosen)
+    return outgoing.starts_of(chosen), len(chosen) < len(ready) or len(ready) == MOST_READY
 
 
 def _given() -> list[Start]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from matches import live
 
 _wakers: list[Callable[[bool], None]] = []
+_unheard: ContextVar[bool] = ContextVar("whoever changes something looks at the rows next", default=False)
 
 
 def attach(waker: Callable[[bool], None]) -> Callable[[], None]:
@@ -20,8 +23,19 @@ def attach(waker: Callable[[bool], None]) -> Callable[[], None]:
 
 def nudge(*, urgent: bool = True) -> None:
     """Something is due: look now, or (not urgent) with whatever else comes in the next moment."""
-    wake(urgent=urgent)
-    live.call_conductors(urgent=urgent)
+    if not _unheard.get():
+        wake(urgent=urgent)
+        live.call_conductors(urgent=urgent)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """What is changed within wakes nobody: for a look, which goes on to do itself what it has made due."""
+    token = _unheard.set(True)
+    try:
+        yield
+    finally:
+        _unheard.reset(token)
 
 
 def wake(*, urgent: bool) -> None:

@@ -10,7 +10,8 @@ import pytest
 from django.utils import timezone
 
 from agents_registry import registration
-from matches import due, queries, sight
+from agents_registry.models import Agent
+from matches import due, nudge, queries, sight
 from matches.league import lifecycle
 from matches.models import Broadcast, Delivery, Match, Round
 from tests import factories as make
@@ -235,3 +236,35 @@ def test_leagues_side_by_side() -> None:
     assert first.states()["R1M1"] == "ASSIGNED"
     champion = Broadcast.objects.get(message_type="LEAGUE_COMPLETED").payload["champion"]
     assert champion == {"player_id": "P01", "display_name": "Other 1", "points": 3}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_look_that_moves_rounds_wakes_nobody_and_says_what_is_left() -> None:
+    place = make.setting(players=4, auto_advance=True)
+    woken: list[bool] = []
+    detach = nudge.attach(woken.append)
+    lifecycle.start_league(league_id="fall")
+    assert set(woken) == {True}
+    settle(make.look())
+    woken.clear()
+    opened = make.look()
+    assert (len(opened.starts), opened.more, woken) == (2, False, [])
+    make.finish_round(place)
+    woken.clear()
+    # Nothing goes out for the next round while messages are on their way to everybody.
+    busy = set(Agent.objects.values_list("pk", flat=True))
+    assert (due.look(busy_agents=busy, draining=False).more, woken) == (True, [])
+    assert [one.state for one in Round.objects.order_by("number")] == ["COMPLETED", "ANNOUNCING", "PENDING"]
+    detach()
+
+
+def test_matches_that_no_referee_has_room_for_are_waiting() -> None:
+    place = make.playing(players=4)
+    Match.objects.update(state="READY", attempt=0)
+    referee = place.referees[0].agent
+    Agent.objects.filter(pk=referee.pk).update(max_concurrent=1)
+    first, second = make.look(), make.look()
+    assert [(len(plan.starts), plan.waiting) for plan in (first, second)] == [(1, True), (0, True)]
+    Agent.objects.filter(pk=referee.pk).update(max_concurrent=8)
+    last = make.look()
+    assert (len(last.starts), last.waiting) == (1, False)
