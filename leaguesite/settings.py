@@ -67,8 +67,9 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "leaguesite.trust.KnownCaller",
-    "leaguesite.packing.PackedPages",
     "django.middleware.security.SecurityMiddleware",
+    "leaguesite.directly.AgentsDirectly",
+    "django.middleware.gzip.GZipMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "leaguesite.trust.PageHeaders",
     "django.contrib.sessions.middleware.SessionMiddleware",

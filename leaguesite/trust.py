@@ -16,7 +16,6 @@ from django.http import HttpRequest, HttpResponseBase
 
 from agents_registry.addresses import plain_ip
 from leaguesite.environment import Network
-from leaguesite.serving import is_agent_path
 
 Answer = Callable[[HttpRequest], HttpResponseBase]
 
@@ -87,12 +86,10 @@ def _is_in(address: str, networks: Sequence[Network]) -> bool:
 
 
 class PageHeaders(CSPMiddleware):
-    """Content-Security-Policy and Permissions-Policy of every page; answers to agents are left as they are."""
+    """Content-Security-Policy and Permissions-Policy of every page."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """Add the headers."""
-        if is_agent_path(request.path):
-            return response
         response.headers.setdefault("Permissions-Policy", PERMISSIONS)
         return super().process_response(request, response)
 

@@ -22,7 +22,8 @@ class CappedRequest(WebRequest):
     _timer: Any = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        # Forms are Django's to read: twisted would read every body for one first.
+        super().__init__(*args, parsePOSTFormSubmission=False, **kwargs)
         # Made with the request's first line; its head may take as long as a body.
         self.channel.has_asked = True
         self._timer = reactor.callLater(BODY_LIMIT_S, self._too_slow)
