@@ -130,11 +130,10 @@ def _about(agent: Agent, broadcast: Broadcast) -> dict[str, Any]:
 
 
 def _pending() -> QuerySet[Delivery]:
-    agent = ("code", "kind", "endpoint", "dialect", "spoken", "sends_progress", "token_epoch")
-    found = Delivery.objects.filter(state=DeliveryState.PENDING).select_related("agent").order_by("pk")
-    return found.only("broadcast_id", *(f"agent__{name}" for name in agent))
+    return Delivery.objects.filter(state=DeliveryState.PENDING).order_by("pk").only("broadcast_id", "agent_id")
 
 
+_AGENTS = Agent.objects.only("code", "kind", "endpoint", "dialect", "spoken", "sends_progress", "token_epoch")
 _PENDING = Prepared(lambda: _pending()[:MOST_PARCELS])
 
 
@@ -147,8 +146,11 @@ def parcels_of(busy_agents: Collection[int], now: datetime) -> dict[int, list[Pa
     due = [delivery for delivery in due if delivery.agent_id not in busy_agents]
     if not due:
         return {}
-    # Not by select_related: each payload would be read from its JSON once for every agent.
+    # Not by select_related: each payload would be read from its JSON once for every agent, and each agent three times.
     broadcasts = Broadcast.objects.select_related("league").in_bulk({delivery.broadcast_id for delivery in due})
+    agents = _AGENTS.in_bulk({delivery.agent_id for delivery in due})
+    for delivery in due:
+        delivery.agent = agents[delivery.agent_id]
     encoder = _Encoder(broadcasts, stamp(now))
     later = _to_tell_last(due)
     found: dict[int, list[Parcel]] = {}

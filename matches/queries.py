@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Q
 
 from agents_registry.models import Agent, Kind
+from agents_registry.prepared import Prepared
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.states import PROGRESS_ORDER, MatchState, RoundState
 from league_sdk.rules.registry import describe, games
@@ -56,18 +57,23 @@ def own_standings(view: View, players: Collection[str]) -> dict[str, dict[str, i
     return {row.player_id: {"wins": row.wins, "losses": row.losses, "draws": row.draws} for row in rows}
 
 
+_RESULTS = Prepared(
+    lambda *, round_id: Match.objects.filter(round_id=round_id).order_by("pk").only("match_id", "status"), round_id=int
+)
+
+
 def round_summary(played: Round, *, hidden: bool) -> dict[str, Any]:
     """The counts of ROUND_COMPLETED under every name the documents give them (004 4.8.1, ruling section 4).
 
     Args:
         hidden: the board is frozen: how the matches ended is left out.
     """
-    results = list(Match.objects.filter(round=played).order_by("pk").values_list("match_id", "status"))
-    statuses = [status for _, status in results]
+    results = _RESULTS.all(round_id=played.pk)
+    statuses = [match.status for match in results]
     counted = {
         "matches_completed": len(results),
         "matches_played": len(results),
-        "completed_matches": [match_id for match_id, _ in results],
+        "completed_matches": [match.match_id for match in results],
     }
     if hidden:
         return counted

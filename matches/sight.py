@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -15,6 +16,7 @@ from functools import cached_property, partial
 from django.db import connection, transaction
 
 from agents_registry.models import Kind
+from agents_registry.prepared import Prepared
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import LeagueState
 from matches.history import Happened, Moment, Outcome
@@ -34,6 +36,13 @@ _latest: OrderedDict[tuple[str, datetime], Moment] = OrderedDict()
 _pasts: OrderedDict[tuple[str, datetime], dict[int, Moment]] = OrderedDict()
 
 
+_SINCE = Prepared(
+    lambda *, league_id, seq: Event.objects.filter(league_id=league_id, seq__gt=seq).order_by("seq"),
+    league_id=str,
+    seq=int,
+)
+
+
 def scoring(league: League) -> Scoring:
     """A league's points, as its settings are now."""
     return _scoring(league.rules)
@@ -50,10 +59,10 @@ def moment(league: League, upto: int | None = None) -> Moment:
         known = _latest.get(key)
     if known is None or (upto is not None and upto < known.seq):
         known = _before(key, upto)
-    events = Event.objects.filter(league_id=league.pk, seq__gt=known.seq).order_by("seq")
     if upto is not None:
-        return _fold(key, known, _read(events.filter(seq__lte=upto)))
-    found = known.after(_read(events))
+        events = Event.objects.filter(league_id=league.pk, seq__gt=known.seq, seq__lte=upto).order_by("seq")
+        return _fold(key, known, _read(events))
+    found = known.after(_read(_SINCE.all(league_id=league.pk, seq=known.seq)))
     if found.seq > known.seq:
         keep = partial(_keep, key, found)
         # What is not committed may still be taken back.
@@ -61,8 +70,8 @@ def moment(league: League, upto: int | None = None) -> Moment:
     return found
 
 
-def _read(events: object) -> list[Happened]:
-    return [Happened(*row) for row in events.values_list("seq", "kind", "data", "at")]  # type: ignore[attr-defined]
+def _read(events: Iterable[Event]) -> list[Happened]:
+    return [Happened(event.seq, event.kind, event.data, event.at) for event in events]
 
 
 def _before(key: tuple[str, datetime], upto: int | None) -> Moment:

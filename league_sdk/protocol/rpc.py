@@ -68,6 +68,10 @@ def _finite(text: str) -> float:
     return value
 
 
+# json.loads would make one for each call.
+_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite).decode
+
+
 def loads(raw: bytes) -> Any:
     """Read JSON from a stranger.
 
@@ -80,7 +84,7 @@ def loads(raw: bytes) -> Any:
     """
     try:
         text = raw.decode("utf-8")
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+        value = _decode(text)
         lowered = text.lower()
         # An escaped backslash before it makes "u0000" plain text.
         if "\\u0000" in lowered.replace("\\\\", ""):

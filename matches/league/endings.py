@@ -9,12 +9,13 @@ from django.utils import timezone
 
 from agents_registry import registration
 from agents_registry.models import Kind
-from agents_registry.prepared import Prepared
+from agents_registry.prepared import Prepared, swap
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches import queries, sight
 from matches.league import outbox
 from matches.league.effects import changed, record
+from matches.league.find import LEAGUE
 from matches.models import League, Match, Round
 from matches.sight import View
 from matches.summaries import champion_of
@@ -22,6 +23,17 @@ from matches.summaries import champion_of
 _UNFINISHED = Prepared(
     lambda *, round_id: Match.objects.filter(round_id=round_id).exclude(state=MatchState.FINISHED).only("pk")[:1],
     round_id=int,
+)
+_FOLLOWING = Prepared(
+    lambda *, league_id, number: (
+        Round.objects.filter(league_id=league_id, number__gt=number).order_by("number").only("number")[:1]
+    ),
+    league_id=str,
+    number=int,
+)
+_TO_PLAY = Prepared(
+    lambda *, league_id: Round.objects.filter(league_id=league_id).exclude(state=RoundState.COMPLETED).only("pk")[:1],
+    league_id=str,
 )
 
 
@@ -34,18 +46,18 @@ def close_round_if_done(played: Round) -> bool:
         return False
     now = timezone.now()
     with transaction.atomic():
-        moved = Round.objects.filter(pk=played.pk, state=RoundState.RUNNING).update(
-            state=RoundState.COMPLETED, completed_at=now
-        )
-        if not moved:
+        ended = {"state": RoundState.COMPLETED, "completed_at": now}
+        if not swap(Round, ended, pk=played.pk, state=RoundState.RUNNING):
             return False
         record(played.league_id, "round_completed", round_id=played.number)
         # Read when nobody else can change it any more: the board may have been unveiled a moment ago.
-        league = League.objects.get(pk=played.league_id)
+        league = LEAGUE.one(pk=played.league_id)
+        if league is None:
+            raise League.DoesNotExist(played.league_id)
         seen = sight.public(league)
         tag = f"conv-{league.pk}-round-{played.number}"
         _tell_standings(seen, conversation_id=f"{tag}-standings", round_number=played.number)
-        following = league.rounds.filter(number__gt=played.number).order_by("number").first()
+        following = _FOLLOWING.one(league_id=league.pk, number=played.number)
         outbox.queue(
             league,
             MessageType.ROUND_COMPLETED,
@@ -64,7 +76,7 @@ def complete_if_done(league: League) -> None:
 
     An earlier round's match that is played again is waited for: it may decide who is champion.
     """
-    if league.rounds.exclude(state=RoundState.COMPLETED).exists() or _is_open(league):
+    if _TO_PLAY.all(league_id=league.pk) or _is_open(league):
         return
     now = timezone.now()
     running = League.objects.filter(pk=league.pk, state=LeagueState.RUNNING)

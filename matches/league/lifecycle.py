@@ -13,10 +13,10 @@ from pydantic import ValidationError as SettingsError
 
 from agents_registry import places, registration
 from agents_registry.models import Agent, Kind
-from agents_registry.prepared import Prepared, insert
+from agents_registry.prepared import Prepared, insert, swap
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
-from league_sdk.protocol.states import LEAGUE_ARROWS, LeagueState, MatchState, RoundState
+from league_sdk.protocol.states import LEAGUE_ARROWS, AgentState, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import games
 from matches import readiness
 from matches.league import curtain, endings, outbox, results
@@ -246,16 +246,15 @@ def start_round(*, league_id: str) -> Round:
                 )
                 % {"game": league.game_type}
             )
-        coming = league.rounds.filter(state=RoundState.PENDING).order_by("number").first()
+        coming = _COMING.one(league_id=league.pk)
         if coming is None:
             raise ActionRefused(_("Every round of %(league)s has been played.") % _named(league))
         curtain.fall_before(league, coming.number)
         # Whoever starts it, by hand or by the clock: a plan to start is carried out with this.
         League.objects.filter(pk=league.pk, starts_at__isnull=False).update(**_NO_PLAN)
         now = timezone.now()
-        if not Round.objects.filter(pk=coming.pk, state=RoundState.PENDING).update(
-            state=RoundState.ANNOUNCING, started_at=now
-        ):
+        begun = {"state": RoundState.ANNOUNCING, "started_at": now}
+        if not swap(Round, begun, pk=coming.pk, state=RoundState.PENDING):
             raise ActionRefused(_("Round %(number)s has just been started.") % {"number": coming.number})
         if league.state == LeagueState.SCHEDULED:
             _move(league, LeagueState.SCHEDULED, LeagueState.RUNNING)
@@ -263,8 +262,8 @@ def start_round(*, league_id: str) -> Round:
             if not league.demo:
                 for demo in League.objects.filter(demo=True).exclude(state=LeagueState.STOPPED):
                     stop(league_id=demo.pk)
-        registration.activate(agent_ids=league.agents.filter(kind=Kind.PLAYER).values_list("pk", flat=True))
-        registration.activate(agent_ids=[referee.pk for referee in referees])
+        waiting = [*_NOT_YET_ACTIVE.all(league_id=league.pk), *referees]
+        registration.activate(agent_ids=[one.pk for one in waiting if one.state == AgentState.REGISTERED])
         announced = _hand_out(league, coming, referees)
         outbox.queue(
             league,
@@ -276,8 +275,26 @@ def start_round(*, league_id: str) -> Round:
         )
         record(league.pk, "round_started", round_id=coming.number)
         changed(league.pk)
-        coming.refresh_from_db()
+        coming.state, coming.started_at = RoundState.ANNOUNCING, now
         return coming
+
+
+_COMING = Prepared(
+    lambda *, league_id: Round.objects.filter(league_id=league_id, state=RoundState.PENDING).order_by("number")[:1],
+    league_id=str,
+)
+_NOT_YET_ACTIVE = Prepared(
+    lambda *, league_id: Agent.objects.filter(league_id=league_id, kind=Kind.PLAYER, state=AgentState.REGISTERED).only(
+        "state"
+    ),
+    league_id=str,
+)
+_ON = Prepared(
+    lambda *, league_id: Round.objects.filter(
+        league_id=league_id, state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]
+    )[:1],
+    league_id=str,
+)
 
 
 def _refuse_start(league: League) -> None:
@@ -286,7 +303,7 @@ def _refuse_start(league: League) -> None:
     if league.state == LeagueState.REGISTRATION:
         raise ActionRefused(_("%(league)s has no schedule yet: close registration first.") % _named(league))
     _refuse_over(league)
-    running = league.rounds.filter(state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).first()
+    running = _ON.one(league_id=league.pk)
     if running is not None:
         left = running.matches.exclude(state=MatchState.FINISHED).count()
         raise ActionRefused(
@@ -328,15 +345,15 @@ def _hand_out(league: League, coming: Round, referees: list[Agent]) -> list[dict
         if not results.decide_absent(match):
             given[referee.pk].append(match.pk)
     for referee_pk, matches_pk in given.items():
-        theirs = Match.objects.filter(pk__in=matches_pk, state=MatchState.PENDING)
-        theirs.update(state=MatchState.READY, referee_id=referee_pk)
+        ready = {"state": MatchState.READY, "referee_id": referee_pk}
+        swap(Match, ready, pk=tuple(matches_pk), state=MatchState.PENDING)
     return announced
 
 
 def open_round(*, round_pk: int) -> bool:
     """ANNOUNCING to RUNNING: its matches may be played (004 8.6); a round with none left closes."""
     with transaction.atomic():
-        moved = Round.objects.filter(pk=round_pk, state=RoundState.ANNOUNCING).update(state=RoundState.RUNNING)
+        moved = swap(Round, {"state": RoundState.RUNNING}, pk=round_pk, state=RoundState.ANNOUNCING)
         if moved:
             opened = Round.objects.get(pk=round_pk)
             record(opened.league_id, "round_opened", round_id=opened.number)

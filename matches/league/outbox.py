@@ -52,6 +52,29 @@ def referees_of(league: League) -> Any:
     return [one for one in alive if not one.game_types or league.game_type in one.game_types]
 
 
+_WAITING = Prepared(
+    lambda *, league_id, message_type: Delivery.objects.filter(
+        broadcast__league_id=league_id, broadcast__message_type=message_type, state=DeliveryState.PENDING
+    ).only("pk")[:1],
+    league_id=str,
+    message_type=str,
+)
+
+
+def _receivers(*more: AgentState) -> Prepared[Agent]:
+    return Prepared(
+        lambda *, league_id: (
+            Agent.objects.filter(league_id=league_id, kind=Kind.PLAYER, state__in=[*_RECEIVING, *more])
+            .order_by("pk")
+            .only("code")
+        ),
+        league_id=str,
+    )
+
+
+_PLAYERS, _PLAYERS_AND_RETIRED = _receivers(), _receivers(AgentState.SHUTDOWN)
+
+
 def queue(
     league: League,
     message_type: MessageType,
@@ -79,31 +102,28 @@ def queue(
         round_id=round_number,
         **fields,
     )
-    overtaken = Q(broadcast__league=league, broadcast__message_type=message_type)
-    if message_type == MessageType.ROUND_COMPLETED:
-        overtaken = Q(
-            broadcast__league=league,
-            broadcast__message_type=MessageType.ROUND_ANNOUNCEMENT,
-            broadcast__round_number__lte=round_number,
-        )
-    if message_type in (MessageType.LEAGUE_STANDINGS_UPDATE, MessageType.ROUND_COMPLETED):
-        Delivery.objects.filter(overtaken, state=DeliveryState.PENDING).update(
-            state=DeliveryState.DROPPED, settled_at=now, problem="overtaken"
-        )
+    if message_type == MessageType.LEAGUE_STANDINGS_UPDATE:
+        _overtake(league, message_type)
+    elif message_type == MessageType.ROUND_COMPLETED:
+        _overtake(league, MessageType.ROUND_ANNOUNCEMENT, broadcast__round_number__lte=round_number)
     broadcast = Broadcast.objects.create(
         league=league, message_type=message_type, round_number=round_number, payload=payload, created_at=now
     )
-    receivers = list(
-        Agent.objects.filter(league=league, kind=Kind.PLAYER)
-        .filter(Q(state__in=_RECEIVING) | Q(state=AgentState.SHUTDOWN) if to_retired else Q(state__in=_RECEIVING))
-        .exclude(code__in=list(league.out))
-        .order_by("pk")
-        .values_list("pk", flat=True)
-    )
+    players = (_PLAYERS_AND_RETIRED if to_retired else _PLAYERS).all(league_id=league.pk)
+    receivers = [player.pk for player in players if player.code not in league.out]
     if to_referees:
         receivers += [one.pk for one in referees_of(league)]
     rows = [(broadcast.pk, pk, DeliveryState.PENDING, "") for pk in receivers]
     insert(Delivery, ("broadcast_id", "agent_id", "state", "problem"), rows)
+
+
+def _overtake(league: League, message_type: MessageType, **which: Any) -> None:
+    """Drop what has not been delivered of a kind of message; nearly always everything has."""
+    if _WAITING.all(league_id=league.pk, message_type=message_type):
+        older = Delivery.objects.filter(broadcast__league=league, broadcast__message_type=message_type, **which)
+        older.filter(state=DeliveryState.PENDING).update(
+            state=DeliveryState.DROPPED, settled_at=timezone.now(), problem="overtaken"
+        )
 
 
 _UNTOLD = Prepared(
