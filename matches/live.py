@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 GROUP = "live"
 SEND_LIMIT_S = 2.0
 """For one message to the channel layer; what comes meanwhile waits, as one message, for the next."""
+GATHER_S = 0.02
+"""What comes so close behind a message goes as one, unless it is urgent; a page is rendered more seldom than that."""
 AGAIN_S = (0.5, 5.0)
 """Between two tries to subscribe: the first pause, and the longest."""
 OUTAGE_SAID_S = 30.0
@@ -112,6 +114,9 @@ async def _flush() -> None:
                 _sending_on = None
                 return
         await _send(leagues, due)
+        if True not in _due:
+            # Until then nobody has to wake this loop for a change, which costs both threads more than the message.
+            await asyncio.sleep(GATHER_S)
 
 
 async def _send(leagues: dict[str, set[str]], due: set[bool]) -> None:

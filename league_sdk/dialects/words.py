@@ -104,7 +104,7 @@ def _snaked(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields with ``matchId`` as ``match_id`` too: in the languages of some agents the humps are the custom."""
     found = dict(fields)
     for name in fields:
-        if len(name) <= 40 and name not in _NOT_OURS and _HUMP.search(name):
+        if not name.islower() and len(name) <= 40 and name not in _NOT_OURS and _HUMP.search(name):
             found.setdefault(_HUMP.sub("_", name).lower(), fields[name])
     return found
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Model
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -32,15 +33,28 @@ from matches.league.plans import LOSE, VOID
 from matches.league.play import PROGRESS_STATES, add_entries, assign, hear, lease_s_of, lifecycle_step
 from matches.league.reports import Verdict, read_found_at, read_lifecycle, read_spoken, read_verdict
 from matches.masking import without_addresses
-from matches.models import Match
+from matches.models import League, Match, Round
 
 _OPEN = (MatchState.HELD, MatchState.READY, *IN_PLAY)
 SILENT = frozenset({"E001", "E009"})
 
 
+_WHOLE: tuple[tuple[type[Model], str], ...] = ((Match, ""), (League, "league__"), (Round, "round__"))
+
+
+def _columns(model: type[Model], before: str) -> list[str]:
+    return [before + column.name for column in model._meta.concrete_fields]
+
+
 _REPORTED = Prepared(
-    lambda *, league_id, match_id: Match.objects.filter(league_id=league_id, match_id=match_id).select_related(
-        "league", "round", "player_a", "player_b", "referee"
+    lambda *, league_id, match_id: (
+        Match.objects.filter(league_id=league_id, match_id=match_id)
+        .select_related("league", "round", "player_a", "player_b", "referee")
+        # Of the agents a report needs hardly anything, and each has two dozen columns to be read.
+        .only(
+            *(name for model, before in _WHOLE for name in _columns(model, before)),
+            *(f"{agent}__{name}" for agent in ("player_a", "player_b", "referee") for name in ("code", "spoken")),
+        )
     ),
     league_id=str,
     match_id=str,

@@ -29,3 +29,6 @@ def test_what_agents_get_is_plain(client: Client, path: str) -> None:
     answer = client.post(path, body, content_type="application/json", **TAKES)
     assert (answer.status_code, answer.get("Content-Encoding")) == (200, None)
     assert len(answer.content) > 200
+    # And nothing that is for pages: no language, no session, no policy.
+    ours = {"Content-Type", "X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy"}
+    assert set(answer.headers) == ours
