@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
+from agents_registry.rows import Quick
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_ID_CHARS, MAX_NAME_CHARS, MAX_VERSION_CHARS
 from league_sdk.protocol.states import AgentState
 
@@ -43,7 +44,7 @@ class RosterEntry(models.Model):
         return f"{self.name} <{self.email}>"
 
 
-class Agent(models.Model):
+class Agent(Quick, models.Model):
     """A player of one league (or of the lobby: no league yet), or a referee (of the site, or of one league)."""
 
     kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)

@@ -133,8 +133,19 @@ def _pending() -> QuerySet[Delivery]:
     return Delivery.objects.filter(state=DeliveryState.PENDING).order_by("pk").only("broadcast_id", "agent_id")
 
 
-_AGENTS = Agent.objects.only("code", "kind", "endpoint", "dialect", "spoken", "sends_progress", "token_epoch")
 _PENDING = Prepared(lambda: _pending()[:MOST_PARCELS])
+_TOLD = Prepared(
+    lambda: Agent.objects.filter(pk__in=_waiting("agent_id")).only(
+        "code", "kind", "endpoint", "dialect", "spoken", "sends_progress", "token_epoch"
+    )
+)
+_BROADCASTS = Prepared(
+    lambda: Broadcast.objects.filter(pk__in=_waiting("broadcast_id")).select_related("league"),
+)
+
+
+def _waiting(field: str) -> QuerySet[Delivery, dict[str, Any]]:
+    return Delivery.objects.filter(state=DeliveryState.PENDING).values(field)
 
 
 def parcels_of(busy_agents: Collection[int], now: datetime) -> dict[int, list[Parcel]]:
@@ -147,8 +158,10 @@ def parcels_of(busy_agents: Collection[int], now: datetime) -> dict[int, list[Pa
     if not due:
         return {}
     # Not by select_related: each payload would be read from its JSON once for every agent, and each agent three times.
-    broadcasts = Broadcast.objects.select_related("league").in_bulk({delivery.broadcast_id for delivery in due})
-    agents = _AGENTS.in_bulk({delivery.agent_id for delivery in due})
+    agents = {agent.pk: agent for agent in _TOLD.all()}
+    broadcasts = {broadcast.pk: broadcast for broadcast in _BROADCASTS.all()}
+    # What was overtaken a moment ago waits no longer.
+    due = [one for one in due if one.agent_id in agents and one.broadcast_id in broadcasts]
     for delivery in due:
         delivery.agent = agents[delivery.agent_id]
     encoder = _Encoder(broadcasts, stamp(now))

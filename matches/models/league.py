@@ -11,12 +11,13 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from agents_registry.models import Agent
+from agents_registry.rows import Quick
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.limits import MAX_ID_CHARS, MAX_NAME_CHARS
 from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus, RoundState
 
 
-class League(models.Model):
+class League(Quick, models.Model):
     league_id = models.CharField(
         _("league id"),
         max_length=MAX_ID_CHARS,
@@ -73,7 +74,7 @@ class League(models.Model):
         return LeagueSettings.model_validate(self.settings)
 
 
-class Round(models.Model):
+class Round(Quick, models.Model):
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="rounds")
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=12, choices=[(s, s) for s in RoundState], default=RoundState.PENDING)
@@ -97,7 +98,7 @@ class Round(models.Model):
         return f"{self.league_id} round {self.number}"
 
 
-class Match(models.Model):
+class Match(Quick, models.Model):
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="matches")
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="matches")
     match_id = models.CharField(max_length=MAX_ID_CHARS)
@@ -147,7 +148,7 @@ class Match(models.Model):
         return f"{self.league_id} {self.match_id}"
 
 
-class Message(models.Model):
+class Message(Quick, models.Model):
     """One entry of a match's transcript (004 9.4.3), as `league_sdk.protocol.transcript` builds it."""
 
     match = models.ForeignKey(Match, on_delete=models.CASCADE, related_name="messages")
@@ -162,7 +163,7 @@ class Message(models.Model):
         return f"{self.match_id} {self.attempt}.{self.n}"
 
 
-class Event(models.Model):
+class Event(Quick, models.Model):
     """What changed, in order; the text is made where it is shown."""
 
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="events")

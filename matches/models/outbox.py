@@ -6,10 +6,11 @@ from django.db import models
 from django.db.models import Q
 
 from agents_registry.models import Agent
+from agents_registry.rows import Quick
 from matches.models.league import League
 
 
-class Broadcast(models.Model):
+class Broadcast(Quick, models.Model):
     """What is told to many agents: one payload; token and dialect are put in when it is sent."""
 
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="broadcasts")
@@ -29,7 +30,7 @@ class DeliveryState(models.TextChoices):
     DROPPED = "DROPPED"
 
 
-class Delivery(models.Model):
+class Delivery(Quick, models.Model):
     """The outbox: one broadcast to one agent, in the order of the rows per agent."""
 
     broadcast = models.ForeignKey(Broadcast, on_delete=models.CASCADE, related_name="deliveries")
