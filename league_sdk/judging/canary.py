@@ -222,6 +222,7 @@ class Canary:
             if self._called_at is not None:
                 self._note(begun)
                 self._called_at = None
+            self._call_due = self._clock.monotonic() + CALL_EVERY_S
 
     def _note(self, due: float) -> None:
         now = self._clock.monotonic()

@@ -90,6 +90,17 @@ async def test_on_time_it_blames_nobody() -> None:
     await canary.aclose()
 
 
+async def test_short_matches_bring_no_more_calls_than_long_ones() -> None:
+    stage = Stage()
+    canary = await singing(stage)
+    for tenth in range(1, 50):
+        await stage.to(100.0 + tenth / 10)
+        canary.rest()
+        canary.sing()
+    assert stage.calls == pytest.approx(5 / CALL_EVERY_S, abs=2)
+    await canary.aclose()
+
+
 @pytest.mark.parametrize(
     ("begin", "limit_s", "blamed"),
     [
