@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -34,12 +35,13 @@ class Kept(logging.Handler):
 
 
 @pytest.fixture
-def lines(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    kept = Kept()
-    monkeypatch.setattr(watching.logger, "handlers", [kept])
-    monkeypatch.setattr(watching.logger, "level", logging.DEBUG)
-    watching.logger.manager._clear_cache()  # type: ignore[attr-defined]
-    return kept.lines
+def lines() -> Iterator[list[dict[str, Any]]]:
+    kept, level = Kept(), watching.logger.level
+    watching.logger.addHandler(kept)
+    watching.logger.setLevel(logging.DEBUG)
+    yield kept.lines
+    watching.logger.setLevel(level)
+    watching.logger.removeHandler(kept)
 
 
 def count(outcome: str) -> float:
