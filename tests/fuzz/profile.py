@@ -1,8 +1,8 @@
 """How many inputs a fuzz test sends, in its quick form and in its long one, and from which seed.
 
-Both forms draw the same inputs in every run. ``LEAGUE_FUZZ_SEED`` (a whole number) draws others, and the same ones
-again with the same number. The long form is 100,000 inputs in all (`make fuzz`); ``LEAGUE_FUZZ_TIMES`` sends so many
-times as many. With ``LEAGUE_CI`` it is a fifth; ``.ci/run`` leaves the long form out so far.
+Both forms draw the same inputs in every run. ``LEAGUE_FUZZ_SEED`` draws others, and the same ones again with the same
+seed. The long form is 100,000 inputs in all (`make fuzz`); ``LEAGUE_FUZZ_TIMES`` sends so many times as many. With
+``LEAGUE_CI`` it is a fifth.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from hypothesis import HealthCheck, Phase, seed, settings
 
 T = TypeVar("T", bound=Callable[..., Any])
-SEED = os.environ.get("LEAGUE_FUZZ_SEED")
+SEED = os.environ.get("LEAGUE_FUZZ_SEED") or "0"
 TIMES = float(os.environ.get("LEAGUE_FUZZ_TIMES") or (0.2 if os.environ.get("LEAGUE_CI") else 1))
 
 
@@ -25,7 +25,6 @@ def many(count: int, **changes: Any) -> settings:
             "max_examples": count,
             "deadline": None,
             "database": None,
-            "derandomize": SEED is None,
             "suppress_health_check": list(HealthCheck),
             "phases": (Phase.explicit, Phase.generate, Phase.shrink),
             "print_blob": True,
@@ -39,6 +38,6 @@ def long(count: int) -> int:
     return max(1, round(count * TIMES))
 
 
-def seeded(test: T) -> T:
-    """A test with the seed that was asked for; without one hypothesis takes it from the test itself."""
-    return seed(int(SEED))(test) if SEED is not None else test
+def seeded(*share: object) -> Callable[[T], T]:
+    """A decorator: the test draws what the seed has for this share, and another share draws something else."""
+    return seed(" ".join(map(str, (SEED, *share))))

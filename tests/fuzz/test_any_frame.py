@@ -1,10 +1,14 @@
-"""Any frames on the sockets, many sockets at once: the server neither fails nor forgets the others."""
+"""Any frames on the sockets, many at once, while pages change: the server neither fails nor forgets anybody.
+
+A browser has nothing to show in order to go on: it says that a frame has arrived, or asks for a snapshot.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaguesite.asgi import application
-from matches.hub import hub
+from matches.hub import Page, hub
 from tests.fuzz.messages import ODD
 from tests.fuzz.profile import long, many, seeded
 from tests.fuzz.site import PATIENCE_S, Site, told
@@ -34,30 +38,42 @@ QUERIES = [
     "?packed=gzip&language=xx&as=",
     "?%ff=%00&language=\x00",
     "?" + "a=b&" * 300,
+    "?seq=2&since=1&from=-1&resume=x&packed=gzip",
 ]
-RESYNC = {"type": "resync"}
 
 
 def frames() -> st.SearchStrategy[str | bytes]:
-    """Acknowledgements, wishes for a snapshot, and everything that is neither."""
+    """Acknowledgements, wishes for a snapshot or to go on from somewhere, and everything that is neither."""
     odd = st.sampled_from(ODD)
-    kind = st.sampled_from(["ack", "resync", "ACK", "frame", "snapshot", "heartbeat", "", None, 0, [], {}])
-    near = st.builds(
-        lambda word, seq, more: {"type": word, "seq": seq, **more}, kind, odd, st.sampled_from([{}, {"x": 1}])
+    kind = st.sampled_from(
+        ["ack", "resync", "ack", "resync", "ACK", "resume", "frame", "snapshot", "heartbeat", "", None, 0, [], {}]
     )
+    more = st.sampled_from([{}, {"x": 1}, {"from": 1}, {"from": -1, "since": 10**9}, {"token": "1", "id": "0-0"}])
+    near = st.builds(lambda word, seq, more: {"type": word, "seq": seq, **more}, kind, odd, more)
     text = (near | odd).map(json.dumps) | st.sampled_from(
         ['{"type":', "[" * 190, "9" * 200, "\x00", "ping", " " * 70_000]
     )
     return text | text | text | st.text(max_size=300) | st.binary(max_size=300)
 
 
-Scene = tuple[list[tuple[str, str]], list[tuple[int, str | bytes]]]
+@dataclass(frozen=True)
+class Change:
+    """A page looks different from now on."""
+
+    fragment: str
+    html: str
+
+
+Step = tuple[int, str | bytes | Change]
+Scene = tuple[list[tuple[str, str]], list[Step]]
 
 
 def scenes() -> st.SearchStrategy[Scene]:
-    """Sockets by their addresses, and what is said on which of them."""
+    """Sockets by their addresses, what is said on which of them, and when their pages change."""
     sockets = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(QUERIES)), min_size=1, max_size=4)
-    return st.tuples(sockets, st.lists(st.tuples(st.integers(0, 3), frames()), min_size=1, max_size=12))
+    changes = st.builds(Change, st.sampled_from(["header", "news"]), st.sampled_from(["", "<p>one</p>", "<p>two</p>"]))
+    steps = st.tuples(st.integers(0, 4), st.one_of(frames(), frames(), frames(), changes))
+    return st.tuples(sockets, st.lists(steps, min_size=1, max_size=12))
 
 
 def read(message: dict[str, Any]) -> dict[str, Any]:
@@ -72,49 +88,88 @@ def read(message: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-async def snapshot(socket: WebsocketCommunicator) -> dict[str, Any]:
-    """Wait for a snapshot; what came before it is acknowledged."""
-    while True:
-        found = read(await socket.receive_output(timeout=PATIENCE_S))
-        if found["type"] != "heartbeat":
-            await socket.send_to(text_data=json.dumps({"type": "ack", "seq": found["seq"]}))
+@dataclass
+class Browser:
+    """A socket, and its page as a browser has it before it (``static/js/live.js``)."""
+
+    socket: WebsocketCommunicator
+    page: Page
+    seq: int
+    fragments: dict[str, str]
+
+    async def take(self) -> str:
+        """The next message: nothing is missing between it and the one before; returns of what type it is."""
+        found = read(await self.socket.receive_output(timeout=PATIENCE_S))
+        if found["type"] == "heartbeat":
+            return "heartbeat"
         if found["type"] == "snapshot":
-            return found
+            self.fragments = {}
+        else:
+            assert found["from"] == self.seq
+        self.seq = found["seq"]
+        self.fragments |= found["fragments"]
+        await self.say({"type": "ack", "seq": self.seq})
+        return str(found["type"])
+
+    async def say(self, message: dict[str, Any]) -> None:
+        await self.socket.send_to(text_data=json.dumps(message))
+
+    async def catch_up(self) -> None:
+        """Until it has the page as it is, whatever was said on its socket."""
+        while self.seq != self.page.seq:
+            await self.take()
+        assert self.fragments == {name: html for name, (html, _) in self.page._fragments.items()}
+
+    async def start_over(self) -> None:
+        """Ask for a snapshot, and be given one."""
+        await self.say({"type": "resync"})
+        while await self.take() != "snapshot":
+            pass
+
+
+async def opened(path: str) -> Browser | None:
+    """A browser at a page, or None when it is not let in or there is no such page."""
+    known = {listener for page in hub._pages.values() for listener in page.listeners}
+    socket = WebsocketCommunicator(application, path, headers=[(b"origin", b"http://testserver")])
+    accepted, code = await socket.connect(timeout=PATIENCE_S)
+    if not accepted:
+        assert code == 4403
+        return None
+    first = await socket.receive_output(timeout=PATIENCE_S)
+    if first["type"] == "websocket.close":
+        assert first["code"] == 4404
+        return None
+    found = read(first)
+    assert found["type"] == "snapshot"
+    (page,) = [page for page in hub._pages.values() if page.listeners - known]
+    browser = Browser(socket, page, found["seq"], found["fragments"])
+    await browser.say({"type": "ack", "seq": browser.seq})
+    return browser
 
 
 async def play(scene: Scene) -> int:
-    """Open the sockets, say everything, then see that each of them still answers; how many frames were sent."""
-    addresses, said = scene
-    calm = WebsocketCommunicator(application, "/ws/leagues/winter/", headers=[(b"origin", b"http://testserver")])
-    assert (await calm.connect(timeout=PATIENCE_S))[0]
-    await snapshot(calm)
-    open_: list[WebsocketCommunicator] = []
-    for path, query in addresses:
-        socket = WebsocketCommunicator(application, path + query, headers=[(b"origin", b"http://testserver")])
-        accepted, code = await socket.connect(timeout=PATIENCE_S)
-        if not accepted:
-            assert code == 4403
-            continue
-        first = await socket.receive_output(timeout=PATIENCE_S)
-        if first["type"] == "websocket.close":
-            assert first["code"] == 4404
-            continue
-        assert read(first)["type"] == "snapshot"
-        open_.append(socket)
-    for number, frame in said if open_ else ():
-        socket = open_[number % len(open_)]
-        kind = "text" if isinstance(frame, str) else "bytes"
-        await socket.send_input({"type": "websocket.receive", kind: frame})
-    for socket in [*open_, calm]:
-        # As often as frames can be on their way.
-        for _ in range(3):
-            await socket.send_to(text_data=json.dumps({"type": "ack", "seq": 1}))
-        await socket.send_to(text_data=json.dumps(RESYNC))
-        assert (await snapshot(socket))["fragments"]
-    for socket in [*open_, calm]:
-        await socket.disconnect(timeout=PATIENCE_S)
+    """Open the sockets, say everything, then see that each has what it should; how many frames were sent."""
+    addresses, steps = scene
+    calm = await opened("/ws/leagues/winter/")
+    assert calm is not None
+    strange = [one for path, query in addresses if (one := await opened(path + query)) is not None]
+    sent = 0
+    for number, what in steps:
+        if isinstance(what, Change):
+            one = [calm, *strange][number % (1 + len(strange))]
+            one.page.update({what.fragment: what.html})
+        elif strange:
+            kind = "text" if isinstance(what, str) else "bytes"
+            await strange[number % len(strange)].socket.send_input({"type": "websocket.receive", kind: what})
+            sent += 1
+    for one in [calm, *strange]:
+        await one.catch_up()
+        await one.start_over()
+        await one.catch_up()
+    for one in [calm, *strange]:
+        await one.socket.disconnect(timeout=PATIENCE_S)
     assert hub.sockets == 0
-    return len(said)
+    return sent
 
 
 async def finish() -> None:
@@ -129,7 +184,7 @@ def run(site: Site, count: int, shard: int = 0) -> int:
     sent = 0
 
     @many(count)
-    @seeded
+    @seeded("frames", shard)
     @given(scene=scenes())
     def one(scene: Scene) -> None:
         nonlocal sent
@@ -138,7 +193,6 @@ def run(site: Site, count: int, shard: int = 0) -> int:
             sent += site.loop.run_until_complete(asyncio.wait_for(play(scene), 2 * PATIENCE_S))
             assert not site.errors.seen
 
-    one.hypothesis.inner_test._hypothesis_internal_add_digest = f"frames-{shard}".encode()
     try:
         one()
     finally:

@@ -87,16 +87,15 @@ def run(site: Site, operation: str, key: str, count: int) -> int:
     sent = 0
 
     @many(count)
-    @seeded
+    @seeded(operation)
     @given(case=cases(operation), shown=keys(key))
     def one(case: Any, shown: str | None) -> None:
         nonlocal sent
-        sent += 1
         prepared, answer = put(site, case, shown)
+        sent += 1
         response = schemathesis.Response(answer.status, answer.headers, answer.body, prepared, 0.0, False)
         case.validate_response(response, checks=CHECKS)
 
-    one.hypothesis.inner_test._hypothesis_internal_add_digest = operation.encode()
     one()
     return sent
 

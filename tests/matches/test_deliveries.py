@@ -546,7 +546,7 @@ def kind_of(reply: dict[str, Any]) -> Any:
 
 def deliver(examples: int) -> int:
     Deliveries.count = 0
-    run_state_machine_as_test(seeded(Deliveries), settings=many(examples, stateful_step_count=50))
+    run_state_machine_as_test(seeded("deliveries")(Deliveries), settings=many(examples, stateful_step_count=50))
     print(f"{Deliveries.count} deliveries")
     return Deliveries.count
 
