@@ -42,7 +42,7 @@ def buttons(facts: Facts) -> list[dict[str, Any]]:
             ("start", _("Start round %(number)d") % {"number": _number(facts)}, open_),
             ("run_all", _("Run all rounds"), open_),
             ("pause", _("Pause"), open_ and not league.paused),
-            ("resume", _("Resume"), open_ and league.paused),
+            ("resume", _("Resume"), league.paused),
             ("check_all", _("Check all players"), open_),
             ("check", _("Ask all agents whether they answer"), True),
             ("stop", _("Stop for good"), open_),

@@ -156,11 +156,11 @@ def _paused(then: Moment, event: Happened) -> None:
 
 
 def _completed(then: Moment, event: Happened) -> None:
-    then.state, then.completed_at = LeagueState.COMPLETED, event.at
+    then.state, then.completed_at, then.paused = LeagueState.COMPLETED, event.at, False
 
 
 def _stopped(then: Moment, event: Happened) -> None:
-    then.state, then.completed_at = LeagueState.STOPPED, then.completed_at or event.at
+    then.state, then.completed_at, then.paused = LeagueState.STOPPED, then.completed_at or event.at, False
     # A round that was on is not played any more.
     then.rounds = {number: one for number, one in then.rounds.items() if one.state == RoundState.COMPLETED}
 

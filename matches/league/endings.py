@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from agents_registry import registration
@@ -80,7 +81,8 @@ def complete_if_done(league: League) -> None:
         return
     now = timezone.now()
     running = League.objects.filter(pk=league.pk, state=LeagueState.RUNNING)
-    if not running.update(state=LeagueState.COMPLETED, completed_at=now):
+    # A pause ends with the league; that of the demo goes on, for it would begin afresh.
+    if not running.update(state=LeagueState.COMPLETED, completed_at=now, paused=league.demo and F("paused")):
         return
     league.state = LeagueState.COMPLETED
     rows = sight.everything(league).standings

@@ -375,7 +375,7 @@ def resume(*, league_id: str) -> League:
 def _set_paused(league_id: str, paused: bool) -> League:
     with transaction.atomic():
         league = get_league(league_id)
-        if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED):
+        if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED) and not league.paused:
             raise ActionRefused(_("%(league)s is over: there is nothing to pause or resume.") % _named(league))
         plan = _NO_PLAN if paused else {}
         if not League.objects.filter(pk=league_id, paused=not paused).update(paused=paused, **plan):
@@ -396,7 +396,7 @@ def stop(*, league_id: str) -> League:
         sources = [state for state, targets in LEAGUE_ARROWS.items() if LeagueState.STOPPED in targets]
         going = League.objects.filter(pk=league_id, state__in=sources)
         ended = league.completed_at or timezone.now()
-        if not going.update(state=LeagueState.STOPPED, completed_at=ended, **_NO_PLAN):
+        if not going.update(state=LeagueState.STOPPED, completed_at=ended, paused=False, **_NO_PLAN):
             raise ActionRefused(_("%(league)s is stopped already.") % _named(league))
         open_ones.update(state=MatchState.PENDING, lease_until=None, held_at=None)
         Round.objects.filter(league=league, state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).update(

@@ -119,6 +119,24 @@ def test_a_paused_demo_is_left_alone(show: make.Setting) -> None:
     assert show.league.state == "REGISTRATION"
 
 
+def test_a_demo_that_ends_while_it_is_paused_begins_afresh_when_it_is_resumed(show: make.Setting) -> None:
+    for _ in (1, 2):
+        make.look()
+        make.open_current(DEMO)
+        make.finish_round(show)
+    make.look()
+    make.open_current(DEMO)
+    make.look()
+    lifecycle.pause(league_id=DEMO)
+    make.finish_round(show)
+    League.objects.update(completed_at=timezone.now() - timedelta(seconds=demo.REST_S))
+    make.look()
+    assert (show.league.state, show.league.paused) == ("COMPLETED", True)
+    lifecycle.resume(league_id=DEMO)
+    make.look()
+    assert (show.league.state, show.league.paused) == ("RUNNING", False)
+
+
 def test_opening_it_anew_leaves_nothing_of_the_old_one(show: make.Setting) -> None:
     make.look()
     seq = show.league.event_seq

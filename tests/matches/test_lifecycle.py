@@ -9,6 +9,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from agents_registry.models import Agent
+from matches import sight
 from matches.league import lifecycle
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import Delivery, League, Match, Round
@@ -272,6 +273,23 @@ def test_stop() -> None:
     assert set(Delivery.objects.values_list("state", "problem")) == {("DROPPED", "league stopped")}
     plan = make.look()
     assert (plan.starts, plan.parcels) == ([], {})
+
+
+def test_a_pause_ends_with_the_league() -> None:
+    place = make.playing(players=2)
+    lifecycle.pause(league_id="fall")
+    make.report(place.match("R1M1"), "P01")
+    league = place.league
+    assert (league.state, league.paused, sight.moment(league).paused) == ("COMPLETED", False, False)
+    assert refusal(lambda: lifecycle.resume(league_id="fall")) == "Fall is over: there is nothing to pause or resume."
+
+
+def test_a_pause_ends_when_the_league_is_stopped() -> None:
+    place = make.playing()
+    lifecycle.pause(league_id="fall")
+    lifecycle.stop(league_id="fall")
+    league = place.league
+    assert (league.state, league.paused, sight.moment(league).paused) == ("STOPPED", False, False)
 
 
 def test_nothing_can_be_done_with_a_league_that_is_over() -> None:
