@@ -9,12 +9,14 @@ from django.contrib.auth.models import Group, User
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from matches.desk_access import ChosenRows
+
 admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin, ModelAdmin):
+class UserAdmin(ChosenRows, DjangoUserAdmin, ModelAdmin):
     """Who can log in."""
 
     form = UserChangeForm
@@ -25,7 +27,7 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):
 
 
 @admin.register(Group)
-class GroupAdmin(DjangoGroupAdmin, ModelAdmin):
+class GroupAdmin(ChosenRows, DjangoGroupAdmin, ModelAdmin):
     """Sets of permissions; a group that may add leagues is a group of instructors."""
 
     filter_horizontal = ()

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
@@ -54,7 +56,26 @@ class LeagueAccess:
         return HttpResponseRedirect(back)
 
 
-class OwnRows:
+class ChosenRows:
+    """Mixed into the admin of rows that one can choose from a list, before the admin itself."""
+
+    model: Any
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """What is done to the rows that were ticked; Django asks the database for whatever was sent as their ids.
+
+        Raises:
+            BadRequest: no list has such an id.
+        """
+        for one in request.POST.getlist(ACTION_CHECKBOX_NAME):
+            try:
+                self.model._meta.pk.clean(one.replace("\x00", "\ufffd"), None)
+            except ValidationError:
+                raise BadRequest("that is the id of no row") from None
+        return super().response_action(request, queryset)  # type: ignore[misc]
+
+
+class OwnRows(ChosenRows):
     """Mixed into the admin of rows that belong to leagues, before the admin itself."""
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:

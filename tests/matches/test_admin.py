@@ -141,6 +141,22 @@ def test_lists_are_served(desk: Client, page: str) -> None:
     assert desk.get("/admin/agents_registry/agent/").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("page", "verb", "row"),
+    [
+        ("matches/league", "pause_leagues", "a\x00b"),
+        ("agents_registry/agent", "check_whole", "None"),
+        ("agents_registry/agent", "check_whole", "1" + "0" * 30),
+        ("auth/user", "delete_selected", ""),
+    ],
+)
+def test_what_is_the_id_of_no_row_is_refused(desk: Client, page: str, verb: str, row: str) -> None:
+    lifecycle.create_league(league_id="evening", display_name="Evening")
+    add_players("evening", 2)
+    answer = desk.post(f"/admin/{page}/", {"action": verb, "_selected_action": [row]})
+    assert answer.status_code == 400
+
+
 @pytest.mark.parametrize("page", ["league", "match"])
 def test_the_lists_cost_the_same_queries_for_few_rows_and_for_many(desk: Client, page: str) -> None:
     counts = []
