@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -150,9 +151,10 @@ def test_anything_at_the_border_of_agents(site: Site, world: World) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("shard", range(1, SHARDS + 1))
-def test_very_much_at_the_border_of_agents(site: Site, world: World, shard: int) -> None:
-    sent = run(site, world, long(LONG // SHARDS), shard)
-    print(f"{sent} requests to /mcp and /register")
+def test_very_much_at_the_border_of_agents(
+    site: Site, world: World, shard: int, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("inputs", run(site, world, long(LONG // SHARDS), shard))
 
 
 @pytest.mark.parametrize("request_", [Request("POST", "/mcp", body=b'{"method": "ping", "id": 1}')])

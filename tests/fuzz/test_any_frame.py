@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -207,5 +208,7 @@ def test_any_frames(site: Site, world: World) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("shard", range(1, SHARDS + 1))
-def test_any_frames_at_length(site: Site, world: World, shard: int) -> None:
-    print(f"{run(site, long(LONG // SHARDS), shard)} frames")
+def test_any_frames_at_length(
+    site: Site, world: World, shard: int, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("inputs", run(site, long(LONG // SHARDS), shard))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
@@ -155,5 +156,7 @@ def test_any_page(site: Site, world: World) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("shard", range(1, SHARDS + 1))
-def test_any_page_at_length(site: Site, world: World, shard: int) -> None:
-    print(f"{run(site, long(LONG // SHARDS), shard)} requests for pages")
+def test_any_page_at_length(
+    site: Site, world: World, shard: int, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("inputs", run(site, long(LONG // SHARDS), shard))

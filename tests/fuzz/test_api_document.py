@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -108,5 +109,7 @@ def test_every_operation(site: Site, world: World, api_key: str) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_operation_at_length(site: Site, world: World, api_key: str, operation: str) -> None:
-    print(f"{run(site, operation, api_key, long(LONG))} requests to {operation}")
+def test_operation_at_length(
+    site: Site, world: World, api_key: str, operation: str, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("inputs", run(site, operation, api_key, long(LONG)))

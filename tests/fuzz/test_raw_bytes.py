@@ -1,15 +1,16 @@
-"""Bytes that are hardly HTTP, sent to the real server: it refuses them or closes, and goes on serving the others."""
+"""Bytes that are hardly HTTP, sent to the real servers: they refuse them or close, and go on serving the others."""
 
 from __future__ import annotations
 
 import random
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.scaled import WebProcess, scaled_site
 from tests.e2e.site import Site
 from tests.fuzz.profile import SEED, long
 
@@ -76,9 +77,9 @@ BODIES = [
 ]
 
 
-def drawn(count: int) -> Iterator[bytes]:
+def drawn(count: int, server: str) -> Iterator[bytes]:
     """So many requests, the same in every run unless another seed is asked for."""
-    chance = random.Random(SEED or "raw bytes")
+    chance = random.Random(f"{SEED} raw bytes to {server}")
     for _ in range(count):
         ends = chance.choice([b"\r\n", b"\r\n", b"\r\n", b"\n", b"\r"])
         lines = [chance.choice(STARTS), *chance.sample(HEADERS, chance.randrange(6))]
@@ -106,8 +107,8 @@ def exchange(port: int, raw: bytes) -> bytes:
         return found
 
 
-def assault(site: Site, count: int) -> None:
-    for number, raw in enumerate(drawn(count), start=1):
+def assault(site: Site | WebProcess, count: int, server: str) -> None:
+    for number, raw in enumerate(drawn(count, server), start=1):
         said = exchange(site.port, raw)
         statuses = [int(one) for one in STATUS.findall(said)]
         assert all(one < 500 for one in statuses), (raw[:3000], said[:500])
@@ -127,11 +128,24 @@ def host(tmp_path: Path) -> Iterator[Site]:
     site.close()
 
 
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[WebProcess]:
+    """``manage.py web`` on uvicorn, with PostgreSQL and Redis."""
+    with scaled_site(tmp_path) as (site, _redis):
+        yield site.start_web()[0]
+
+
 def test_raw_bytes_to_daphne(host: Site) -> None:
-    assault(host, QUICK)
+    assault(host, QUICK, "daphne")
 
 
 @pytest.mark.long
-def test_many_raw_bytes_to_daphne(host: Site) -> None:
-    assault(host, long(LONG))
-    print(f"{long(LONG)} times raw bytes")
+def test_many_raw_bytes_to_daphne(host: Site, record_property: Callable[[str, object], None]) -> None:
+    assault(host, long(LONG), "daphne")
+    record_property("inputs", long(LONG))
+
+
+@pytest.mark.long
+def test_many_raw_bytes_to_uvicorn(web: WebProcess, record_property: Callable[[str, object], None]) -> None:
+    assault(web, long(LONG), "uvicorn")
+    record_property("inputs", long(LONG))

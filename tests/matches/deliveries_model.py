@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 LEASE_S, SILENT_S, MOST_LOST, MOST_PLAYERS, MOST_TOKENS, MOST_RELAYED, WAIT_S = 8, 16, 3, 5, 16, 4, 2
+CALM_S, TOGETHER_S, LATELY_S, LONGEST_HOLD_S = 3, 2, 15, 600
 PENDING, READY, PLAYING, HELD, FINISHED = "PENDING", "READY", "PLAYING", "HELD", "FINISHED"
 _STEPS = ("ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER")
 OPEN = (READY, PLAYING, HELD)
@@ -45,6 +46,7 @@ class Game:
     lost: int = 0
     referee: str | None = None
     lease: int | None = None
+    held: int = 0
     step: int = 0
     result: tuple[str, str | None] | None = None
 
@@ -74,6 +76,7 @@ class World:
         self.out: set[str] = set()
         self.points: dict[str, int] = {}
         self.outbox: dict[int, Parcel] = {}
+        self.losses: list[tuple[int, Game]] = []
         self.counted = 0
 
     # Who is who --------------------------------------------------------------------------------------
@@ -255,6 +258,8 @@ class World:
         if _on(game):
             game.lost += counts
             game.phase, game.lease = HELD if counts and game.lost >= MOST_LOST else READY, None
+            game.held = self.now
+            self.losses.append((self.now, game))
 
     def not_taken(self, match_id: str, attempt: int, *, answered: bool) -> None:
         """What start_match came to: the referee refused it, or was not reached."""
@@ -282,6 +287,7 @@ class World:
             judge.suspended = True
         for game in late:
             self.lose(game)
+        self._try_held_again()
         for number, state in enumerate(self.rounds, start=1):
             told = not any(
                 one.kind == "ROUND_ANNOUNCEMENT" and one.round == number and one.state == "PENDING"
@@ -308,6 +314,24 @@ class World:
             assert not self._untold(chosen, game)
             self.assign(game, chosen)
             busy |= addresses
+
+    def _try_held_again(self) -> None:
+        """What is held is played once more when nothing has been lost for a while."""
+        going = self.state in ("RUNNING", "COMPLETED") and not self.paused
+        if not going or any(self.now - at < CALM_S for at, _ in self.losses):
+            return
+        for game in self.games.values():
+            if game.phase == HELD and self.now - game.held >= self._wait(game):
+                game.phase = READY
+
+    def _wait(self, game: Game) -> int:
+        """Twice as long with every further loss, but for those of a time when others were lost without it."""
+        own = [at for at, lost in self.losses if lost is game]
+        for at, _ in self.losses:
+            alone = all(abs(at - moment) > TOGETHER_S for moment in own)
+            if alone and game.held - LATELY_S < at < game.held + TOGETHER_S:
+                return CALM_S
+        return min(LONGEST_HOLD_S, CALM_S * 2 ** max(0, game.lost - MOST_LOST))
 
     def _at(self, code: str) -> str:
         return next(one.at for one in self.players if one.code == code)
@@ -347,7 +371,7 @@ class World:
     def stop(self) -> bool:
         if self.state == "STOPPED":
             return False
-        self.state = "STOPPED"
+        self.state, self.paused = "STOPPED", False
         self.rounds = ["PENDING" if one in ("ANNOUNCING", "RUNNING") else one for one in self.rounds]
         for game in self.games.values():
             if game.phase != FINISHED:
@@ -411,7 +435,7 @@ class World:
                 self.rounds[number - 1] = "COMPLETED"
         over = set(self.rounds) == {"COMPLETED"} and all(game.phase == FINISHED for game in self.games.values())
         if over and self.state == "RUNNING":
-            self.state = "COMPLETED"
+            self.state, self.paused = "COMPLETED", False
 
     # The table ---------------------------------------------------------------------------------------
 

@@ -1,0 +1,219 @@
+"""Every form that the staff is shown, filled in by somebody who is logged in and does not mean well, or mistypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from http.cookies import SimpleCookie
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.contrib.messages import constants
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.http import HttpRequest
+from django.test import Client
+from django.urls import resolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matches.league import staffing
+from tests.fuzz.profile import long, many, seeded
+from tests.fuzz.site import Answer, Header, Request, Site, told
+from tests.fuzz.test_any_page import CSRF, quoted, texts
+from tests.fuzz.world import World
+from tests.fuzz.writes import put_back
+
+QUICK, LONG = 60, 4_000
+SHARDS = 2
+BOUNDARY = "x-of-the-test"
+MOST_OF_A_KIND = 2
+"""Pages of one address pattern that are looked at: the leagues are in different states."""
+NO_MORE = ("logout", "autocomplete")
+
+Pair = tuple[str, str]
+
+
+@dataclass
+class Form:
+    """A form as a page shows it: ``pairs`` is what a browser would send, ``options`` what else may be chosen."""
+
+    page: str
+    action: str
+    post: bool
+    multipart: bool
+    pairs: list[Pair] = field(default_factory=list)
+    options: list[Pair] = field(default_factory=list)
+
+
+class Forms(HTMLParser):
+    """The forms and the links of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.page = page
+        self.forms: list[Form] = []
+        self.links: list[str] = []
+        self._form: Form | None = None
+        self._name: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "a" and "href" in given:
+            self.links.append(urljoin(self.page, given["href"]))
+        if tag == "form":
+            action = urljoin(self.page, given.get("action", ""))
+            post, multipart = given.get("method", "").lower() == "post", "multipart" in given.get("enctype", "")
+            self._form = Form(self.page, action, post, multipart)
+            self.forms.append(self._form)
+        form, name = self._form, given.get("name", "")
+        if form is None or (not name and tag != "option"):
+            return
+        if tag == "select":
+            self._name = name
+        elif tag == "option" and self._name:
+            (form.pairs if "selected" in given else form.options).append((self._name, given.get("value", "")))
+        elif tag == "button" or given.get("type") in ("submit", "checkbox", "radio"):
+            (form.pairs if "checked" in given else form.options).append((name, given.get("value", "on")))
+        elif tag in ("input", "textarea"):
+            form.pairs.append((name, given.get("value", "")))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "select":
+            self._name = None
+        elif tag == "form":
+            self._form = None
+
+
+@dataclass(frozen=True)
+class Staff:
+    """Who is logged in, as the headers of their browser, and every form that there is for them."""
+
+    headers: tuple[tuple[Header, ...], ...]
+    forms: tuple[Form, ...]
+
+
+def logged_in(user: User) -> tuple[Header, ...]:
+    browser = Client()
+    browser.force_login(user)
+    cookie = f"sessionid={browser.cookies['sessionid'].value}; csrftoken={CSRF}"
+    return ((b"cookie", cookie.encode()), (b"x-csrftoken", CSRF.encode()))
+
+
+def found_by_clicking(site: Site, headers: tuple[Header, ...]) -> Iterator[Form]:
+    """The forms of every page of the admin that links lead to."""
+    waiting, seen = ["/admin/"], {"/admin/"}
+    looked_at: dict[str, int] = {}
+    while waiting:
+        page = waiting.pop(0)
+        answer = put_back(lambda page=page: site.send(Request("GET", page, headers)), refused=lambda answer: True)  # type: ignore[misc]
+        if answer.status != 200 or not answer.headers["content-type"][0].startswith("text/html"):
+            continue
+        read = Forms(page)
+        read.feed(answer.body.decode())
+        yield from (one for one in read.forms if one.action.startswith("/admin/") and "logout" not in one.action)
+        for link in read.links:
+            # One of each sort is enough of what a list's headings and filters lead to.
+            path = urlsplit(link).path
+            if not link.startswith("/admin/") or path in seen:
+                continue
+            seen.add(path)
+            name = resolve(path).view_name
+            looked_at[name] = looked_at.get(name, 0) + 1
+            if looked_at[name] <= MOST_OF_A_KIND and not name.endswith(NO_MORE):
+                waiting.append(path)
+
+
+@pytest.fixture
+def staff(site: Site, world: World) -> Staff:
+    """A superuser, and the instructor of two leagues."""
+    superuser = User.objects.create_superuser("root", password="x" * 12)
+    instructor = User.objects.create_user("ada", password="x" * 12, is_staff=True)
+    instructor.user_permissions.add(Permission.objects.get(codename="add_league"))
+    for league_id in ("fall", "winter"):
+        staffing.give_role(league_id=league_id, username="ada", name="instructor")
+    people = (logged_in(superuser), logged_in(instructor))
+    return Staff(people, tuple(found_by_clicking(site, people[0])))
+
+
+@st.composite
+def filled_in(draw: st.DrawFn, staff: Staff) -> Request:
+    """A form as it stands or with up to four things different."""
+    form = draw(st.sampled_from(staff.forms))
+    pairs = list(form.pairs)
+    for _ in range(draw(st.integers(0, 4))):
+        what = draw(st.sampled_from(["say", "say", "choose", "choose", "drop", "twice"]))
+        if what == "choose" and form.options:
+            name, value = draw(st.sampled_from(form.options))
+            pairs = [one for one in pairs if one[0] != name] + [(name, value)]
+        elif what in ("say", "twice") and (form.pairs or form.options):
+            name = draw(st.sampled_from([*form.pairs, *form.options]))[0]
+            pairs = [one for one in pairs if one[0] != name or what == "twice"] + [(name, draw(texts()))]
+        elif what == "drop" and pairs:
+            del pairs[draw(st.integers(0, len(pairs) - 1))]
+    headers = draw(st.sampled_from([staff.headers[0], *staff.headers]))
+    query = "&".join(f"{quoted(name)}={quoted(value)}" for name, value in pairs)
+    if not form.post:
+        return Request("GET", f"{urlsplit(form.action).path}?{query}", headers)
+    files = draw(
+        st.sampled_from([b"", b"name,email,code\nA,a@b.c,1\n", b"\xff\xfe", b"PK\x03\x04", b'"', b"a\x00b,,\n" * 9])
+    )
+    body = parts(pairs, files) if form.multipart else query.encode()
+    kind = f"multipart/form-data; boundary={BOUNDARY}" if form.multipart else "application/x-www-form-urlencoded"
+    more = ((b"content-type", kind.encode()), (b"content-length", str(len(body)).encode()))
+    return Request("POST", form.action, (*headers, *more), body)
+
+
+def parts(pairs: list[Pair], content: bytes) -> bytes:
+    """A form with files in it: whatever field asks for one gets it."""
+    found = b""
+    for name, value in pairs:
+        is_file = "file" in name
+        tail = '; filename="list.csv"' if is_file else ""
+        head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"{tail}\r\n\r\n'
+        found += head.encode() + (content if is_file else value.encode("utf-8", "surrogatepass")) + b"\r\n"
+    return found + f"--{BOUNDARY}--\r\n".encode()
+
+
+def refused(answer: Answer) -> bool:
+    """A form that is shown again, a preview, an error, or a way back with nothing but errors told."""
+    if answer.status != 302:
+        return True
+    cookies = SimpleCookie()
+    for one in answer.headers.get("set-cookie", []):
+        cookies.load(one)
+    request = HttpRequest()
+    request.COOKIES = {name: one.value for name, one in cookies.items()}
+    levels = [one.level for one in CookieStorage(request)]
+    return bool(levels) and min(levels) >= constants.ERROR
+
+
+def run(site: Site, staff: Staff, count: int, shard: int = 0) -> int:
+    sent = 0
+
+    @many(count)
+    @seeded("staff", shard)
+    @given(request=filled_in(staff))
+    def one(request: Request) -> None:
+        nonlocal sent
+        with told(request):
+            put_back(lambda: site.send(request), refused=refused)
+        sent += 1
+
+    one()
+    return sent
+
+
+def test_any_form_of_the_staff(site: Site, staff: Staff) -> None:
+    assert len({one.action for one in staff.forms}) > 30
+    assert run(site, staff, QUICK) >= QUICK
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("shard", range(1, SHARDS + 1))
+def test_any_form_of_the_staff_at_length(
+    site: Site, staff: Staff, shard: int, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("inputs", run(site, staff, long(LONG // SHARDS), shard))
