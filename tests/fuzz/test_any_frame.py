@@ -24,7 +24,7 @@ from tests.fuzz.profile import long, many, seeded
 from tests.fuzz.site import PATIENCE_S, Site, told
 from tests.fuzz.world import World
 
-QUICK, LONG = 40, 1_000
+QUICK, LONG = 40, 1_200
 SHARDS = 2
 PATHS = [
     *("/ws/leagues/", "/ws/leagues/winter/", "/ws/leagues/winter/matches/R1M1/", "/ws/leagues/winter/players/P01/"),

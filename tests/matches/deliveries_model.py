@@ -5,18 +5,25 @@ Small and pure: it knows the ruling (sections 5, 7, 8, 10), none of the league's
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 LEASE_S, SILENT_S, MOST_LOST, MOST_PLAYERS, MOST_TOKENS, MOST_RELAYED, WAIT_S = 8, 16, 3, 5, 16, 4, 2
+SUSPEND_AFTER, SHUTDOWN_AFTER = 2, 3
 CALM_S, TOGETHER_S, LATELY_S, LONGEST_HOLD_S = 3, 2, 15, 600
 PENDING, READY, PLAYING, HELD, FINISHED = "PENDING", "READY", "PLAYING", "HELD", "FINISHED"
 _STEPS = ("ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER")
 OPEN = (READY, PLAYING, HELD)
+Changes = dict[str, tuple[str, tuple[str, str | None] | None]]
+"""By match the phase and the result that it is given."""
 
 
 @dataclass
 class Who:
-    """An agent: ``at`` is its machine, ``tokens`` are those that are valid with whether it had shown to be itself."""
+    """An agent: ``at`` is its machine, ``tokens`` are those that are valid with whether it had shown to be itself.
+
+    Of a referee it matters whether it is ``suspended``, of a player in which ``state`` it is.
+    """
 
     number: int
     prefix: str
@@ -29,6 +36,8 @@ class Who:
     progress: bool = True
     suspended: bool = False
     heard: int = 0
+    state: str = "REGISTERED"
+    silences: int = 0
 
     @property
     def code(self) -> str:
@@ -49,6 +58,23 @@ class Game:
     held: int = 0
     step: int = 0
     result: tuple[str, str | None] | None = None
+
+
+@dataclass
+class Correction:
+    """What was so before a correction: of each match its phase and result, of a player whether it was called."""
+
+    number: int
+    before: dict[str, tuple[str, tuple[str, str | None] | None]]
+    player: str | None = None
+    points: int = 0
+    puts_out: bool = False
+    was_called: bool = True
+    undone: bool = False
+
+    @property
+    def touches(self) -> set[str | None]:
+        return {*self.before, self.player} - {None}
 
 
 @dataclass
@@ -77,6 +103,7 @@ class World:
         self.points: dict[str, int] = {}
         self.outbox: dict[int, Parcel] = {}
         self.losses: list[tuple[int, Game]] = []
+        self.corrections: list[Correction] = []
         self.counted = 0
 
     # Who is who --------------------------------------------------------------------------------------
@@ -106,6 +133,7 @@ class World:
             self._take_in(self.entering, token, proven=caller == at, again=False)
         else:
             self.entering = known
+            self._call_again([known.code], and_start=False)
             self._take_in(known, token, proven=caller == at, again=True)
         return "ACCEPTED"
 
@@ -188,13 +216,53 @@ class World:
         if game.phase != PLAYING or claimed != game.attempt:
             return "IGNORED"
         a, b = game.players
+        silent = {"A, B silent": [b], "both silent": [a, b]}.get(outcome, [])
+        for player in self.players:
+            if player.code in game.players:
+                self._count_silence(player, silent=player.code in silent)
         self.finish(
             game,
-            {"A": ("WIN", a), "B": ("WIN", b), "draw": ("DRAW", None), "cancelled": ("CANCELLED", None)}.get(
-                outcome, ("TECHNICAL_LOSS", a)
-            ),
+            {
+                "A": ("WIN", a),
+                "B": ("WIN", b),
+                "draw": ("DRAW", None),
+                "cancelled": ("CANCELLED", None),
+                "both silent": ("TECHNICAL_LOSS", None),
+            }.get(outcome, ("TECHNICAL_LOSS", a)),
         )
         return "ACCEPTED"
+
+    def _count_silence(self, player: Who, *, silent: bool) -> None:
+        if not silent:
+            player.silences, player.state = 0, "ACTIVE" if player.state == "SUSPENDED" else player.state
+            return
+        player.silences += 1
+        if player.silences >= SUSPEND_AFTER and player.state in ("ACTIVE", "REGISTERED"):
+            player.state = "SUSPENDED"
+        if player.silences >= SHUTDOWN_AFTER and player.state == "SUSPENDED":
+            player.state = "SHUTDOWN"
+
+    def _call_again(self, codes: Iterable[str], *, and_start: bool = True) -> None:
+        """Players that were shut down are called again; with ``and_start`` the league is under way for them."""
+        for player in self.players:
+            if player.code in codes and player.state == "SHUTDOWN":
+                player.state, player.silences = "REGISTERED", 0
+            if player.code in codes and player.state == "REGISTERED" and and_start:
+                player.state = "ACTIVE"
+
+    def _retire(self, codes: Iterable[str]) -> None:
+        for player in self.players:
+            player.state = "SHUTDOWN" if player.code in codes else player.state
+
+    def _retire_the_done(self) -> None:
+        """The league is over: whoever has no match left may go."""
+        if self.state == "COMPLETED":
+            left = {code for game in self.games.values() if game.phase != FINISHED for code in game.players}
+            self._retire({one.code for one in self.players} - left)
+
+    def _absent(self) -> set[str]:
+        """Whoever is not called: out of the league, or shut down."""
+        return self.out | {one.code for one in self.players if one.state == "SHUTDOWN"}
 
     def progress(
         self, token: str | None, sender: str, items: list[tuple[str, int, str, str]], leaving: bool
@@ -297,12 +365,15 @@ class World:
                 self.rounds[number - 1] = "RUNNING"
         self.end_what_is_over()
         busy = {self._at(code) for game in self.games.values() if _on(game) for code in game.players}
-        may_play = self.state == "COMPLETED" or (self.state == "RUNNING" and not self.paused)
+        may_play = self.state in ("RUNNING", "COMPLETED") and not self.paused
         for match_id, game in self.games.items():
             if not (may_play and game.phase == READY and self.rounds[game.round - 1] in ("RUNNING", "COMPLETED")):
                 continue
             addresses = {self._at(code) for code in game.players}
             if busy & addresses:
+                continue
+            if self._absent() & set(game.players):
+                self.finish(game, _fate(game, self._absent()))
                 continue
             judges = [one for one in self.may_judge() if not game.lost or one.code != game.referee] or self.may_judge()
             attempt, code = seen[match_id]
@@ -357,16 +428,14 @@ class World:
             self.rounds = ["PENDING"] * max(one.round for one in self.games.values())
         number = self.rounds.index("PENDING") + 1
         self.state, self.rounds[number - 1], self.begun[number] = "RUNNING", "ANNOUNCING", self.now
+        for player in self.players:
+            player.state = "ACTIVE" if player.state == "REGISTERED" else player.state
         for match_id, game in self.games.items():
-            if game.round == number and self.out & set(game.players):
-                self.finish(game, self._fate(game))
+            if game.round == number and self._absent() & set(game.players):
+                self.finish(game, _fate(game, self._absent()))
             elif game.round == number:
                 assert judges[match_id] in [one.code for one in self.may_judge()]
                 game.phase, game.referee = READY, judges[match_id]
-
-    def _fate(self, game: Game) -> tuple[str, str | None]:
-        left = [code for code in game.players if code not in self.out]
-        return "TECHNICAL_LOSS", left[0] if left else None
 
     def stop(self) -> bool:
         if self.state == "STOPPED":
@@ -376,25 +445,14 @@ class World:
         for game in self.games.values():
             if game.phase != FINISHED:
                 game.phase, game.lease = PENDING, None
+        self._retire({one.code for one in self.players})
         return True
 
     def cancel(self, match_id: str) -> bool:
-        return self._decide(self.games[match_id], OPEN, ("CANCELLED", None), counted=True)
-
-    def void(self, match_id: str) -> bool:
         game = self.games[match_id]
-        cancelled = game.result is not None and game.result[0] == "CANCELLED"
-        return not cancelled and self._decide(game, (FINISHED,), ("CANCELLED", None))
-
-    def set_result(self, match_id: str, status: str, winner: str | None) -> bool:
-        game = self.games[match_id]
-        return game.result != (status, winner) and self._decide(game, (*OPEN, FINISHED), (status, winner))
-
-    def replay(self, match_id: str) -> bool:
-        game = self.games[match_id]
-        if self.state == "STOPPED" or game.phase not in (FINISHED, HELD) or self.out & set(game.players):
+        if game.phase not in OPEN:
             return False
-        game.phase, game.lost, game.result, game.lease = READY, 0, None, None
+        self.finish(game, ("CANCELLED", None))
         return True
 
     def release(self, match_id: str) -> bool:
@@ -404,29 +462,88 @@ class World:
         game.phase, game.lost = READY, 0
         return True
 
+    def bring_back(self, code: str) -> None:
+        self._call_again([code], and_start=False)
+
+    # Corrections -------------------------------------------------------------------------------------
+
+    def void(self, match_id: str) -> bool:
+        game = self.games[match_id]
+        voids = game.result is not None and game.result[0] != "CANCELLED"
+        return voids and self._correct({match_id: (FINISHED, ("CANCELLED", None))})
+
+    def set_result(self, match_id: str, status: str, winner: str | None) -> bool:
+        game = self.games[match_id]
+        sets = game.phase in (*OPEN, FINISHED) and game.result != (status, winner)
+        return sets and self._correct({match_id: (FINISHED, (status, winner))})
+
+    def replay(self, match_id: str) -> bool:
+        game = self.games[match_id]
+        plays = self.state != "STOPPED" and game.phase in (FINISHED, HELD) and not self.out & set(game.players)
+        return plays and self._correct({match_id: (READY, None)})
+
+    def give_points(self, code: str, points: int) -> None:
+        self._correct({}, player=code, points=points)
+
     def disqualify(self, code: str) -> bool:
-        """With all its matches lost."""
-        if code in self.out or not any(code in game.players for game in self.games.values()):
+        """With all its matches lost; those to come are decided when they are due."""
+        theirs = {key: game for key, game in self.games.items() if code in game.players}
+        if code in self.out or not theirs:
             return False
-        self.out.add(code)
-        for game in self.games.values():
-            void = game.result is not None and game.result[0] == "CANCELLED"
-            if code in game.players and game.phase != PENDING and not void:
-                self.finish(game, self._fate(game), counted=False)
+        lost = {
+            key: (FINISHED, _fate(game, self.out | {code}))
+            for key, game in theirs.items()
+            if game.phase != PENDING and (game.result or ("", None))[0] != "CANCELLED"
+        }
+        changes = {key: change for key, change in lost.items() if self.games[key].result != change[1]}
+        return self._correct(changes, player=code, puts_out=True)
+
+    def undo(self, number: int) -> bool:
+        """Everything that it touched is as before it; what was being played begins anew."""
+        made = self.corrections[number - 1]
+        if made.undone or any(one.touches & made.touches and not one.undone for one in self.corrections[number:]):
+            return False
+        made.undone = True
+        begun = PENDING if self.state == "STOPPED" else READY
+        back = {
+            key: (phase if phase in (FINISHED, HELD) else begun, result) for key, (phase, result) in made.before.items()
+        }
+        if made.puts_out and made.player:
+            self.out.discard(made.player)
+        self._apply(back, made.player, -made.points)
+        if made.puts_out and made.player and made.was_called and self.state == "RUNNING":
+            self._call_again([made.player])
         return True
 
-    def _decide(
-        self, game: Game, phases: tuple[str, ...], result: tuple[str, str | None], *, counted: bool = False
-    ) -> bool:
-        if game.phase not in phases:
-            return False
-        self.finish(game, result, counted=counted)
+    def _correct(self, changes: Changes, *, player: str | None = None, points: int = 0, puts_out: bool = False) -> bool:
+        called = all(one.state != "SHUTDOWN" for one in self.players if one.code == player)
+        before = {key: (self.games[key].phase, self.games[key].result) for key in changes}
+        number = len(self.corrections) + 1
+        self.corrections.append(Correction(number, before, player, points, puts_out, called))
+        if puts_out and player:
+            self.out.add(player)
+            self._retire([player])
+        self._apply(changes, player, points)
         return True
 
-    def finish(self, game: Game, result: tuple[str, str | None], *, counted: bool = True) -> None:
-        game.phase, game.result, game.lease = FINISHED, result, None
-        self.counted += counted
+    def _apply(self, changes: Changes, player: str | None, points: int) -> None:
+        for key, (phase, result) in changes.items():
+            game = self.games[key]
+            game.phase, game.result, game.lease, game.held = phase, result, None, self.now
+            if phase != FINISHED:
+                game.lost = 0
+            if phase in (READY, HELD):
+                self._call_again(set(game.players) - self.out)
+        if player and points:
+            self.points[player] = self.points.get(player, 0) + points
         self.end_what_is_over()
+        self._retire_the_done()
+
+    def finish(self, game: Game, result: tuple[str, str | None]) -> None:
+        game.phase, game.result, game.lease = FINISHED, result, None
+        self.counted += 1
+        self.end_what_is_over()
+        self._retire_the_done()
 
     def end_what_is_over(self) -> None:
         for number, state in enumerate(self.rounds, start=1):
@@ -436,6 +553,7 @@ class World:
         over = set(self.rounds) == {"COMPLETED"} and all(game.phase == FINISHED for game in self.games.values())
         if over and self.state == "RUNNING":
             self.state, self.paused = "COMPLETED", False
+            self._retire_the_done()
 
     # The table ---------------------------------------------------------------------------------------
 
@@ -458,6 +576,11 @@ class World:
 
 def _on(game: Game) -> bool:
     return game.phase == PLAYING
+
+
+def _fate(game: Game, absent: set[str]) -> tuple[str, str | None]:
+    left = [code for code in game.players if code not in absent]
+    return "TECHNICAL_LOSS", left[0] if left else None
 
 
 def _free(agents: list[Who], wanted: int | None) -> int:

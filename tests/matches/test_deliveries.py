@@ -24,6 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from agents_registry import registration
 from agents_registry.attempts import attempts
 from agents_registry.models import Agent
 from league_sdk.protocol.faults import Cause
@@ -51,7 +52,7 @@ PICKS = st.integers(0, 50)
 TIMES = st.sampled_from([1, 1, 1, 2, 3])
 ATTEMPTS = st.sampled_from([None, 0, 0, 0, -1, -2, 1])
 """None in the message, or so many more than the attempt that is on."""
-OUTCOMES = st.sampled_from(["A", "B", "draw", "cancelled", "A alone", "A", "B", "stranger"])
+OUTCOMES = st.sampled_from(["A", "B", "draw", "cancelled", "A alone", "A, B silent", "both silent", "B", "stranger"])
 SENDERS = st.sampled_from(["right"] * 10 + ["another", "another", "player", "nobody", "old", "liar"])
 STATES = st.sampled_from(["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "HANDED_BACK"])
 
@@ -85,7 +86,7 @@ class Deliveries(RolledBack):
     def begin(self, players: int, still_open: int, foreign: bool) -> None:
         self.world = model.World(0, 0)
         self.clock.start()
-        league = make.open_league("fall", max_players=model.MOST_PLAYERS, shutdown_after=1000)
+        league = make.open_league("fall", max_players=model.MOST_PLAYERS, shutdown_after=model.SHUTDOWN_AFTER)
         self.world.longest_match_s = int(league.rules.longest_match_s())
         for number in (1, 2):
             self.referee(f"Judge {number}", f"10.0.1.{number}", None, None, True, not foreign or number == 1, 1)
@@ -228,8 +229,11 @@ class Deliveries(RolledBack):
         match_id, league = ("R9M9" if odd == 0 else match_id), ("nowhere" if odd == 1 else "fall")
         attempt = None if more is None else max(0, game.attempt + more)
         a, b = game.players
-        winner = {"A": a, "B": b, "A alone": a, "stranger": "P77"}.get(outcome)
-        status = {"draw": "DRAW", "cancelled": "CANCELLED", "A alone": "TECHNICAL_LOSS"}.get(outcome, "WIN")
+        winner = {"A": a, "B": b, "A alone": a, "A, B silent": a, "stranger": "P77"}.get(outcome)
+        status = {"draw": "DRAW", "cancelled": "CANCELLED", "A": "WIN", "B": "WIN", "stranger": "WIN"}.get(
+            outcome, "TECHNICAL_LOSS"
+        )
+        silent = {"A, B silent": [b], "both silent": [a, b]}.get(outcome, [])
         fields = {
             "league_id": league,
             "round_id": game.round,
@@ -237,6 +241,7 @@ class Deliveries(RolledBack):
             "attempt": attempt,
             "status": status,
             "result": {"winner": winner, "score": {}, "details": {}},
+            "faults": [{"player_id": player, "error_code": "E001"} for player in silent],
             "transcript": [make.line(0, body=outcome)],
         }
         params = self.signed(token, code, "MATCH_RESULT_REPORT", **fields)
@@ -452,9 +457,27 @@ class Deliveries(RolledBack):
             gone: dict[str, Any] = {"league_id": "fall", "player_id": b, "matches_become": "lose", **said}
             self.act(lambda: corrections.disqualify(**gone), granted=self.world.disqualify(b))
         elif verb == "give":
-            corrections.give_points(league_id="fall", player_id=a, points=2, **said)
-            self.world.points[a] = self.world.points.get(a, 0) + 2
-            self.compare()
+            self.world.give_points(a, 2)
+            self.act(lambda: corrections.give_points(league_id="fall", player_id=a, points=2, **said), granted=True)
+
+    @precondition(lambda self: self.world.corrections)
+    @rule(back=st.integers(1, 6))
+    def undo(self, back: int) -> None:
+        number = max(1, len(self.world.corrections) + 1 - back)
+        granted = self.world.undo(number)
+        self.act(
+            lambda: corrections.undo(league_id="fall", number=number, reason=WHY, by="ada"),
+            granted=granted,
+        )
+
+    @precondition(lambda self: any(one.state == "SHUTDOWN" for one in self.world.players))
+    @rule(pick=PICKS)
+    def bring_back(self, pick: int) -> None:
+        gone = [one for one in self.world.players if one.state == "SHUTDOWN"]
+        player = gone[pick % len(gone)]
+        registration.bring_back(agent_ids=Agent.objects.filter(code=player.code).values_list("pk", flat=True))
+        self.world.bring_back(player.code)
+        self.compare()
 
     # What must be so after every step ----------------------------------------------------------------
 
@@ -464,10 +487,10 @@ class Deliveries(RolledBack):
         self.outbox_is_the_models()
 
     def agents_are_the_models(self) -> None:
-        rows = Agent.objects.order_by("pk").values_list("kind", "code", "display_name", "trusted", "state")
-        players = [(code, shown) for kind, code, shown, *_ in rows if kind == "player"]
-        assert players == [(one.code, one.shown) for one in self.world.players]
-        referees = [(*one, state == "SUSPENDED") for kind, *one, state in rows if kind == "referee"]
+        rows = Agent.objects.order_by("pk").values_list("kind", "code", "display_name", "trusted", "state", "silences")
+        players = [(code, shown, state, silences) for kind, code, shown, _, state, silences in rows if kind == "player"]
+        assert players == [(one.code, one.shown, one.state, one.silences) for one in self.world.players]
+        referees = [(*one, state == "SUSPENDED") for kind, *one, state, _ in rows if kind == "referee"]
         assert referees == [(one.code, one.shown, one.trusted, one.suspended) for one in self.world.referees]
 
     def matches_are_the_models(self) -> None:
