@@ -93,8 +93,9 @@ class World:
 
     def __init__(self, now: int, longest_match_s: int) -> None:
         self.now, self.longest_match_s = now, longest_match_s
-        self.state, self.paused = "REGISTRATION", False
+        self.state, self.paused = "NOT THERE", False
         self.players: list[Who] = []
+        self.lobby: list[Who] = []
         self.referees: list[Who] = []
         self.rounds: list[str] = []
         self.begun: dict[int, int] = {}
@@ -109,13 +110,25 @@ class World:
     # Who is who --------------------------------------------------------------------------------------
 
     def owner(self, token: str | None) -> Who | None:
-        return next((one for one in [*self.players, *self.referees] if token in one.tokens), None)
+        return next((one for one in [*self.players, *self.lobby, *self.referees] if token in one.tokens), None)
 
     def referee(self, code: str | None) -> Who | None:
         return next((one for one in self.referees if one.code == code), None)
 
-    def register_player(self, name: str, at: str, caller: str, token: str | None, wanted: int | None) -> str:
+    def open_league(self) -> None:
+        """Whoever waited in the lobby comes in, with its id."""
+        self.state, self.players, self.lobby = "REGISTRATION", self.lobby, []
+
+    def register_player(
+        self, name: str, at: str, caller: str, token: str | None, wanted: int | None, league: str | None
+    ) -> str:
         known = next((one for one in self.players if (one.name, one.at) == (name, at)), None)
+        waiting = next((one for one in self.lobby if (one.name, one.at) == (name, at)), None)
+        if league is not None and (league != "fall" or self.state == "NOT THERE"):
+            return "E014"
+        going = known is not None and waiting is None and self.state == "RUNNING"
+        if league is None and self.state != "REGISTRATION" and not going:
+            return self._let_in(self.lobby, waiting, name, at, caller, token, wanted)
         if known is not None and known.code in self.out:
             return "REJECTED L001"
         if known is None or (self.state in ("COMPLETED", "STOPPED") and not self._still_plays(known)):
@@ -123,13 +136,26 @@ class World:
                 return "REJECTED L001"
             if len(self.players) >= MOST_PLAYERS:
                 return "REJECTED L002"
+        return self._let_in(self.players, known, name, at, caller, token, wanted)
+
+    def _let_in(
+        self,
+        place: list[Who],
+        known: Who | None,
+        name: str,
+        at: str,
+        caller: str,
+        token: str | None,
+        wanted: int | None,
+    ) -> str:
+        """Into the league or the lobby, if whoever is known there has shown to be itself."""
         if known is not None and token not in known.tokens and caller != at:
             return "REJECTED L003"
         if known is None:
-            same = sum(one.name == name for one in self.players)
+            same = sum(one.name == name for one in place)
             shown = f"{name} ({same + 1})" if same else name
-            self.entering = Who(_free(self.players, wanted), "P", name, shown, at)
-            self.players.append(self.entering)
+            self.entering = Who(_free(place, wanted), "P", name, shown, at)
+            place.append(self.entering)
             self._take_in(self.entering, token, proven=caller == at, again=False)
         else:
             self.entering = known
