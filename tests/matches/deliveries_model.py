@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 LEASE_S, SILENT_S, MOST_LOST, MOST_PLAYERS, MOST_TOKENS, MOST_RELAYED, WAIT_S = 8, 16, 3, 5, 16, 4, 2
-SUSPEND_AFTER, SHUTDOWN_AFTER = 2, 3
+SUSPEND_AFTER, SHUTDOWN_AFTER = 1, 2
 CALM_S, TOGETHER_S, LATELY_S, LONGEST_HOLD_S = 3, 2, 15, 600
 PENDING, READY, PLAYING, HELD, FINISHED = "PENDING", "READY", "PLAYING", "HELD", "FINISHED"
 _STEPS = ("ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER")
@@ -159,7 +159,7 @@ class World:
             self._take_in(self.entering, token, proven=caller == at, again=False)
         else:
             self.entering = known
-            self._call_again([known.code], and_start=False)
+            _call_again(known)
             self._take_in(known, token, proven=caller == at, again=True)
         return "ACCEPTED"
 
@@ -268,13 +268,12 @@ class World:
         if player.silences >= SHUTDOWN_AFTER and player.state == "SUSPENDED":
             player.state = "SHUTDOWN"
 
-    def _call_again(self, codes: Iterable[str], *, and_start: bool = True) -> None:
-        """Players that were shut down are called again; with ``and_start`` the league is under way for them."""
+    def _call_again(self, codes: Iterable[str]) -> None:
+        """Players are called again, and the league is under way for them."""
         for player in self.players:
-            if player.code in codes and player.state == "SHUTDOWN":
-                player.state, player.silences = "REGISTERED", 0
-            if player.code in codes and player.state == "REGISTERED" and and_start:
-                player.state = "ACTIVE"
+            if player.code in codes:
+                _call_again(player)
+                player.state = "ACTIVE" if player.state == "REGISTERED" else player.state
 
     def _retire(self, codes: Iterable[str]) -> None:
         for player in self.players:
@@ -489,7 +488,7 @@ class World:
         return True
 
     def bring_back(self, code: str) -> None:
-        self._call_again([code], and_start=False)
+        _call_again(next(one for one in self.players if one.code == code))
 
     # Corrections -------------------------------------------------------------------------------------
 
@@ -602,6 +601,11 @@ class World:
 
 def _on(game: Game) -> bool:
     return game.phase == PLAYING
+
+
+def _call_again(player: Who) -> None:
+    if player.state == "SHUTDOWN":
+        player.state, player.silences = "REGISTERED", 0
 
 
 def _fate(game: Game, absent: set[str]) -> tuple[str, str | None]:

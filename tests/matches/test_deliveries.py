@@ -94,7 +94,8 @@ class Deliveries(RolledBack):
         for number in range(1, waiting + 1):
             self.player("Ada", f"10.0.0.{number}", None, None, None, None, 1)
         self.world.open_league()
-        league = make.open_league("fall", max_players=model.MOST_PLAYERS, shutdown_after=model.SHUTDOWN_AFTER)
+        patience = {"suspend_after": model.SUSPEND_AFTER, "shutdown_after": model.SHUTDOWN_AFTER}
+        league = make.open_league("fall", max_players=model.MOST_PLAYERS, **patience)
         self.world.longest_match_s = int(league.rules.longest_match_s())
         for number in (1, 2):
             self.referee(f"Judge {number}", f"10.0.1.{number}", None, None, True, not foreign or number == 1, 1)
@@ -286,6 +287,13 @@ class Deliveries(RolledBack):
             self.start()
         self.pass_time(2)
         self.look()
+
+    @rule(outcomes=st.lists(OUTCOMES, min_size=1, max_size=2))
+    def a_round_goes_by(self, outcomes: list[str]) -> None:
+        """All that can be played now is played and reported: leagues come to their end, and players fall silent."""
+        self.go_on()
+        for number in range(len(self.playing())):
+            self.report_now(0, outcomes[number % len(outcomes)], 1)
 
     @rule()
     def referees_are_alive(self) -> None:
@@ -483,7 +491,8 @@ class Deliveries(RolledBack):
     def bring_back(self, pick: int) -> None:
         gone = [one for one in self.world.players if one.state == "SHUTDOWN"]
         player = gone[pick % len(gone)]
-        registration.bring_back(agent_ids=Agent.objects.filter(code=player.code).values_list("pk", flat=True))
+        theirs = Agent.objects.filter(league_id="fall", code=player.code)
+        registration.bring_back(agent_ids=theirs.values_list("pk", flat=True))
         self.world.bring_back(player.code)
         self.compare()
 
