@@ -36,11 +36,12 @@ class PlanForm(forms.Form):
     def _utc(self, text: str) -> datetime:
         try:
             found = parse_datetime(text)
-        except ValueError:
-            found = None
-        if found is None or found.tzinfo is None:
-            raise forms.ValidationError(_("This is no time: choose a date and a time."))
-        return found.astimezone(UTC)
+            if found is not None and found.tzinfo is not None:
+                return found.astimezone(UTC)
+        except (ValueError, OverflowError):
+            # Some times of the first and of the last year there is are in no year in UTC.
+            pass
+        raise forms.ValidationError(_("This is no time: choose a date and a time."))
 
 
 class FreezeForm(forms.Form):
