@@ -85,7 +85,7 @@ def drawn(count: int, server: str) -> Iterator[bytes]:
         lines = [chance.choice(STARTS), *chance.sample(HEADERS, chance.randrange(6))]
         raw = ends.join(lines) + ends * 2 + chance.choice(BODIES)
         for _ in range(chance.choice([0, 0, 1, 5])):
-            at = chance.randrange(len(raw))
+            at = chance.randrange(len(raw) + 1)
             raw = raw[:at] + chance.randbytes(chance.randrange(3)) + raw[at + chance.randrange(3) :]
         yield raw[: chance.choice([len(raw), len(raw), chance.randrange(len(raw) + 1)])]
 

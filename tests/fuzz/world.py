@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -15,6 +16,8 @@ from tests import rich
 
 LEAGUES = ("fall", "winter", "spring", settings.LEAGUE_DEFAULT_ID)
 """A round between two, one in play, one that waits for players with a code, the default one that is open."""
+REGISTERED = re.compile(r'(?:player|referee)_id\\*": ?\\*"([A-Z]+[0-9]+)')
+"""The id in the answer to a registration, also where the answer stands in a text."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +25,19 @@ class World:
     """The leagues, with the agents of ``winter``, where round 1 is in play."""
 
     winter: make.Setting
-    tokens: tuple[str, ...]
+    auth_tokens: tuple[str, ...]
+    league_tokens: dict[str, str]
+    """By agent id."""
 
-    def owed(self, sent: bytes) -> set[str]:
-        """What a repeated registration may tell: the league_token of whoever's auth_token was sent (ruling, 9)."""
-        half = len(self.tokens) // 2
-        plain = sent.replace(b"\0", b"")
-        pairs = zip(self.tokens[:half], self.tokens[half:], strict=True)
-        return {league_token for own, league_token in pairs if own.encode() in plain}
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Every token that may be tried."""
+        return *self.auth_tokens, *self.league_tokens.values()
+
+    def owed(self, answer: str) -> set[str]:
+        """The league_token of whoever is told that it is registered, in whatever clothes (ruling, 9)."""
+        accepted = REGISTERED.search(answer) if "ACCEPTED" in answer else None
+        return {self.league_tokens[accepted[1]]} if accepted and accepted[1] in self.league_tokens else set()
 
     @property
     def player(self) -> make.Member:
@@ -51,7 +59,7 @@ def world(db: None) -> World:
     winter = make.playing("winter", players=4, referees=2)
     stranger = make.hire("Stranger", port=8077, trusted=False)
     members = [*winter.players, *winter.referees, stranger]
-    league_tokens = [registration.league_token(one.agent) for one in members]
+    league_tokens = {one.agent.code: registration.league_token(one.agent) for one in members}
     known = AgentToken.objects.filter(sha256__in=[tokens.digest(one.token) for one in members]).count()
     assert known == len(members)
-    return World(winter, (*(one.token for one in members), *league_tokens))
+    return World(winter, tuple(one.token for one in members), league_tokens)
