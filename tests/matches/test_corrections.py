@@ -298,7 +298,7 @@ def test_a_league_that_was_paused_to_its_end_still_plays_a_match_again(place: ma
     lifecycle.pause(league_id="fall")
     for match_id in ("R3M1", "R3M2"):
         make.report(place.match(match_id), place.match(match_id).player_a.code)
-    assert (place.league.state, place.league.paused) == ("COMPLETED", True)
+    assert (place.league.state, place.league.paused) == ("COMPLETED", False)
     do("replay", match_id="R1M1")
     assigned(place, "R1M1")
 
