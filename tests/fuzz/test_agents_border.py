@@ -21,7 +21,7 @@ from tests.fuzz.world import World
 from tests.fuzz.writes import put_back
 
 pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
-QUICK, LONG = 700, 64_000
+QUICK, LONG = 700, 66_000
 SHARDS = 4
 ID = {"type": ["string", "number", "null"]}
 HEAD = {"type": "object", "required": ["jsonrpc", "id"], "properties": {"jsonrpc": {"const": "2.0"}, "id": ID}}
