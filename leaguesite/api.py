@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -134,6 +135,11 @@ def root(request: HttpRequest) -> HttpResponseBase:
     return _mcp(request) if request.method == "POST" else index(request)
 
 
+# As Django has them they look for a CSRF token in the body first, and fail on one that cannot be read.
+_bad_request: Callable[..., HttpResponse] = defaults.bad_request.__wrapped__  # type: ignore[attr-defined]
+_page_not_found: Callable[..., HttpResponse] = defaults.page_not_found.__wrapped__  # type: ignore[attr-defined]
+
+
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """What Django refuses itself, such as a Host that is not this site's: agents and scripts get it as JSON."""
     if isinstance(exception, DisallowedHost):
@@ -147,7 +153,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return HttpResponse(refusal(error), status=400, content_type="application/json")
     if request.path.startswith("/api/") and request.path != "/api/docs":
         return JsonResponse({"error": f"{sentence} Expected: {expected}", "field": field}, status=400)
-    return defaults.bad_request(request, exception)
+    return _bad_request(request, exception)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -156,7 +162,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
         return JsonResponse(
             {"error": "There is no such address. Expected: one of /api/docs", "field": None}, status=404
         )
-    return defaults.page_not_found(request, exception)
+    return _page_not_found(request, exception)
 
 
 # Agents come with and without the slash at the end, and a redirect would lose their POST.

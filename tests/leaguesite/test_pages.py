@@ -152,6 +152,21 @@ def test_what_is_not_there_is_a_404_of_ours(client: Client, path: str) -> None:
     assert re.findall(r"<h1>(.*?)</h1>", answer.content.decode()) == ["There is no such page"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("multipart/form-data; boundary=x", b"at=" + b"x" * 1100),
+        ("application/x-www-form-urlencoded", b"a=1&" * 1200),
+    ],
+)
+@pytest.mark.parametrize(("path", "status"), [("/check/nobody", 404), ("/language/", 400)])
+def test_a_body_that_cannot_be_read_fails_nothing(path: str, status: int, kind: str, body: bytes) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.cookies["csrftoken"] = "a" * 32
+    answer = browser.post(path, body, content_type=kind, headers={"x-csrftoken": "a" * 32})
+    assert answer.status_code == status
+
+
 def test_an_empty_site(client: Client) -> None:
     text = client.get("/").content.decode()
     assert text.count("There is no league yet. The instructor creates one, and it appears here.") == 1
