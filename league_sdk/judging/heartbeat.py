@@ -46,6 +46,7 @@ class Running:
 
     Attributes:
         failed: whose side failed (REFEREE or LEAGUE), and how, in words.
+        over: its players have heard how it ended; it is only reported yet.
         told_at: when the last heartbeat that told of it, and was accepted, was sent; monotonic seconds.
     """
 
@@ -55,6 +56,7 @@ class Running:
     mailbox: Mailbox = field(default_factory=Mailbox)
     task: asyncio.Task[None] | None = None
     failed: tuple[Cause, str] | None = None
+    over: bool = False
 
     def silent_s(self) -> float:
         """Seconds since the league manager heard of it."""

@@ -119,7 +119,8 @@ class Referee:
             return {"accepted": False, "reason": f"this referee has no rules for {brief.game_type}"}
         if self._draining:
             return {"accepted": False, "reason": "this referee is leaving"}
-        if len(self._running) >= self._max:
+        # The league manager gives a place to another match as soon as it has the report, before its answer is here.
+        if sum(not one.over for one in self._running.values()) >= self._max:
             return {"accepted": False, "reason": f"this referee plays {self._max} matches already"}
         for key in [key for key in self._running if key[:2] == brief.key[:2]]:
             if key > brief.key:
@@ -277,6 +278,7 @@ class Referee:
     async def _report(self, running: Running, played: Played, learned: Mapping[str, Any]) -> None:
         """MATCH_RESULT_REPORT (004 4.6.2), with what is left of the transcript."""
         brief = running.brief
+        running.over = True
         while running.log.size() > BODY_BUDGET:
             try:
                 await self._heartbeat.send_entries(running, leaving=self._draining)

@@ -91,12 +91,13 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
             wait_for("the leagues are over", over, LIMIT_S)
             wall = time.perf_counter() - begun
             used = {name: value - before[name] for name, value in cpu().items()}
-            (odd,) = database.execute(
-                "SELECT count(*) FROM matches_match WHERE league_id LIKE 'scale%' "
+            odd = database.execute(
+                "SELECT league_id, match_id, attempt, status FROM matches_match WHERE league_id LIKE 'scale%' "
                 "AND (attempt != 1 OR status NOT IN ('WIN', 'DRAW'))"
-            ).fetchone() or (0,)
+            ).fetchall()
+            why = database.execute("SELECT data FROM matches_event WHERE kind = 'attempt_lost'").fetchall()
         if odd:
-            raise RuntimeError(f"{odd} matches were not played through at once")
+            raise RuntimeError(f"not played through at once: {odd}; {why}")
     matches = LEAGUES * players * (players - 1) // 2
     return {
         "web": web,

@@ -85,6 +85,25 @@ async def test_a_new_attempt_ends_the_one_before_and_an_old_one_is_not_taken(ref
     assert [key[2] for key in stage.begun] == [2, 3]
 
 
+async def test_a_match_whose_report_is_on_its_way_takes_no_place(
+    referee: Referee, link: Link, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The league manager knows that it is over before we know that it knows."""
+    referee.start_match(START)
+    referee.start_match(START | {"match_id": "R1M2"})
+    await settle()
+    taken: list[dict[str, Any]] = []
+
+    async def report(fields: Mapping[str, Any]) -> dict[str, Any]:
+        taken.append(referee.start_match(START | {"match_id": "R1M3"}))
+        return {"status": "ACCEPTED"}
+
+    monkeypatch.setattr(link, "report", report)
+    stage.end(WIN)
+    await settle()
+    assert taken == [TAKEN]
+
+
 async def test_a_full_referee_says_so_and_still_knows_what_it_has(referee: Referee, stage: Stage) -> None:
     assert [referee.start_match(START | {"match_id": f"R1M{number}"}) for number in (1, 2, 3, 1)] == [
         TAKEN,
