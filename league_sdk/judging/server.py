@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection
@@ -24,6 +25,9 @@ from league_sdk.protocol.messages import START_MATCH, MessageType
 from league_sdk.protocol.transcript import clean
 
 logger = logging.getLogger(__name__)
+
+LOOKS = 3
+"""What has come before the process went on is read by the loop within so many turns: a request, then its end."""
 
 Handler = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -74,7 +78,7 @@ class RefereeServer:
             body = rpc.loads(raw)
             came = inbound.read(body)
             inbound.with_bearer(came, request.headers.get("Authorization", ""))
-            reply = inbound.reply(came, await self._perform(came))
+            reply = inbound.reply(came, await self._perform(came, request))
         except LeagueError as error:
             status, code, reply = error.http_status, error.error_code, self._refusal(error, body, came)
         except Exception:
@@ -87,9 +91,12 @@ class RefereeServer:
             return web.Response(status=204)
         return web.Response(body=rpc.dumps(reply), status=status, content_type="application/json")
 
-    async def _perform(self, came: inbound.Inbound) -> dict[str, Any]:
+    async def _perform(self, came: inbound.Inbound, request: web.BaseRequest) -> dict[str, Any]:
         if came.name in ANSWERS:
             return await self._referee.callback(came.name, came.message)
+        if came.name == START_MATCH and await _hung_up(request):
+            # It has given the match to another by now. We stood still, and find it in our mail.
+            return {"accepted": False, "reason": "whoever gave this match has not waited for the answer"}
         handler = self._tools.get(came.name)
         if handler is None:
             raise UnknownMethod(
@@ -138,6 +145,15 @@ class RefereeServer:
         figures.CANARY_LATE.set(self._referee.late_s(figures.CANARY_WITHIN_S))
         figures.HEARTBEAT_AGE.set(time.monotonic() - self._link.heard_at)
         return web.Response(body=figures.text().encode(), headers={"Content-Type": figures.CONTENT_TYPE})
+
+
+async def _hung_up(request: web.BaseRequest) -> bool:
+    """Whether the sender of a request has closed its connection already."""
+    for _ in range(LOOKS):
+        await asyncio.sleep(0)
+        if request.transport is None or request.transport.is_closing():
+            return True
+    return False
 
 
 async def _read(request: web.Request) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from league_sdk.judging.referee import MOST_PASSED_ON, Referee
 from league_sdk.judging.server import application
 from league_sdk.protocol.limits import MAX_BODY_BYTES
-from tests.league_sdk.judging.starts import Link
+from tests.league_sdk.judging.staged import Stage
+from tests.league_sdk.judging.starts import START, Link
 
 JSON = {"Content-Type": "application/json"}
 ANSWER = {"match_id": "R1M1", "auth_token": "tok_" + "7" * 32, "parity_choice": "odd"}
@@ -75,3 +77,20 @@ async def test_only_so_many_answers_are_passed_on_at_once(referee: Referee, link
         release.set()
         answers = await asyncio.gather(*waiting)
         assert [one.get("result") for one in answers if "result" in one] == [{"status": "RECEIVED"}] * MOST_PASSED_ON
+
+
+async def test_a_start_whose_sender_has_hung_up_is_not_taken(referee: Referee, link: Link, stage: Stage) -> None:
+    """A referee that stood still finds it in its mail when the match is another's."""
+    async with TestClient(TestServer(application(referee, link))) as client:  # type: ignore[arg-type]
+        assert client.port is not None
+        for closes in (True, False):
+            body = call("start_match", **START | {"match_id": f"R1M{closes:d}"})
+            head = f"POST /mcp HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+            with socket.create_connection(("127.0.0.1", client.port)) as sender:
+                sender.sendall(f"{head}\r\n\r\n".encode() + body)
+                if closes:
+                    sender.close()
+                # Another request is answered after this one.
+                await client.post("/mcp", data=call("ping"), headers=JSON)
+                await client.post("/mcp", data=call("ping"), headers=JSON)
+    assert [key[1] for key in stage.begun] == ["R1M0"]
