@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -157,7 +156,7 @@ def _start_message(talk: _Talk, match_id: str, rules: LeagueSettings) -> dict[st
     return envelope(
         START_MATCH.upper(),
         sender=LEAGUE_MANAGER,
-        conversation_id=f"conv-check-{uuid.uuid4()}",
+        conversation_id=f"conv-check-{match_id.lower()}",
         now=datetime.now(UTC),
         auth_token=cast.tokens[MANAGER],
         league_id=LEAGUE_ID,

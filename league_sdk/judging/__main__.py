@@ -9,11 +9,13 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import cast
 
 from aiohttp import web
 
 from league_sdk import collector, log_files, telemetry
 from league_sdk.judging import dry_run
+from league_sdk.judging.doors import MOST_CONNECTIONS, SHARE_OF_FILES, Doors, more_files
 from league_sdk.judging.league_link import Card, LeagueLink, Refused
 from league_sdk.judging.referee import Referee
 from league_sdk.judging.server import application
@@ -82,8 +84,9 @@ async def run(options: argparse.Namespace) -> int:
     keys = (card.registration_code, os.environ.get("LEAGUE_METRICS_KEY", ""))
     runner = web.AppRunner(application(referee, link, keys), access_log=None)
     await runner.setup()
+    doors = Doors(cast("web.Server", runner.server), most=min(MOST_CONNECTIONS, more_files() // SHARE_OF_FILES))
     try:
-        await web.TCPSite(runner, options.host, options.port, reuse_address=True).start()
+        await doors.open(options.host, options.port)
     except OSError as error:
         sys.stderr.write(f"referee: port {options.port} cannot be used: {error.strerror}\n")
         await runner.cleanup()
@@ -101,6 +104,7 @@ async def run(options: argparse.Namespace) -> int:
         await referee.drain(DRAIN_S)
     work.cancel()
     await asyncio.gather(work, return_exceptions=True)
+    doors.close()
     await runner.cleanup()
     await referee.aclose()
     await link.aclose()

@@ -305,6 +305,9 @@ class Conversation:
                 expected_type=answer_type if heard.error_code is None else "",
             )
             notes += _token_of_another(seat, heard.message)
+            # What is posted to us may come from anywhere; an answer comes from the address that was called.
+            if heard.http_status is not None and (digest := _digest_in(heard.message)) in seat.unproven:
+                self.log.proofs[seat.player_id] = digest
         said = heard.message.get("message_type")
         named = isinstance(said, str) and bool(said) and said.isprintable()
         self.log.add(
@@ -332,6 +335,11 @@ def _token_of_another(seat: Seat, message: Mapping[str, Any]) -> list[str]:
     if not isinstance(token, str) or redact(token) != REDACTED or tokens.same(token, seat.league_token):
         return []
     return [] if tokens.digest(token) in seat.token_digests else ["auth_token was not its own"]
+
+
+def _digest_in(message: Mapping[str, Any]) -> str:
+    token = message.get("auth_token")
+    return tokens.digest(token) if isinstance(token, str) else ""
 
 
 def _seen(heard: Heard, error: LeagueError) -> str:

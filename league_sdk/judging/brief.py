@@ -25,6 +25,7 @@ class Seat:
         spoken: by message type, the way of speaking it was seen to understand.
         league_token: what our messages to it carry.
         token_digests: SHA-256 of the auth_tokens it may prove a callback with.
+        unproven: those of them that were given to whoever named its address; an answer from there shows whose they are.
         standings: ``your_standings`` (wins, losses, draws).
         joined_before: it accepted in an earlier attempt.
         suspended: one invitation without retries (ruling, section 8).
@@ -40,6 +41,7 @@ class Seat:
     joined_before: bool
     suspended: bool
     spoken: dict[str, str] = field(default_factory=dict)
+    unproven: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,8 @@ def _read_seat(params: Mapping[str, Any], name: str, role: str) -> Seat:
     digests = _get(seat, "auth_token_sha256", list, where)
     for digest in digests:
         _get({"auth_token_sha256": digest}, "auth_token_sha256", str, where)
+    given = seat.get("unproven_sha256")
+    unproven = given if isinstance(given, list) else []
     return Seat(
         player_id=_get(seat, "id", str, where),
         role=role,
@@ -123,6 +127,7 @@ def _read_seat(params: Mapping[str, Any], name: str, role: str) -> Seat:
         joined_before=seat.get("joined_before") is True,
         suspended=seat.get("suspended") is True,
         spoken=_read_spoken(seat.get("spoken")),
+        unproven=tuple(digest for digest in digests if digest in unproven),
     )
 
 

@@ -22,6 +22,7 @@ from league_sdk.protocol import rpc
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import HANDED_BACK
 from league_sdk.transport.client import CallFailed
+from league_sdk.transport.policy import EndpointPolicy
 
 logger = logging.getLogger(__name__)
 
@@ -45,12 +46,14 @@ class Running:
     """A match in play; with ``failed`` one that ended without a result and waits to be given back.
 
     Attributes:
+        policy: which addresses may be called for it.
         failed: whose side failed (REFEREE or LEAGUE), and how, in words.
         over: its players have heard how it ended; it is only reported yet.
         told_at: when the last heartbeat that told of it, and was accepted, was sent; monotonic seconds.
     """
 
     brief: Brief
+    policy: EndpointPolicy
     log: MatchLog
     told_at: float
     mailbox: Mailbox = field(default_factory=Mailbox)
@@ -98,9 +101,9 @@ class Heartbeat:
         self._hurried = self._failed = False
         self._sent_at = time.monotonic()
 
-    def begin(self, brief: Brief) -> Running:
+    def begin(self, brief: Brief, policy: EndpointPolicy) -> Running:
         """A match begins; being given it was a sign of life, too."""
-        return Running(brief, MatchLog(lambda: self.note(brief.key)), told_at=time.monotonic())
+        return Running(brief, policy, MatchLog(lambda: self.note(brief.key)), told_at=time.monotonic())
 
     def note(self, key: Key) -> None:
         """There is news of a match."""
@@ -113,8 +116,9 @@ class Heartbeat:
         self._news.set()
 
     async def due(self) -> None:
-        """Wait until there is something to tell: news, or a quarter of a lease is over."""
-        wait_s = min((one.waits_s() for one in self._running.values()), default=self._idle_s())
+        """Wait until there is something to tell: news, or a quarter of a lease is over, or that we are still here."""
+        # Leagues have leases of their own: where one waits for ten minutes, another takes us for gone meanwhile.
+        wait_s = min([self._idle_s(), *(one.waits_s() for one in self._running.values())])
         if self._failed:
             wait_s = max(wait_s, AGAIN_AFTER_S)
         try:

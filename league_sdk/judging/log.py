@@ -30,6 +30,8 @@ class MatchLog:
         self.joined: list[str] = []
         self.locked_in: list[str] = []
         self.view: dict[str, Any] = {}
+        self.proofs: dict[str, str] = {}
+        """By player, the hash of a token that its own address answered with."""
         self.count = 0
         self._on_change = on_change
         self._unsent: list[Entry] = []

@@ -73,7 +73,8 @@ class Referee:
         self._canary = canary or Canary(self._clock)
         self._lines: dict[EndpointPolicy, PlayerLine] = {}
         self._running: dict[Key, Running] = {}
-        self._done: dict[Key, None] = {}
+        self._done: dict[Key, str] = {}
+        """The conversation of each match that is over."""
         self._heartbeat = Heartbeat(link, self._running, lost=self._give_up, given_back=self._forget)
         self._passing_on = 0
         self._draining = False
@@ -98,7 +99,10 @@ class Referee:
     # Taking matches --------------------------------------------------------------------------
 
     def start_match(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Take a match, or say why not; idempotent by league, match and attempt.
+        """Take a match, or say why not; idempotent by league, match and attempt (ruling, section 10).
+
+        One that is over is another match when it comes in another conversation: the league has begun anew, as the demo
+        does and a restored backup may.
 
         Raises:
             TokenInvalid: E012, it does not carry our own league_token.
@@ -113,7 +117,7 @@ class Referee:
                 expected="the league_token of this referee",
             )
         brief = read_brief(params, referee_id=who.referee_id, referee_endpoint=self._endpoint)
-        if brief.key in self._running or brief.key in self._done:
+        if brief.key in self._running or self._done.get(brief.key) == brief.conversation_id:
             return {"accepted": True, "reason": None}
         if brief.game_type not in games():
             return {"accepted": False, "reason": f"this referee has no rules for {brief.game_type}"}
@@ -126,11 +130,11 @@ class Referee:
             if key > brief.key:
                 return {"accepted": False, "reason": f"attempt {key[2]} is being played"}
             self._give_up(key)
-        running = self._running[brief.key] = self._heartbeat.begin(brief)
+        policy = EndpointPolicy.from_params(params.get("endpoint_policy"))
+        running = self._running[brief.key] = self._heartbeat.begin(brief, policy)
         self._idle.clear()
         self._canary.sing()
-        policy = EndpointPolicy.from_params(params.get("endpoint_policy"))
-        running.task = asyncio.create_task(self._play(running, policy), name=f"match {brief.match_id}")
+        running.task = asyncio.create_task(self._play(running), name=f"match {brief.match_id}")
         return {"accepted": True, "reason": None}
 
     def match_state(self, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,21 +205,21 @@ class Referee:
 
     # Playing ---------------------------------------------------------------------------------
 
-    async def _play(self, running: Running, policy: EndpointPolicy) -> None:
+    async def _play(self, running: Running) -> None:
         with watching.playing(running.brief):
-            await self._judge(running, policy)
+            await self._judge(running)
 
-    async def _judge(self, running: Running, policy: EndpointPolicy) -> None:
+    async def _judge(self, running: Running) -> None:
         """A match to its report; whatever goes wrong in it ends it alone."""
         brief = running.brief
         try:
-            await self._play_and_report(running, policy)
+            await self._play_and_report(running)
         except asyncio.CancelledError:
-            self._forget(brief.key)
+            self._end(running)
             raise
         except Fenced:
             logger.error("no heartbeat accepted for too long: giving up %s", brief.match_id)
-            self._forget(brief.key)
+            self._end(running)
         except Unjudged as error:
             logger.error("match %s of %s has no result: %s", brief.match_id, brief.league_id, error)
             self._fail(running, Cause.REFEREE, str(error))
@@ -228,7 +232,7 @@ class Referee:
             self._fail(running, Cause.REFEREE, f"an error in the referee's own code ({type(error).__name__})")
         else:
             watching.ended()
-            self._forget(brief.key)
+            self._end(running)
 
     def _fenced(self, running: Running, call: Ask) -> Ask:
         """Calls a player only while the match is surely ours.
@@ -252,11 +256,19 @@ class Referee:
         watching.ended(cause)
         self._heartbeat.note(running.brief.key)
 
-    async def _play_and_report(self, running: Running, policy: EndpointPolicy) -> None:
-        brief = running.brief
+    async def _line(self, policy: EndpointPolicy) -> PlayerLine:
+        """The line to players under a policy; a new one takes the place of those that no match uses any more."""
         line = self._lines.get(policy)
         if line is None:
             line = self._lines[policy] = PlayerLine(policy, self._clock, self._breaker, self._canary)
+            used = {policy, *(running.policy for running in self._running.values())}
+            for left in [self._lines.pop(old) for old in self._lines.keys() - used]:
+                await left.aclose()
+        return line
+
+    async def _play_and_report(self, running: Running) -> None:
+        brief = running.brief
+        line = await self._line(running.policy)
         game = games()[brief.game_type]
         ask, tell = line.for_match(brief.settings, game.choice_field)
         played = await play_match(
@@ -272,6 +284,7 @@ class Referee:
         learned = {
             "spoken": {seat.player_id: spoken for seat in brief.seats if (spoken := line.spoken(seat))},
             "found_at": {seat.player_id: path for seat in brief.seats if (path := line.found_at(seat))},
+            **({"proofs": running.log.proofs} if running.log.proofs else {}),
         }
         await self._report(running, played, learned)
 
@@ -295,9 +308,15 @@ class Referee:
             }
         )
 
+    def _end(self, running: Running) -> None:
+        """A match is over here; the one that has taken its place goes on."""
+        if self._running.get(running.brief.key) is running:
+            self._forget(running.brief.key)
+
     def _forget(self, key: Key) -> None:
-        self._running.pop(key, None)
-        self._done[key] = None
+        ended = self._running.pop(key, None)
+        if ended is not None:
+            self._done[key] = ended.brief.conversation_id
         while len(self._done) > 10_000:
             self._done.pop(next(iter(self._done)))
         if not self._running:

@@ -15,17 +15,20 @@ from league_sdk.dialects.shapes import canonical_method
 from league_sdk.dialects.words import ANSWERS
 from league_sdk.judging import figures, watching
 from league_sdk.judging.clock import SystemClock
+from league_sdk.judging.guesses import Guesses
 from league_sdk.judging.league_link import LeagueLink
 from league_sdk.judging.referee import Referee
 from league_sdk.protocol import rpc, tokens
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
-from league_sdk.protocol.errors import InternalError, LeagueError, TooLarge, UnknownMethod, league_error
+from league_sdk.protocol.errors import InternalError, LeagueError, NotARequest, TooLarge, UnknownMethod, league_error
 from league_sdk.protocol.limits import MAX_BODY_BYTES, MAX_ID_CHARS
 from league_sdk.protocol.messages import START_MATCH, MessageType
 from league_sdk.protocol.transcript import clean
 
 logger = logging.getLogger(__name__)
 
+BODY_LIMIT_S = 10.0
+"""How long a body may take to arrive, as at the site itself."""
 LOOKS = 3
 """What has come before the process went on is read by the loop within so many turns: a request, then its end."""
 
@@ -49,6 +52,7 @@ class RefereeServer:
     def __init__(self, referee: Referee, link: LeagueLink, keys: Collection[str] = ()) -> None:
         self._referee = referee
         self._keys = keys
+        self._guesses = Guesses()
         self._link = link
         self._clock = SystemClock()
         self._begun = time.monotonic()
@@ -138,7 +142,14 @@ class RefereeServer:
     async def metrics(self, request: web.Request) -> web.Response:
         """Figures for Prometheus, for whoever has the key: they tell that matches are played."""
         scheme, _space, given = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not any(key and tokens.same(given.strip(), key) for key in self._keys):
+        given = given.strip()
+        wait_s = self._guesses.wait_s(given)
+        if wait_s:
+            sentence = f"Too many wrong attempts: wait {wait_s} seconds."
+            return web.json_response({"error": sentence}, status=429, headers={"Retry-After": str(wait_s)})
+        if scheme.lower() != "bearer" or not any(key and tokens.same(given, key) for key in self._keys):
+            if given:
+                self._guesses.was_wrong(given)
             sentence = "Send the referee key: Authorization: Bearer <key>."
             return web.json_response({"error": sentence}, status=401, headers={"WWW-Authenticate": "Bearer"})
         figures.MATCHES_IN_PLAY.set(self._referee.in_play)
@@ -158,7 +169,14 @@ async def _hung_up(request: web.BaseRequest) -> bool:
 
 async def _read(request: web.Request) -> bytes:
     try:
-        return await request.read()
+        async with asyncio.timeout(BODY_LIMIT_S):
+            return await request.read()
+    except TimeoutError:
+        # It may go on for hours: there is nobody to answer.
+        if request.transport is not None:
+            request.transport.abort()
+        expected = f"all of it in {BODY_LIMIT_S:g} s"
+        raise NotARequest("The body took too long.", field="body", seen="not all of it", expected=expected) from None
     except web.HTTPRequestEntityTooLarge:
         seen, expected = f"more than {MAX_BODY_BYTES} bytes", f"at most {MAX_BODY_BYTES} bytes"
         raise TooLarge("The body is too large.", field="body", seen=seen, expected=expected) from None

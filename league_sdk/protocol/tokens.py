@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import re
 import secrets
 
 _TOKEN_ANYWHERE = re.compile(r"tok_[0-9a-f]{16,}")
 """Also one that a limit of length has cut."""
 REDACTED = "tok_…"
+GUESSABLE_BITS = 45
+"""A code that the site makes has 49; at a thousand tries a second 45 bits last for a thousand years."""
 
 
 def new_token() -> str:
@@ -25,6 +28,14 @@ def digest(token: str) -> str:
 def same(left: str, right: str) -> bool:
     """Compare two secrets in constant time."""
     return hmac.compare_digest(left.encode("utf-8", "surrogatepass"), right.encode("utf-8", "surrogatepass"))
+
+
+def is_guessable(secret: str) -> bool:
+    """Whether a secret of this make could be found by trying: from its length and the kinds of its characters."""
+    letters = any(character.isalpha() for character in secret)
+    digits = any(character.isdigit() for character in secret)
+    kinds = 26 * letters + 10 * digits + 4 * (not secret.isalnum())
+    return len(secret) * math.log2(max(kinds, 2)) < GUESSABLE_BITS
 
 
 def league_token(site_key: str, agent: str, epoch: int) -> str:

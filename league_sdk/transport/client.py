@@ -24,6 +24,7 @@ from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES, MAX_TRANSCRIPT_BODY_BYTES
 from league_sdk.transport.failures import Broken, CallFailed, NotReached, TimedOut, failure, out_of_time
 from league_sdk.transport.limit import within
+from league_sdk.transport.lookups import LOOKUPS
 from league_sdk.transport.measured import Measured
 from league_sdk.transport.policy import EndpointPolicy, Forbidden, PolicyResolver, guarded_socket
 
@@ -79,9 +80,14 @@ _WAY: ContextVar[_Way] = ContextVar("way of a call")
 
 
 class _Resolver(PolicyResolver):
+    def __init__(self, policy: EndpointPolicy, caller: Cause) -> None:
+        super().__init__(policy)
+        self._caller = caller
+
     async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[ResolveResult]:
         way = _WAY.get()
-        way.waits_for = Cause.NAME_LOOKUP
+        # Where other names hold all our threads, waiting for one is nothing that this agent is to blame for.
+        way.waits_for = self._caller if LOOKUPS.full else Cause.NAME_LOOKUP
         found = await super().resolve(host, port, family)
         way.waits_for = Cause.CONNECT
         return found
@@ -133,7 +139,7 @@ class Client:
         connector = _Connector(
             limit=self._max,
             keepalive_timeout=KEEPALIVE_S,
-            resolver=_Resolver(self._policy),
+            resolver=_Resolver(self._policy, self._caller),
             use_dns_cache=False,
             # Asked for each connection with the very address that it is made to, also where no name was looked up.
             socket_factory=partial(guarded_socket, self._policy),

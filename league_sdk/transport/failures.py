@@ -64,10 +64,15 @@ def out_of_time(waited_for: Cause, limit_s: float) -> TimedOut:
     """Say for what the time was not enough.
 
     Args:
-        waited_for: NAME_LOOKUP, CONNECT or DEADLINE: how far the call had come.
+        waited_for: NAME_LOOKUP, CONNECT or DEADLINE: how far the call had come; REFEREE or LEAGUE when it was not
+            begun, as too many names were being looked up here.
         limit_s: the seconds it had.
     """
-    what = {Cause.NAME_LOOKUP: "the name of the address was not found", Cause.CONNECT: "no connection"}
+    what = {
+        Cause.NAME_LOOKUP: "the name of the address was not found",
+        Cause.CONNECT: "no connection",
+        **dict.fromkeys(faults.OWN_SIDE, "this machine was busy with other names and did not look this one up"),
+    }
     sentence = f"{what.get(waited_for, 'no answer')} within {limit_s:g} s"
     return TimedOut(
         sentence,

@@ -10,13 +10,17 @@ import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
 from league_sdk.transport import machine
+from league_sdk.transport.lookups import LOOKUPS
 from league_sdk.transport.targets import IP, PLAIN_ONLY, Target, Unreadable, read_target
+
+if TYPE_CHECKING:
+    import asyncio
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 SCHEMES = ("http", "https")
@@ -202,7 +206,8 @@ class PolicyResolver(AbstractResolver):
 
     def __init__(self, policy: EndpointPolicy) -> None:
         self._policy = policy
-        self._inner = ThreadedResolver()
+        # Of an event loop it uses the lookups alone; those of ours have threads that no slow name takes from others.
+        self._inner = ThreadedResolver(cast("asyncio.AbstractEventLoop", LOOKUPS))
 
     async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[ResolveResult]:
         found = await self._inner.resolve(host, port, family)

@@ -31,7 +31,7 @@ from league_sdk.protocol.transcript import entry
 from league_sdk.rules.even_odd import EvenOdd
 from league_sdk.transport.client import Reply
 from matches import due
-from matches.league import lifecycle
+from matches.league import lifecycle, opening
 from tests.league_sdk.judging.scripted import BEGIN, SILENCE, A, B, Table, brief
 from tests.league_sdk.judging.staged import KEY, WIN, Stage, settle
 from tests.league_sdk.judging.starts import START
@@ -220,7 +220,7 @@ def story(db: None, client: Browser, clock: Callable[[str], None], monkeypatch: 
         due.note(due.Outcomes(deliveries=settled))
 
     clock("10:00:01")
-    lifecycle.create_league(league_id=LEAGUE_ID, display_name="Even/Odd League")
+    opening.create_league(league_id=LEAGUE_ID, display_name="Even/Odd League")
     meta = SAMPLES["REFEREE_REGISTER_REQUEST"]["referee_meta"] | {"registration_code": settings.LEAGUE_REFEREE_KEY}
     referee = hear(tell("REFEREE_REGISTER_REQUEST", referee_meta=meta))
     clock("10:05:01")

@@ -11,6 +11,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from prometheus_client.parser import text_string_to_metric_families
 
 from league_sdk.judging import watching
+from league_sdk.judging.guesses import Guesses
 from league_sdk.judging.referee import Referee
 from league_sdk.judging.server import application
 from tests.league_sdk.judging.starts import Link
@@ -28,6 +29,41 @@ async def ask(referee: Referee, link: Link, path: str, **headers: str) -> tuple[
 async def test_the_figures_need_the_key(referee: Referee, link: Link, authorization: str) -> None:
     expected = '{"error": "Send the referee key: Authorization: Bearer <key>."}'
     assert await ask(referee, link, "/metrics", Authorization=authorization) == (401, expected)
+
+
+async def test_a_short_key_is_not_found_by_trying(referee: Referee, link: Link) -> None:
+    keys = ("4711", KEY)
+    async with TestClient(TestServer(application(referee, link, keys))) as client:  # type: ignore[arg-type]
+
+        async def come(authorization: str) -> int:
+            answer = await client.get("/metrics", headers={"Authorization": authorization})
+            if answer.status == 429:
+                assert 0 < int(answer.headers["Retry-After"]) <= 600
+            return answer.status
+
+        assert await come("Bearer 4711") == 200
+        # What says nothing is no guess.
+        assert [await come("") for _ in range(3)] == [401] * 3
+        assert [await come(f"Bearer {number}") for number in range(101)] == [401] * 100 + [429]
+        assert await come("Bearer 4711") == 429
+        # One that cannot be guessed opens all the time.
+        assert await come(f"Bearer {KEY}") == 200
+        assert await come(f"Bearer {KEY}x") == 401
+
+
+def test_guesses_are_counted_for_ten_minutes() -> None:
+    now = [1000.0]
+    guesses = Guesses(clock=lambda: now[0])
+    for number in range(100):
+        assert guesses.wait_s("4711") == 0
+        guesses.was_wrong(str(number))
+    assert (guesses.wait_s("4711"), guesses.wait_s(KEY)) == (600, 0)
+    now[0] += 599.5
+    assert guesses.wait_s("4711") == 1
+    now[0] += 0.5
+    assert guesses.wait_s("4711") == 0
+    guesses.was_wrong("1")
+    assert guesses.wait_s("4711") == 0
 
 
 async def test_figures_are_read_as_prometheus_reads_them(referee: Referee, link: Link) -> None:

@@ -1,11 +1,13 @@
 """A match from the invitation to GAME_OVER, with scripted players (004 3.2, 8.7; ruling sections 6 to 8)."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from league_sdk.judging.fault import Fault
 from league_sdk.judging.match import Played
+from league_sdk.protocol import tokens
 from league_sdk.protocol.faults import Cause
 from tests.league_sdk.judging.scripted import (
     JOIN,
@@ -284,3 +286,32 @@ async def test_game_over_without_a_number() -> None:
             "choices": {A: "even", B: None},
             "reason": "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4). Technical loss",
         }
+
+
+# -- whose an address is -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("on_the_connection", [True, False])
+async def test_an_answer_with_a_token_from_the_address_that_was_called_shows_whose_it_is(
+    own: bool, on_the_connection: bool
+) -> None:
+    """What is posted may come from anywhere; and whoever named the address cannot have it say their token."""
+    mine, theirs = "tok_" + "a" * 32, "tok_" + "b" * 32
+    seat = {"token_digests": (tokens.digest(mine), "c" * 64), "unproven": (tokens.digest(mine),)}
+    join = replace(
+        JOIN,
+        message=JOIN.message | {"auth_token": mine if own else theirs},
+        http_status=200 if on_the_connection else None,
+    )
+    table = Table(joins={A: [join]}, brief=brief(a=seat))
+    await table.play()
+    assert table.log.proofs == ({A: tokens.digest(mine)} if own and on_the_connection else {})
+
+
+async def test_of_a_token_that_is_proven_nothing_is_told() -> None:
+    mine = "tok_" + "a" * 32
+    join = replace(JOIN, message=JOIN.message | {"auth_token": mine}, http_status=200)
+    table = Table(joins={A: [join]}, brief=brief(a={"token_digests": (tokens.digest(mine),)}))
+    await table.play()
+    assert table.log.proofs == {}

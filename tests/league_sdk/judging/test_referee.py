@@ -64,6 +64,25 @@ async def test_a_match_is_played_once_however_often_it_is_started(referee: Refer
     assert (stage.begun, len(link.reports)) == ([KEY], 1)
 
 
+@pytest.mark.parametrize("over", [False, True])
+async def test_a_match_that_is_over_is_played_again_in_another_conversation(
+    referee: Referee, link: Link, stage: Stage, over: bool
+) -> None:
+    """A league that begins anew has the same matches and attempts once more: the demo, a backup that was restored."""
+    assert referee.start_match(START) == TAKEN
+    await settle()
+    if over:
+        stage.end(WIN)
+        await settle()
+    anew = START | {"conversation_id": "conv-r1m1-001-anew"}
+    assert [referee.start_match(anew) for _ in range(2)] == [TAKEN, TAKEN]
+    await settle()
+    assert (stage.begun, stage.given_up, referee.in_play) == ([KEY, KEY] if over else [KEY], [], 1)
+    stage.end(WIN)
+    await settle()
+    assert (len(link.reports), referee.in_play) == (2 if over else 1, 0)
+
+
 async def test_league_match_and_attempt_make_the_key(referee: Referee, stage: Stage) -> None:
     assert referee.start_match(START) == TAKEN
     assert referee.start_match(START | {"league_id": "other"}) == TAKEN
@@ -115,6 +134,40 @@ async def test_a_full_referee_says_so_and_still_knows_what_it_has(referee: Refer
     stage.end(WIN)
     await settle()
     assert referee.start_match(START | {"match_id": "R1M3"}) == TAKEN
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[PlayerLine]]:
+    """The lines to players that the referee has closed."""
+    found: list[PlayerLine] = []
+
+    async def aclose(line: PlayerLine) -> None:
+        found.append(line)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PlayerLine, "aclose", aclose)
+        yield found
+
+
+async def test_lines_under_a_policy_that_no_match_has_any_more_are_closed(
+    referee: Referee, stage: Stage, closed: list[PlayerLine]
+) -> None:
+    for number in range(5):
+        policy = {"refused_ports": [8000 + number // 2]}
+        referee.start_match(START | {"match_id": f"R1M{number}", "endpoint_policy": policy})
+        await settle()
+        stage.end(WIN, stage.begun[-1])
+        await settle()
+    # Three policies, of which the last may be wanted again.
+    assert len(closed) == len(set(closed)) == 2
+
+
+async def test_a_line_that_a_match_still_uses_is_kept(referee: Referee, stage: Stage, closed: list[PlayerLine]) -> None:
+    for number in (1, 2):
+        policy = {"refused_ports": [8000 + number]}
+        referee.start_match(START | {"match_id": f"R1M{number}", "endpoint_policy": policy})
+    await settle()
+    assert closed == []
 
 
 async def test_a_game_without_rules_is_not_taken(referee: Referee) -> None:

@@ -71,6 +71,23 @@ async def test_one_heartbeat_tells_of_every_match(referee: Referee, link: Link, 
     assert [{name: one[name] for name in expected[0]} for one in link.heartbeats[0]] == expected
 
 
+async def test_a_league_with_a_long_lease_silences_nobody_for_the_others(
+    referee: Referee, link: Link, stage: Stage, now: Callable[[float], None]
+) -> None:
+    now(1000.0)
+    patient = {"settings": START["settings"] | {"referee_lease_s": 600}}
+    referee.start_match(START | patient)
+    await settle()
+    stage.logs[KEY].join("P02")
+    async with reporting(referee):
+        await link.changed.wait()
+        link.changed.clear()
+        # Nothing is new, and a quarter of that lease is 150 s.
+        now(1000.0 + heartbeat.IDLE_S)
+        await link.changed.wait()
+    assert [[one["match_id"] for one in told] for told in link.heartbeats] == [["R1M1"], []]
+
+
 async def test_entries_that_did_not_arrive_are_sent_again(referee: Referee, link: Link, stage: Stage) -> None:
     referee.start_match(START)
     await settle()

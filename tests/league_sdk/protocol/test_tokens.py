@@ -75,3 +75,20 @@ def test_redact_touches_tokens_only_and_those_that_a_limit_has_cut() -> None:
     assert tokens.redact(f"a {token}, b {token}.") == "a tok_…, b tok_…."
     assert tokens.redact(token[:-3]) == "tok_…"
     assert tokens.redact("tok_ is how tokens begin; tok_p01 is none") == "tok_ is how tokens begin; tok_p01 is none"
+
+
+@pytest.mark.parametrize(
+    ("secret", "guessable"),
+    [
+        ("1234", True),
+        ("123456789", True),
+        ("cs101", True),
+        ("hunter22", True),
+        ("1234567890123", True),
+        ("abcdefghij", False),
+        ("tok_" + "0" * 32, False),
+        ("", True),
+    ],
+)
+def test_what_can_be_guessed(secret: str, guessable: bool) -> None:
+    assert tokens.is_guessable(secret) is guessable
