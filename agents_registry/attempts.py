@@ -9,6 +9,9 @@
   and are counted in it; failures are counted in Redis where there is one, for all processes together. If Redis is
   away they are counted here, and nobody notices.
 
+What is counted here has a bound, for each limit by itself: who calls with ever new tokens makes no count of guesses,
+of passwords or of an address forgotten.
+
 Times are in seconds throughout.
 """
 
@@ -19,7 +22,7 @@ import logging
 import math
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -33,13 +36,15 @@ from limits.strategies import FixedWindowRateLimiter
 
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import TooOften
+from league_sdk.protocol.tokens import is_guessable
 
 logger = logging.getLogger(__name__)
 Found = TypeVar("Found")
 
-TOKEN, CODE, API_KEY = "token", "code", "API key"
+TOKEN, CODE, API_KEY, REFEREE_KEY = "token", "code", "API key", "referee key"
 """The kinds of secrets. Registration codes and personal codes are one: they are tried at the same doors."""
 
+CALLS, STRANGERS = "calls", "strangers"
 SAME_SECRET = RateLimitItemPerSecond(20, 60, "same")
 GUESSES_FROM_ADDRESS = RateLimitItemPerSecond(500, 600, "guesses")
 GUESSES = RateLimitItemPerSecond(1500, 600, "all-guesses")
@@ -52,9 +57,8 @@ LOGINS = (
 )
 """Wrong passwords for one name from one address, or in one browser that has logged in before: each wait is longer."""
 
-GUESSABLE_BITS = 45
-"""A code of ours has 49; at a thousand tries a second 45 bits last for a thousand years."""
-MOST_KEPT = 100_000
+MOST_KEPT = 50_000
+"""Of each limit; the limits on guesses and passwords never come near it, because so many are not looked at."""
 REDIS_PATIENCE_S = 0.25
 REDIS_AWAY_S = 30.0
 
@@ -137,8 +141,8 @@ class Attempts:
 
     def __init__(self, clock: Callable[[], float] = time.time, redis_url: str | None = None) -> None:
         self._clock = clock
-        self._here = FixedWindowRateLimiter(KeptHere(self._now))
-        self._shared = self._here
+        self._here: defaultdict[str, FixedWindowRateLimiter] = defaultdict(self._new_limiter)
+        self._shared: FixedWindowRateLimiter | None = None
         self._away_until = 0.0
         self._free: set[str] = set()
         if redis_url:
@@ -165,10 +169,13 @@ class Attempts:
 
     def secret_was_wrong(self, kind: str, address: str, secret: str) -> None:
         """Count a secret that was nobody's."""
+        self._hit(SAME_SECRET, kind, network_of(address), tokens.digest(secret))
+        self.guess_was_wrong(kind, address, secret)
+
+    def guess_was_wrong(self, kind: str, address: str, secret: str) -> None:
+        """The same where a whole class may bring the same wrong one in good faith, and is let in without it."""
         who = (kind, network_of(address))
-        digest = tokens.digest(secret)
-        self._hit(SAME_SECRET, *who, digest)
-        if is_guessable(secret) and self._hit(NEW_GUESS, *who, digest):
+        if is_guessable(secret) and self._hit(NEW_GUESS, *who, tokens.digest(secret)):
             self._hit(GUESSES, kind)
             if not self._hit(GUESSES_FROM_ADDRESS, *who):
                 logger.warning("many different wrong values for a %s come from %s", kind, address or "behind a proxy")
@@ -178,9 +185,17 @@ class Attempts:
     def count_call(self, token: str) -> Wait | None:
         """Count a call with a token, whoever's it is; whether there were too many with it."""
         digest = tokens.digest(token)
-        if digest in self._free or self._here.hit(_setting("LEAGUE_CALLS_PER_TOKEN"), "calls", digest):
+        if digest in self._free or self._here[CALLS].hit(_setting("LEAGUE_CALLS_PER_TOKEN"), CALLS, digest):
             return None
-        return self._wait_here(_setting("LEAGUE_CALLS_PER_TOKEN"), "calls", digest, words="calls with one auth_token")
+        return self.refuse_call(token)
+
+    def refuse_call(self, token: str) -> Wait | None:
+        """Whether there were too many calls with a token; nothing is counted."""
+        digest = tokens.digest(token)
+        if digest in self._free:
+            return None
+        rule = _setting("LEAGUE_CALLS_PER_TOKEN")
+        return self._of(self._here[CALLS], rule, (CALLS, digest), "calls with one auth_token")
 
     def let_call(self, token: str) -> None:
         """Count no calls with this token from now on: a referee of the site reports for everybody."""
@@ -188,12 +203,15 @@ class Attempts:
 
     def count_stranger(self, address: str) -> Wait | None:
         """Count a call without a token that is known; whether its address has made too many."""
-        rule = _setting("LEAGUE_CALLS_PER_ADDRESS")
-        if self._here.hit(rule, "strangers", network_of(address)):
+        if self._here[STRANGERS].hit(_setting("LEAGUE_CALLS_PER_ADDRESS"), STRANGERS, network_of(address)):
             return None
-        return self._wait_here(
-            rule, "strangers", network_of(address), words="calls without auth_token from one address"
-        )
+        return self.refuse_stranger(address)
+
+    def refuse_stranger(self, address: str) -> Wait | None:
+        """Whether an address has made too many calls without a token that is known; nothing is counted."""
+        who = (STRANGERS, network_of(address))
+        words = "calls without auth_token from one address"
+        return self._of(self._here[STRANGERS], _setting("LEAGUE_CALLS_PER_ADDRESS"), who, words)
 
     def count_registration(self, address: str, name: str, endpoint: str) -> Wait | None:
         """Count a registration; whether this one has come too often."""
@@ -219,37 +237,38 @@ class Attempts:
     def login_was_right(self, *who: str) -> None:
         """Whoever has the password has not been guessing."""
         for rule in LOGINS:
-            self._ask(partial(_clear, rule, who))
+            self._ask(rule, partial(_clear, rule, who))
 
     def forget_all(self) -> None:
         """As if nobody had tried yet."""
         self._free.clear()
-        self._here.storage.reset()
-        self._ask(lambda limiter: limiter.storage.reset())
+        self._here.clear()
+        if self._shared is not None:
+            self._ask(SAME_SECRET, lambda limiter: limiter.storage.reset())
 
     def _now(self) -> float:
         return self._clock()
 
+    def _new_limiter(self) -> FixedWindowRateLimiter:
+        return FixedWindowRateLimiter(KeptHere(self._now))
+
     # Counting -------------------------------------------------------------------------------------
 
-    def _ask(self, do: Callable[[FixedWindowRateLimiter], Found]) -> Found:
-        """With the counts that all share; with ours while they cannot be reached."""
-        if self._shared is not self._here and self._clock() >= self._away_until:
+    def _ask(self, rule: RateLimitItem, do: Callable[[FixedWindowRateLimiter], Found]) -> Found:
+        """With the counts that all share; with ours of that rule while they cannot be reached."""
+        if self._shared is not None and self._clock() >= self._away_until:
             try:
                 return do(self._shared)
             except StorageError as error:
                 self._away_until = self._clock() + REDIS_AWAY_S
                 logger.warning("Redis does not answer (%s): failed attempts are counted in this process", error)
-        return do(self._here)
+        return do(self._here[rule.namespace])
 
     def _hit(self, rule: RateLimitItem, *who: str) -> bool:
-        return self._ask(lambda limiter: limiter.hit(rule, *who))
+        return self._ask(rule, lambda limiter: limiter.hit(rule, *who))
 
     def _wait(self, rule: RateLimitItem, *who: str, words: str) -> Wait | None:
-        return self._ask(lambda limiter: self._of(limiter, rule, who, words))
-
-    def _wait_here(self, rule: RateLimitItem, *who: str, words: str) -> Wait | None:
-        return self._of(self._here, rule, who, words)
+        return self._ask(rule, lambda limiter: self._of(limiter, rule, who, words))
 
     def _of(
         self, limiter: FixedWindowRateLimiter, rule: RateLimitItem, who: tuple[str, ...], words: str
@@ -279,14 +298,6 @@ def network_of(address: str) -> str:
     except ValueError:
         return address
     return address if found.version == 4 else str(ipaddress.ip_network((found, 64), strict=False).network_address)
-
-
-def is_guessable(secret: str) -> bool:
-    """Whether a secret of this make could be found by trying: from its length and the kinds of its characters."""
-    letters = any(character.isalpha() for character in secret)
-    digits = any(character.isdigit() for character in secret)
-    kinds = 26 * letters + 10 * digits + 4 * (not secret.isalnum())
-    return len(secret) * math.log2(max(kinds, 2)) < GUESSABLE_BITS
 
 
 def _clear(rule: RateLimitItem, who: tuple[str, ...], limiter: FixedWindowRateLimiter) -> None:

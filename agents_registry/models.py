@@ -100,6 +100,13 @@ class Agent(Quick, models.Model):
     token_epoch = models.PositiveIntegerField(default=0, editable=False)
     notes = models.JSONField(_("what was odd at registration"), default=list, blank=True)
     registered_at = models.DateTimeField(_("registered"), editable=False)
+    registered_from = models.CharField(
+        max_length=45,
+        blank=True,
+        default="",
+        editable=False,
+        help_text="The caller's address; empty where none is known.",
+    )
     heard_at = models.DateTimeField(_("last heard"), null=True, editable=False)
     check_wanted = models.BooleanField(default=False, editable=False)
     checked_at = models.DateTimeField(_("checked"), null=True, editable=False)

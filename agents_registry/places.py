@@ -1,4 +1,7 @@
-"""A player's place in a league: a new one, one added by hand, those of the lobby when a league opens."""
+"""A player's place in a league: a new one, one added by hand, those of the lobby when a league opens.
+
+Places that nobody has given are bounded: in the lobby, and for referees that no instructor has let judge.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,20 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from agents_registry import ids
+from agents_registry.attempts import network_of
 from agents_registry.endpoints import read_endpoint
 from agents_registry.models import Agent, Kind
-from agents_registry.requests import clean_name
+from agents_registry.requests import Request, clean_name
 from agents_registry.spellings import plays, read_id
 from league_sdk.protocol.errors import InvalidFormat, MissingField
+
+MOST_IN_LOBBY, LOBBY_OF_ONE = 1000, 800
+MOST_UNTRUSTED, UNTRUSTED_OF_ONE = 500, 250
+"""In all, and from one address: a class of two hundred behind one has room, and beside a stranger's crowd still has."""
+
+
+class Crowded(Exception):
+    """So many of this kind have come already that another is not taken in (L002); the text says what to do."""
 
 
 class NameTaken(Exception):
@@ -20,6 +32,29 @@ class NameTaken(Exception):
     def __init__(self, agent: Agent) -> None:
         super().__init__(agent.code)
         self.agent = agent
+
+
+def refuse_crowd(request: Request, league_id: str | None) -> None:
+    """See that there is room for one that is not known: in the lobby, or among the referees that may not judge yet.
+
+    Raises:
+        Crowded: there is none.
+    """
+    if request.kind == Kind.REFEREE:
+        crowd = Agent.objects.filter(kind=Kind.REFEREE, league_id=league_id, trusted=False)
+        most, of_one = MOST_UNTRUSTED, UNTRUSTED_OF_ONE
+        what = "referees wait for the instructor's tick"
+    elif league_id is None:
+        crowd = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=True)
+        most, of_one, what = MOST_IN_LOBBY, LOBBY_OF_ONE, "players wait in the lobby"
+    else:
+        return
+    ask = "Ask the instructor to remove those that nobody needs."
+    caller = network_of(request.caller)
+    if caller and crowd.filter(registered_from=caller).count() >= of_one:
+        raise Crowded(f"{of_one} {what} already that registered from your address ({request.caller}). {ask}")
+    if crowd.count() >= most:
+        raise Crowded(f"{most} {what} already. {ask}")
 
 
 def new_agent(*, kind: Kind, name: str, league_id: str | None, wanted: str, promised: str = "") -> Agent:

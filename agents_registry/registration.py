@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from agents_registry import ids, places, roster
 from agents_registry.addresses import comes_from
+from agents_registry.attempts import network_of
 from agents_registry.models import Agent, AgentToken, Kind, RosterEntry
 from agents_registry.prepared import Prepared, Sql, swap
 from agents_registry.requests import Request
@@ -45,6 +46,10 @@ class NotTheSame(Exception):
         self.agent = agent
 
 
+class Moved(Exception):
+    """A known agent came into a league, or was removed, while it was being registered again: look for it anew."""
+
+
 def register(*, request: Request, league_id: str | None, promised: str = "") -> Registered:
     """Take an agent in, or take a known one in again.
 
@@ -59,6 +64,8 @@ def register(*, request: Request, league_id: str | None, promised: str = "") -> 
 
     Raises:
         NotTheSame: it is known, and the caller showed neither its token, its owner's code nor its machine.
+        Crowded: it is not known, and too many others are there already.
+        Moved: it is somewhere else by now, and nothing was changed.
     """
     for _ in range(20):
         try:
@@ -72,15 +79,19 @@ def register(*, request: Request, league_id: str | None, promised: str = "") -> 
 
 def _register(request: Request, league_id: str | None, promised: str) -> Registered:
     now = timezone.now()
-    agent = find_known(request, league_id)
+    agent = _held(find_known(request, league_id))
     again = agent is not None
     owner = roster.find_owner(league_id, request.codes)
     has_key = request.kind == Kind.REFEREE and request.brings(settings.LEAGUE_REFEREE_KEY)
     wanted = request.wanted_id
     if agent is None:
-        agent = _from_lobby(request, league_id, owner) or places.new_agent(
+        agent = _from_lobby(request, league_id, owner)
+        if agent is None and not has_key:
+            places.refuse_crowd(request, league_id)
+        agent = agent or places.new_agent(
             kind=request.kind, name=request.name, league_id=league_id, wanted=wanted, promised=promised
         )
+        agent.registered_from = agent.registered_from or network_of(request.caller)
     elif not (has_key or _proves(agent, request, owner)):
         raise NotTheSame(agent)
     elif not has_key and agent.endpoint_key != request.address.key and not _has_token(agent, request):
@@ -99,26 +110,29 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
         agent.state = AgentState.REGISTERED
     agent.owner = agent.owner or owner
     agent.promised_league_id = promised or agent.promised_league_id
-    agent.sender_name = request.sender_name
-    agent.wanted_id = wanted
-    agent.endpoint = request.address.url
-    agent.endpoint_key = request.address.key
-    agent.version = request.version
-    agent.game_types = list(request.game_types)
-    agent.max_concurrent = request.max_concurrent
-    agent.sends_progress = request.sends_progress
-    agent.dialect = request.shape
+    moved = again and agent.endpoint_key != request.address.key
+    _describe(agent, request)
     agent.notes = notes
     agent.trusted = agent.trusted or has_key
     agent.site_key = agent.site_key or has_key
+    readmitted = agent.readmit and not _has_token(agent, request)
     agent.readmit = False
     agent.heard_at = now
     agent.problem = ""
     if request.kind == Kind.REFEREE and agent.state == AgentState.SUSPENDED:
         agent.state = AgentState.ACTIVE
     proven = has_key or _shows_itself(agent, request, owner)
-    if again and proven and agent.tokens.filter(proven=False).delete()[0]:
-        # Somebody elsewhere had registered this address first: nothing that they were given is of use any more.
+    if moved and not proven:
+        # That its old address was theirs says nothing of the one that it names now.
+        agent.tokens.update(proven=False)
+    # Also one of the lobby that moves into a league.
+    known_before = agent.pk is not None
+    # Somebody elsewhere may have registered this address first: nothing that they were given is of use any more, once
+    # the agent comes itself, or the instructor has let it in because it cannot show that it does.
+    expelled = known_before and (proven or readmitted) and agent.tokens.filter(proven=False).delete()[0]
+    # A start on its way to a referee that has begun anew meanwhile is of an attempt that is lost.
+    begun_anew = again and request.kind == Kind.REFEREE and request.sends_progress
+    if expelled or begun_anew:
         agent.token_epoch += 1
     agent.save()
     token = tokens.new_token()
@@ -129,6 +143,33 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     return Registered(agent=agent, auth_token=token, again=again)
 
 
+def _held(agent: Agent | None) -> Agent | None:
+    """A known agent as it is now; who trusts it, suspends it or lets it into a league waits until it is registered.
+
+    Raises:
+        Moved: it came into a league, or was removed, since it was looked for.
+    """
+    if agent is None:
+        return None
+    held = Agent.objects.select_for_update(no_key=True).filter(pk=agent.pk, league_id=agent.league_id).first()
+    if held is None:
+        raise Moved
+    return held
+
+
+def _describe(agent: Agent, request: Request) -> None:
+    """What an agent says of itself, in place of what it said before."""
+    agent.sender_name = request.sender_name
+    agent.wanted_id = request.wanted_id
+    agent.endpoint = request.address.url
+    agent.endpoint_key = request.address.key
+    agent.version = request.version
+    agent.game_types = list(request.game_types)
+    agent.max_concurrent = request.max_concurrent
+    agent.sends_progress = request.sends_progress
+    agent.dialect = request.shape
+
+
 def find_known(request: Request, league_id: str | None) -> Agent | None:
     """The agent of that league (None: of the lobby or the site) that registers again, if there is one."""
     peers = Agent.objects.filter(kind=request.kind, league_id=league_id, name=request.name)
@@ -136,7 +177,9 @@ def find_known(request: Request, league_id: str | None) -> Agent | None:
     if agent is None and request.kind == Kind.REFEREE:
         # A referee's id is fixed by its name and port, whatever name its machine goes by.
         tail = request.address.key.partition("|")[2]
-        return next((one for one in peers if one.endpoint_key.partition("|")[2] == tail), None)
+        # The database finds some more: it is lax about capitals, and a path may hold a bar.
+        alike = peers.filter(endpoint_key__endswith=f"|{tail}").order_by("pk")
+        return next((one for one in alike if one.endpoint_key.partition("|")[2] == tail), None)
     return agent
 
 
@@ -148,7 +191,7 @@ def _from_lobby(request: Request, league_id: str | None, owner: RosterEntry | No
     """
     if league_id is None or request.kind != Kind.PLAYER:
         return None
-    agent = find_known(request, None)
+    agent = _held(find_known(request, None))
     if agent is None:
         return None
     if not _proves(agent, request, owner):
@@ -185,6 +228,12 @@ def find_agent(token: str) -> Agent | None:
     return _OWNER.one(sha256=tokens.digest(token))
 
 
+def find_token(token: str) -> AgentToken | None:
+    """The row of this auth_token, with its agent: it says whether the agent was shown to be its bearer's."""
+    rows = AgentToken.objects.filter(sha256=tokens.digest(token))
+    return rows.select_related("agent", "agent__league").first()
+
+
 def authenticate(token: str) -> Agent:
     """Whose auth_token this is. A league_token, or any other, is refused.
 
@@ -204,12 +253,23 @@ def league_token(agent: Agent) -> str:
     return tokens.league_token(settings.SECRET_KEY, str(agent.pk), agent.token_epoch)
 
 
-def token_digests(agent_ids: Iterable[int]) -> dict[int, list[str]]:
-    """The hashes of all valid tokens of some agents, for the referee that reads their callbacks."""
-    found: dict[int, list[str]] = {}
-    for agent_id, sha256 in AgentToken.objects.filter(agent_id__in=agent_ids).values_list("agent_id", "sha256"):
-        found.setdefault(agent_id, []).append(sha256)
+def token_digests(agent_ids: Iterable[int]) -> dict[int, dict[str, bool]]:
+    """The hashes of all valid tokens of some agents, for the referee that reads their answers; and which are proven."""
+    found: dict[int, dict[str, bool]] = {}
+    kept = AgentToken.objects.filter(agent_id__in=agent_ids).values_list("agent_id", "sha256", "proven")
+    for agent_id, sha256, proven in kept:
+        found.setdefault(agent_id, {})[sha256] = proven
     return found
+
+
+def prove(*, agent_id: int, sha256: str) -> None:
+    """Its own address answered with this token: whoever has it has the agent, and not just its address.
+
+    Args:
+        agent_id: its primary key.
+        sha256: the token's hash, as one of the site's referees saw it.
+    """
+    AgentToken.objects.filter(agent_id=agent_id, sha256=sha256, proven=False).update(proven=True)
 
 
 def activate(*, agent_ids: Iterable[int]) -> None:

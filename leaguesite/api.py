@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.utils.translation import gettext as _
 from django.views import defaults
@@ -19,12 +20,12 @@ from agents_registry import registration
 from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import NotARequest
 from leaguesite import api_checks, api_corrections, api_events, api_notices, api_protocol, health, mcp, metrics
-from leaguesite.api_keys import KEY, TooManyKeys
+from leaguesite.api_keys import KEY, METRICS_KEY, TooManyKeys
 from leaguesite.calls import Came
 from leaguesite.refusals import refusal
 from leaguesite.serving import is_agent_path
-from matches import queries, referee_queries, sight, summaries
-from matches.league import lifecycle, play, results
+from matches import busy, queries, referee_queries, sight, summaries
+from matches.league import lifecycle, opening, play, results
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.masking import without_addresses
 from matches.models import League
@@ -74,9 +75,9 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 router = Router()
-SHOWN = {200: dict, 401: Refusal, 404: Refusal, 429: Refusal}
-LISTED = {200: list[dict], 401: Refusal, 404: Refusal, 429: Refusal}
-REFUSED = {400: Refusal, 401: Refusal, 404: Refusal, 409: Refusal, 422: Refusal, 429: Refusal}
+SHOWN = {200: dict, 401: Refusal, 404: Refusal, 429: Refusal, 503: Refusal}
+LISTED = {200: list[dict], 401: Refusal, 404: Refusal, 429: Refusal, 503: Refusal}
+REFUSED = {400: Refusal, 401: Refusal, 404: Refusal, 409: Refusal, 422: Refusal, 429: Refusal, 503: Refusal}
 PLAIN_TEXT = {"responses": {200: {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}}}}
 
 
@@ -95,6 +96,15 @@ def not_taken(request: HttpRequest, error: HttpError) -> HttpResponse:
     response = api.create_response(request, {"error": sentence, "field": None}, status=error.status_code)
     if isinstance(error, TooManyKeys):
         response["Retry-After"] = str(error.seconds)
+    return response
+
+
+@api.exception_handler(OperationalError)
+@api.exception_handler(InterfaceError)
+def database_away(request: HttpRequest, error: OperationalError | InterfaceError) -> HttpResponse:
+    """A deadlock, a lost connection: no fault of the caller's, and no bug."""
+    response = api.create_response(request, {"error": busy.sentence(error), "field": None}, status=503)
+    response["Retry-After"] = "1"
     return response
 
 
@@ -208,7 +218,7 @@ def health_endpoint(request: HttpRequest) -> HttpResponse:
 
 @api.get(
     "/metrics",
-    auth=metrics.KEY,
+    auth=METRICS_KEY,
     tags=["instructor"],
     response={401: Refusal, 429: Refusal},
     openapi_extra=PLAIN_TEXT,
@@ -221,14 +231,14 @@ def metrics_endpoint(request: HttpRequest) -> HttpResponse:
 @router.post("/leagues", auth=KEY, tags=["instructor"], response={201: dict, **REFUSED})
 def create_league(request: HttpRequest, league: NewLeague) -> Status[dict[str, Any]]:
     """Open a league for registration."""
-    made = lifecycle.create_league(**league.model_dump())
+    made = opening.create_league(**league.model_dump())
     return Status(201, _line(made))
 
 
 @router.post("/leagues/{league_id}/close", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
 def close_registration(request: HttpRequest, league_id: str) -> dict[str, Any]:
     """Close registration and make the schedule."""
-    return _line(lifecycle.close_registration(league_id=league_id))
+    return _line(opening.close_registration(league_id=league_id))
 
 
 @router.post("/leagues/{league_id}/start", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
@@ -336,7 +346,8 @@ def show_match(request: HttpRequest, league_id: str, match_id: str) -> dict[str,
     """One match: lifecycle with times, transcript, result; with ``?as=staff`` and the key also addresses, and
     answers that are no messages of the league."""
     staff = _is_staff(request)
-    found = queries.match_detail(_match(league_id, match_id), _view(request, league_id), staff=staff)
+    view = _view(request, league_id)
+    found = queries.match_detail(_match(league_id, match_id), view, staff=staff)
     return found if staff else dict(without_addresses(found))
 
 

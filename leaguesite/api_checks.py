@@ -11,7 +11,7 @@ from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
-from leaguesite.accounts import is_api_key
+from leaguesite.api_keys import KEY
 from matches import check_pages, checks
 from matches.checks import Caller
 from matches.league.errors import NotFound
@@ -66,9 +66,8 @@ def show_check(request: HttpRequest, check_id: str) -> dict[str, Any]:
 def _caller(request: HttpRequest) -> Caller:
     """Whoever calls, or the instructor by the API key. A key that is wrong is refused, not passed over."""
     caller = caller_of(request)
-    scheme, _space, key = request.headers.get("Authorization", "").partition(" ")
-    if not scheme:
+    if not request.headers.get("Authorization"):
         return caller
-    if scheme.lower() != "bearer" or not is_api_key(key):
+    if KEY(request) is None:
         raise HttpError(401, "")
     return Caller(caller.ip, direct=caller.direct, instructor=True)

@@ -1,6 +1,11 @@
-"""Who may use the instructor's part of the API."""
+"""Who may use the instructor's part of the API, and read the figures: every door of HTTP asks here.
+
+Agents' one door for the key (``create_schedule``) counts alike, and refuses in their words: ``admission.admit_key``.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
@@ -21,19 +26,52 @@ class TooManyKeys(HttpError):
         self.seconds = seconds
 
 
-class InstructorKey(HttpBearer):
-    """``Authorization: Bearer <API key>``."""
+def opens(key: str, caller: str, is_right: Callable[[str], bool] = is_api_key) -> bool:
+    """Whether a key is the right one; a wrong one is counted (``agents_registry.attempts``).
+
+    Args:
+        key: what came.
+        caller: the IP address it came from.
+        is_right: what it has to be.
+
+    Raises:
+        TooManyKeys: it is not looked at now.
+    """
+    wait = attempts.refuse_secret(API_KEY, caller, key)
+    if wait is not None:
+        metrics.limited(wait.name)
+        raise TooManyKeys(wait.seconds)
+    if is_right(key):
+        return True
+    attempts.secret_was_wrong(API_KEY, caller, key)
+    return False
+
+
+class BearerKey(HttpBearer):
+    """``Authorization: Bearer <key>``.
+
+    Args:
+        who: what somebody with the key is called.
+        is_right: whether a key is right.
+    """
+
+    def __init__(self, who: str, is_right: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._who = who
+        self._is_right = is_right
 
     def authenticate(self, request: HttpRequest, token: str) -> str | None:
-        address = caller_of(request).ip
-        wait = attempts.refuse_secret(API_KEY, address, token)
-        if wait is not None:
-            metrics.limited(wait.name)
-            raise TooManyKeys(wait.seconds)
-        if is_api_key(token):
-            return "instructor"
-        attempts.secret_was_wrong(API_KEY, address, token)
-        return None
+        return self._who if opens(token, caller_of(request).ip, self._is_right) else None
 
 
-KEY = InstructorKey()
+# The documentation names a way in by its class.
+class InstructorKey(BearerKey):
+    """The API key."""
+
+
+class MetricsKey(BearerKey):
+    """The API key, or ``LEAGUE_METRICS_KEY``."""
+
+
+KEY = InstructorKey("instructor", is_api_key)
+METRICS_KEY = MetricsKey("metrics", metrics.may_read)

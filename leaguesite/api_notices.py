@@ -7,11 +7,10 @@ from typing import Any
 
 from django.http import HttpRequest
 from ninja import Field, Router, Schema, Status
-from ninja.security import HttpBearer
 from pydantic import ConfigDict
 
 from league_sdk.protocol.limits import MAX_ID_CHARS
-from leaguesite.accounts import is_api_key
+from leaguesite.api_keys import KEY
 from matches.league import lifecycle, notices
 from matches.models.desk import MAX_NOTICE_CHARS
 from matches.pages import notices as pages
@@ -19,13 +18,6 @@ from matches.pages import notices as pages
 router = Router()
 BY = "api"
 """Whose words they are on record, when a script says them."""
-
-
-class Key(HttpBearer):
-    """``Authorization: Bearer <API key>``."""
-
-    def authenticate(self, request: HttpRequest, token: str) -> str | None:
-        return "instructor" if is_api_key(token) else None
 
 
 class Refused(Schema):
@@ -54,7 +46,7 @@ class Said(Schema):
 
 @router.post(
     "/leagues/{league_id}/notices",
-    auth=Key(),
+    auth=KEY,
     tags=["instructor"],
     response={201: Said, 400: Refused, 401: Refused, 404: Refused, 409: Refused, 422: Refused, 429: Refused},
 )

@@ -15,11 +15,11 @@ if not apps.ready:
 
 # Everything below needs the apps to be loaded.
 from leaguesite.callers import Called
-from leaguesite.serving import OneHopHandler, pages_thread
+from leaguesite.serving import OneHopHandler, live_thread
 from matches.consumers import LivePage
 from matches.hub import hub
 
-hub.executor = pages_thread
+hub.executor = live_thread
 
 sockets = URLRouter(
     [

@@ -91,7 +91,11 @@ def database(url: str | None, folder: Path) -> dict[str, Any]:
         "HOST": parts.hostname or "",
         "PORT": str(parts.port or ""),
         "CONN_MAX_AGE": 0,
-        "OPTIONS": {"pool": True},
+        # A connection that died while nobody used it is found out before it is given to anybody.
+        "CONN_HEALTH_CHECKS": True,
+        # Each kind of work has a thread of its own: there are never more at once. The pool tries a server that is gone
+        # less and less often, up to minutes: one that gives up soon begins anew when somebody asks.
+        "OPTIONS": {"pool": {"min_size": 4, "max_size": 8, "timeout": 3, "reconnect_timeout": 2}},
     }
 
 

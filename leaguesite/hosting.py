@@ -83,7 +83,7 @@ class Host:
             ready_callable=self._ready,
             signal_handlers=False,
             server_name="leaguesite",
-            # Daphne holds what we send to these limits too.
+            # For what we send: what is read is held to less (web_sockets).
             websocket_max_message_size=LARGEST_FRAME,
             websocket_max_frame_size=LARGEST_FRAME,
             application_close_timeout=2,

@@ -2,16 +2,14 @@
 
 Wrong passwords are counted by address and name. A whole school may have one address, so a browser in which somebody
 has logged in before is told by a signed cookie ("device cookie") and counted by itself: what others type into the login
-page at the same address does not count against it.
+page at the same address does not count against it. It also waits in a line of its own (``serving``): a password that
+is looked at costs half a second, and names that nobody has cost the same.
 """
 
 from __future__ import annotations
 
-import secrets
-
 from django.conf import settings
 from django.contrib import admin
-from django.core import signing
 from django.forms import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -20,13 +18,8 @@ from django.views.decorators.cache import never_cache
 from unfold.forms import AuthenticationForm
 
 from agents_registry.attempts import attempts, network_of
-from league_sdk.protocol import tokens
-from leaguesite import metrics
+from leaguesite import devices, metrics
 from matches.views.check import caller_of
-
-COOKIE = "league_device"
-KNOWN_FOR_S = 180 * 24 * 3600
-_SALT = "leaguesite.logins"
 
 
 class CarefulLogin(AuthenticationForm):
@@ -65,9 +58,9 @@ def login(request: HttpRequest) -> HttpResponse:
         response["Retry-After"] = str(wait_s)
     elif request.method == "POST" and request.user.is_authenticated:
         response.set_cookie(
-            COOKIE,
-            signing.dumps([_name(request.user.get_username()), secrets.token_hex(16)], salt=_SALT),
-            max_age=KNOWN_FOR_S,
+            devices.COOKIE,
+            devices.new_cookie(request.user.get_username()),
+            max_age=devices.KNOWN_FOR_S,
             path=request.path,
             secure=settings.SESSION_COOKIE_SECURE,
             httponly=True,
@@ -78,13 +71,8 @@ def login(request: HttpRequest) -> HttpResponse:
 
 def _who(request: HttpRequest, username: str) -> tuple[str, str]:
     """What wrong passwords for a name are counted under: the browser if it is known for that name, else the address."""
-    name = _name(username)
-    try:
-        known, device = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=KNOWN_FOR_S)
-    except (signing.BadSignature, ValueError, TypeError):
-        known, device = None, ""
-    return (device if known == name else network_of(caller_of(request).ip), name)
-
-
-def _name(username: str) -> str:
-    return tokens.digest(username)
+    name = devices.name_digest(username)
+    device = devices.known(request.COOKIES.get(devices.COOKIE, ""))
+    if device is not None and device.name == name:
+        return device.key, name
+    return network_of(caller_of(request).ip), name

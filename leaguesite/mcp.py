@@ -31,9 +31,9 @@ from league_sdk.protocol.errors import (
 from league_sdk.protocol.limits import MAX_ID_CHARS
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.transcript import clean
-from leaguesite.admission import admit, owner_of
+from leaguesite.admission import admit, note_failed, owner_of
 from leaguesite.calls import Call, Came
-from leaguesite.mcp_methods import EXPECTED, METHODS, PUBLIC_NAMES
+from leaguesite.mcp_methods import EXPECTED, METHODS, PUBLIC_NAMES, Method
 from leaguesite.refusals import error_message
 from leaguesite.watching import Seen, watched
 from matches.league import find
@@ -98,16 +98,28 @@ def _perform(call: Call) -> dict[str, Any]:
             "There is no such method.", field="method", seen=call.name, expected=", ".join(sorted(PUBLIC_NAMES))
         )
     admit(call, known=not method.lenient)
+    try:
+        _check(call, method)
+    except LeagueError:
+        if not method.lenient:
+            note_failed(call)
+        raise
+    if not method.lenient:
+        _authenticate(call, needed=method.authenticated)
+    return method.handle(call)
+
+
+def _check(call: Call, method: Method) -> None:
+    """What can be wrong with a call whoever sends it."""
     check_protocol(call.params)
     for field in method.required:
         if call.params.get(field) in (None, ""):
             raise MissingField(f"{field} is missing.", field=field, expected=EXPECTED[field])
-    if not method.lenient and call.params.get("timestamp") is not None and call.name not in ANSWERS:
+    if method.lenient:
+        return
+    if call.params.get("timestamp") is not None and call.name not in ANSWERS:
         parse_stamp(call.params["timestamp"])
-    if not method.lenient:
-        _find_league(call)
-        _authenticate(call, needed=method.authenticated)
-    return method.handle(call)
+    _find_league(call)
 
 
 def _find_league(call: Call) -> None:

@@ -17,7 +17,7 @@ from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import MissingField, RefereeNotRegistered, RuleError
 from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, REPORT_PROGRESS, MessageType
 from leaguesite import mcp_handshake
-from leaguesite.admission import admit_registration, note_codes
+from leaguesite.admission import admit_registration, note_codes, note_referee_codes
 from leaguesite.calls import Call
 from leaguesite.mcp_queries import league_query, tool
 from leaguesite.mcp_tools import create_schedule
@@ -73,6 +73,7 @@ def _register_referee(call: Call) -> dict[str, Any]:
     """REFEREE_REGISTER_REQUEST (004 4.1)."""
     request = _request(call, Kind.REFEREE)
     admit_registration(call, request)
+    note_referee_codes(call, request)
     done = entry.register_referee(
         request=request,
         named=entry.named_league({}, None, call.address_league),

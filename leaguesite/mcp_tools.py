@@ -11,7 +11,7 @@ from leaguesite.accounts import is_api_key
 from leaguesite.admission import admit_key, key_was_wrong
 from leaguesite.calls import Call
 from matches import queries, sight
-from matches.league import entry, lifecycle
+from matches.league import entry, opening
 from matches.league.errors import ActionRefused
 from matches.models import League
 
@@ -32,7 +32,7 @@ def create_schedule(call: Call) -> dict[str, Any]:
     _check_key(call)
     league = _meant(call)
     try:
-        league = lifecycle.close_registration(league_id=league.pk)
+        league = opening.close_registration(league_id=league.pk)
     except ActionRefused as refused:
         raise RuleError(str(refused), field="league_id", seen=league.pk, expected="a league to be closed") from None
     rounds = queries.wire_schedule(sight.public(league))

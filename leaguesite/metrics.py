@@ -15,19 +15,16 @@ from typing import Any
 from django.db import DatabaseError
 from django.db.models import Count
 from django.http import HttpRequest
-from ninja.security import HttpBearer
 from prometheus_client import Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from agents_registry.attempts import API_KEY, attempts
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol import tokens
 from leaguesite import logs
 from leaguesite.accounts import is_api_key
 from matches.figures import OK, REGISTRY, SECONDS
 from matches.models import Delivery, DeliveryState, League, Match
-from matches.views.check import caller_of
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 OTHER = "other"
@@ -93,7 +90,7 @@ def in_progress(thread: str) -> Iterator[None]:
     """A request that waits for its thread and runs in it.
 
     Args:
-        thread: ``agents``, ``pages`` or ``papers``.
+        thread: by its name in ``serving``.
     """
     waiting = IN_PROGRESS.labels(thread)
     waiting.inc()
@@ -140,27 +137,3 @@ def may_read(key: str) -> bool:
     """Whether this is the instructor's API key, or ``LEAGUE_METRICS_KEY`` where that is set."""
     own = os.environ.get("LEAGUE_METRICS_KEY", "")
     return (bool(own) and tokens.same(key, own)) or is_api_key(key)
-
-
-def opens(key: str, caller: str) -> bool:
-    """The same for somebody who may be guessing; a wrong key is counted (``agents_registry.attempts``).
-
-    Args:
-        caller: the IP address it came from.
-    """
-    if attempts.refuse_secret(API_KEY, caller, key) is not None:
-        return False
-    if may_read(key):
-        return True
-    attempts.secret_was_wrong(API_KEY, caller, key)
-    return False
-
-
-class MetricsKey(HttpBearer):
-    """``Authorization: Bearer <API key, or LEAGUE_METRICS_KEY>``."""
-
-    def authenticate(self, request: HttpRequest, token: str) -> str | None:
-        return "metrics" if opens(token, caller_of(request).ip) else None
-
-
-KEY = MetricsKey()

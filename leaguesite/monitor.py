@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 from django.db import close_old_connections
 
-from leaguesite import health, metrics
+from leaguesite import api_keys, health, metrics
 from leaguesite.serving import pages_thread
 from matches.conductor import Conductor
 
@@ -51,7 +51,13 @@ def application() -> web.Application:
     async def show_metrics(request: web.Request) -> web.Response:
         scheme, _space, key = request.headers.get("Authorization", "").partition(" ")
         caller = request.remote or ""
-        if scheme.lower() != "bearer" or not await in_thread(lambda: metrics.opens(key.strip(), caller)):
+        try:
+            known = scheme.lower() == "bearer" and await in_thread(
+                lambda: api_keys.opens(key.strip(), caller, metrics.may_read)
+            )
+        except api_keys.TooManyKeys as wait:
+            return web.json_response({"error": str(wait)}, status=429, headers={"Retry-After": str(wait.seconds)})
+        if not known:
             sentence = "Send the instructor's API key: Authorization: Bearer <key>."
             return web.json_response({"error": sentence}, status=401, headers={"WWW-Authenticate": "Bearer"})
         return web.Response(body=await in_thread(metrics.text), headers={"Content-Type": metrics.CONTENT_TYPE})

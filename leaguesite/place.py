@@ -10,7 +10,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from leaguesite.addresses import EVERYWHERE, host_of, own_names
 from leaguesite.environment import security
-from matches.league import lifecycle
+from matches.league import opening
 from matches.models import League
 
 _migrated = False
@@ -49,7 +49,7 @@ def refuse_ports(ports: Iterable[int]) -> None:
 def ensure_league() -> None:
     """A site has a league that agents can register for, unless there are leagues already."""
     if not League.objects.filter(demo=False).exists():
-        lifecycle.create_league(league_id=settings.LEAGUE_DEFAULT_ID, display_name="Even/Odd League 2025")
+        opening.create_league(league_id=settings.LEAGUE_DEFAULT_ID, display_name="Even/Odd League 2025")
 
 
 def migrations_checked() -> str:

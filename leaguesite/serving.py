@@ -10,39 +10,49 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import tempfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope
 from django.core import signals
 from django.core.exceptions import SuspiciousOperation
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase, parse_cookie
 from django.urls import set_script_prefix
 
+from agents_registry.attempts import network_of
 from league_sdk.protocol.errors import NotARequest, TooLarge, TooOften
 from league_sdk.protocol.limits import MAX_BODY_BYTES
-from leaguesite import metrics
+from leaguesite import devices, metrics
+from leaguesite.callers import caller_of
 from leaguesite.refusals import refusal
 
 MEMORY_BYTES = 256 * 1024
 
 agents_thread = ThreadPoolExecutor(1, thread_name_prefix="agents")
 pages_thread = ThreadPoolExecutor(1, thread_name_prefix="pages")
+live_thread = ThreadPoolExecutor(1, thread_name_prefix="live")
+"""For what browsers' sockets show: many of them keep no click waiting."""
 conductor_thread = ThreadPoolExecutor(1, thread_name_prefix="conductor")
 papers_thread = ThreadPoolExecutor(1, thread_name_prefix="papers")
 """For what takes many seconds in a large league, and must keep no page waiting."""
 logins_thread = ThreadPoolExecutor(1, thread_name_prefix="logins")
 """To look at a password takes half a second on purpose: guessers wait for each other, not the room for them."""
-LOGINS = "logins"
+known_logins_thread = ThreadPoolExecutor(1, thread_name_prefix="known-logins")
+"""The same for browsers that have logged in before: they wait for no guesser either."""
+LOGINS, KNOWN_LOGINS = "logins", "known-logins"
 _THREADS = {
     metrics.AGENTS: agents_thread,
     metrics.PAGES: pages_thread,
     metrics.PAPERS: papers_thread,
     LOGINS: logins_thread,
+    KNOWN_LOGINS: known_logins_thread,
 }
-MOST_WAITING = {metrics.AGENTS: 2000, metrics.PAGES: 500, metrics.PAPERS: 20, LOGINS: 20}
+MOST_WAITING = {metrics.AGENTS: 2000, metrics.PAGES: 500, metrics.PAPERS: 20, LOGINS: 20, KNOWN_LOGINS: 20}
 """Requests that have come in whole and wait for their thread; more are told to come again."""
+MOST_LOGINS_OF_ONE = 2
+"""Of these, logins of one address, or of one browser that is known: nobody fills the line alone."""
 LEAGUES_OF_THE_DESK = "/admin/matches/league/"
 
 BODY_LIMIT_S = 10.0
@@ -51,6 +61,8 @@ FORM_BYTES = 2 * 1024 * 1024
 """The largest body of a page's form (a roster in the admin)."""
 LEAGUE_BYTES, LEAGUE_LIMIT_S = 65 * 1024 * 1024, 120.0
 """The same for the export of a whole league."""
+LARGEST_WISH, MOST_FRAGMENTS = 4096, 16
+"""Of what a browser says on its socket: it says nothing but acknowledgements, and has no reason to divide one."""
 
 
 def is_agent_path(path: str) -> bool:
@@ -86,6 +98,15 @@ def _kind(path: str, method: str) -> str:
     return metrics.PAPERS if is_paper_path(path) else metrics.PAGES
 
 
+def _login_line(scope: HTTPScope) -> tuple[str, str]:
+    """Which line a login waits in, and as whose: a known browser's, or that of the address it comes from."""
+    cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie").decode("latin1")
+    device = devices.known(parse_cookie(cookies).get(devices.COOKIE, ""))
+    if device is not None:
+        return KNOWN_LOGINS, device.key
+    return LOGINS, network_of(caller_of(cast("dict[str, Any]", scope)))
+
+
 def too_large(seen: str, most: int = MAX_BODY_BYTES) -> bytes:
     """The JSON-RPC body of a 413."""
     error = TooLarge("The body is too large.", field="body", seen=seen, expected=f"at most {most} bytes")
@@ -105,28 +126,34 @@ class OneHopHandler(ASGIHandler):
     def __init__(self) -> None:
         super().__init__()
         self.load_middleware(is_async=False)
-        self._waiting = dict.fromkeys(_THREADS, 0)
+        self._waiting: Counter[str] = Counter()
 
     async def __call__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Read the body, run the request, send the response."""
         kind = _kind(scope["path"], scope["method"])
+        lines: dict[str, int] = {}
+        if kind == LOGINS:
+            kind, who = _login_line(scope)
+            lines[f"{kind} of {who}"] = MOST_LOGINS_OF_ONE
+        lines[kind] = MOST_WAITING[kind]
         executor = _THREADS[kind]
         with tempfile.SpooledTemporaryFile(max_size=MEMORY_BYTES) as body:
             if not await _read_body(scope, receive, send, body):
                 return
-            if self._waiting[kind] >= MOST_WAITING[kind]:
+            if any(self._waiting[line] >= most for line, most in lines.items()):
                 metrics.limited(f"waiting-{kind}")
                 await _send_refusal(send, 429, refusal(_BUSY), (b"retry-after", b"1"))
                 return
             loop = asyncio.get_running_loop()
-            self._waiting[kind] += 1
+            self._waiting.update(list(lines))
             try:
                 with metrics.in_progress(kind):
                     status, headers, content, rest = await loop.run_in_executor(
                         executor, contextvars.copy_context().run, self._respond, scope, body
                     )
             finally:
-                self._waiting[kind] -= 1
+                # Lines that nobody stands in are forgotten.
+                self._waiting -= Counter(list(lines))
         await send({"type": "http.response.start", "status": status, "headers": headers, "trailers": False})
         if rest is not None:
             await self._send_parts(rest, executor, send)

@@ -16,13 +16,12 @@ from league_sdk.transport.client import Client
 from leaguesite import health
 from leaguesite.listening import listen_at
 from leaguesite.place import migrations_checked, settle
+from leaguesite.serving import LARGEST_WISH
 from leaguesite.web_protocol import PatientProtocol
 from matches import live, trials
 
 DRAIN_S = 5
 """Requests under way have so long when the process is told to stop; sockets are closed at once and go elsewhere."""
-LARGEST_WISH = 4096
-"""Of a browser's socket: it says nothing but acknowledgements."""
 
 
 class Web(Server):

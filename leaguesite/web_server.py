@@ -10,6 +10,7 @@ from daphne.server import Server
 from twisted.internet import reactor
 
 from leaguesite.serving import BODY_LIMIT_S, body_cap, too_large
+from leaguesite.web_sockets import CappedSocket
 
 LINGER_S = 1.0
 
@@ -92,15 +93,16 @@ class CappedRequest(WebRequest):
 
 
 class CappedServer(Server):
-    """Daphne's server with capped requests."""
+    """Daphne's server with capped requests and sockets."""
 
     def run(self) -> None:
         """Serve until stopped."""
-        # Daphne makes its factory inside run(); the reactor calls this as soon as it turns.
-        reactor.callWhenRunning(self._cap_requests)
+        # Daphne makes its factories inside run(); the reactor calls this as soon as it turns.
+        reactor.callWhenRunning(self._cap)
         super().run()
 
-    def _cap_requests(self) -> None:
+    def _cap(self) -> None:
+        self.ws_factory.protocol = CappedSocket
         build = self.http_factory.buildProtocol
 
         def capped(address: Any) -> Any:
@@ -110,6 +112,12 @@ class CappedServer(Server):
             return protocol
 
         self.http_factory.buildProtocol = capped
+
+    async def handle_reply(self, protocol: Any, message: Any) -> None:
+        """Send what an application says; it waits while a browser takes nothing."""
+        await super().handle_reply(protocol, message)
+        if isinstance(protocol, CappedSocket):
+            await protocol.has_room()
 
     def kill_all_applications(self) -> Any:
         """Cancel what is running; a connection whose request has not come in whole has nothing to cancel."""

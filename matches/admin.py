@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
@@ -16,13 +17,13 @@ from django.utils.translation import gettext_lazy
 from unfold.admin import ModelAdmin
 
 import matches.check_admin  # noqa: F401 - agents with their checks take the place of agents
-from matches import desk, roles, words
+from matches import busy, desk, roles, words
 from matches.correction_admin import CorrectionPages
 from matches.desk_access import OwnRows
 from matches.desk_admin import VERBS, DeskPages
 from matches.desk_controls import VERB_ACTIONS
 from matches.forms import GROUPS, LeagueForm
-from matches.league import entry, lifecycle, staffing
+from matches.league import entry, opening, staffing
 from matches.league.errors import ActionRefused
 from matches.models import League, Match
 from matches.paper_admin import PaperPages
@@ -89,7 +90,7 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, OwnRows, 
 
     def save_model(self, request: HttpRequest, obj: League, form: Any, change: bool) -> None:
         if change:
-            lifecycle.edit_league(league_id=obj.pk, display_name=obj.display_name, settings=obj.settings)
+            opening.edit_league(league_id=obj.pk, display_name=obj.display_name, settings=obj.settings)
             return
         made = staffing.open_league(
             by=request.user,
@@ -153,10 +154,12 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, OwnRows, 
             raise PermissionDenied
         for league in queryset:
             try:
-                action(league_id=league.pk)
+                busy.once_more(partial(action, league_id=league.pk))
                 self.message_user(request, f"{league.display_name}: {done}", messages.SUCCESS)
             except ActionRefused as refusal:
                 self.message_user(request, str(refusal), messages.ERROR)
+            except busy.AWAY as error:
+                self.message_user(request, f"{league.display_name}: {busy.sentence(error)}", messages.ERROR)
 
 
 @admin.register(Match)

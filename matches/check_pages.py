@@ -13,7 +13,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from matches import words
 from matches.models import Check, CheckRole, CheckState
+from matches.public_answers import report_for_public
 
 FRAGMENTS = ("check_head", "check_clauses")
 VERDICTS = ("fails", "tolerated", "conforms", "skipped")
@@ -37,6 +39,7 @@ def _uuid(text: str | UUID) -> UUID | None:
 
 def wire(check: Check) -> dict[str, Any]:
     """A check for machines; ``report`` is there when it is DONE."""
+    report = _readable(check)
     return {
         "check_id": str(check.pk),
         "url": reverse("check_report", args=[check.pk]),
@@ -46,12 +49,13 @@ def wire(check: Check) -> dict[str, Any]:
         "game_types": check.game_types,
         "notes": check.notes,
         "passed": check.passed,
-        "problem": check.problem,
+        "problem": _problem(check),
+        "withheld": _withheld(check),
         "created_at": check.created_at,
         "started_at": check.started_at,
         "finished_at": check.finished_at,
-        "clauses": len(check.report.get("clauses", [])),
-        "report": check.report if check.state == CheckState.DONE else None,
+        "clauses": len(report.get("clauses", [])),
+        "report": report if check.state == CheckState.DONE else None,
     }
 
 
@@ -61,7 +65,7 @@ def report_page(check_id: str) -> dict[str, Any] | None:
     if check is None:
         return None
     done = check.state == CheckState.DONE
-    report: dict[str, Any] = check.report
+    report = _readable(check)
     clauses = [_clause(clause) for clause in report.get("clauses", [])]
     counts = {verdict: sum(clause["verdict"] == verdict for clause in clauses) for verdict in VERDICTS}
     return {
@@ -77,7 +81,8 @@ def report_page(check_id: str) -> dict[str, Any] | None:
             "outcome": ("PASSED" if check.passed else "NOT_PASSED") if done else check.state,
             "headline": _headline(check),
             "summary": report.get("summary", "") if done else "",
-            "next_step": report.get("next_step", "") if done else check.problem,
+            "next_step": report.get("next_step", "") if done else _problem(check),
+            "withheld": _withheld(check),
             "next_clause": _clause_of(report.get("next_step", ""), clauses),
             "dialect": report.get("dialect", ""),
             "spoken": sorted(report.get("spoken", {}).items()),
@@ -96,6 +101,21 @@ def report_page(check_id: str) -> dict[str, Any] | None:
             "clauses": clauses,
         }
     }
+
+
+def _readable(check: Check) -> dict[str, Any]:
+    """Its report as whoever has its link reads it."""
+    found: dict[str, Any] = report_for_public(check.report) if check.withheld else check.report
+    return found
+
+
+def _problem(check: Check) -> str:
+    # Of one that could not be carried out it is in our words; else it is the first thing to mend, with what came.
+    return "" if check.withheld and check.state == CheckState.DONE else check.problem
+
+
+def _withheld(check: Check) -> str:
+    return words.not_shown_to_be_yours() if check.withheld else ""
 
 
 def fragments(check_id: str, language: str) -> dict[str, str] | None:

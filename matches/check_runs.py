@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,17 +15,25 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry import registration
+from agents_registry.attempts import network_of
 from agents_registry.models import Agent
 from league_sdk.protocol.states import IN_PLAY, MatchState
-from matches import live
+from league_sdk.transport.lookups import zone
+from matches import live, readiness
 from matches.league.effects import shown
 from matches.models import Check, CheckState, Match
 from matches.nudge import nudge
 
 MOST_AT_ONCE = 8
+KEPT_FOR_LEAGUES = 2
+"""Of these places, for checks that a league demands: who has not passed by the end of registration does not play."""
+MOST_OF_ONE = 2
+"""So many run at a place, and for who asked, while others wait: a check of something slow takes two minutes."""
 CLAIM_S = 150.0
 """Who has taken a check for longer than this has lost it."""
 MOST_RUNS = 3
+INSTRUCTOR = "instructor"
+"""As who asked for a check; the league itself is nobody."""
 KEPT_PER_ADDRESS = 20
 KEPT_OF_STRANGERS = 1000
 """Reports on addresses at which no agent is registered; older ones are forgotten."""
@@ -58,7 +67,11 @@ def topic(check_id: UUID) -> str:
 
 
 def take(*, now: datetime, room: int = MOST_AT_ONCE) -> list[Job]:
-    """Take the checks that are due, at most ``room``: WANTED to RUNNING, one per address, none whose match is due."""
+    """Take the checks that are due, at most ``room``: WANTED to RUNNING, one per address, none whose match is due.
+
+    First those that a league demands. Whoever has :data:`MOST_OF_ONE` on their way waits for everybody else, and the
+    last :data:`KEPT_FOR_LEAGUES` places are for leagues (our choice): nobody keeps the others waiting.
+    """
     _expire(now)
     due = Check.objects.filter(state=CheckState.WANTED, due_at__lte=now)
     if room < 1 or not due.exists():
@@ -70,15 +83,55 @@ def take(*, now: datetime, room: int = MOST_AT_ONCE) -> list[Job]:
         )
         for key in pair
     }
-    running = set(Check.objects.filter(state=CheckState.RUNNING).values_list("address", flat=True))
-    jobs = []
-    for check in due.defer("report").select_related("agent").order_by("due_at", "created_at"):
-        if len(jobs) >= room or check.address in running or check.endpoint_key in playing:
-            continue
-        if _claim(check, now):
-            running.add(check.address)
-            jobs.append(_job(check))
+    busy = _Busy(Check.objects.filter(state=CheckState.RUNNING).values_list("address", "asked_by"))
+    leagues = set(readiness.asking_leagues().values_list("pk", flat=True))
+    waiting = [
+        (_is_demanded(check, leagues), check)
+        for check in due.defer("report").select_related("agent").order_by("due_at", "created_at")
+        if check.endpoint_key not in playing
+    ]
+    waiting.sort(key=lambda one: not one[0])
+    jobs: list[Job] = []
+    for more in (False, True):
+        for demanded, check in waiting:
+            kept = 0 if demanded and not more else KEPT_FOR_LEAGUES
+            if len(jobs) >= room - kept or check.address in busy.addresses or not (more or busy.has_room(check)):
+                continue
+            if _claim(check, now):
+                busy.add(check.address, check.asked_by)
+                jobs.append(_job(check))
     return jobs
+
+
+class _Busy:
+    """What is being checked now: at which addresses and places, and for whom."""
+
+    def __init__(self, running: Iterable[tuple[str, str]]) -> None:
+        self.addresses: set[str] = set()
+        self._of_one: Counter[str] = Counter()
+        for address, asked_by in running:
+            self.add(address, asked_by)
+
+    def add(self, address: str, asked_by: str) -> None:
+        """One more."""
+        self.addresses.add(address)
+        self._of_one.update(self._names(address, asked_by))
+
+    def has_room(self, check: Check) -> bool:
+        """Whether neither its place nor who asked has enough on the way."""
+        return all(self._of_one[name] < MOST_OF_ONE for name in self._names(check.address, check.asked_by))
+
+    @staticmethod
+    def _names(address: str, asked_by: str) -> list[str]:
+        # One owner has as many names of a zone, and as many addresses of an IPv6 network, as they like.
+        place = network_of(zone(address.partition("|")[0]))
+        return [f"at {place}"] + ([f"for {network_of(asked_by)}"] if asked_by not in ("", INSTRUCTOR) else [])
+
+
+def _is_demanded(check: Check, leagues: Collection[str]) -> bool:
+    """Whether a league waits for it, be it that the student has asked for it first."""
+    agent = check.agent
+    return check.asked_by == "" or (agent is not None and agent.kind == check.role and agent.league_id in leagues)
 
 
 def _job(check: Check) -> Job:

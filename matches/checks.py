@@ -18,13 +18,13 @@ from agents_registry import registration
 from agents_registry.addresses import Address, comes_from, read_address
 from agents_registry.attempts import TOKEN, attempts
 from agents_registry.endpoints import endpoint_policy
-from agents_registry.models import Agent, Kind
+from agents_registry.models import Agent, AgentToken, Kind
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.protocol.states import AgentState
 from league_sdk.rules.registry import games
 from league_sdk.transport.policy import Forbidden
 from matches import readiness
-from matches.check_runs import changed
+from matches.check_runs import INSTRUCTOR, changed
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckRole, CheckState
 
@@ -38,7 +38,6 @@ AGAIN_AFTER_S = 5.0
 AGAIN_AT_MOST_S = 600.0
 MOST_TRIES = 20
 """Checks that a league asks for by itself, from one registration of an agent to the next."""
-INSTRUCTOR = "instructor"
 
 
 class NotTheirs(ActionRefused):
@@ -98,13 +97,16 @@ def ask(
     """
     now = now or timezone.now()
     with transaction.atomic():
-        agent = _agent_of(token, caller) if token else None
+        found = _token_of(token, caller) if token else None
+        agent = found.agent if found is not None else None
         if role and role not in CheckRole.values:
             raise Invalid(_("There is no role %(role)s.") % {"role": role[:40]}, field="role")
         if game_type and game_type not in games():
             raise Invalid(_("There is no game %(game)s.") % {"game": game_type[:40]}, field="game_type")
         address = _address(endpoint, caller, agent)
         agent = _allowed(address, caller, agent)
+        # Whoever has just named this address reads what everybody reads of what stands there.
+        named = found is not None and not found.proven and not (caller.instructor or _is_own(address, caller))
         if not caller.instructor:
             _refuse_hurry(caller, agent, now)
         agent = agent or _registered_at(address, role)
@@ -115,6 +117,7 @@ def ask(
             agent=agent,
             asked_by=caller.name,
             now=now,
+            withheld=named,
         )
 
 
@@ -164,15 +167,15 @@ def _due_at(came_at: datetime, lines: list[readiness.Line]) -> datetime | None:
     return last.finished_at + timedelta(seconds=min(AGAIN_AFTER_S * 2 ** (len(since) - 1), AGAIN_AT_MOST_S))
 
 
-def _agent_of(token: str, caller: Caller) -> Agent:
+def _token_of(token: str, caller: Caller) -> AgentToken:
     wait = attempts.refuse_secret(TOKEN, caller.ip, token)
     if wait is not None:
         raise TooOften(_("Too many wrong attempts: wait %(seconds)d seconds.") % {"seconds": wait.seconds})
-    agent = registration.find_agent(token)
-    if agent is None:
+    found = registration.find_token(token)
+    if found is None:
         attempts.secret_was_wrong(TOKEN, caller.ip, token)
         raise NotTheirs(_("This auth_token is no agent's: take the one from your last registration, or leave it out."))
-    return agent
+    return found
 
 
 def _refuse_hurry(caller: Caller, agent: Agent | None, now: datetime) -> None:
@@ -216,8 +219,7 @@ def _allowed(address: Address, caller: Caller, agent: Agent | None) -> Agent | N
     """
     if agent is not None and address.key == agent.endpoint_key:
         return agent
-    own = caller.direct and comes_from(address.url, caller.ip)
-    if not (caller.instructor or own):
+    if not (caller.instructor or _is_own(address, caller)):
         if agent is not None:
             raise NotTheirs(
                 _("%(agent)s is registered at another address: leave the address empty to check %(agent)s.")
@@ -231,6 +233,10 @@ def _allowed(address: Address, caller: Caller, agent: Agent | None) -> Agent | N
             % {"ip": caller.ip}
         )
     return None
+
+
+def _is_own(address: Address, caller: Caller) -> bool:
+    return caller.direct and comes_from(address.url, caller.ip)
 
 
 def _registered_at(address: Address, role: str) -> Agent | None:
@@ -270,10 +276,12 @@ def _queue(
     asked_by: str,
     now: datetime,
     due_at: datetime | None = None,
+    withheld: bool = False,
 ) -> Check:
     due_at = due_at or now
+    # One whose report others read in another way is another check.
     waiting = Check.objects.filter(
-        endpoint_key=address.key, role=role, state__in=[CheckState.WANTED, CheckState.RUNNING]
+        endpoint_key=address.key, role=role, state__in=[CheckState.WANTED, CheckState.RUNNING], withheld=withheld
     )
     found = waiting.filter(game_types=game_types).order_by("created_at").first()
     if found is not None:
@@ -290,6 +298,7 @@ def _queue(
         notes=list(address.notes),
         agent=agent,
         asked_by=asked_by,
+        withheld=withheld,
         due_at=due_at,
         created_at=now,
     )

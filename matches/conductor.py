@@ -184,20 +184,24 @@ class Conductor:
         if plan.more:
             self._wake.set()
         for start in plan.starts:
-            self._send(self._start(client, start))
+            self._send(self._start(client, start, plan.made_at))
         for agent_pk, parcels in plan.parcels.items():
             self._busy.add(agent_pk)
             self._delivering += 1
-            self._send(self._deliver(client, agent_pk, parcels))
+            self._send(self._deliver(client, agent_pk, parcels, plan.made_at))
         for check in plan.checks:
             self._busy.add(check.agent_pk)
             self._send(self._check(client, check))
 
     def _slept_s(self) -> float:
-        """Seconds since the last look, by the clock that saw more: one stands still while a laptop sleeps."""
+        """Seconds since the last look, by the clock that saw more: one stands still while a laptop sleeps.
+
+        Below 0: the clock was set back by so many, and what was written by it lies that much too far ahead.
+        """
         if not self._looked_at:
             return 0.0
-        return max(time.monotonic() - self._looked_at, time.time() - self._looked_at_clock)
+        passed, by_clock = time.monotonic() - self._looked_at, time.time() - self._looked_at_clock
+        return by_clock - passed if by_clock - passed < -ASLEEP_S else max(passed, by_clock)
 
     def _look(self, outcomes: due.Outcomes, busy: frozenset[int], slept: float) -> due.Plan:
         try:
@@ -206,10 +210,12 @@ class Conductor:
             led = self._leads
             if not self._may_conduct():
                 return due.Plan()
-            if led and slept > ASLEEP_S:
+            if led and abs(slept) > ASLEEP_S:
                 # Where another one conducted meanwhile, referees were heard, and one that was not is gone.
-                logger.warning("no look for %.1f s: leases are extended by that", slept)
+                logger.warning("no look for %.1f s by the clock: leases are moved by that", slept)
                 play.extend_leases(seconds=slept)
+                # Once for each sleep, also if what follows fails.
+                self._looked_at, self._looked_at_clock = time.monotonic(), time.time()
             now = time.monotonic()
             quick = now - self._looked_around_at < TICK_S
             again = self._again or not led
@@ -259,8 +265,13 @@ class Conductor:
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
-    async def _start(self, client: Client, start: outgoing.Start) -> None:
+    async def _start(self, client: Client, start: outgoing.Start, planned_at: float) -> None:
         """start_match; one that is not taken sends the match elsewhere."""
+        if _overtaken(planned_at):
+            # The match may be another attempt's by now: the next look sends what is still to be started.
+            self._again = True
+            self._wake_up()
+            return
         with watching.sending(start.about) as sent:
             offered = await sending.offer(client, start)
             if offered.problem:
@@ -272,12 +283,12 @@ class Conductor:
         if offered.way or offered.problem:
             self._wake_up()
 
-    async def _deliver(self, client: Client, agent_pk: int, parcels: list[Parcel]) -> None:
+    async def _deliver(self, client: Client, agent_pk: int, parcels: list[Parcel], planned_at: float) -> None:
         """Broadcasts to one agent, one after the other; any HTTP answer settles one (ruling, section 6)."""
         begun = time.monotonic()
         try:
             for parcel in parcels:
-                if time.monotonic() - begun > STALE_S:
+                if time.monotonic() - begun > STALE_S or _overtaken(planned_at):
                     # Some of what is left may have been overtaken: the next look plans it anew.
                     break
                 problem = await self._post_once(client, agent_pk, parcel)
@@ -313,12 +324,19 @@ class Conductor:
         try:
             with watching.sending({"message_type": "ping"}):
                 await client.post(check.endpoint, check.body, limit_s=CHECK_LIMIT_S)
-            problem = ""
         except CallFailed as error:
             problem = str(error)
+        else:
+            problem = ""
+        finally:
+            self._outcomes.freed.append(check.agent_pk)
         self._outcomes.checks.append((check.agent_pk, problem))
-        self._outcomes.freed.append(check.agent_pk)
         self._wake.set()
+
+
+def _overtaken(planned_at: float) -> bool:
+    """Whether we were stopped since a plan was made, for so long that another conductor may have followed its own."""
+    return time.monotonic() - planned_at > ASLEEP_S
 
 
 def _in_words(error: Exception) -> str:

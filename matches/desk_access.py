@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 
-from matches import roles
+from matches import busy, roles
 from matches.league.errors import ActionRefused
 from matches.models import League
 
@@ -49,10 +49,12 @@ class LeagueAccess:
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            action()
+            busy.once_more(action)
             self.message_user(request, done, messages.SUCCESS)
         except ActionRefused as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
+        except busy.AWAY as error:
+            self.message_user(request, busy.sentence(error), messages.ERROR)
         return HttpResponseRedirect(back)
 
 

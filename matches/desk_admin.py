@@ -23,7 +23,7 @@ from matches.desk_access import LeagueAccess
 from matches.desk_controls import MATCH_ACTIONS, VERB_ACTIONS
 from matches.desk_forms import FreezeForm, PlanForm, first_error
 from matches.desk_problems import AGENT_ACTIONS
-from matches.league import curtain, lifecycle, planned, play, results
+from matches.league import curtain, lifecycle, opening, planned, play, results
 from matches.models import League
 from matches.nudge import nudge
 
@@ -45,7 +45,7 @@ def _check_players(*, league_id: str) -> None:
 
 
 VERBS: dict[str, tuple[Callable[..., Any], Any]] = {
-    "close": (lifecycle.close_registration, gettext_lazy("Registration is closed, the schedule is made.")),
+    "close": (opening.close_registration, gettext_lazy("Registration is closed, the schedule is made.")),
     "start": (lifecycle.start_league, gettext_lazy("The round is started.")),
     "run_all": (lifecycle.run_all, gettext_lazy("All rounds are played now, one after the other.")),
     "pause": (lifecycle.pause, gettext_lazy("Paused: matches in play finish, no other starts.")),

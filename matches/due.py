@@ -6,6 +6,7 @@ or interrupted anywhere. Writes are the verbs of ``matches.league``.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -70,6 +71,7 @@ class Plan:
     """What has to go out after a look. Parcels of one agent go in their order, agents in parallel.
 
     Attributes:
+        made_at: when the rows were read, monotonic seconds.
         more: a round moved and nothing goes out: there may be more to do at once.
         waiting: matches wait for room at their referee, or for a player that is in another match.
     """
@@ -77,6 +79,7 @@ class Plan:
     starts: list[Start] = field(default_factory=list)
     parcels: dict[int, list[Parcel]] = field(default_factory=dict)
     checks: list[Check] = field(default_factory=list)
+    made_at: float = field(default_factory=time.monotonic, compare=False)
     more: bool = False
     waiting: bool = False
 
@@ -151,7 +154,7 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, a
     plan.parcels = parcels_of(busy_agents, now)
     plan.more = moved and not (plan.starts or plan.parcels)
     # Also in a quick look: somebody has just clicked, and waits for the answers.
-    plan.checks = outgoing.checks(busy_agents)
+    plan.checks = outgoing.checks({*busy_agents, *plan.parcels})
     return plan
 
 
@@ -212,10 +215,12 @@ def _dispatch() -> tuple[list[Start], bool]:
 
 
 def _given() -> list[Start]:
-    """Matches that a referee of ours was given, and has not begun as far as we know."""
+    """Matches that a referee of ours was given, and has not begun as far as we know; their leases begin anew."""
     given = Match.objects.filter(state=MatchState.ASSIGNED, referee__sends_progress=True)
     whole = given.select_related("league", "round", "referee", "player_a", "player_b").order_by("pk")
-    return outgoing.starts_of([Chosen(match, match.referee, named=False) for match in whole])
+    return outgoing.starts_of(
+        [Chosen(match, match.referee, named=False) for match in whole if play.renew_lease(match=match)]
+    )
 
 
 def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str]) -> list[Chosen]:

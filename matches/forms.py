@@ -19,7 +19,7 @@ from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
 from league_sdk.rules.registry import games
 from matches.league.errors import Invalid
-from matches.league.lifecycle import check_settings
+from matches.league.opening import check_settings
 from matches.models import CheckRole, League
 
 GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (

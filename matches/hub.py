@@ -21,14 +21,16 @@ from django.db import close_old_connections
 
 from matches import figures, live, pages
 from matches.pages import PageKey
+from matches.turns import Turns
 
 logger = logging.getLogger(__name__)
 
 SPACING_S = 0.2
 """At least this long between two renderings of one page; the first comes at once."""
-LOOK_AFTER_S, LOOK_LATEST_S = 2.0, 4.0
+LOOK_AFTER_S = 2.0
 """Every page that has listeners is rendered again this often, in case a message was lost: no browser is wrong for
-longer than five seconds. With so many pages that it would take more than half of the thread's time, a little later."""
+longer than five seconds. With so many pages that it would take more than half of the thread's time (a hundred or two)
+those that few look at come later."""
 
 
 class Listener:
@@ -61,13 +63,17 @@ class Page:
         self.language = language
         self.seq = 0
         self.listeners: set[Listener] = set()
-        self.cost_s = 0.0
         self.dirty = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
         self.first = asyncio.Lock()
         self._fragments: dict[str, tuple[str, int]] = {}
         self._frames: dict[int, str] = {}
         self._packed: dict[int, bytes] = {}
+
+    @property
+    def urgent(self) -> bool:
+        """Whether somebody waits for it: it has never been rendered, or is known to have changed."""
+        return self.seq == 0 or self.dirty.is_set()
 
     def update(self, fragments: dict[str, str]) -> None:
         """Take a new rendering; listeners hear of it if anything changed."""
@@ -103,13 +109,16 @@ class Hub:
 
     Args:
         executor: the thread that renders.
+        clock: seconds.
     """
 
-    def __init__(self, executor: Executor | None = None) -> None:
+    def __init__(self, executor: Executor | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.executor = executor
+        self._clock = clock
         self._pages: dict[tuple[PageKey, str], Page] = {}
         self._subscription: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._turns = Turns(self._clock)
 
     @property
     def sockets(self) -> int:
@@ -153,6 +162,8 @@ class Hub:
 
     def _subscribe(self) -> None:
         loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._turns = Turns(self._clock)
         if self._subscription is None or self._subscription.done() or self._loop is not loop:
             self._loop = loop
             self._subscription = asyncio.create_task(self._listen())
@@ -170,41 +181,38 @@ class Hub:
             matches = leagues.get(topic)
             if matches is not None and (key.kind != "match" or key.item in matches or not matches):
                 page.dirty.set()
+        self._turns.go_on()
 
     async def _keep(self, page: Page) -> None:
         """Render a page when it is dirty, at most every ``SPACING_S``, and now and then anyway."""
         while True:
             try:
-                async with asyncio.timeout(self._look_after_s()):
+                async with asyncio.timeout(LOOK_AFTER_S):
                     await page.dirty.wait()
             except TimeoutError:
                 logger.debug("regular look at %s", page.key)
-            page.dirty.clear()
             await self._render(page)
             await asyncio.sleep(SPACING_S)
-
-    def _look_after_s(self) -> float:
-        """Until a page is looked at again though nobody says that it changed."""
-        return min(max(LOOK_AFTER_S, 2 * sum(page.cost_s for page in self._pages.values())), LOOK_LATEST_S)
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call something that asks the database, in the thread that renders."""
         return await asyncio.get_running_loop().run_in_executor(self.executor, _closing, function, *arguments)
 
     async def _render(self, page: Page) -> None:
+        turns = self._turns
+        await turns.wait(page)
+        # What changes from here on is for the next time.
+        urgent, begun = page.urgent, self._clock()
+        page.dirty.clear()
         try:
             with figures.RENDER_SECONDS.time():
-                found, page.cost_s = await self.run(_rendered, page.key, page.language)
+                found = await self.run(pages.fragments, page.key, page.language)
+            if found is not None:
+                page.update(found)
         except Exception:
             logger.exception("page %s could not be rendered", page.key)
-            return
-        if found is not None:
-            page.update(found)
-
-
-def _rendered(key: PageKey, language: str) -> tuple[dict[str, str] | None, float]:
-    begun = time.monotonic()
-    return pages.fragments(key, language), time.monotonic() - begun
+        finally:
+            turns.give_back(0.0 if urgent else self._clock() - begun)
 
 
 def _closing(function: Callable[..., Any], *arguments: Any) -> Any:

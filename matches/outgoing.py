@@ -132,20 +132,23 @@ def _seats(match: Match) -> tuple[Agent, Agent]:
 def _start_match(
     match: Match,
     referee: Agent,
-    digests: dict[int, list[str]],
+    digests: Mapping[int, Mapping[str, bool]],
     table: dict[str, dict[str, int]],
     policy: dict[str, Any],
 ) -> dict[str, Any]:
     """``start_match`` as a referee of ours gets it (ruling, section 10)."""
     seats = {}
     for side, player in (("A", match.player_a), ("B", match.player_b)):
+        known = digests.get(player.pk, {})
+        unproven = [digest for digest, proven in known.items() if not proven]
         seats[f"player_{side}"] = {
             "id": player.code,
             "endpoint": player.endpoint,
             "dialect": player.dialect,
             "spoken": player.spoken,
             "league_token": registration.league_token(player),
-            "auth_token_sha256": digests.get(player.pk, []),
+            "auth_token_sha256": list(known),
+            **({"unproven_sha256": unproven} if unproven else {}),
             "your_standings": table[player.code],
             "joined_before": player.code in match.joined,
             "suspended": player.state == AgentState.SUSPENDED,

@@ -7,6 +7,7 @@ digest of the token or of the code: when the token is revoked, or the person is 
 from __future__ import annotations
 
 from collections.abc import MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
 from agents_registry import registration, roster
@@ -21,6 +22,20 @@ MAX_SECRET_CHARS = 200
 
 Shown = list[str]
 """``["token", digest]``, or ``["code", primary key of the person, digest]``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What was opened by a token or a code.
+
+    Attributes:
+        agents: the players, in the order of their ids.
+        proven: whether somebody has shown that they are theirs. The token of a registration from elsewhere shows that
+            an address was named, not whose it is: it may be a service of the school, or another student's agent.
+    """
+
+    agents: list[Agent]
+    proven: bool = True
 
 
 def recognise(league: League, secret: str) -> Shown | None:
@@ -38,18 +53,18 @@ def recognise(league: League, secret: str) -> Shown | None:
     return None if person is None else ["code", str(person.pk), tokens.digest(person.code)]
 
 
-def agents_of(league: League, shown: object) -> list[Agent] | None:
-    """The players of a league that belong to what was shown, in the order of their ids; None when it is void."""
+def opened(league: League, shown: object) -> Opened | None:
+    """The players of a league that belong to what was shown; None when it is void."""
     match shown:
         case ["token", str(sha256)]:
             found = AgentToken.objects.filter(sha256=sha256, agent__league=league, agent__kind=Kind.PLAYER)
-            agents = [one.agent for one in found.select_related("agent")]
-            return agents or None
+            rows = list(found.select_related("agent"))
+            return Opened([one.agent for one in rows], all(one.proven for one in rows)) if rows else None
         case ["code", str(pk), str(sha256)]:
             person = RosterEntry.objects.filter(pk=pk, league=league).first()
             if person is None or not tokens.same(tokens.digest(person.code), sha256):
                 return None
-            return list(person.agents.filter(league=league, kind=Kind.PLAYER).order_by("code", "pk"))
+            return Opened(list(person.agents.filter(league=league, kind=Kind.PLAYER).order_by("code", "pk")))
     return None
 
 

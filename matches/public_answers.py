@@ -72,6 +72,25 @@ def _answer(entry: dict[str, Any], choice_field: str) -> dict[str, Any]:
     }
 
 
+def report_for_public(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The report of a check without what came that is no message of the league, and without the words that quote it.
+
+    Args:
+        report: as it is kept, perhaps of a check that is still running.
+    """
+    shown = {name: value for name, value in report.items() if name not in ("summary", "next_step")}
+    return shown | {"clauses": [_clause(clause) for clause in report.get("clauses", [])]}
+
+
+def _clause(clause: Mapping[str, Any]) -> dict[str, Any]:
+    came = clause.get("came")
+    if came in (None, "", {}):
+        # Without a status nothing came at all, and what is said of that is ours; else its headers may be quoted.
+        return {**clause, "why": clause["why"] if clause.get("http_status") is None else ""}
+    read = _answer({"body": came, "message_type": ""}, "")["body"]
+    return {**clause, "came": read, "why": clause["why"] if read == came else WITHHELD}
+
+
 def _complaint(body: Any) -> Any:
     """A GAME_ERROR without what it quotes."""
     if not isinstance(body, Mapping):

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from league_sdk.dialects import starts
 from league_sdk.dialects.answers import Understanding
+from league_sdk.protocol.errors import TokenInvalid
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.tokens import redact
@@ -52,8 +54,16 @@ async def _offer_own(client: Client, start: Start) -> Offered:
     result = reply.body.get("result") if isinstance(reply.body, dict) else None
     if isinstance(result, dict) and result.get("accepted") is not False:
         return Offered()
-    # "Not now" is an answer in good order; anything else says that the match cannot be taken.
-    return Offered(redact(f"start_match was refused: {str(reply.body)[:120]}"), refused=not isinstance(result, dict))
+    # "Not now" is an answer in good order, and one that has just registered again may not know our token yet, or no
+    # longer; anything else says that the match cannot be taken.
+    refused = not isinstance(result, dict) and not _knows_another_token(reply.body)
+    return Offered(redact(f"start_match was refused: {str(reply.body)[:120]}"), refused=refused)
+
+
+def _knows_another_token(body: Any) -> bool:
+    error = body.get("error") if isinstance(body, dict) else None
+    data = error.get("data") if isinstance(error, dict) else None
+    return isinstance(data, dict) and data.get("error_code") == TokenInvalid.error_code
 
 
 async def _offer_foreign(client: Client, start: Start) -> Offered:

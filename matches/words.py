@@ -19,6 +19,16 @@ SILENT_EVENTS = ("settings_changed", "match_finished", "round_opened", *DESK_EVE
 """Events that the feed leaves out: results have a list of their own."""
 
 
+def not_shown_to_be_yours() -> str:
+    """Why somebody who has named an agent's address reads what the public reads of it, and what to do."""
+    return _(
+        "What this agent answered is withheld: nobody has shown that it is yours, as it was registered from elsewhere. "
+        "Register it from the machine it runs on, with that machine's address as a number, or with your personal code, "
+        "and use the auth_token of that registration. Or have it put its auth_token into its answers: "
+        "after one match it is shown."
+    )
+
+
 def league_state(state: str) -> str:
     """A league's state."""
     return {

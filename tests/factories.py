@@ -12,7 +12,7 @@ from agents_registry.models import Agent, Kind
 from agents_registry.requests import read_request
 from league_sdk.protocol.transcript import REDACTED
 from matches import due
-from matches.league import entry, lifecycle, play, results
+from matches.league import entry, lifecycle, opening, play, results
 from matches.models import League, Match, Round
 from tests import wire
 
@@ -75,7 +75,7 @@ def hire(
 
 def open_league(league_id: str = "fall", **settings_: Any) -> League:
     """A league that is open for registration."""
-    return lifecycle.create_league(league_id=league_id, display_name=league_id.title(), settings=settings_)
+    return opening.create_league(league_id=league_id, display_name=league_id.title(), settings=settings_)
 
 
 def crowd(league_id: str, count: int, *, letter: str = "P") -> list[Agent]:

@@ -11,7 +11,7 @@ from django.db import transaction
 from agents_registry import registration
 from agents_registry.models import Kind
 from league_sdk.protocol.states import LeagueState
-from matches.league import lifecycle
+from matches.league import lifecycle, opening
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
 from matches.models import League
@@ -30,7 +30,7 @@ def open_demo() -> None:
             seq = old.event_seq
             registration.forget_players(league_id=old.pk)
             old.delete()
-        lifecycle.create_league(league_id=settings.LEAGUE_DEMO_ID, display_name="Demo", settings=SETTINGS, demo=True)
+        opening.create_league(league_id=settings.LEAGUE_DEMO_ID, display_name="Demo", settings=SETTINGS, demo=True)
         # Browsers that watched the older one must not take the new one's numbers for old news.
         League.objects.filter(pk=settings.LEAGUE_DEMO_ID).update(event_seq=seq + 1)
 

@@ -175,6 +175,14 @@ def register_player(*, request: Request, named: str | None) -> Entry:
 
     Changes: the agent, its token, an event.
     """
+    try:
+        return _register_player(request, named)
+    except registration.Moved:
+        # A league has been opened in this very moment, and took it out of the lobby.
+        return _register_player(request, named)
+
+
+def _register_player(request: Request, named: str | None) -> Entry:
     with transaction.atomic():
         league = _held(choose_league(named))
         known = registration.find_known(request, league.pk if league is not None else None)
@@ -191,6 +199,8 @@ def register_player(*, request: Request, named: str | None) -> Entry:
             done = registration.register(request=request, league_id=home, promised=promised)
         except registration.NotTheSame as same:
             return Entry(league_id=home or promised, reason=_not_the_same(same.agent), legacy_code="L003")
+        except places.Crowded as crowded:
+            return Entry(league_id=home or promised, reason=str(crowded), legacy_code="L002")
         if league is not None:
             if not done.again:
                 record(league.pk, "player_registered", player_id=done.agent.code, name=done.agent.display_name)
@@ -282,6 +292,8 @@ def register_referee(*, request: Request, named: str | None, own_address: bool) 
                 reason=f"{same.agent.code} is registered under this name and port by another machine.",
                 legacy_code="L003",
             )
+        except places.Crowded as crowded:
+            return Entry(league_id=settings.LEAGUE_DEFAULT_ID, reason=str(crowded), legacy_code="L002")
         if done.again:
             play.lose_all_of(referee_id=done.agent.pk)
         return Entry(league_id=home or settings.LEAGUE_DEFAULT_ID, agent=done.agent, auth_token=done.auth_token)

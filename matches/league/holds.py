@@ -35,11 +35,12 @@ def try_again(*, now: datetime) -> int:
 
     Returns how many.
     """
-    due = [match for match in _held() if now - match.held_at >= timedelta(seconds=FIRST_WAIT_S)]
+    # What lies ahead was written before the clock was set back: that was not a moment ago either.
+    due = [match for match in _held() if abs(now - match.held_at) >= timedelta(seconds=FIRST_WAIT_S)]
     losses = _losses() if due else []
-    if any(now - loss.at < timedelta(seconds=CALM_S) for loss in losses):
+    if any(abs(now - loss.at) < timedelta(seconds=CALM_S) for loss in losses):
         return 0
-    due = [match for match in due if now - match.held_at >= timedelta(seconds=_wait_of(match, losses))]
+    due = [match for match in due if abs(now - match.held_at) >= timedelta(seconds=_wait_of(match, losses))]
     if not due:
         return 0
     released = 0

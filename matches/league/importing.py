@@ -22,7 +22,7 @@ from league_sdk.protocol.states import AgentState, LeagueState, MatchState, Roun
 from league_sdk.rules.registry import games
 from matches import pages, words, words_events
 from matches.history import Happened, Moment
-from matches.league import lifecycle
+from matches.league import lifecycle, opening
 from matches.league.effects import changed
 from matches.league.errors import ActionRefused
 from matches.models import (
@@ -113,7 +113,7 @@ def _refuse(found: Read) -> None:
             _("This site does not have the game %(game)s: install its package first, then import again.")
             % {"game": league.game_type}
         )
-    if lifecycle.check_settings(league.settings) != league.settings:
+    if opening.check_settings(league.settings) != league.settings:
         raise NotALeague("league.settings", _("a value is not as it is stored here"))
     for number, person in enumerate(found["roster"]):
         try:

@@ -1,198 +1,27 @@
-"""A league from its creation to its end, as the instructor moves it (004 2.5)."""
+"""A league from its first round to its end, as the instructor moves it (004 2.5); before that see ``opening``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.conf import settings as site
-from django.core.exceptions import ValidationError
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from pydantic import ValidationError as SettingsError
 
-from agents_registry import places, registration
+from agents_registry import registration
 from agents_registry.models import Agent, Kind
-from agents_registry.prepared import Prepared, insert, swap
-from league_sdk.protocol.league_settings import LeagueSettings
+from agents_registry.prepared import Prepared, swap
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LEAGUE_ARROWS, AgentState, LeagueState, MatchState, RoundState
-from league_sdk.rules.registry import games
-from matches import readiness
-from matches.league import curtain, endings, outbox, results
+from matches.league import curtain, endings, opening, outbox, results
 from matches.league.effects import changed, record
-from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.league.errors import ActionRefused
 from matches.league.find import get_league
+from matches.league.moves import move, named, refuse_over
 from matches.models import League, Match, Round
-from matches.schedule import round_robin
-from matches.standings import natural
 
 _NO_PLAN: dict[str, Any] = {"starts_at": None, "starts_all": False}
 """No start at a time chosen beforehand (``matches.league.planned``)."""
-
-
-def check_settings(values: Any) -> dict[str, Any]:
-    """Settings as they are stored: only what was given, each name and range checked.
-
-    Raises:
-        Invalid: 422, naming the first setting that is wrong.
-    """
-    if not isinstance(values, dict):
-        raise Invalid(_("Settings must be an object of names and values."), field="settings")
-    try:
-        _refuse_unstorable(values.get("registration_code"), "registration_code")
-        # "true" or 1 for true is taken, and stored as what it means: the database is asked for the value too.
-        return LeagueSettings.model_validate(values).model_dump(exclude_unset=True)
-    except SettingsError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"]) or "settings"
-        raise Invalid(
-            _("Setting %(name)s: %(why)s (seen: %(seen)s).")
-            % {"name": name, "why": first["msg"], "seen": str(first["input"])[:80]},
-            field=name,
-        ) from None
-
-
-def _refuse_unstorable(text: object, field: str) -> None:
-    """NUL characters and lone surrogates, which no database takes."""
-    if isinstance(text, str) and ("\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text)):
-        raise Invalid(_("%(field)s holds a character that cannot be stored.") % {"field": field}, field=field)
-
-
-def create_league(
-    *,
-    league_id: str,
-    display_name: str,
-    game_type: str = "even_odd",
-    settings: dict[str, Any] | None = None,
-    demo: bool = False,
-) -> League:
-    """Open a league for registration; the players of the lobby come in.
-
-    Raises:
-        Invalid: an id, game or setting that is not usable.
-        ActionRefused: the id is taken.
-    """
-    checked = check_settings(settings or {})
-    if league_id == site.LEAGUE_DEMO_ID and not demo:
-        raise Invalid(
-            _("The id %(id)s is kept for the demo league: choose another.") % {"id": league_id}, field="league_id"
-        )
-    _refuse_unstorable(display_name, "display_name")
-    if game_type not in games():
-        raise Invalid(
-            _("There is no game %(game)s. Games: %(games)s.")
-            % {"game": game_type, "games": ", ".join(sorted(games()))},
-            field="game_type",
-        )
-    league = League(
-        league_id=league_id,
-        display_name=display_name or league_id,
-        game_type=game_type,
-        settings=checked,
-        demo=demo,
-        created_at=timezone.now(),
-    )
-    try:
-        league.clean_fields(exclude=["created_at"])
-    except ValidationError as error:
-        field, messages = next(iter(error.message_dict.items()))
-        raise Invalid(f"{field}: {messages[0]}", field=field) from None
-    with transaction.atomic():
-        try:
-            with transaction.atomic():
-                league.save(force_insert=True)
-        except IntegrityError:
-            raise ActionRefused(
-                _("A league with the id %(id)s exists already: choose another id.") % {"id": league_id}
-            ) from None
-        record(league.pk, "league_created")
-        if not demo and not league.rules.registration_code:
-            # Nobody in the lobby has been asked for a code.
-            came = places.join_league(league_id=league.pk, game_type=game_type, room=league.rules.max_players)
-            if came:
-                record(league.pk, "lobby_joined", players=came)
-        changed(league.pk)
-    return league
-
-
-def edit_league(*, league_id: str, display_name: str, settings: dict[str, Any]) -> League:
-    """Change a league's name and settings; they hold from the next match on."""
-    checked = check_settings(settings)
-    with transaction.atomic():
-        if not League.objects.filter(pk=league_id).update(display_name=display_name, settings=checked):
-            raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
-        record(league_id, "settings_changed")
-        changed(league_id)
-    return get_league(league_id)
-
-
-def close_registration(*, league_id: str) -> League:
-    """REGISTRATION to SCHEDULED: every pair once, by the circle method.
-
-    With ``require_check``, players whose check has not passed are left out: they are shown as such and not called.
-
-    Raises:
-        ActionRefused: not open, or too few players.
-    """
-    with transaction.atomic():
-        # Whoever is registering at this moment is in the schedule, or is told that it is too late.
-        league = League.objects.select_for_update(no_key=True).get(pk=get_league(league_id).pk)
-        players = sorted(league.agents.filter(kind=Kind.PLAYER), key=lambda player: natural(player.code))
-        left_out = readiness.not_ready(league, players)
-        absent = [player.pk for player in players if player.code in left_out]
-        players = [player for player in players if player.code not in left_out]
-        least = league.rules.min_players
-        _refuse_over(league)
-        if league.state != LeagueState.REGISTRATION:
-            raise ActionRefused(_("The schedule of %(league)s is made already: start the next round.") % _named(league))
-        if len(players) < least and left_out:
-            raise ActionRefused(
-                _(
-                    "%(league)s has %(count)s of at least %(least)s players that passed the check; "
-                    "not ready: %(names)s. Wait until more have passed, or turn require_check off."
-                )
-                % {**_named(league), "count": len(players), "least": least, "names": ", ".join(left_out)}
-            )
-        if len(players) < least:
-            raise ActionRefused(
-                _("%(league)s has %(count)s of at least %(least)s players: wait until more have registered.")
-                % {**_named(league), "count": len(players), "least": least}
-            )
-        _move(league, LeagueState.REGISTRATION, LeagueState.SCHEDULED)
-        _make_schedule(league, players)
-        if left_out:
-            league.left_out = left_out
-            League.objects.filter(pk=league.pk).update(left_out=left_out)
-            registration.retire(agent_ids=absent)
-            record(league.pk, "left_out", players=", ".join(left_out))
-        record(league.pk, "schedule_made", players=len(players), rounds=league.rounds.count())
-        changed(league.pk)
-        return league
-
-
-def _make_schedule(league: League, players: list[Agent]) -> None:
-    plan = round_robin(len(players))
-    rounds = Round.objects.bulk_create(
-        Round(league=league, number=one.number, bye=players[one.bye] if one.bye is not None else None) for one in plan
-    )
-    by_number = {one.number: one.pk for one in rounds}
-    names = [field.attname for field in Match._meta.concrete_fields if not field.primary_key]
-    blank = Match(league=league)
-    same = {name: getattr(blank, name) for name in names}
-    for one in plan:
-        # Round by round: a thousand players have half a million matches, too many to hold at once.
-        same["round_id"] = by_number[one.number]
-        rows = [
-            same
-            | {
-                "match_id": pairing.match_id,
-                "player_a_id": players[pairing.a].pk,
-                "player_b_id": players[pairing.b].pk,
-            }
-            for pairing in one.pairings
-        ]
-        insert(Match, names, [list(row.values()) for row in rows])
 
 
 def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
@@ -210,7 +39,7 @@ def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
             league.settings = league.settings | {"auto_advance": auto_advance}
             League.objects.filter(pk=league.pk).update(settings=league.settings)
         if league.state == LeagueState.REGISTRATION:
-            close_registration(league_id=league_id)
+            opening.close_registration(league_id=league_id)
         start_round(league_id=league_id)
         return get_league(league_id)
 
@@ -248,7 +77,7 @@ def start_round(*, league_id: str) -> Round:
             )
         coming = _COMING.one(league_id=league.pk)
         if coming is None:
-            raise ActionRefused(_("Every round of %(league)s has been played.") % _named(league))
+            raise ActionRefused(_("Every round of %(league)s has been played.") % named(league))
         curtain.fall_before(league, coming.number)
         # Whoever starts it, by hand or by the clock: a plan to start is carried out with this.
         League.objects.filter(pk=league.pk, starts_at__isnull=False).update(**_NO_PLAN)
@@ -257,7 +86,7 @@ def start_round(*, league_id: str) -> Round:
         if not swap(Round, begun, pk=coming.pk, state=RoundState.PENDING):
             raise ActionRefused(_("Round %(number)s has just been started.") % {"number": coming.number})
         if league.state == LeagueState.SCHEDULED:
-            _move(league, LeagueState.SCHEDULED, LeagueState.RUNNING)
+            move(league, LeagueState.SCHEDULED, LeagueState.RUNNING)
             League.objects.filter(pk=league.pk).update(started_at=now)
             if not league.demo:
                 for demo in League.objects.filter(demo=True).exclude(state=LeagueState.STOPPED):
@@ -274,6 +103,9 @@ def start_round(*, league_id: str) -> Round:
             matches=announced,
         )
         record(league.pk, "round_started", round_id=coming.number)
+        # With the event the league's row is ours: whoever stopped or paused it meanwhile has committed by now.
+        if _GOES_ON.one(league_id=league.pk) is None:
+            raise ActionRefused(_("%(league)s has just changed: look again.") % named(league))
         changed(league.pk)
         coming.state, coming.started_at = RoundState.ANNOUNCING, now
         return coming
@@ -281,6 +113,10 @@ def start_round(*, league_id: str) -> Round:
 
 _COMING = Prepared(
     lambda *, league_id: Round.objects.filter(league_id=league_id, state=RoundState.PENDING).order_by("number")[:1],
+    league_id=str,
+)
+_GOES_ON = Prepared(
+    lambda *, league_id: League.objects.filter(pk=league_id, state=LeagueState.RUNNING, paused=False).only("pk"),
     league_id=str,
 )
 _NOT_YET_ACTIVE = Prepared(
@@ -299,10 +135,10 @@ _ON = Prepared(
 
 def _refuse_start(league: League) -> None:
     if league.paused:
-        raise ActionRefused(_("%(league)s is paused: resume it first.") % _named(league))
+        raise ActionRefused(_("%(league)s is paused: resume it first.") % named(league))
     if league.state == LeagueState.REGISTRATION:
-        raise ActionRefused(_("%(league)s has no schedule yet: close registration first.") % _named(league))
-    _refuse_over(league)
+        raise ActionRefused(_("%(league)s has no schedule yet: close registration first.") % named(league))
+    refuse_over(league)
     running = _ON.one(league_id=league.pk)
     if running is not None:
         left = running.matches.exclude(state=MatchState.FINISHED).count()
@@ -310,11 +146,6 @@ def _refuse_start(league: League) -> None:
             _("Round %(number)s is still running (%(left)s matches open): wait until it has ended.")
             % {"number": running.number, "left": left}
         )
-
-
-def _refuse_over(league: League) -> None:
-    if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED):
-        raise ActionRefused(_("%(league)s is over: create a new league to play again.") % _named(league))
 
 
 _DRAWN = Prepared(
@@ -376,11 +207,11 @@ def _set_paused(league_id: str, paused: bool) -> League:
     with transaction.atomic():
         league = get_league(league_id)
         if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED) and not league.paused:
-            raise ActionRefused(_("%(league)s is over: there is nothing to pause or resume.") % _named(league))
+            raise ActionRefused(_("%(league)s is over: there is nothing to pause or resume.") % named(league))
         plan = _NO_PLAN if paused else {}
         if not League.objects.filter(pk=league_id, paused=not paused).update(paused=paused, **plan):
             sentence = _("%(league)s is paused already.") if paused else _("%(league)s is not paused.")
-            raise ActionRefused(sentence % _named(league))
+            raise ActionRefused(sentence % named(league))
         record(league_id, "paused" if paused else "resumed")
         changed(league_id)
         return get_league(league_id)
@@ -397,7 +228,7 @@ def stop(*, league_id: str) -> League:
         going = League.objects.filter(pk=league_id, state__in=sources)
         ended = league.completed_at or timezone.now()
         if not going.update(state=LeagueState.STOPPED, completed_at=ended, paused=False, **_NO_PLAN):
-            raise ActionRefused(_("%(league)s is stopped already.") % _named(league))
+            raise ActionRefused(_("%(league)s is stopped already.") % named(league))
         open_ones.update(state=MatchState.PENDING, lease_until=None, held_at=None)
         Round.objects.filter(league=league, state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).update(
             state=RoundState.PENDING
@@ -407,18 +238,3 @@ def stop(*, league_id: str) -> League:
         record(league_id, "league_stopped")
         changed(league_id)
         return get_league(league_id)
-
-
-def _move(league: League, old: LeagueState, new: LeagueState) -> None:
-    """Compare-and-swap of the league's state.
-
-    Raises:
-        ActionRefused: someone else moved it first.
-    """
-    if not League.objects.filter(pk=league.pk, state=old).update(state=new):
-        raise ActionRefused(_("%(league)s has just changed: look again.") % _named(league))
-    league.state = new
-
-
-def _named(league: League) -> dict[str, str]:
-    return {"league": league.display_name}

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from league_sdk.protocol.states import LeagueState
-from matches.league import lifecycle
+from matches.league import lifecycle, outbox
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
@@ -75,12 +75,16 @@ def forget_failure(*, league_id: str) -> None:
 def begin_due(now: datetime) -> int:
     """Carry out the planned starts whose time has come, each once; the conductor calls this at every look.
 
-    A start that is refused is recorded as ``start_failed`` with why, for the desk to show; it is not tried again.
+    A start that is refused is recorded as ``start_failed`` with why, for the desk to show; it is not tried again. One
+    for which there is no referee waits for one until it is too late: a site that was started a moment ago hears of
+    its own referees seconds after this has looked.
 
     Returns how many leagues were due.
     """
     due = list(League.objects.filter(starts_at__lte=now).order_by("starts_at", "pk"))
     for league in due:
+        if now - league.starts_at <= LATEST and not outbox.referees_of(league):
+            continue
         with transaction.atomic():
             # Whoever takes the plan off the row carries it out: two conductors start nothing twice.
             taken = League.objects.filter(pk=league.pk, starts_at=league.starts_at)

@@ -83,7 +83,10 @@ def lose_attempt(*, matches: QuerySet[Match], why: str, counts: bool = True, cau
     now = timezone.now()
     lost = 0
     with transaction.atomic():
-        for match in matches.filter(state__in=IN_PLAY).select_related("referee"):
+        # All of them at first and in their order, as a correction takes them: two would wait for each other. And what
+        # was chosen may have changed while we waited: a lease that was to have run out, renewed.
+        held_by = matches.filter(state__in=IN_PLAY).select_related("referee").order_by("pk")
+        for match in held_by.select_for_update(no_key=True, of=("self",)):
             held = counts and match.lost_attempts + 1 >= MAX_LOST_ATTEMPTS
             state = MatchState.HELD if held else MatchState.READY
             moved = Match.objects.filter(pk=match.pk, state__in=IN_PLAY, attempt=match.attempt).update(
@@ -154,18 +157,34 @@ def undeliverable(
 def expire_leases(*, now: datetime) -> int:
     """Referees without a sign of life for their lease are suspended; their matches are lost."""
     late = Match.objects.filter(state__in=IN_PLAY, lease_until__lt=now)
-    referees = set(late.values_list("referee_id", flat=True))
-    if not referees:
-        return 0
-    with transaction.atomic():
-        for referee_id in referees:
+    lost = 0
+    for referee_id in set(late.values_list("referee_id", flat=True)):
+        with transaction.atomic():
+            # Before its matches, as its own reports do it.
             if referee_id is not None:
                 registration.suspend_referee(agent_id=referee_id, problem="no sign of life")
-        return lose_attempt(matches=late, why="no sign of life from the referee")
+            gone = lose_attempt(matches=late.filter(referee_id=referee_id), why="no sign of life from the referee")
+            # It may have been heard in the last moment.
+            transaction.set_rollback(not gone)
+        lost += gone
+    return lost
+
+
+def renew_lease(*, match: Match) -> bool:
+    """The start of an ASSIGNED match is sent once more: a referee counts its own time from when it gets one.
+
+    Returns whether the match is still given to that referee.
+    """
+    until = timezone.now() + timedelta(seconds=lease_s_of(match, match.referee))
+    return bool(swap(Match, {"lease_until": until}, pk=match.pk, attempt=match.attempt, state=MatchState.ASSIGNED))
 
 
 def extend_leases(*, seconds: float) -> None:
-    """We were asleep ourselves for that long: nobody's lease may run out through it."""
+    """We were asleep ourselves for that long: nobody's lease may run out through it.
+
+    Args:
+        seconds: below 0 when the clock was set back: no lease may hold that much longer.
+    """
     for match in Match.objects.filter(state__in=IN_PLAY, lease_until__isnull=False):
         Match.objects.filter(pk=match.pk, attempt=match.attempt, state__in=IN_PLAY).update(
             lease_until=match.lease_until + timedelta(seconds=seconds)

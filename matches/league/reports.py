@@ -18,6 +18,7 @@ from matches.league.fault_reports import read_faults
 from matches.league.play import PROGRESS_STATES
 
 _PATH = re.compile(r"/[A-Za-z0-9._~/-]*", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 MAX_PATH_CHARS = 100
 _STATUSES = frozenset(ResultStatus)
 _KINDS = frozenset(MessageType)
@@ -180,6 +181,16 @@ def read_found_at(value: object) -> dict[str, str]:
         player: path
         for player, path in list(found.items())[:2]
         if isinstance(path, str) and _PATH.fullmatch(path) and len(path) <= MAX_PATH_CHARS
+    }
+
+
+def read_proofs(value: object) -> dict[str, str]:
+    """By player, the hash of a token that its address answered with; what is not of the form is left out."""
+    found = value if isinstance(value, Mapping) else {}
+    return {
+        player: digest
+        for player, digest in list(found.items())[:2]
+        if isinstance(digest, str) and _DIGEST.fullmatch(digest)
     }
 
 

@@ -31,7 +31,14 @@ from matches.league.errors import ActionRefused
 from matches.league.fault_reports import not_called
 from matches.league.plans import LOSE, VOID
 from matches.league.play import PROGRESS_STATES, add_entries, assign, hear, lease_s_of, lifecycle_step
-from matches.league.reports import Verdict, read_found_at, read_lifecycle, read_spoken, read_verdict
+from matches.league.reports import (
+    Verdict,
+    read_found_at,
+    read_lifecycle,
+    read_proofs,
+    read_spoken,
+    read_verdict,
+)
 from matches.masking import without_addresses
 from matches.models import League, Match, Round
 
@@ -110,6 +117,8 @@ def report(
         )
     verdict = read_verdict(params, (match.player_a.code, match.player_b.code))
     spoken, found_at = read_spoken(params.get("spoken")), read_found_at(params.get("found_at"))
+    # Whoever has a token proven reads what the agent answered: only our own referees are believed.
+    proofs = read_proofs(params.get("proofs")) if referee.site_key else {}
     hear(referee)
     begins_alone = referee.trusted and not referee.sends_progress
     if match.state == MatchState.READY and match.attempt == 0 and begins_alone:
@@ -129,7 +138,7 @@ def report(
             return {"status": "IGNORED", "reason": f"attempt {claimed} is over"}
         add_entries(match, transcript)
         _count_silences(match, verdict)
-        _learn(match, spoken, found_at)
+        _learn(match, spoken, found_at, proofs)
         after_result(match)
     return {"status": "ACCEPTED", "reason": None}
 
@@ -202,24 +211,28 @@ def _timed(lifecycle: list[dict[str, str]], steps: Sequence[dict[str, str]]) -> 
     return [*lifecycle[: begun + 1], *steps]
 
 
-def _learn(match: Match, spoken: Mapping[str, Mapping[str, str]], found_at: Mapping[str, str]) -> None:
-    """How the players were seen to speak, and where, told by the referee; mostly it is known already."""
+def _learn(
+    match: Match, spoken: Mapping[str, Mapping[str, str]], found_at: Mapping[str, str], proofs: Mapping[str, str]
+) -> None:
+    """How the players were seen to speak, where, and with which token, told by the referee; mostly it is known."""
     for player in (match.player_a, match.player_b):
         found = spoken.get(player.code, {})
         if any(player.spoken.get(kind) != shape for kind, shape in found.items()):
             learned.learn_dialect(agent_id=player.pk, spoken=found)
         if player.code in found_at:
             learned.learn_path(agent_id=player.pk, path=found_at[player.code])
+        if player.code in proofs:
+            registration.prove(agent_id=player.pk, sha256=proofs[player.code])
 
 
 def _count_silences(match: Match, verdict: Verdict) -> None:
-    rules = match.league.rules
     silent = {fault["player_id"]: fault for fault in verdict.faults if fault["error_code"] in SILENT}
     players = (match.player_a, match.player_b)
     registration.count_answers(agent_ids=[player.pk for player in players if player.code not in silent])
     for player in players:
         fault = silent.get(player.code)
         if fault is not None:
+            rules = match.league.rules
             registration.count_silence(
                 agent_id=player.pk,
                 suspend_after=rules.suspend_after,

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from matches.league import lifecycle
+from matches.league import lifecycle, opening
 from matches.league.effects import record
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import League, Role, RoleName
@@ -19,14 +19,14 @@ def open_league(*, by: Any, **fields: Any) -> League:
 
     Args:
         by: the user.
-        fields: as ``lifecycle.create_league`` takes them.
+        fields: as ``opening.create_league`` takes them.
 
     Raises:
         Invalid: an id, game or setting that is not usable.
         ActionRefused: the id is taken.
     """
     with transaction.atomic():
-        league = lifecycle.create_league(**fields)
+        league = opening.create_league(**fields)
         if not by.is_superuser:
             give_role(league_id=league.pk, username=by.get_username(), name=RoleName.INSTRUCTOR)
         return league

@@ -40,6 +40,9 @@ class Check(models.Model):
     notes = models.JSONField(default=list)
     agent = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="checks")
     asked_by = models.CharField(max_length=64, blank=True, default="", help_text="The caller; empty for the league.")
+    withheld = models.BooleanField(
+        default=False, help_text="Who asked had not shown that the agent is theirs: its report leaves out what came."
+    )
     state = models.CharField(max_length=8, choices=CheckState.choices, default=CheckState.WANTED)
     runs = models.PositiveSmallIntegerField(default=0)
     report = models.JSONField(default=dict)

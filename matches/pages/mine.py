@@ -6,6 +6,8 @@ nobody else's socket carries it. Own matches stay whole when the board is frozen
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,20 +18,23 @@ from django.utils.translation import gettext as _
 from agents_registry.models import Agent
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState
 from matches import queries, readiness, sight, trials, words
-from matches.models import League, Match, Message
+from matches.models import Check, League, Match, Message
 from matches.pages import notices
 from matches.pages.exchanges import Line, exchanges
 from matches.pages.trial import trial_dict
 from matches.readiness import Ready
 
 
-def context(league: League, agents: list[Agent], *, agent_id: str = "", match_id: str = "") -> dict[str, Any]:
+def context(
+    league: League, agents: list[Agent], *, agent_id: str = "", match_id: str = "", proven: bool = True
+) -> dict[str, Any]:
     """What the page shows of one agent.
 
     Args:
         agents: all that belong to whoever looks; may be empty.
         agent_id: which of them; the first when it is none of theirs.
         match_id: whose messages; those of its latest match when it is none of its.
+        proven: whether the agents are shown to be theirs; else of what they answered there is what the public reads.
     """
     found: dict[str, Any] = {
         "league": {
@@ -47,19 +52,39 @@ def context(league: League, agents: list[Agent], *, agent_id: str = "", match_id
     moment = sight.told(league)
     matches = list(queries.matches_of(league).filter(Q(player_a=agent) | Q(player_b=agent)))
     shown = _chosen(matches, match_id)
-    lines = Message.objects.filter(match=shown).order_by("attempt", "n").values_list("attempt", "entry")
-    trial = trials.of(agent.pk)
+    trial = trials.of(agent.pk) if proven else None
+    known = readiness.readiness([agent])[agent.pk]
     return found | {
         "agent": agent,
-        "verdict": verdict(league, agent, readiness.readiness([agent])[agent.pk]),
+        "verdict": verdict(league, agent, known) if proven else _guarded(league, agent, known),
+        "withheld": "" if proven else words.not_shown_to_be_yours(),
         "notices": notices.for_league(league, agent),
         "matches": [_match_dict(league, match, agent, moment.outcomes.get(match.match_id)) for match in matches],
         "match": shown,
-        "exchanges": exchanges([Line(*line) for line in lines], agent) if shown is not None else [],
+        "exchanges": _exchanges(shown, agent, proven=proven) if shown is not None else [],
         "foreign": shown is not None and shown.referee is not None and not shown.referee.sends_progress,
         "trial": trial_dict(trial) if trial is not None else None,
         "part": _address(league, agent, shown) + "&part=1",
     }
+
+
+def _exchanges(match: Match, agent: Agent, *, proven: bool) -> list[dict[str, Any]]:
+    if not proven:
+        lines = queries.transcript(match, sight.everything(match.league), staff=False)
+        # Nor may it be sent again: who names an address must not have it called at will.
+        found = exchanges([Line(line["attempt"], line) for line in lines], agent)
+        return [one | {"again": False} for one in found]
+    rows = Message.objects.filter(match=match).order_by("attempt", "n").values_list("attempt", "entry")
+    return exchanges([Line(*row) for row in rows], agent)
+
+
+def _guarded(league: League, agent: Agent, known: readiness.Readiness) -> dict[str, Any]:
+    """The verdict without what the agent has said, and with its check's report only if that is without it, too."""
+    shown = copy(agent)
+    shown.problem = _("no answer") if agent.problem else ""
+    if not Check.objects.filter(pk=known.check_id, withheld=True).exists():
+        known = replace(known, check_id=None)
+    return verdict(league, shown, replace(known, why=""))
 
 
 def _address(league: League, agent: Agent, match: Match | None) -> str:

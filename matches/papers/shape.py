@@ -251,6 +251,7 @@ class CheckPart(Part):
     created_at: Moment
     started_at: Moment | None
     finished_at: Moment
+    withheld: bool = False
 
 
 class MessagePart(Part):

@@ -13,15 +13,20 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_cookie
 
 from agents_registry.attempts import CODE, attempts
-from agents_registry.models import Agent
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
-from matches import own, trials
+from matches import own, trials, words
 from matches.league.errors import ActionRefused, NotFound
 from matches.models import League, Message
 from matches.pages import exchanges
 from matches.pages import mine as pages
 from matches.views.check import caller_of
+
+
+class NotYours(ActionRefused):
+    """Nobody has shown that the agent is theirs."""
+
+    status = 403
 
 
 @never_cache
@@ -32,10 +37,10 @@ def mine(request: HttpRequest, league_id: str) -> HttpResponse:
     league = _league(league_id)
     if request.method == "POST":
         return _open(request, league)
-    agents = own.agents_of(league, own.shown_by(request.session, league))
-    if agents is None:
+    opened = own.opened(league, own.shown_by(request.session, league))
+    if opened is None:
         return _ask(request, league)
-    return _page(request, league, agents, request.GET)
+    return _page(request, league, opened, request.GET)
 
 
 @never_cache
@@ -52,15 +57,15 @@ def close(request: HttpRequest, league_id: str) -> HttpResponse:
 def again(request: HttpRequest, league_id: str) -> HttpResponse:
     """Have one request sent once more, outside any match; the page shows what comes of it."""
     league = _league(league_id)
-    agents = own.agents_of(league, own.shown_by(request.session, league))
-    if agents is None:
+    opened = own.opened(league, own.shown_by(request.session, league))
+    if opened is None:
         return _ask(request, league, status=403)
     asked = request.POST
     try:
-        _try(league, agents, asked)
+        _try(league, opened, asked)
     except ActionRefused as refusal:
-        return _page(request, league, agents, asked, refused=str(refusal), status=refusal.status)
-    found = pages.context(league, agents, agent_id=asked.get("agent", ""), match_id=asked.get("match", ""))
+        return _page(request, league, opened, asked, refused=str(refusal), status=refusal.status)
+    found = pages.context(league, opened.agents, agent_id=asked.get("agent", ""), match_id=asked.get("match", ""))
     return HttpResponseRedirect(found["part"].removesuffix("&part=1") + "#trial", status=303)
 
 
@@ -98,27 +103,30 @@ def _ask(request: HttpRequest, league: League, refused: str = "", status: int = 
 def _page(
     request: HttpRequest,
     league: League,
-    agents: list[Agent],
+    opened: own.Opened,
     asked: Mapping[str, Any],
     *,
     refused: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    context = pages.context(league, agents, agent_id=str(asked.get("agent", "")), match_id=str(asked.get("match", "")))
+    chosen = {"agent_id": str(asked.get("agent", "")), "match_id": str(asked.get("match", ""))}
+    context = pages.context(league, opened.agents, proven=opened.proven, **chosen)
     template = "leagues/mine_part.html" if request.GET.get("part") else "leagues/mine.html"
     return render(request, template, context | {"refused": refused}, status=status)
 
 
-def _try(league: League, agents: list[Agent], asked: Mapping[str, Any]) -> None:
+def _try(league: League, opened: own.Opened, asked: Mapping[str, Any]) -> None:
     """Put a trial down.
 
     Raises:
         Http404: no such agent among theirs.
-        ActionRefused: no such request, or it cannot be sent now.
+        ActionRefused: no such request, it cannot be sent now, or the agent may be somebody else's.
     """
-    agent = next((one for one in agents if one.code == asked.get("agent")), None)
+    agent = next((one for one in opened.agents if one.code == asked.get("agent")), None)
     if agent is None:
         raise Http404
+    if not opened.proven:
+        raise NotYours(words.not_shown_to_be_yours())
     playing = pages.in_play(agent)
     if playing is not None:
         raise ActionRefused(

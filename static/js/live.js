@@ -85,7 +85,7 @@ function heard(data) {
     else resync();
   } else if (frame.type === "heartbeat" && frame.seq !== seq) resync();
   // The server sends no further frame to a browser that has not acknowledged the last two.
-  if (frame.type !== "heartbeat" && socket?.readyState === WebSocket.OPEN) socket.send('{"type":"ack"}');
+  if (frame.type !== "heartbeat" && socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: "ack", seq: frame.seq }));
   showLight();
 }
 

@@ -17,7 +17,6 @@ from agents_registry.attempts import (
     SAME_SECRET,
     Attempts,
     KeptHere,
-    is_guessable,
     network_of,
 )
 from league_sdk.protocol import tokens
@@ -88,26 +87,9 @@ def test_many_addresses_together_may_not_guess_more(attempts: Attempts) -> None:
     assert attempts.refuse_secret("code", ELSEWHERE, "9999") is not None
 
 
-@pytest.mark.parametrize(
-    ("secret", "guessable"),
-    [
-        ("1234", True),
-        ("123456789", True),
-        ("cs101", True),
-        ("hunter22", True),
-        ("1234567890123", True),
-        ("abcdefghij", False),
-        ("tok_" + "0" * 32, False),
-        ("", True),
-    ],
-)
-def test_what_can_be_guessed(secret: str, guessable: bool) -> None:
-    assert is_guessable(secret) is guessable
-
-
 def test_no_code_of_ours_can_be_guessed() -> None:
     # One in 10^15 is of digits alone, and one in four million of letters alone is still long enough.
-    assert [code for code in (roster.new_code() for _ in range(2000)) if is_guessable(code)] == []
+    assert [code for code in (roster.new_code() for _ in range(2000)) if tokens.is_guessable(code)] == []
 
 
 def test_each_wait_for_a_password_is_longer(attempts: Attempts, clock: Clock) -> None:
@@ -144,6 +126,25 @@ def test_what_is_kept_has_a_bound(clock: Clock) -> None:
         kept.incr(key, 60)
     assert [kept.get(key) for key in "abcd"] == [0, 1, 1, 1]
     assert kept.reset() == 3
+
+
+def test_no_flood_of_calls_makes_a_failure_forgotten(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Redis everything is counted here. Whatever is sent, ever new: calls, wrong tokens, registrations."""
+    monkeypatch.setattr(counting.KeptHere.__init__, "__defaults__", (clock, 1000))
+    attempts = Attempts(clock)
+    for number in range(GUESSES_FROM_ADDRESS.amount):
+        attempts.secret_was_wrong("code", SCHOOL, str(number))
+    for _ in range(LOGINS[0].amount):
+        attempts.login_was_wrong(SCHOOL, "instructor")
+    attempts.count_stranger(SCHOOL)
+    before = [attempts.refuse_secret("code", SCHOOL, "4711"), attempts.refuse_login(SCHOOL, "instructor")]
+    assert None not in before
+    for number in range(2000):
+        attempts.count_call(f"tok_{number:032}")
+        attempts.secret_was_wrong("token", ELSEWHERE, f"tok_{number:032}")
+        attempts.count_registration(ELSEWHERE, f"Agent {number}", "h|1")
+    assert [attempts.refuse_secret("code", SCHOOL, "4711"), attempts.refuse_login(SCHOOL, "instructor")] == before
+    assert attempts._here["strangers"].storage.get("LIMITER/strangers/192.0.2.1/3000/10/second") == 1
 
 
 def test_while_redis_is_away_it_is_counted_here(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:

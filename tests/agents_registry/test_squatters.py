@@ -48,3 +48,42 @@ def test_an_agent_that_never_shows_itself_keeps_its_tokens(client: Client) -> No
     first = register(client, "192.0.2.66")
     second = register(client, "192.0.2.66", auth_token=first["auth_token"])
     assert [may_ask(client, one["auth_token"]) for one in (first, second)] == [True, True]
+
+
+def test_and_once_the_instructor_lets_in_an_agent_that_cannot_show_itself(client: Client) -> None:
+    """One behind a tunnel: the squatter is told from it by nothing but the instructor's word."""
+    make.open_league("fall")
+    squatter = register(client, "192.0.2.66")
+    player = Agent.objects.get(code="P01")
+    registration.readmit(agent_ids=[player.pk])
+    agent = register(client, "192.0.2.8")
+    assert (agent["player_id"], agent["status"]) == ("P01", "ACCEPTED")
+    assert [may_ask(client, one["auth_token"]) for one in (squatter, agent)] == [False, True]
+    player.refresh_from_db()
+    assert registration.league_token(player) == agent["league_token"] != squatter["league_token"]
+    # It was let in once. What it was given now is its proof from here on.
+    again = register(client, "192.0.2.8", auth_token=agent["auth_token"])
+    assert (register(client, "192.0.2.66")["status"], again["status"]) == ("REJECTED", "ACCEPTED")
+    assert [may_ask(client, one["auth_token"]) for one in (squatter, agent, again)] == [False, True, True]
+
+
+def test_an_agent_that_has_its_token_is_not_readmitted_by_it(client: Client) -> None:
+    """The instructor's tick is no reason to take what its other processes go on with."""
+    make.open_league("fall")
+    first = register(client, "192.0.2.66")
+    registration.readmit(agent_ids=Agent.objects.values_list("pk", flat=True))
+    second = register(client, "192.0.2.66", auth_token=first["auth_token"])
+    assert [may_ask(client, one["auth_token"]) for one in (first, second)] == [True, True]
+
+
+def test_nor_does_it_come_along_from_the_lobby(client: Client) -> None:
+    """Of two open leagues nobody is put into one unasked: who names none waits, and moves when it comes again."""
+    make.open_league("fall")
+    make.open_league("spring")
+    squatter = register(client, "192.0.2.66")
+    assert Agent.objects.get().league is None
+    agent = register(client, VICTIM, league_id="fall")
+    assert (squatter["player_id"], agent["player_id"], agent["league_id"]) == ("P01", "P01", "fall")
+    assert Agent.objects.count() == 1
+    assert [may_ask(client, one["auth_token"]) for one in (squatter, agent)] == [False, True]
+    assert registration.league_token(Agent.objects.get()) == agent["league_token"] != squatter["league_token"]

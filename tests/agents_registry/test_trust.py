@@ -12,7 +12,7 @@ from agents_registry import registration
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import read_request
 from league_sdk.protocol.errors import TokenInvalid
-from matches.league import lifecycle, outbox, play
+from matches.league import opening, outbox, play
 from tests.factories import hire, join
 from tests.wire import referee_request
 
@@ -65,7 +65,7 @@ def test_revoked_tokens_are_void_and_so_is_what_our_messages_carried() -> None:
 
 
 def test_a_referee_that_is_leaving_or_silent_is_given_nothing() -> None:
-    league = lifecycle.create_league(league_id="evening", display_name="Evening")
+    league = opening.create_league(league_id="evening", display_name="Evening")
     referee = hire("Referee 1").agent
     assert outbox.referees_of(league) == [referee]
     play.progress(referee=referee, items=[], leaving=True)

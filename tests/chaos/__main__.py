@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -26,6 +27,8 @@ def main() -> int:
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     modes = [SQLITE, SCALED] if options.mode == "both" else [options.mode]
     bad = 0
+    # As Ctrl-C: what was started is ended on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     for mode in modes:
         folder = Path(tempfile.mkdtemp(prefix=f"chaos-{mode}-"))
         kills = options.kills // len(modes)

@@ -127,6 +127,10 @@ class Postgres:
         self._run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
         options = f"-h 127.0.0.1 -p {self.port} -c unix_socket_directories= -c fsync=off -c max_connections=200"
         self._control = ["pg_ctl", "-D", data, "-l", str(self._home / "log"), "-w", "-o", options]
+        self.start()
+
+    def start(self) -> None:
+        """Start it, again."""
         self._run(*self._control, "start")
 
     @property
@@ -146,7 +150,7 @@ class Postgres:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._run, *self._control[:3], "-m", "immediate", "stop")
         await asyncio.sleep(seconds)
-        await loop.run_in_executor(None, self._run, *self._control, "start")
+        await loop.run_in_executor(None, self.start)
 
     def kill(self) -> None:
         """End it."""

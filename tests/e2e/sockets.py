@@ -71,15 +71,34 @@ class Watcher:
 
 
 class Stalled:
-    """A browser that opens a page's socket and then reads nothing and says nothing."""
+    """A browser that opens a page's socket and then reads nothing, and says nothing by itself.
 
-    def __init__(self, site: Instructor, path: str) -> None:
+    Args:
+        site: the web process it is on.
+        path: such as ``/ws/leagues/fall/``.
+        reads_at_once: so many bytes are kept for it by its own system; 0: as many as that likes.
+    """
+
+    def __init__(self, site: Instructor, path: str, reads_at_once: int = 0) -> None:
         where = urlsplit(site.url)
-        self._socket = socket.create_connection((where.hostname, where.port), timeout=10)
+        self._socket = socket.socket()
+        self._socket.settimeout(10)
+        if reads_at_once:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, reads_at_once)
+        self._socket.connect((where.hostname, where.port))
         lines = [f"GET {path} HTTP/1.1", f"Host: {where.netloc}", f"Origin: {site.url}", "Connection: Upgrade"]
         lines += ["Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="]
         self._socket.sendall("\r\n".join([*lines, "", ""]).encode())
         assert self._socket.recv(12) == b"HTTP/1.1 101"
+
+    def say(self, frames: bytes) -> None:
+        """Send, and wait as long as it takes.
+
+        Raises:
+            ConnectionError: the server has ended it.
+        """
+        self._socket.settimeout(60)
+        self._socket.sendall(frames)
 
     def is_dropped(self) -> bool:
         """Whether the server has closed it: what was sent until then is followed by an end."""

@@ -80,6 +80,18 @@ def test_the_demo_stops_for_good_by_one_click(tmp_path: Path) -> None:
         assert site.get("/leagues/demo")["status"] == "STOPPED"
 
 
+# Its rest alone takes longer than most tests.
+@pytest.mark.long
+def test_the_demo_is_played_again_after_its_end(tmp_path: Path) -> None:
+    with site_with_players(tmp_path, 0, options=("--demo",)) as (site, _):
+        site.wait_until("demo", "COMPLETED")
+        # The same matches and attempts as before; the referees are the same, too.
+        site.wait_until("demo", "RUNNING")
+        site.wait_until("demo", "COMPLETED")
+        kinds = [event["kind"] for event in site.get("/leagues/demo/events")["events"]]
+        assert (kinds[0], kinds.count("match_finished"), kinds.count("attempt_lost")) == ("demo_afresh", 6, 0)
+
+
 def test_bodies_over_64_kib_are_refused_also_when_they_never_end(site: Site) -> None:
     large = b'{"jsonrpc":"2.0","method":"ping","id":1,"params":{"x":"' + b"x" * 70_000 + b'"}}'
     answer = httpx.post(f"{site.url}/mcp", content=large, headers={"content-type": "application/json"})

@@ -17,11 +17,14 @@ import pytest
 
 from tests import wire
 from tests.e2e.site import ROOT, Site, free_port, wait_for
+from tests.e2e.sockets import Stalled
 
 pytestmark = pytest.mark.e2e
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 IDLE = 150
 PATIENCE_S = 60
+PINGS = 1000 * (bytes([0x89, 0x80 | 125]) + bytes(4) + b"a" * 125)
+"""Masked with zeros."""
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +115,16 @@ def test_silent_and_slow_senders_are_let_go_and_keep_nobody_waiting(site: Site) 
     for one in (*connections.values(), *idle):
         one.close()
     assert heard == dict.fromkeys(slow, b"")
+    assert ping(site.port) == 200
+
+
+def test_a_browser_that_talks_and_does_not_read_is_let_go(site: Site) -> None:
+    """It asks for so many answers that no buffer has room for them; whoever holds it must end it some time."""
+    browser = Stalled(site, "/ws/leagues/", reads_at_once=4096)
+    with pytest.raises(ConnectionError):
+        for _ in range(500):
+            browser.say(PINGS)
+    browser.close()
     assert ping(site.port) == 200
 
 

@@ -22,6 +22,7 @@ from django.db import close_old_connections
 
 from agents_registry.attempts import attempts
 from leaguesite import serving
+from matches import consumers
 from matches import hub as hubs
 
 PATIENCE_S = 30
@@ -172,6 +173,8 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setattr(serving, "_THREADS", dict.fromkeys(serving._THREADS, InPlace()))
     monkeypatch.setattr(hubs.hub, "executor", InPlace())
     monkeypatch.setattr(hubs, "close_old_connections", lambda: None)
+    # Whoever asks again and again is made to wait, which shows nothing here.
+    monkeypatch.setattr(consumers, "SNAPSHOT_AGAIN_S", 0.0)
     errors = Errors()
     # Some of Django's loggers do not pass on what they are told.
     loggers = [logging.getLogger(), *(logging.getLogger(name) for name in ("django", "django.request"))]

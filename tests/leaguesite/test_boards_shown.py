@@ -10,7 +10,7 @@ from django.test import Client
 
 from agents_registry.models import Agent
 from league_sdk.rules.registry import get_game
-from matches.league import lifecycle
+from matches.league import lifecycle, opening
 from matches.models import Event, League, Match
 from tests import factories as make
 
@@ -21,7 +21,7 @@ def playing(game_type: str) -> Match:
     """R1M1 of a league of two."""
     make.hire()
     Agent.objects.update(game_types=[game_type])
-    lifecycle.create_league(league_id="fall", display_name="Fall", game_type=game_type)
+    opening.create_league(league_id="fall", display_name="Fall", game_type=game_type)
     for number in (1, 2):
         make.join(f"Player {number}", "fall", port=8100 + number, games=[game_type])
     lifecycle.start_league(league_id="fall")

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from agents_registry import roster
 from agents_registry.models import Agent, RosterEntry
-from matches.league import lifecycle
+from matches.league import lifecycle, opening
 from matches.pages.join import base_url
 from tests import factories as make
 from tests.leaguesite.test_pages import Tags
@@ -112,7 +112,7 @@ def test_open_full_closed(client: Client) -> None:
 
 
 def test_the_check_form_knows_the_game(client: Client) -> None:
-    lifecycle.create_league(league_id="ttt", display_name="T", game_type="tic_tac_toe", settings={})
+    opening.create_league(league_id="ttt", display_name="T", game_type="tic_tac_toe", settings={})
     tags = Tags(page(client, "/leagues/ttt/join/")).found
     assert {"name": "game_type", "value": "tic_tac_toe", "type": "hidden"} in [dict(attrs) for _, attrs in tags]
     answer = client.post("/check", {"endpoint": "localhost:8101", "role": "player", "game_type": "tic_tac_toe"})
@@ -120,7 +120,7 @@ def test_the_check_form_knows_the_game(client: Client) -> None:
 
 
 def test_names_cannot_break_out(client: Client) -> None:
-    lifecycle.create_league(league_id="fall", display_name="<script>alert(1)</script>", settings={})
+    opening.create_league(league_id="fall", display_name="<script>alert(1)</script>", settings={})
     tags = Tags(page(client)).found
     assert [tag for tag, attrs in tags if tag == "script" and "src" not in dict(attrs)] == []
     assert zipfile.ZipFile(io.BytesIO(client.get("/leagues/fall/join/kit.zip").content)).testzip() is None

@@ -12,6 +12,7 @@ from django.test import Client
 
 from agents_registry.attempts import GUESSES_FROM_ADDRESS, LOGINS, REGISTRATIONS, SAME_SECRET, attempts
 from agents_registry.models import Agent
+from league_sdk.protocol import tokens
 from tests import factories as make
 from tests import wire
 from tests.agents_registry.test_attempts import ELSEWHERE, SCHOOL, Clock
@@ -44,7 +45,7 @@ def test_a_class_behind_one_address_sees_no_429_while_somebody_there_loops(
     make.open_league("fall", registration_code="cs101")
     seen: Counter[int] = Counter()
     attacker: Counter[int] = Counter()
-    tokens = []
+    given = []
     for number in range(students):
         params = wire.player_request(f"Agent {number}", endpoint=f"http://192.0.2.1:{9000 + number}/mcp", code="cs101")
         if number % 4 == 0:
@@ -52,11 +53,11 @@ def test_a_class_behind_one_address_sees_no_429_while_somebody_there_loops(
             seen[asked(client, "register_player", mistyped).status_code] += 1
         answer = asked(client, "register_player", params)
         seen[answer.status_code] += 1
-        tokens.append(answer.json()["result"]["auth_token"])
+        given.append(answer.json()["result"]["auth_token"])
         attacker[standings(client, WRONG).status_code] += 1
         clock.now += 0.05
     for _ in range(2):
-        for token in tokens:
+        for token in given:
             seen[asked(client, "get_games", {"auth_token": token}).status_code] += 1
         attacker[standings(client, WRONG).status_code] += 1
         clock.now += 1
@@ -126,6 +127,42 @@ def test_strangers_calls_have_a_bound_that_those_with_a_token_do_not_see(client:
     assert asked(client, "ping", {}, ELSEWHERE).status_code == 200
 
 
+def test_made_up_tokens_leave_nothing_behind_where_strangers_call_too_often(client: Client, settings: Any) -> None:
+    settings.LEAGUE_CALLS_PER_ADDRESS, settings.LEAGUE_CALLS_PER_TOKEN = "3 per 10 second", "5 per 5 second"
+    make.open_league("fall")
+    member = make.join("Ada", "fall")
+    made_up = [f"tok_{number:032}" for number in range(6)]
+    assert [standings(client, token).status_code for token in made_up] == [200] * 3 + [429] * 3
+    kept = [
+        (attempts._here["calls"].storage.get(key), attempts._here["same"].storage.get(same))
+        for token in made_up
+        for key, same in [counted(token)]
+    ]
+    assert kept == [(1, 1)] * 3 + [(0, 0)] * 3
+    # Who is known is answered there all the same, and has its own limit.
+    assert [standings(client, member.token).status_code for _ in range(7)] == [200] * 5 + [429] * 2
+
+
+@pytest.mark.parametrize("wrong", [{"league_id": "nowhere"}, {"protocol": "league.v9"}, {"timestamp": "noon"}])
+def test_a_call_that_fails_before_its_token_is_looked_at_is_a_strangers_too(
+    client: Client, settings: Any, wrong: dict[str, str]
+) -> None:
+    settings.LEAGUE_CALLS_PER_ADDRESS = "3 per 10 second"
+    make.open_league("fall")
+    member = make.join("Ada", "fall")
+    made_up = [{"auth_token": f"tok_{number:032}"} | wrong for number in range(5)]
+    assert [asked(client, "get_standings", one).status_code for one in made_up] == [200] * 3 + [429] * 2
+    # A member's broken calls are its own.
+    mine = {"auth_token": member.token} | wrong
+    assert [asked(client, "get_standings", mine).status_code for _ in range(5)] == [200] * 5
+
+
+def counted(token: str) -> tuple[str, str]:
+    """Where the calls with a token are counted, and how often it was wrong."""
+    digest = tokens.digest(token)
+    return f"LIMITER/calls/{digest}/5/5/second", f"same/token/{SCHOOL}/{digest}/20/60/second"
+
+
 def test_one_agent_that_registers_without_end(client: Client) -> None:
     make.open_league("fall")
     same, other = wire.player_request("Ada", port=8101), wire.player_request("Blaise", port=8102)
@@ -164,6 +201,33 @@ def test_a_code_that_no_league_asks_for_is_no_guess(client: Client) -> None:
     for number in range(SAME_SECRET.amount + 1):
         params = wire.player_request(f"Agent {number}", port=9000 + number, code="leftover")
         assert asked(client, "register_player", params).json()["result"]["status"] == "ACCEPTED"
+
+
+def test_the_referee_key_is_not_found_by_trying(client: Client, settings: Any) -> None:
+    settings.LEAGUE_REFEREE_KEY = "4711"
+    for number in range(GUESSES_FROM_ADDRESS.amount - 1):
+        attempts.secret_was_wrong("referee key", SCHOOL, f"x{number}")
+    guess = wire.referee_request("Mallory", port=8201, code="4710")
+    assert asked(client, "register_referee", guess).json()["result"]["status"] == "ACCEPTED"
+    right = wire.referee_request("Mallory", port=8202, code="4711")
+    assert asked(client, "register_referee", right).status_code == 429
+    assert list(Agent.objects.values_list("trusted")) == [(False,)]
+    # Who brings none is taken in as ever, and so is a player with a code of its own.
+    bare = wire.referee_request("Referee", port=8203)
+    assert asked(client, "register_referee", bare).json()["result"]["status"] == "ACCEPTED"
+    make.open_league("fall", registration_code="cs101")
+    player = wire.player_request("Ada", port=8101, code="cs101")
+    assert asked(client, "register_player", player).json()["result"]["status"] == "ACCEPTED"
+
+
+def test_a_class_whose_referees_all_bring_the_leagues_code_is_let_in(client: Client) -> None:
+    """It is not the key, but nobody guesses; and the players with the same code are not kept waiting by it."""
+    make.open_league("fall", registration_code="cs101")
+    for number in range(SAME_SECRET.amount + 5):
+        mine = wire.referee_request(f"Referee {number}", port=9000 + number, code="cs101")
+        assert asked(client, "register_referee", mine).json()["result"]["status"] == "ACCEPTED"
+    player = wire.player_request("Ada", port=8101, code="cs101")
+    assert asked(client, "register_player", player).json()["result"]["status"] == "ACCEPTED"
 
 
 def test_the_api_key_by_both_doors(client: Client, api_key: str) -> None:

@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from agents_registry.models import Agent
-from matches.league import corrections, curtain, lifecycle, play
+from matches.league import corrections, curtain, lifecycle, opening, play
 from matches.models import Match
 from tests import factories as make
 
@@ -194,7 +194,7 @@ def test_a_long_match_stays_light(client: Client) -> None:
 def test_the_board_carries_its_moves_for_the_replay(client: Client) -> None:
     make.hire()
     Agent.objects.update(game_types=["tic_tac_toe"])
-    lifecycle.create_league(league_id="fall", display_name="Fall", game_type="tic_tac_toe")
+    opening.create_league(league_id="fall", display_name="Fall", game_type="tic_tac_toe")
     for number in (1, 2):
         make.join(f"Player {number}", "fall", port=8100 + number, games=["tic_tac_toe"])
     lifecycle.start_league(league_id="fall")

@@ -11,7 +11,7 @@ from django.test import Client
 from agents_registry import registration
 from agents_registry.models import Agent, AgentToken
 from league_sdk.protocol import tokens
-from matches.league import lifecycle
+from matches.league import opening
 from tests import factories as make
 from tests import wire
 
@@ -244,7 +244,7 @@ def test_a_known_player_comes_back_after_the_schedule_is_made(client: Client) ->
     make.open_league(DEFAULT)
     for port in (8101, 8102):
         register(client, port=port)
-    lifecycle.close_registration(league_id=DEFAULT)
+    opening.close_registration(league_id=DEFAULT)
     for named in ({}, {"league_id": DEFAULT}):
         assert wire.plain(register(client, **named)) == player_answer()
     stranger = register(client, name="Stranger", port=8103, league_id=DEFAULT)

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.test import Client
 
 from agents_registry.models import Agent
-from matches.league import demo, lifecycle
+from matches.league import demo, lifecycle, opening
 from tests import factories as make
 from tests import wire
 
@@ -31,7 +31,7 @@ def close(league_id: str) -> None:
     """Make a league's registration closed with two players of its own."""
     for number in (1, 2):
         make.join(f"Old {number}", league_id, port=9000 + number)
-    lifecycle.close_registration(league_id=league_id)
+    opening.close_registration(league_id=league_id)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from matches import pages
-from matches.league import curtain, lifecycle, notices
+from matches.league import curtain, lifecycle, notices, opening
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import Event, Notice
 from matches.pages import PageKey
@@ -105,7 +105,7 @@ def test_who_is_not_there_is_not_spoken_to(place: make.Setting) -> None:
 
 
 def test_the_demo_is_not_spoken_in() -> None:
-    lifecycle.create_league(league_id="demo", display_name="Demo", demo=True)
+    opening.create_league(league_id="demo", display_name="Demo", demo=True)
     with pytest.raises(ActionRefused):
         notices.say(league_id="demo", text="hello", by="ada")
 

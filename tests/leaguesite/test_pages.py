@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from agents_registry.models import Agent
 from matches import pages
-from matches.league import lifecycle
+from matches.league import lifecycle, opening
 from matches.league.effects import record
 from matches.league.results import outcome_data
 from matches.models import Event, League, Match, Message
@@ -194,7 +194,7 @@ def test_the_headline_says_what_happens_or_why_nothing_does() -> None:
         headlines[state] = context["league"]["headline"]
 
     note("REGISTRATION")
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     note("SCHEDULED")
     lifecycle.start_round(league_id="fall")
     note("ANNOUNCING")

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from agents_registry.models import Agent, RosterEntry
 from matches import pages
-from matches.league import corrections, curtain, lifecycle
+from matches.league import corrections, curtain, lifecycle, opening
 from matches.models import League, Match, Message
 from matches.pages import PageKey
 from matches.pages.player_figures import choices, span
@@ -224,7 +224,7 @@ def test_a_player_that_was_left_out_has_a_page() -> None:
     place = make.setting(players=3, require_check=True)
     for member in place.players[:2]:
         checked(member.agent)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     found = shown("P03")
     assert (found["player"]["left_out"], found["player"]["record"], found["matches"]) == (True, None, [])
 

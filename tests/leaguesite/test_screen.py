@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from agents_registry.models import Agent, RosterEntry
 from matches import pages
-from matches.league import corrections, curtain, lifecycle
+from matches.league import corrections, curtain, lifecycle, opening
 from matches.models import League, Notice
 from matches.pages import PageKey, screen
 from matches.pages.screen import sheets
@@ -54,7 +54,7 @@ def public_text(client: Client) -> str:
 def test_the_scenes_of_an_evening() -> None:
     place = make.setting(players=4)
     seen = [scenes()]
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     seen.append(scenes())
     lifecycle.start_round(league_id="fall")
     make.open_current("fall")

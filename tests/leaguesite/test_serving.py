@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,10 +16,13 @@ from django.contrib.auth import get_user_model
 from django.core import signals
 
 from league_sdk.protocol.limits import MAX_BODY_BYTES
-from leaguesite import serving
+from leaguesite import devices, serving
 from leaguesite.asgi import application
 from leaguesite.environment import BASE_DIR
 from leaguesite.serving import FORM_BYTES, is_agent_path
+from matches import live, pages
+from matches.hub import hub
+from matches.pages import PageKey
 from tests import factories as make
 from tests import wire
 from tests.matches.agent_server import Agents
@@ -99,6 +105,26 @@ async def test_a_notification_has_no_body() -> None:
     assert (answer.status, answer.body) == (204, b"")
 
 
+@pytest.mark.parametrize("path", ["/leagues/fall/", "/admin/login/", "/api/leagues"])
+async def test_no_page_waits_for_live_ones(monkeypatch: pytest.MonkeyPatch, here: Agents, path: str) -> None:
+    rendering, go_on = threading.Event(), threading.Event()
+
+    def slow(key: PageKey, language: str) -> None:
+        rendering.set()
+        go_on.wait(PATIENCE_S)
+
+    monkeypatch.setattr(pages, "fragments", slow)
+    monkeypatch.setattr(live, "get_channel_layer", lambda: None)
+    await here.in_db(make.playing)
+    joining = asyncio.create_task(hub.join(PageKey("board", "fall"), "en"))
+    try:
+        await asyncio.to_thread(rendering.wait, PATIENCE_S)
+        assert (await send("GET", path)).status in (200, 401)
+    finally:
+        go_on.set()
+        await joining
+
+
 @pytest.mark.parametrize("path", ["/mcp", "/leagues/fall/mcp"])
 async def test_a_body_that_is_too_large_is_413_before_it_is_whole(path: str) -> None:
     talk = ApplicationCommunicator(application, scope("POST", path, {"content-type": "application/json"}))
@@ -159,6 +185,94 @@ async def test_when_too_many_wait_for_a_thread_the_next_is_told_to_come_again(
         True,
     )
     assert (await send("GET", "/health")).status == (429 if kind == "pages" else 200)
+
+
+class Held:
+    """A thread that stands still until it is told to go on, as one that is busy with others' passwords."""
+
+    def __init__(self) -> None:
+        self.pool = ThreadPoolExecutor(1)
+        self._go = threading.Event()
+        self._taken = threading.Event()
+        self.pool.submit(self._stand)
+        self._taken.wait(PATIENCE_S)
+        self._count = 0
+
+    def _stand(self) -> None:
+        self._taken.set()
+        self._go.wait(PATIENCE_S)
+
+    async def wait_for(self, *logins: ApplicationCommunicator) -> list[ApplicationCommunicator]:
+        """Until these stand in the line as well."""
+        self._count += len(logins)
+        while self.pool._work_queue.qsize() < self._count:  # noqa: ASYNC110 - a thread's line tells nobody
+            await asyncio.sleep(0)
+        return list(logins)
+
+    def end(self) -> None:
+        self._go.set()
+        self.pool.shutdown()
+
+
+async def log_in(name: str, address: str, *cookie: str) -> ApplicationCommunicator:
+    """A login that is on its way."""
+    sent = {"content-type": "application/x-www-form-urlencoded"} | ({"cookie": cookie[0]} if cookie else {})
+    talk = ApplicationCommunicator(application, scope("POST", "/admin/login/", sent) | {"client": (address, 50000)})
+    form = urlencode({"username": name, "password": "x"})
+    await talk.send_input({"type": "http.request", "body": form.encode()})
+    return talk
+
+
+async def status(talk: ApplicationCommunicator) -> int:
+    found = int((await talk.receive_output(PATIENCE_S))["status"])
+    await talk.wait(PATIENCE_S)
+    return found
+
+
+async def test_names_that_nobody_has_keep_the_instructor_neither_out_nor_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each is new, so none is refused as a guess, and each password is looked at."""
+    guesser, own = "192.0.2.7", f"{devices.COOKIE}={devices.new_cookie('instructor')}"
+    held = Held()
+    monkeypatch.setitem(serving._THREADS, "logins", held.pool)
+    try:
+        waiting = await held.wait_for(*[await log_in(f"nobody {number}", guesser) for number in range(2)])
+        # Of one address two wait; of its /64 in IPv6 as well.
+        assert [await status(await log_in(f"noone {number}", guesser)) for number in range(3)] == [429] * 3
+        waiting += await held.wait_for(*[await log_in("nobody", f"2001:db8::{number}") for number in (1, 2)])
+        assert await status(await log_in("nobody", "2001:db8::3")) == 429
+        # The instructor's own browser is let through at the guesser's address: 403 is Django's, for no CSRF token.
+        assert await status(await log_in("instructor", guesser, own)) == 403
+        # From many addresses the line is filled, and still it is.
+        left = serving.MOST_WAITING["logins"] - len(waiting)
+        waiting += await held.wait_for(*[await log_in("nobody", f"198.51.100.{number}") for number in range(left)])
+        assert await status(await log_in("nobody", "203.0.113.1")) == 429
+        assert await status(await log_in("instructor", guesser, own)) == 403
+        # A cookie that we did not sign is none.
+        assert await status(await log_in("instructor", guesser, own[:-1])) == 429
+    finally:
+        held.end()
+    assert [await status(one) for one in waiting] == [403] * serving.MOST_WAITING["logins"]
+
+
+async def test_there_is_room_again_when_they_have_been_answered() -> None:
+    for _ in range(serving.MOST_LOGINS_OF_ONE + 1):
+        assert await status(await log_in("nobody", "192.0.2.7")) == 403
+
+
+async def test_a_known_browser_fills_no_line_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An assistant's, too, may be left to somebody."""
+    held = Held()
+    monkeypatch.setitem(serving._THREADS, "known-logins", held.pool)
+    first, second = (f"{devices.COOKIE}={devices.new_cookie('assistant')}" for _ in range(2))
+    try:
+        waiting = await held.wait_for(*[await log_in("x", "192.0.2.7", first) for _ in range(2)])
+        assert await status(await log_in("x", "192.0.2.9", first)) == 429
+        waiting += await held.wait_for(await log_in("x", "192.0.2.7", second))
+    finally:
+        held.end()
+    assert [await status(one) for one in waiting] == [403] * 3
 
 
 async def test_a_sender_that_goes_away_is_dropped() -> None:

@@ -17,7 +17,7 @@ from agents_registry import registration
 from agents_registry.models import Agent
 from league_sdk.protocol.league_settings import LeagueSettings
 from matches.forms import GROUPS
-from matches.league import lifecycle
+from matches.league import opening
 from matches.models import League
 from tests.factories import hire, join
 
@@ -77,7 +77,7 @@ def test_a_league_is_created_with_its_settings(desk: Client) -> None:
     ],
 )
 def test_a_wrong_value_is_said_at_its_field(desk: Client, changes: dict[str, str], field: str) -> None:
-    lifecycle.create_league(league_id="taken", display_name="Taken")
+    opening.create_league(league_id="taken", display_name="Taken")
     form = {"display_name": "Evening", "league_id": "evening", "game_type": "even_odd"}
     answer = desk.post(ADD, form | {"no_show": "technical_loss", "error_style": "error"} | changes)
     assert answer.status_code == 200
@@ -86,7 +86,7 @@ def test_a_wrong_value_is_said_at_its_field(desk: Client, changes: dict[str, str
 
 
 def test_the_desk_from_registration_to_a_running_round(desk: Client) -> None:
-    lifecycle.create_league(league_id="evening", display_name="Evening")
+    opening.create_league(league_id="evening", display_name="Evening")
     assert click(desk, "evening", "close") == ("Evening has 0 of at least 2 players: wait until more have registered.")
     add_players("evening", 2)
     assert click(desk, "evening", "close") == "Registration is closed, the schedule is made."
@@ -105,7 +105,7 @@ def test_the_desk_from_registration_to_a_running_round(desk: Client) -> None:
 
 
 def test_who_has_registered_and_who_answers_is_on_the_page(desk: Client) -> None:
-    lifecycle.create_league(league_id="evening", display_name="Evening")
+    opening.create_league(league_id="evening", display_name="Evening")
     first, second = add_players("evening", 2)
     registration.note_check(agent_id=first.pk, problem="")
     registration.note_check(agent_id=second.pk, problem="no connection: Connection refused")
@@ -122,7 +122,7 @@ def test_who_has_registered_and_who_answers_is_on_the_page(desk: Client) -> None
 
 
 def test_buttons_need_a_post_and_a_permission(client: Client, desk: Client) -> None:
-    lifecycle.create_league(league_id="evening", display_name="Evening")
+    opening.create_league(league_id="evening", display_name="Evening")
     assert desk.get("/admin/matches/league/evening/do/pause/").status_code == 405
     assert desk.post("/admin/matches/league/evening/do/dance/").status_code == 404
     staff = Client()
@@ -134,9 +134,9 @@ def test_buttons_need_a_post_and_a_permission(client: Client, desk: Client) -> N
 
 @pytest.mark.parametrize("page", ["league", "match"])
 def test_lists_are_served(desk: Client, page: str) -> None:
-    lifecycle.create_league(league_id="evening", display_name="Evening")
+    opening.create_league(league_id="evening", display_name="Evening")
     add_players("evening", 4)
-    lifecycle.close_registration(league_id="evening")
+    opening.close_registration(league_id="evening")
     assert desk.get(f"/admin/matches/{page}/").status_code == 200
     assert desk.get("/admin/agents_registry/agent/").status_code == 200
 
@@ -151,7 +151,7 @@ def test_lists_are_served(desk: Client, page: str) -> None:
     ],
 )
 def test_what_is_the_id_of_no_row_is_refused(desk: Client, page: str, verb: str, row: str) -> None:
-    lifecycle.create_league(league_id="evening", display_name="Evening")
+    opening.create_league(league_id="evening", display_name="Evening")
     add_players("evening", 2)
     answer = desk.post(f"/admin/{page}/", {"action": verb, "_selected_action": [row]})
     assert answer.status_code == 400
@@ -161,10 +161,10 @@ def test_what_is_the_id_of_no_row_is_refused(desk: Client, page: str, verb: str,
 def test_the_lists_cost_the_same_queries_for_few_rows_and_for_many(desk: Client, page: str) -> None:
     counts = []
     for number in range(1, 41):
-        lifecycle.create_league(league_id=f"l{number}", display_name=f"L{number}")
+        opening.create_league(league_id=f"l{number}", display_name=f"L{number}")
         if number in (3, 40):
             add_players(f"l{number}", number // 3 + 3)
-            lifecycle.close_registration(league_id=f"l{number}")
+            opening.close_registration(league_id=f"l{number}")
             with CaptureQueriesContext(connection) as seen:
                 assert desk.get(f"/admin/matches/{page}/").status_code == 200
             counts.append(len(seen))
@@ -174,9 +174,9 @@ def test_the_lists_cost_the_same_queries_for_few_rows_and_for_many(desk: Client,
 def test_the_desk_costs_the_same_queries_with_many_players(desk: Client) -> None:
     counts = []
     for league_id, players in (("few", 3), ("many", 24)):
-        lifecycle.create_league(league_id=league_id, display_name=league_id)
+        opening.create_league(league_id=league_id, display_name=league_id)
         add_players(league_id, players)
-        lifecycle.close_registration(league_id=league_id)
+        opening.close_registration(league_id=league_id)
         with CaptureQueriesContext(connection) as seen:
             assert desk.get(f"/admin/matches/league/{league_id}/change/").status_code == 200
         counts.append(len(seen))
@@ -185,7 +185,7 @@ def test_the_desk_costs_the_same_queries_with_many_players(desk: Client) -> None
 
 @pytest.mark.parametrize("league_id", ["league_2025_even_odd", "fall_25", "a-b"])
 def test_the_desk_is_reached_from_the_list_whatever_the_id(desk: Client, league_id: str) -> None:
-    lifecycle.create_league(league_id=league_id, display_name="The evening")
+    opening.create_league(league_id=league_id, display_name="The evening")
     listed = desk.get("/admin/matches/league/").content.decode()
     [link] = re.findall(r'href="([^"?]*/change/)[^>]*>The evening', listed)
     page = desk.get(link)
@@ -197,8 +197,8 @@ def test_the_desk_is_reached_from_the_list_whatever_the_id(desk: Client, league_
 
 
 def test_stopping_a_real_league_takes_a_second_click_and_the_demo_one(desk: Client) -> None:
-    lifecycle.create_league(league_id="evening", display_name="Evening")
-    lifecycle.create_league(league_id="demo", display_name="Demo", demo=True)
+    opening.create_league(league_id="evening", display_name="Evening")
+    opening.create_league(league_id="demo", display_name="Demo", demo=True)
     asked = {}
     for league_id in ("evening", "demo"):
         buttons = desk.get(f"/admin/matches/league/{league_id}/change/").context["desk"]["buttons"]

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from matches import check_runs, checks, pages
-from matches.league import lifecycle
+from matches.league import opening
 from matches.models import Check
 from matches.pages import PageKey
 from tests import factories as make
@@ -117,7 +117,7 @@ def test_the_desk_warns_before_and_says_afterwards_who_is_left_out(desk: Client)
     assert [problem["text"] for problem in before["problems"]] == [
         "These players have not passed the check and would be left out by closing now: P02 (failed), P04 (not checked)."
     ]
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     after = shown()
     assert (after["problems"], after["left_out"]) == ([], {"P02": "failed", "P04": "not checked"})
 
@@ -162,7 +162,7 @@ def test_the_board_says_who_is_not_in_the_schedule_and_counts_only_who_is(client
     place = make.setting(players=3, require_check=True)
     for number in (0, 2):
         checked(place.players[number], passed=True)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     shown = board()
     assert [row["player_id"] for row in shown["standings"]] == ["P01", "P03"]
     assert shown["left_out"] == [{"player_id": "P02", "ready": "not checked"}]

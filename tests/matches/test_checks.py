@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from agents_registry.models import Agent
 from matches import check_runs, checks, queries, readiness, sight
 from matches.checks import Caller, NotTheirs, TooOften
-from matches.league import lifecycle
+from matches.league import lifecycle, opening
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckState, League, Match
 from tests import factories as make
@@ -168,7 +168,7 @@ def test_asking_again_while_it_waits_or_runs_is_the_same_check() -> None:
 
 
 def test_a_check_belongs_to_the_agent_at_its_address_and_asks_for_its_game() -> None:
-    lifecycle.create_league(league_id="board", display_name="Board", game_type="tic_tac_toe")
+    opening.create_league(league_id="board", display_name="Board", game_type="tic_tac_toe")
     member = make.join("Ada", "board", port=8101, games=["tic_tac_toe"])
     check = ask()
     assert (check.agent, check.game_types) == (member.agent, ["tic_tac_toe"])
@@ -177,15 +177,71 @@ def test_a_check_belongs_to_the_agent_at_its_address_and_asks_for_its_game() -> 
 # Running ----------------------------------------------------------------------------------------
 
 
+def taken(room: int = check_runs.MOST_AT_ONCE, now: datetime = NOW) -> list[str]:
+    """Where the checks that are taken now are run, in this order."""
+    return [job.endpoint for job in check_runs.take(now=now, room=room)]
+
+
+def at(host: str, *ports: int) -> list[str]:
+    return [f"http://{host}:{port}/mcp" for port in ports]
+
+
 def test_one_at_a_time_per_address_and_so_many_in_all() -> None:
     same = [ask(f"http://127.0.0.1:8101/{path}") for path in ("a", "b")]
     others = [ask(f"http://127.0.0.1:{9000 + number}/mcp", TEACHER) for number in range(10)]
-    taken = [job.check_id for job in check_runs.take(now=NOW)]
-    assert taken == [same[0].pk, *(check.pk for check in others[:7])]
+    began = [job.check_id for job in check_runs.take(now=NOW)]
+    assert began == [same[0].pk, *(check.pk for check in others[:5])]
     assert check_runs.take(now=NOW, room=0) == []
-    assert [job.check_id for job in check_runs.take(now=NOW, room=2)] == [check.pk for check in others[7:9]]
+    assert [job.check_id for job in check_runs.take(now=NOW, room=4)] == [check.pk for check in others[5:7]]
     check_runs.finish(check_id=same[0].pk, run=1, report=report())
-    assert [job.check_id for job in check_runs.take(now=NOW, room=1)] == [same[1].pk]
+    assert [job.check_id for job in check_runs.take(now=NOW, room=3)] == [same[1].pk]
+
+
+def test_whoever_has_many_slow_addresses_lets_others_go_first() -> None:
+    """Checks of ports that answer each clause just within its limit take two minutes each."""
+    slow = at("192.0.2.7", *range(9000, 9010))
+    for minute in range(2):
+        for url in slow[minute * 5 : minute * 5 + 5]:
+            ask(url, FAR, now=after(minute * 61))
+    # Nobody else is there.
+    assert taken(now=after(70)) == slow[:6]
+    ada = ask("http://192.0.2.8:8101/mcp", Caller("192.0.2.8"), now=after(80))
+    assert taken(room=3, now=after(80)) == [ada.endpoint]
+
+
+def test_two_of_one_place_or_asker_while_others_wait() -> None:
+    slow = at("192.0.2.7", 9000, 9001, 9002, 9003)
+    others = [f"http://192.0.2.{number}:8101/mcp" for number in (20, 21)]
+    for url in slow:
+        ask(url, FAR)
+    far = [ask(url, TEACHER).endpoint for url in at("198.51.100.4", 9000, 9001, 9002)]
+    for url, number in zip(others, (20, 21), strict=True):
+        ask(url, Caller(f"192.0.2.{number}"))
+    assert taken() == [*slow[:2], *far[:2], *others]
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [("[2001:db8::1]", "[2001:db8::2]", "[2001:db8::3]"), ("a.zone.example", "b.zone.example", "c.zone.example")],
+)
+def test_names_of_a_zone_and_addresses_of_a_network_are_one_place(hosts: tuple[str, ...]) -> None:
+    for host in hosts:
+        ask(f"http://{host}:8101/mcp", TEACHER)
+    last = ask("http://192.0.2.20:8101/mcp", Caller("192.0.2.20"))
+    assert taken(room=5) == [*(f"http://{host}:8101/mcp" for host in hosts[:2]), last.endpoint]
+
+
+def test_what_a_league_demands_is_checked_first_and_has_two_places_kept() -> None:
+    for number in range(20, 30):
+        ask(f"http://192.0.2.{number}:8101/mcp", Caller(f"192.0.2.{number}"))
+    assert len(taken()) == 6
+    make.open_league("fall", require_check=True)
+    ada, bob = make.join("Ada", "fall", port=8101), make.join("Bob", "fall", port=8102)
+    checks.tend(now=NOW - timedelta(hours=1))
+    Check.objects.filter(asked_by="").update(due_at=after(1))
+    # Bob has asked himself meanwhile.
+    Check.objects.filter(agent=bob.agent).update(asked_by="127.0.0.1")
+    assert taken(room=2, now=after(2)) == [ada.agent.endpoint, bob.agent.endpoint]
 
 
 @pytest.mark.parametrize("path", ["/other", "//?a", "//?b/c", "?d"])
@@ -406,7 +462,7 @@ def test_a_league_that_demands_a_check_leaves_out_who_has_not_passed() -> None:
     ready, failed, alike, _unknown = place.players
     for member, passed in ((ready, True), (failed, False), (alike, True)):
         run(ask(member.agent.endpoint), passed=passed)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     assert place.league.left_out == {"P02": "failed", "P04": "not_checked"}
     assert list(Match.objects.values_list("player_a__code", "player_b__code")) == [("P01", "P03")]
     assert [member.fresh().state for member in place.players] == ["REGISTERED", "SHUTDOWN", "REGISTERED", "SHUTDOWN"]
@@ -423,7 +479,7 @@ def test_too_few_that_passed_is_said_with_their_names() -> None:
     place = make.setting(players=3, require_check=True)
     run(ask(place.players[0].agent.endpoint))
     with pytest.raises(ActionRefused) as refused:
-        lifecycle.close_registration(league_id="fall")
+        opening.close_registration(league_id="fall")
     assert str(refused.value) == (
         "Fall has 1 of at least 2 players that passed the check; not ready: P02, P03. "
         "Wait until more have passed, or turn require_check off."
@@ -434,7 +490,7 @@ def test_too_few_that_passed_is_said_with_their_names() -> None:
 def test_without_the_setting_everybody_plays() -> None:
     place = make.setting(players=3)
     run(ask(place.players[0].agent.endpoint), passed=False)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     assert (place.league.left_out, Match.objects.count()) == ({}, 3)
 
 

@@ -75,7 +75,7 @@ async def test_start_match_as_the_referee_gets_it(agents: Agents) -> None:
             "dialect": "canonical",
             "spoken": {},
             "league_token": "<token>",
-            "auth_token_sha256": digests[player.agent.pk],
+            "auth_token_sha256": list(digests[player.agent.pk]),
             "your_standings": {"wins": 0, "losses": 0, "draws": 0},
             "joined_before": False,
             "suspended": False,
@@ -129,7 +129,15 @@ async def test_a_failed_connection_is_tried_once_more(agents: Agents, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("answer", "counted"), [({"error": "Unknown method"}, 1), ({"result": {"accepted": False}}, 0), ("no port", 0)]
+    ("answer", "counted"),
+    [
+        ({"error": "Unknown method"}, 1),
+        ({"error": {"code": -32001, "message": "…", "data": {"error_code": "E001"}}}, 1),
+        # It has registered again meanwhile: no other referee would fail with this match.
+        ({"error": {"code": -32001, "message": "…", "data": {"error_code": "E012"}}}, 0),
+        ({"result": {"accepted": False}}, 0),
+        ("no port", 0),
+    ],
 )
 async def test_a_referee_that_cannot_be_started_is_suspended(agents: Agents, answer: Any, counted: int) -> None:
     league = await agents.in_db(lambda: place(agents, referees=2))
@@ -186,6 +194,43 @@ async def test_a_check_is_asked_once_and_written_down(agents: Agents) -> None:
     rows = await agents.in_db(lambda: [one.fresh() for one in league.players])
     found = [(one.problem.partition(":")[0], one.checked_at is None) for one in rows]
     assert found == [("", False), ("no connection", False)]
+
+
+async def test_what_was_planned_before_a_long_stop_is_planned_anew(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another conductor may have followed a plan of its own meanwhile."""
+    look, old = due.look, set()
+
+    def looked_long_ago(**how: Any) -> due.Plan:
+        plan = look(**how)
+        for kind in ("parcels", "starts"):
+            if getattr(plan, kind) and kind not in old:
+                old.add(kind)
+                plan.made_at = float("-inf")
+        return plan
+
+    monkeypatch.setattr(due, "look", looked_long_ago)
+    league = await agents.in_db(lambda: place(agents))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
+    assert old == {"parcels", "starts"}
+    assert agents.types("REF01") == ["ROUND_ANNOUNCEMENT", "START_MATCH"]
+    assert agents.types("P01") == agents.types("P02") == ["ROUND_ANNOUNCEMENT"]
+    match = await agents.in_db(lambda: league.match("R1M1"))
+    assert (match.state, match.attempt, match.lost_attempts) == ("ASSIGNED", 1, 0)
+
+
+async def test_an_agent_to_which_messages_are_going_is_not_asked_whether_it_answers(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is done with one of two things is free for what is still on its way with the other."""
+    league = await agents.in_db(lambda: place(agents))
+    await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+    await agents.in_db(lambda: Agent.objects.filter(pk=league.players[0].agent.pk).update(check_wanted=True))
+    plan = await agents.in_db(lambda: due.look(busy_agents=(), draining=False))
+    assert (league.players[0].agent.pk in plan.parcels, plan.checks) == (True, [])
 
 
 async def test_a_look_that_fails_is_made_up_for(

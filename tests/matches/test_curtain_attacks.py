@@ -11,7 +11,7 @@ from django.test import Client
 from agents_registry import registration
 from agents_registry.models import Agent
 from matches import pages
-from matches.league import corrections, curtain, lifecycle, notices
+from matches.league import corrections, curtain, lifecycle, notices, opening
 from matches.league.plans import Wish
 from matches.models import League
 from matches.pages import PageKey, mine
@@ -137,7 +137,7 @@ def test_new_rules_change_nothing_that_is_frozen(client: Client, place: make.Set
     def edited(place: make.Setting) -> None:
         name = place.league.display_name
         changed = {"win_points": 7, "technical_loss_points": -3, "auto_advance": True, "move_timeout_s": 9}
-        lifecycle.edit_league(league_id="fall", display_name=name, settings=changed)
+        opening.edit_league(league_id="fall", display_name=name, settings=changed)
         play_round(place)
 
     still = kept(quiet, lambda: public(client, place), place)

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from agents_registry.models import Agent
-from matches.league import demo, lifecycle
+from matches.league import demo, lifecycle, opening
 from matches.models import Broadcast, League, Match, Round
 from tests import factories as make
 
@@ -80,7 +80,7 @@ def test_it_stops_when_a_real_league_starts(show: make.Setting) -> None:
     make.open_league("fall")
     for number in (1, 2):
         make.join(f"Real {number}", "fall", port=8100 + number)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     assert show.league.state == "RUNNING"
     lifecycle.start_round(league_id="fall")
     assert show.league.state == "STOPPED"
@@ -104,7 +104,7 @@ def test_it_yields_when_matches_are_handed_out(show: make.Setting) -> None:
     make.open_league("fall")
     for number in (1, 2):
         make.join(f"Real {number}", "fall", port=8100 + number)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     # Both are ready at once, as when a real league is resumed beside the demo.
     League.objects.filter(pk="fall").update(state="RUNNING")
     Round.objects.filter(league_id="fall").update(state="RUNNING")

@@ -17,7 +17,7 @@ from agents_registry import registration
 from agents_registry.models import Agent
 from league_sdk.protocol.states import AgentState
 from matches.desk_controls import _address
-from matches.league import curtain, lifecycle, planned, play, staffing
+from matches.league import curtain, lifecycle, opening, planned, play, staffing
 from matches.models import League, Match
 from tests import factories as make
 
@@ -67,7 +67,7 @@ def silence(member: make.Member, problem: str = "no connection: Connection refus
 def test_there_is_one_next_action_at_every_step(desk: Client) -> None:
     place = make.setting(players=2)
     seen = [following(desk)]
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     seen.append(following(desk))
     make.playing_on(place)
     seen.append(following(desk))
@@ -166,7 +166,7 @@ def test_too_few_players_and_none_that_are_shut_down(desk: Client) -> None:
     assert texts(desk) == ["1 of at least 2 players have registered: give your students the address of this league."]
     assert remedies(desk) == [["Join page for students", "Add an agent by hand"]]
     make.join("Player 2", "fall", port=8102)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     Agent.objects.filter(pk=place.players[0].agent.pk).update(state=AgentState.SHUTDOWN)
     assert texts(desk) == ["These players are shut down after too many silences and are not called any more: P01."]
     assert post(desk, f"agent/{place.players[0].agent.pk}/bring_back") == "P01 plays the rounds that are still to come."

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 
 from agents_registry import registration
 from matches import sight
-from matches.league import lifecycle, play, results
+from matches.league import lifecycle, opening, play, results
 from matches.models import Match, Round
 from matches.standings import Result, Scoring, table
 from tests import factories as make
@@ -54,7 +54,7 @@ class LeagueMachine(RolledBack):
         self.place = make.setting(players=4, referees=2)
         self.matches: dict[str, Model] = {}
         self.finished = 0
-        lifecycle.close_registration(league_id="fall")
+        opening.close_registration(league_id="fall")
         self.next_round()
 
     # What the league does --------------------------------------------------------------------------

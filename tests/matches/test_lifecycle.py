@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from agents_registry.models import Agent
 from matches import sight
-from matches.league import lifecycle
+from matches.league import lifecycle, opening
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import Delivery, League, Match, Round
 from tests import factories as make
@@ -44,7 +44,7 @@ def states(league_id: str = "fall") -> tuple[str, list[str]]:
 
 
 def test_create() -> None:
-    league = lifecycle.create_league(league_id="fall", display_name="", settings={"move_timeout_s": 2.5})
+    league = opening.create_league(league_id="fall", display_name="", settings={"move_timeout_s": 2.5})
     league.refresh_from_db()
     assert (league.display_name, league.state, league.game_type, league.settings, league.paused, league.demo) == (
         "fall",
@@ -89,7 +89,7 @@ def test_an_id_that_is_taken() -> None:
 def test_what_cannot_be_used_is_named(changes: dict[str, Any], field: str) -> None:
     values = {"league_id": "fall", "display_name": "Fall"} | changes
     with pytest.raises(Invalid) as caught:
-        lifecycle.create_league(**values)
+        opening.create_league(**values)
     assert (caught.value.field, caught.value.status, League.objects.count()) == (field, 422, 0)
 
 
@@ -106,11 +106,11 @@ def test_settings_are_stored_as_what_they_mean() -> None:
 
 def test_edit() -> None:
     make.open_league("fall")
-    league = lifecycle.edit_league(league_id="fall", display_name="Autumn", settings={"win_points": 2})
+    league = opening.edit_league(league_id="fall", display_name="Autumn", settings={"win_points": 2})
     assert (league.display_name, league.rules.win_points) == ("Autumn", 2)
-    refusal(lambda: lifecycle.edit_league(league_id="fall", display_name="x", settings={"win_points": 1000}))
+    refusal(lambda: opening.edit_league(league_id="fall", display_name="x", settings={"win_points": 1000}))
     with pytest.raises(NotFound):
-        lifecycle.edit_league(league_id="spring", display_name="x", settings={})
+        opening.edit_league(league_id="spring", display_name="x", settings={})
 
 
 # Closing and starting -----------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def test_edit() -> None:
 
 def test_close_makes_the_schedule_of_004_table_9() -> None:
     make.setting(players=4)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     found = [
         (match.match_id, {match.player_a.code, match.player_b.code}, match.state)
         for match in Match.objects.select_related("player_a", "player_b").order_by("pk")
@@ -136,7 +136,7 @@ def test_close_makes_the_schedule_of_004_table_9() -> None:
 
 def test_byes_with_five_players() -> None:
     make.setting(players=5)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     byes = [one.bye.code for one in Round.objects.select_related("bye").order_by("number")]
     assert sorted(byes) == ["P01", "P02", "P03", "P04", "P05"]
     for one in Round.objects.order_by("number"):
@@ -146,15 +146,15 @@ def test_byes_with_five_players() -> None:
 
 def test_close_with_one_player() -> None:
     make.setting(players=1)
-    assert refusal(lambda: lifecycle.close_registration(league_id="fall")) == (
+    assert refusal(lambda: opening.close_registration(league_id="fall")) == (
         "Fall has 1 of at least 2 players: wait until more have registered."
     )
 
 
 def test_close_twice() -> None:
     make.setting()
-    lifecycle.close_registration(league_id="fall")
-    assert refusal(lambda: lifecycle.close_registration(league_id="fall")) == (
+    opening.close_registration(league_id="fall")
+    assert refusal(lambda: opening.close_registration(league_id="fall")) == (
         "The schedule of Fall is made already: start the next round."
     )
 
@@ -178,7 +178,7 @@ def test_start_does_it_all_or_nothing() -> None:
 )
 def test_no_referee(changes: dict[str, Any]) -> None:
     make.setting()
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     Agent.objects.filter(kind="referee").update(**changes)
     assert refusal(lambda: lifecycle.start_round(league_id="fall")) == NO_REFEREE
 
@@ -194,7 +194,7 @@ def test_a_referee_of_another_league_does_not_count() -> None:
     make.open_league("other")
     make.hire(own_league="other")
     make.setting(referees=0)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     assert refusal(lambda: lifecycle.start_round(league_id="fall")) == NO_REFEREE
 
 
@@ -303,13 +303,23 @@ def test_nothing_can_be_done_with_a_league_that_is_over() -> None:
         assert (
             refusal(lambda click=click: click(league_id="fall")) == "Fall is over: create a new league to play again."
         )
-    assert refusal(lambda: lifecycle.close_registration(league_id="fall")) == (
+    assert refusal(lambda: opening.close_registration(league_id="fall")) == (
         "Fall is over: create a new league to play again."
     )
 
 
-@pytest.mark.parametrize("verb", ["close_registration", "start_league", "run_all", "start_round", "pause", "stop"])
-def test_a_league_that_is_not_there(verb: str) -> None:
+@pytest.mark.parametrize(
+    "verb",
+    [
+        opening.close_registration,
+        lifecycle.start_league,
+        lifecycle.run_all,
+        lifecycle.start_round,
+        lifecycle.pause,
+        lifecycle.stop,
+    ],
+)
+def test_a_league_that_is_not_there(verb: Callable[..., object]) -> None:
     with pytest.raises(NotFound) as caught:
-        getattr(lifecycle, verb)(league_id="nowhere")
+        verb(league_id="nowhere")
     assert (str(caught.value), caught.value.status) == ("There is no league nowhere.", 404)

@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -165,6 +165,47 @@ async def test_resync_is_answered_with_a_snapshot(here: Agents) -> None:
         first = await browser.frame()
         await browser.say({"type": "resync"})
         assert await browser.frame() == first
+
+
+@pytest.mark.parametrize("seq", [0, 3, 99, -1, "1", None, [1]])
+async def test_a_frame_that_was_not_sent_is_not_acknowledged(here: Agents, seq: Any) -> None:
+    await here.in_db(make.playing)
+    async with browsing(BOARD) as browser:
+        await browser.frame(ack=False)
+        await here.in_db(lambda: lifecycle.pause(league_id="fall"))
+        await browser.frame(ack=False)
+        for _ in range(3):
+            await browser.say({"type": "ack", "seq": seq})
+        await here.in_db(lambda: lifecycle.resume(league_id="fall"))
+        await here.until(lambda: hubs.hub._pages[BOARD, "en"].seq == 3)
+        assert browser.silent
+        # The second has the first in it.
+        await browser.say({"type": "ack", "seq": 2})
+        assert (await browser.frame(ack=False))["from"] == 2
+        await here.in_db(lambda: lifecycle.pause(league_id="fall"))
+        assert (await browser.frame(ack=False))["from"] == 3
+
+
+async def test_a_second_wish_for_a_snapshot_waits_its_time(monkeypatch: pytest.MonkeyPatch, here: Agents) -> None:
+    monkeypatch.setattr(consumers, "SNAPSHOT_AGAIN_S", 3600.0)
+    await here.in_db(make.playing)
+    async with browsing(BOARD) as browser:
+        first = await browser.frame()
+        await browser.say({"type": "resync"})
+        assert await browser.frame() == first
+        await browser.say({"type": "resync"})
+        await here.in_db(lambda: lifecycle.pause(league_id="fall"))
+        assert (await browser.frame())["type"] == "frame"
+
+
+async def test_a_wish_that_came_too_early_is_answered_later(monkeypatch: pytest.MonkeyPatch, here: Agents) -> None:
+    monkeypatch.setattr(consumers, "SNAPSHOT_AGAIN_S", 0.05)
+    await here.in_db(make.playing)
+    async with browsing(BOARD) as browser:
+        first = await browser.frame()
+        for _ in range(3):
+            await browser.say({"type": "resync"})
+            assert await browser.frame() == first
 
 
 async def test_packed_frames_hold_the_same(here: Agents) -> None:
@@ -405,15 +446,68 @@ async def test_sockets_are_counted_by_address_and_page(
     for name, value in limits.items():
         monkeypatch.setattr(consumers, name, value)
     seats = consumers._Seats()
-    with seats.taken("192.0.2.1", BOARD) as first, seats.taken("192.0.2.1", BOARD) as second:
+    with seats.taken("192.0.2.1", BOARD, "en") as first, seats.taken("192.0.2.1", BOARD, "en") as second:
         found = []
         for caller in ("192.0.2.1", "192.0.2.2"):
-            with seats.taken(caller, BOARD) as seated:
+            with seats.taken(caller, BOARD, "en") as seated:
                 found.append(seated)
-        with seats.taken("192.0.2.1", MATCH) as elsewhere:
+        with seats.taken("192.0.2.1", MATCH, "en") as elsewhere:
             assert elsewhere is ("MOST_FROM_ADDRESS_ON_PAGE" in limits)
         assert (first, second, found) == (True, True, last)
-    assert not seats._taken
+    assert not (seats._taken or seats._pages)
+
+
+@pytest.mark.parametrize(
+    ("limits", "elsewhere", "nowhere"),
+    [
+        ({"MOST_PAGES": 2}, False, False),
+        ({"MOST_PAGES_FROM_ADDRESS": 2}, True, True),
+        ({}, True, True),
+    ],
+)
+async def test_different_pages_are_counted_in_all_and_by_address(
+    monkeypatch: pytest.MonkeyPatch, limits: dict[str, int], elsewhere: bool, nowhere: bool
+) -> None:
+    """A board in two languages from one address; then a match, from there, from elsewhere, and from who knows where."""
+    for name, value in limits.items():
+        monkeypatch.setattr(consumers, name, value)
+    seats = consumers._Seats()
+
+    def seated(caller: str, key: PageKey) -> bool:
+        with seats.taken(caller, key, "en") as found:
+            return found
+
+    with seats.taken("192.0.2.1", BOARD, "en"), seats.taken("192.0.2.1", BOARD, "he"):
+        assert [seated(caller, MATCH) for caller in ("192.0.2.1", "192.0.2.2", "")] == [not limits, elsewhere, nowhere]
+        # What is open already costs nothing more.
+        assert [seated(caller, BOARD) for caller in ("192.0.2.1", "192.0.2.2", "")] == [True, True, True]
+    # They have gone, and so have their pages.
+    assert seated("192.0.2.1", MATCH)
+    assert not (seats._taken or seats._pages)
+
+
+async def test_a_class_of_two_hundred_has_all_its_pages_open() -> None:
+    """Behind one address: everybody their own page and that of a match, some of them what everybody looks at."""
+    seats = consumers._Seats()
+    common = [PageKey(kind, "fall") for kind in ("board", "charts", "screen", "join")]
+    own = [PageKey("player", "fall", f"P{number:03}") for number in range(200)]
+    matches = [PageKey("match", "fall", f"R1M{number}") for number in range(100)]
+    earlier = [PageKey("match", "fall", f"R0M{number}") for number in range(200)]
+    with ExitStack() as stack:
+        for key in (*common * 50, *own, *matches * 2, *earlier):
+            assert stack.enter_context(seats.taken("192.0.2.1", key, "en"))
+        for key in common:
+            assert stack.enter_context(seats.taken("192.0.2.1", key, "he"))
+
+
+async def test_a_page_too_many_is_told_to_come_later(monkeypatch: pytest.MonkeyPatch, here: Agents) -> None:
+    monkeypatch.setattr(consumers, "MOST_PAGES", 1)
+    await here.in_db(make.playing)
+    async with browsing(BOARD):
+        for key, query in ((MATCH, ""), (BOARD, "?language=he")):
+            assert await socket_of(key, query=query).connect(timeout=PATIENCE_S) == (False, consumers.TRY_LATER)
+        async with browsing(BOARD) as other:
+            assert (await other.frame())["type"] == "snapshot"
 
 
 async def test_a_socket_too_many_is_told_to_come_later(monkeypatch: pytest.MonkeyPatch, here: Agents) -> None:
@@ -423,14 +517,3 @@ async def test_a_socket_too_many_is_told_to_come_later(monkeypatch: pytest.Monke
         assert await socket_of(BOARD).connect(timeout=PATIENCE_S) == (False, consumers.TRY_LATER)
     async with browsing(BOARD) as again:
         assert (await again.frame())["type"] == "snapshot"
-
-
-async def test_with_many_pages_the_regular_look_leaves_half_of_the_thread_to_others() -> None:
-    hub = hubs.Hub()
-    assert hub._look_after_s() == hubs.LOOK_AFTER_S
-    for number in range(3):
-        page = hub._pages[PageKey("player", "fall", f"P0{number}"), "en"] = hubs.Page(BOARD, "en")
-        page.cost_s = 0.5
-    assert hub._look_after_s() == 3.0
-    page.cost_s = 60.0
-    assert hub._look_after_s() == hubs.LOOK_LATEST_S

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -43,6 +44,28 @@ def test_a_game_of_many_turns_has_its_own_longest_match() -> None:
     assert play.lease_s_of(match, foreign) == match.league.rules.longest_match_s()
     match.league.game_type = "connect_four"
     assert play.lease_s_of(match, foreign) == get_game("connect_four").max_round_time_sec
+
+
+def test_a_start_that_was_planned_before_its_referee_began_anew_carries_an_old_token() -> None:
+    """It may still be on its way when the referee, another process now, has registered and lost that attempt."""
+    place = make.playing(players=2)
+    old = registration.league_token(place.referees[0].agent)
+    again = make.hire()
+    assert again.agent.pk == place.referees[0].agent.pk
+    assert place.states()["R1M1"] == "READY"
+    assert registration.league_token(again.fresh()) != old
+    [start] = make.look().starts
+    assert json.loads(start.tries[0].body)["params"]["auth_token"] == registration.league_token(again.fresh())
+
+
+def test_a_start_that_is_sent_again_begins_the_lease_anew() -> None:
+    place = make.playing(players=2)
+    soon = timezone.now() + timedelta(seconds=1)
+    Match.objects.update(lease_until=soon)
+    [start] = due.look(busy_agents=(), draining=False, again=True).starts
+    match = place.match("R1M1")
+    assert (start.attempt, match.attempt, match.state) == (1, 1, "ASSIGNED")
+    assert match.lease_until > soon + timedelta(seconds=5)
 
 
 def test_a_lost_referee_is_suspended_and_the_match_goes_to_another() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -35,6 +36,10 @@ async def layer(monkeypatch: pytest.MonkeyPatch) -> Layer:
     monkeypatch.setattr(live, "reaches_others", lambda: True)
     monkeypatch.setattr(live, "_loop", asyncio.get_running_loop())
     monkeypatch.setattr(live, "_failed", False)
+    # A loop of another test may have ended before it had sent everything.
+    monkeypatch.setattr(live, "_sending_on", None)
+    monkeypatch.setattr(live, "_pending", {})
+    monkeypatch.setattr(live, "_due", set())
     return found
 
 
@@ -142,3 +147,52 @@ async def test_what_comes_while_the_layer_hangs_is_one_message(layer: Layer, mon
     assert sent.empty()
     go_on.set()
     assert (await next_of(sent))["leagues"] == {"fall": ["R2M0", "R2M1"], "other": []}
+
+
+async def test_what_comes_close_behind_a_message_goes_as_one_unless_it_is_urgent(
+    layer: Layer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: asyncio.Queue[float] = asyncio.Queue()
+    go_on = asyncio.Event()
+
+    async def pause(seconds: float) -> None:
+        pauses.put_nowait(seconds)
+        await go_on.wait()
+
+    monkeypatch.setattr(live, "asyncio", SimpleNamespace(**vars(asyncio) | {"sleep": pause}))
+    heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    listening = asyncio.create_task(live.listen(heard.put_nowait))
+    await next_of(layer.joined)
+    live.push("fall", ["R1M1"])
+    # The first goes at once, before the pause.
+    assert await next_of(pauses) == live.GATHER_S
+    assert (await next_of(heard))["leagues"] == {"fall": ["R1M1"]}
+    for number in (2, 3):
+        live.push("fall", [f"R1M{number}"])
+    assert heard.empty()
+    go_on.set()
+    assert (await next_of(heard))["leagues"] == {"fall": ["R1M2", "R1M3"]}
+    await next_of(pauses)
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+
+
+async def test_an_urgent_call_that_comes_meanwhile_is_not_held_back(
+    layer: Layer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: asyncio.Queue[float] = asyncio.Queue()
+    sent: list[list[bool]] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.put_nowait(seconds)
+
+    async def send(group: str, message: dict[str, Any]) -> None:
+        sent.append(message["due"])
+        if len(sent) == 1:
+            nudge.nudge(urgent=True)
+
+    monkeypatch.setattr(live, "asyncio", SimpleNamespace(**vars(asyncio) | {"sleep": pause}))
+    monkeypatch.setattr(layer, "group_send", send)
+    live.push("fall")
+    await next_of(pauses)
+    assert sent == [[], [True]]

@@ -12,7 +12,7 @@ from agents_registry import learned, registration
 from agents_registry.models import Agent
 from league_sdk.dialects import shapes
 from matches import due, parcels
-from matches.league import lifecycle, outbox
+from matches.league import lifecycle, opening, outbox
 from matches.models import Delivery
 from tests import factories as make
 
@@ -74,7 +74,7 @@ def test_a_busy_agent_is_left_out_and_the_order_is_kept() -> None:
 def test_one_that_is_shut_down_is_told_nothing() -> None:
     place = make.setting(players=4)
     gone = place.players[3].agent
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     registration.retire(agent_ids=[gone.pk])
     lifecycle.start_round(league_id="fall")
     assert not Delivery.objects.filter(agent=gone).exists()

@@ -12,7 +12,7 @@ from agents_registry import registration
 from league_sdk.protocol.faults import Cause
 from league_sdk.transport.client import NotReached, TimedOut
 from matches import due, sending
-from matches.league import lifecycle, play
+from matches.league import lifecycle, opening, play
 from matches.models import Event, Match
 from matches.outgoing import Start, Try
 from tests import factories as make
@@ -149,7 +149,7 @@ def test_a_player_that_is_shut_down_loses_for_what_it_was_shut_down_for() -> Non
 
 def test_without_an_earlier_fault_it_is_the_deadline() -> None:
     place = make.setting(players=2)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     registration.retire(agent_ids=[place.players[1].agent.pk])
     lifecycle.start_round(league_id="fall")
     assert [fault["cause"] for fault in place.match("R1M1").faults] == ["DEADLINE"]

@@ -24,7 +24,7 @@ from league_sdk.repositories import (
     StandingsRepository,
 )
 from matches import queries, sight
-from matches.league import lifecycle
+from matches.league import opening
 from matches.models import League
 from matches.papers import evidence, layout, snapshot, tables
 from tests import factories as make
@@ -278,7 +278,7 @@ def test_who_may_take_them(client: Client, path: str, role: str | None, status: 
 
 @pytest.mark.django_db
 def test_the_demo_has_none(desk: Client) -> None:
-    lifecycle.create_league(league_id="demo", display_name="Demo", demo=True)
+    opening.create_league(league_id="demo", display_name="Demo", demo=True)
     for path in ("papers/", "papers/league.zip", "papers/evidence/", "notices/"):
         assert desk.get(f"/admin/matches/league/demo/{path}").status_code == 404
 

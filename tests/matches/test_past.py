@@ -11,7 +11,7 @@ from hypothesis.stateful import invariant, run_state_machine_as_test
 
 from matches import queries, sight
 from matches.history import Moment, RoundThen
-from matches.league import lifecycle, play
+from matches.league import lifecycle, opening, play
 from matches.league.effects import record
 from matches.models import Event, League, Match
 from matches.pages import parts
@@ -76,7 +76,7 @@ def test_every_moment_of_every_history_is_as_it_was() -> None:
 
 def test_a_match_in_play_is_shown_as_it_was_going() -> None:
     place = make.setting(players=4)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     lifecycle.start_round(league_id="fall")
     found: dict[int, Any] = {place.league.event_seq: ("READY", 0)}
     assert states(sight.past(place.league, place.league.event_seq - 1))["R1M1"] == ("PENDING", 0)

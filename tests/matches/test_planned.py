@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from matches import due
-from matches.league import lifecycle, planned
+from matches.league import lifecycle, opening, planned
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
 from tests import factories as make
@@ -68,12 +68,10 @@ def _first_stale(real: Any, stale: list[League]) -> Any:
     [
         ("few", "Fall has 1 of at least 2 players: wait until more have registered."),
         ("late", "the site was not running at that time"),
-        ("referee", "No referee may judge even_odd now: start one (manage.py referee), or tick “may judge” at a "
-         "registered one."),
     ],
 )  # fmt: skip
 def test_a_refused_start_is_on_record_and_changes_nothing(spoil: str, why: str) -> None:
-    place = make.setting(players=1 if spoil == "few" else 4, referees=0 if spoil == "referee" else 1)
+    place = make.setting(players=1 if spoil == "few" else 4)
     plan()
     planned.begin_due(SIX + (planned.LATEST + timedelta(seconds=1) if spoil == "late" else timedelta()))
     assert row() == (None, False, "REGISTRATION")
@@ -81,6 +79,25 @@ def test_a_refused_start_is_on_record_and_changes_nothing(spoil: str, why: str) 
     assert last is not None
     assert (last.kind, last.data) == ("start_failed", {"at": SIX.isoformat(), "why": why})
     assert planned.begin_due(SIX) == 0
+
+
+def test_it_waits_for_a_referee_as_long_as_a_start_is_made_up_for() -> None:
+    """A site that has just been started is looked at before its referees have registered."""
+    place = make.setting(players=4, referees=0)
+    plan()
+    for after in (timedelta(), planned.LATEST):
+        planned.begin_due(SIX + after)
+        assert row() == (SIX, False, "REGISTRATION")
+    make.hire()
+    planned.begin_due(SIX + planned.LATEST)
+    assert (row(), place.events().count("start_failed")) == ((None, False, "RUNNING"), 0)
+
+
+def test_without_a_referee_it_fails_when_it_is_too_late() -> None:
+    place = make.setting(players=4, referees=0)
+    plan()
+    planned.begin_due(SIX + planned.LATEST + timedelta(seconds=1))
+    assert (row(), place.events()[-1]) == ((None, False, "REGISTRATION"), "start_failed")
 
 
 def test_a_start_by_hand_a_pause_and_the_end_clear_it() -> None:
@@ -118,7 +135,7 @@ def test_a_time_that_makes_no_sense_is_refused(at: datetime) -> None:
 
 def test_a_league_that_is_over_paused_or_the_demo_is_not_planned() -> None:
     make.setting(players=4)
-    lifecycle.create_league(league_id="demo", display_name="Demo", demo=True)
+    opening.create_league(league_id="demo", display_name="Demo", demo=True)
     with pytest.raises(ActionRefused, match="starts by itself"):
         plan(league_id="demo")
     lifecycle.pause(league_id="fall")

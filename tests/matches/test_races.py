@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from matches import sight
-from matches.league import endings, lifecycle, play, results
+from matches.league import endings, lifecycle, opening, play, results
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
 from tests import factories as make
@@ -71,7 +71,7 @@ def test_late_progress_does_not_take_a_match_back(monkeypatch: pytest.MonkeyPatc
 
 def test_two_clicks_start_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
     make.setting(players=4)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     before(
         monkeypatch,
         lifecycle.outbox,
@@ -84,9 +84,9 @@ def test_two_clicks_start_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_two_clicks_close_registration_once(monkeypatch: pytest.MonkeyPatch) -> None:
     make.setting(players=4)
-    before(monkeypatch, lifecycle, "_move", lambda: League.objects.update(state="SCHEDULED"))
+    before(monkeypatch, opening, "move", lambda: League.objects.update(state="SCHEDULED"))
     with pytest.raises(ActionRefused) as caught:
-        lifecycle.close_registration(league_id="fall")
+        opening.close_registration(league_id="fall")
     assert (str(caught.value), Match.objects.count()) == ("Fall has just changed: look again.", 0)
 
 

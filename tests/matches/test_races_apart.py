@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
+from django.utils import timezone
 
 from agents_registry import registration
 from agents_registry.models import Kind
 from matches import sight, summaries
 from matches.history import Moment
-from matches.league import corrections, curtain, endings, lifecycle, results
+from matches.league import corrections, curtain, endings, lifecycle, opening, play, results
 from matches.league.corrections import LookAgain
 from matches.league.errors import ActionRefused
 from matches.models import Broadcast, Correction, Delivery, League, Match
@@ -190,6 +193,72 @@ def test_reports_and_a_correction_do_not_wait_for_each_other(monkeypatch: pytest
     assert place.events().count("round_completed") == 2
 
 
+def test_a_player_of_the_lobby_registers_again_while_a_league_opens(
+    monkeypatch: pytest.MonkeyPatch, other: Other
+) -> None:
+    first = make.join("Early")
+    create = partial(opening.create_league, league_id="fall", display_name="Fall")
+    before(monkeypatch, registration, "_held", lambda: other.does(create))
+    again = make.join("Early")
+    assert not isinstance(other.is_done(), Exception)
+    # Whichever came first: it is the same agent, and it is in the league.
+    assert (again.agent.pk, again.fresh().league_id) == (first.agent.pk, "fall")
+    assert registration.authenticate(again.token).pk == first.agent.pk
+    assert list(League.objects.get(pk="fall").agents.values_list("name", flat=True)) == ["Early"]
+
+
+def test_an_agent_is_trusted_while_it_registers_again(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    judge = make.hire("Student", trusted=False)
+    tick = partial(registration.trust, agent_ids=[judge.agent.pk], trusted=True)
+    before(monkeypatch, registration, "_describe", lambda: other.does(tick))
+    make.hire("Student", trusted=False)
+    assert not isinstance(other.is_done(), Exception)
+    assert judge.fresh().trusted is True
+
+
+@pytest.mark.parametrize("verb", [lifecycle.stop, lifecycle.pause])
+def test_a_round_starts_while_the_league_is_stopped_or_paused(
+    monkeypatch: pytest.MonkeyPatch, other: Other, verb: Callable[..., League]
+) -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    before(monkeypatch, lifecycle, "_hand_out", lambda: other.does(lambda: verb(league_id="fall")))
+    first = tried(lambda: lifecycle.start_round(league_id="fall"))
+    assert not isinstance(other.is_done(), Exception)
+    # Whichever came first: no round starts in a league that is stopped or paused already.
+    refused = connection.vendor == "postgresql"
+    assert isinstance(first, ActionRefused) is refused
+    assert place.events()[-1] == ("league_stopped" if verb is lifecycle.stop else "paused")
+    assert place.events().count("round_started") == (1 if refused else 2)
+    left = "PENDING" if refused or verb is lifecycle.stop else "ANNOUNCING"
+    assert place.league.rounds.get(number=2).state == left
+
+
+def test_a_referee_is_heard_while_its_lease_runs_out(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    before(monkeypatch, registration, "suspend_referee", lambda: other.does(lambda: make.progress(match)))
+    lost = play.expire_leases(now=timezone.now())
+    in_time = connection.vendor == "postgresql"
+    assert (lost, other.is_done()) == ((0, "ok") if in_time else (1, "lost"))
+    assert place.referee_of("R1M1").fresh().state == ("ACTIVE" if in_time else "SUSPENDED")
+    assert (place.match("R1M1").state, place.events()[-1] == "attempt_lost") == (
+        ("WAITING_FOR_PLAYERS", False) if in_time else ("READY", True)
+    )
+
+
+def test_leases_run_out_while_the_instructor_takes_a_player_out(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    """Two matches of one round are taken by both: neither waits for the other for ever."""
+    place = played()
+    Match.objects.filter(match_id__startswith="R2").update(lease_until=timezone.now() - timedelta(seconds=1))
+    player = place.match("R2M2").player_a.code
+    before(monkeypatch, play, "record", lambda: other.does(lambda: tried(lambda: withdraw(player))))
+    assert play.expire_leases(now=timezone.now()) == 2
+    assert not isinstance(other.is_done(), OperationalError)
+    assert_rows_agree(place)
+
+
 def test_the_league_ends_while_a_match_is_voided(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
@@ -220,7 +289,7 @@ def test_a_round_starts_while_a_player_leaves(monkeypatch: pytest.MonkeyPatch, o
 def frozen() -> make.Setting:
     """Two players, the board frozen before the only round, which is being played."""
     place = make.setting(players=2)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     curtain.plan(league_id="fall", from_round=1)
     lifecycle.start_round(league_id="fall")
     make.open_current("fall")
@@ -300,7 +369,7 @@ def test_one_registers_while_the_schedule_is_made(monkeypatch: pytest.MonkeyPatc
         monkeypatch,
         registration,
         "register",
-        lambda: other.does(lambda: lifecycle.close_registration(league_id="fall")),
+        lambda: other.does(lambda: opening.close_registration(league_id="fall")),
     )
     make.join("Late", "fall", port=8109)
     assert not isinstance(other.is_done(), Exception)

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from agents_registry import roster
 from agents_registry.models import Agent, Kind, RosterEntry
 from agents_registry.requests import read_request
-from matches.league import entry, lifecycle
+from matches.league import entry, lifecycle, opening
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from tests import wire
 from tests.factories import join, open_league
@@ -220,7 +220,7 @@ def test_one_person_may_bring_several_agents() -> None:
 
 @pytest.mark.parametrize(("code", "owned"), [("sesame", False), ("dana-7", True), ("other", None)])
 def test_a_league_with_a_roster_and_a_code_takes_either(code: str, owned: bool | None) -> None:
-    lifecycle.edit_league(league_id="fall", display_name="Fall", settings={"registration_code": "sesame"})
+    opening.edit_league(league_id="fall", display_name="Fall", settings={"registration_code": "sesame"})
     roster.import_csv(league_id="fall", text=FILE)
     agent = enter(code=code).agent
     assert (agent and agent.owner_id is not None) == owned
@@ -231,7 +231,7 @@ def test_a_league_with_a_roster_and_a_code_takes_either(code: str, owned: bool |
     [({}, "None came."), ({"code": "guess"}, "The code that came is not it.")],
 )
 def test_a_league_with_a_code_says_where_it_belongs(how: dict[str, Any], seen: str) -> None:
-    lifecycle.edit_league(league_id="fall", display_name="Fall", settings={"registration_code": "sesame"})
+    opening.edit_league(league_id="fall", display_name="Fall", settings={"registration_code": "sesame"})
     done = enter(**how)
     assert done.reason == f"This league asks for its registration code. {seen} Put it in {WHERE}"
     assert (done.legacy_code, Agent.objects.count()) == ("L001", 0)
@@ -368,7 +368,7 @@ def test_an_agent_is_added_by_hand_in_the_admin(desk: Client) -> None:
         "fall",
     )
     join("Loud", "fall", port=8110)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     assert list(lifecycle.get_league("fall").matches.values_list("player_a__code", "player_b__code")) == [
         ("P01", "P07")
     ]
@@ -411,7 +411,7 @@ def test_an_id_that_is_taken_in_the_same_moment_is_no_failure(monkeypatch: pytes
 
 
 def test_only_a_league_that_takes_players_takes_one_by_hand() -> None:
-    lifecycle.edit_league(league_id="fall", display_name="Fall", settings={"max_players": 2})
+    opening.edit_league(league_id="fall", display_name="Fall", settings={"max_players": 2})
     for number in (1, 2):
         entry.add_by_hand(league_id="fall", name=f"Quiet {number}", endpoint=f"http://10.0.0.{number}:1/mcp")
     refused = {}
@@ -419,7 +419,7 @@ def test_only_a_league_that_takes_players_takes_one_by_hand() -> None:
         with pytest.raises(why) as caught:
             entry.add_by_hand(league_id=league_id, name="Late", endpoint="http://10.0.0.3:1/mcp")
         refused[league_id] = str(caught.value)
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     with pytest.raises(ActionRefused) as caught:
         entry.add_by_hand(league_id="fall", name="Late", endpoint="http://10.0.0.3:1/mcp")
     assert [*refused.values(), str(caught.value)] == [

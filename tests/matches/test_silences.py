@@ -10,7 +10,7 @@ import pytest
 from agents_registry import registration
 from agents_registry.models import Agent
 from matches import sight
-from matches.league import lifecycle
+from matches.league import lifecycle, opening
 from matches.models import Match, Round
 from tests import factories as make
 
@@ -78,7 +78,7 @@ def test_an_illegal_choice_is_no_silence() -> None:
 
 
 def shut_down_before(place: make.Setting, *codes: str) -> None:
-    lifecycle.close_registration(league_id="fall")
+    opening.close_registration(league_id="fall")
     registration.retire(agent_ids=[one.agent.pk for one in place.players if one.agent.code in codes])
     lifecycle.start_round(league_id="fall")
 

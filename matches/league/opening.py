@@ -1,0 +1,191 @@
+"""A league from its creation to its schedule, as the instructor moves it (004 2.5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings as site
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from pydantic import ValidationError as SettingsError
+
+from agents_registry import places, registration
+from agents_registry.models import Agent, Kind
+from agents_registry.prepared import insert
+from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.states import LeagueState
+from league_sdk.rules.registry import games
+from matches import readiness
+from matches.league.effects import changed, record
+from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.league.find import get_league
+from matches.league.moves import move, named, refuse_over
+from matches.models import League, Match, Round
+from matches.schedule import round_robin
+from matches.standings import natural
+
+
+def check_settings(values: Any) -> dict[str, Any]:
+    """Settings as they are stored: only what was given, each name and range checked.
+
+    Raises:
+        Invalid: 422, naming the first setting that is wrong.
+    """
+    if not isinstance(values, dict):
+        raise Invalid(_("Settings must be an object of names and values."), field="settings")
+    try:
+        _refuse_unstorable(values.get("registration_code"), "registration_code")
+        # "true" or 1 for true is taken, and stored as what it means: the database is asked for the value too.
+        return LeagueSettings.model_validate(values).model_dump(exclude_unset=True)
+    except SettingsError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"]) or "settings"
+        raise Invalid(
+            _("Setting %(name)s: %(why)s (seen: %(seen)s).")
+            % {"name": name, "why": first["msg"], "seen": str(first["input"])[:80]},
+            field=name,
+        ) from None
+
+
+def _refuse_unstorable(text: object, field: str) -> None:
+    """NUL characters and lone surrogates, which no database takes."""
+    if isinstance(text, str) and ("\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text)):
+        raise Invalid(_("%(field)s holds a character that cannot be stored.") % {"field": field}, field=field)
+
+
+def create_league(
+    *,
+    league_id: str,
+    display_name: str,
+    game_type: str = "even_odd",
+    settings: dict[str, Any] | None = None,
+    demo: bool = False,
+) -> League:
+    """Open a league for registration; the players of the lobby come in.
+
+    Raises:
+        Invalid: an id, game or setting that is not usable.
+        ActionRefused: the id is taken.
+    """
+    checked = check_settings(settings or {})
+    if league_id == site.LEAGUE_DEMO_ID and not demo:
+        raise Invalid(
+            _("The id %(id)s is kept for the demo league: choose another.") % {"id": league_id}, field="league_id"
+        )
+    _refuse_unstorable(display_name, "display_name")
+    if game_type not in games():
+        raise Invalid(
+            _("There is no game %(game)s. Games: %(games)s.")
+            % {"game": game_type, "games": ", ".join(sorted(games()))},
+            field="game_type",
+        )
+    league = League(
+        league_id=league_id,
+        display_name=display_name or league_id,
+        game_type=game_type,
+        settings=checked,
+        demo=demo,
+        created_at=timezone.now(),
+    )
+    try:
+        league.clean_fields(exclude=["created_at"])
+    except ValidationError as error:
+        field, messages = next(iter(error.message_dict.items()))
+        raise Invalid(f"{field}: {messages[0]}", field=field) from None
+    with transaction.atomic():
+        try:
+            with transaction.atomic():
+                league.save(force_insert=True)
+        except IntegrityError:
+            raise ActionRefused(
+                _("A league with the id %(id)s exists already: choose another id.") % {"id": league_id}
+            ) from None
+        record(league.pk, "league_created")
+        if not demo and not league.rules.registration_code:
+            # Nobody in the lobby has been asked for a code.
+            came = places.join_league(league_id=league.pk, game_type=game_type, room=league.rules.max_players)
+            if came:
+                record(league.pk, "lobby_joined", players=came)
+        changed(league.pk)
+    return league
+
+
+def edit_league(*, league_id: str, display_name: str, settings: dict[str, Any]) -> League:
+    """Change a league's name and settings; they hold from the next match on."""
+    checked = check_settings(settings)
+    with transaction.atomic():
+        if not League.objects.filter(pk=league_id).update(display_name=display_name, settings=checked):
+            raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
+        record(league_id, "settings_changed")
+        changed(league_id)
+    return get_league(league_id)
+
+
+def close_registration(*, league_id: str) -> League:
+    """REGISTRATION to SCHEDULED: every pair once, by the circle method.
+
+    With ``require_check``, players whose check has not passed are left out: they are shown as such and not called.
+
+    Raises:
+        ActionRefused: not open, or too few players.
+    """
+    with transaction.atomic():
+        # Whoever is registering at this moment is in the schedule, or is told that it is too late.
+        league = League.objects.select_for_update(no_key=True).get(pk=get_league(league_id).pk)
+        players = sorted(league.agents.filter(kind=Kind.PLAYER), key=lambda player: natural(player.code))
+        left_out = readiness.not_ready(league, players)
+        absent = [player.pk for player in players if player.code in left_out]
+        players = [player for player in players if player.code not in left_out]
+        least = league.rules.min_players
+        refuse_over(league)
+        if league.state != LeagueState.REGISTRATION:
+            raise ActionRefused(_("The schedule of %(league)s is made already: start the next round.") % named(league))
+        if len(players) < least and left_out:
+            raise ActionRefused(
+                _(
+                    "%(league)s has %(count)s of at least %(least)s players that passed the check; "
+                    "not ready: %(names)s. Wait until more have passed, or turn require_check off."
+                )
+                % {**named(league), "count": len(players), "least": least, "names": ", ".join(left_out)}
+            )
+        if len(players) < least:
+            raise ActionRefused(
+                _("%(league)s has %(count)s of at least %(least)s players: wait until more have registered.")
+                % {**named(league), "count": len(players), "least": least}
+            )
+        move(league, LeagueState.REGISTRATION, LeagueState.SCHEDULED)
+        _make_schedule(league, players)
+        if left_out:
+            league.left_out = left_out
+            League.objects.filter(pk=league.pk).update(left_out=left_out)
+            registration.retire(agent_ids=absent)
+            record(league.pk, "left_out", players=", ".join(left_out))
+        record(league.pk, "schedule_made", players=len(players), rounds=league.rounds.count())
+        changed(league.pk)
+        return league
+
+
+def _make_schedule(league: League, players: list[Agent]) -> None:
+    plan = round_robin(len(players))
+    rounds = Round.objects.bulk_create(
+        Round(league=league, number=one.number, bye=players[one.bye] if one.bye is not None else None) for one in plan
+    )
+    by_number = {one.number: one.pk for one in rounds}
+    names = [field.attname for field in Match._meta.concrete_fields if not field.primary_key]
+    blank = Match(league=league)
+    same = {name: getattr(blank, name) for name in names}
+    for one in plan:
+        # Round by round: a thousand players have half a million matches, too many to hold at once.
+        same["round_id"] = by_number[one.number]
+        rows = [
+            same
+            | {
+                "match_id": pairing.match_id,
+                "player_a_id": players[pairing.a].pk,
+                "player_b_id": players[pairing.b].pk,
+            }
+            for pairing in one.pairings
+        ]
+        insert(Match, names, [list(row.values()) for row in rows])

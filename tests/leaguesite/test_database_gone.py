@@ -1,0 +1,66 @@
+"""PostgreSQL goes away and comes back, as for an upgrade."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.db import OperationalError
+from django.db.utils import ConnectionHandler
+from pytest_django import DjangoDbBlocker
+
+from leaguesite.environment import database
+from tests.chaos.servers import NotHere, Postgres, must_be_here
+
+pytestmark = pytest.mark.long
+NAME = "gone"
+TRIES = 9
+"""While it is away, each of a second: a pool left to itself would next try five seconds later."""
+
+
+@pytest.fixture
+def server() -> Iterator[Postgres]:
+    # Not pytest's own folder: PostgreSQL runs as another user.
+    folder = Path(tempfile.mkdtemp(prefix="gone-"))
+    try:
+        must_be_here()
+    except NotHere as missing:
+        if os.environ.get("LEAGUE_CI"):
+            raise
+        pytest.skip(str(missing))
+    found = Postgres(folder)
+    try:
+        yield found
+    finally:
+        found.kill()
+        shutil.rmtree(folder)
+
+
+def test_the_first_to_ask_when_it_is_back_is_answered(server: Postgres, django_db_blocker: DjangoDbBlocker) -> None:
+    settings = database(server.url, Path())
+    settings["OPTIONS"]["pool"] |= {"timeout": 1}
+    connection = ConnectionHandler({"default": settings, NAME: settings})[NAME]
+
+    def ask() -> list[tuple[int]]:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+                return list(cursor.fetchall())
+        finally:
+            connection.close()
+
+    with django_db_blocker.unblock():
+        try:
+            assert ask() == [(1,)]
+            server.kill()
+            for _ in range(TRIES):
+                with pytest.raises(OperationalError):
+                    ask()
+            server.start()
+            assert ask() == [(1,)]
+        finally:
+            connection.close_pool()

@@ -1,0 +1,75 @@
+"""When a page is drawn again, without sockets and without a database."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from matches import hub as hubs
+from matches import live, pages
+from matches.pages import PageKey
+from tests.matches.agent_server import PATIENCE_S
+
+BOARD, MATCH = PageKey("board", "fall"), PageKey("match", "fall", "R1M1")
+
+
+async def test_a_page_is_looked_at_though_nobody_says_that_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hubs, "LOOK_AFTER_S", 0.001)
+    monkeypatch.setattr(hubs, "SPACING_S", 0.0)
+    monkeypatch.setattr(live, "get_channel_layer", lambda: None)
+    seen = itertools.count()
+    monkeypatch.setattr(pages, "fragments", lambda key, language: {"header": str(next(seen))})
+    with ThreadPoolExecutor(1) as thread:
+        hub = hubs.Hub(thread)
+        listeners = [await hub.join(key, "en") for key in (BOARD, MATCH)]
+        for listener in listeners:
+            assert listener is not None
+            async with asyncio.timeout(PATIENCE_S):
+                while listener.page.seq < 5:
+                    listener.news.clear()
+                    await listener.news.wait()
+        for listener in listeners:
+            assert listener is not None
+            hub.leave(listener)
+
+
+async def test_the_page_that_most_look_at_is_the_first_to_be_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    drawn: list[PageKey] = []
+    begun, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def draw(key: PageKey, language: str) -> dict[str, str]:
+        drawn.append(key)
+        loop.call_soon_threadsafe(begun.set)
+        go_on.wait(PATIENCE_S)
+        return {"header": str(len(drawn))}
+
+    monkeypatch.setattr(pages, "fragments", draw)
+    monkeypatch.setattr(live, "get_channel_layer", lambda: None)
+    crowd = [PageKey("match", "fall", f"R1M{number}") for number in range(20)]
+    with ThreadPoolExecutor(1) as thread:
+        hub = hubs.Hub(thread, lambda: now)
+        go_on.set()
+        listeners = [await hub.join(key, "en") for key in (*crowd, BOARD, BOARD, BOARD)]
+        drawn.clear()
+        begun.clear()
+        go_on.clear()
+        hub._mark({"fall": []})
+        await begun.wait()
+        now = 1.0
+        go_on.set()
+        for listener in listeners:
+            assert listener is not None
+            async with asyncio.timeout(PATIENCE_S):
+                while listener.page.seq < 2:
+                    listener.news.clear()
+                    await listener.news.wait()
+        for listener in listeners:
+            assert listener is not None
+            hub.leave(listener)
+    assert drawn[:3] == [crowd[0], BOARD, crowd[1]]
