@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from contextvars import copy_context
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from django.db import DatabaseError, close_old_connections
@@ -266,16 +267,23 @@ class Conductor:
         task.add_done_callback(self._sending.discard)
 
     async def _start(self, client: Client, start: outgoing.Start, planned_at: float) -> None:
-        """start_match; one that is not taken sends the match elsewhere."""
-        if _overtaken(planned_at):
+        """start_match; one that is not taken sends the match elsewhere, one in doubt when its lease is over."""
+        limit_s = start.limit_s if start.foreign else start.limit_s - (time.monotonic() - planned_at)
+        if _overtaken(planned_at) or limit_s <= 0:
             # The match may be another attempt's by now: the next look sends what is still to be started.
             self._again = True
             self._wake_up()
             return
         with watching.sending(start.about) as sent:
-            offered = await sending.offer(client, start)
+            offered = await sending.offer(client, start, limit_s=limit_s)
             if offered.problem:
                 sent.failed(offered.cause, offered.problem)
+        if offered.in_doubt:
+            # Given to another now it might be played by two, and their ends be heard in any order.
+            renewed_at = time.monotonic()
+            if not start.sent_before and await self._in_thread(lambda: _renew(start)):
+                await self._start(client, replace(start, sent_before=True), renewed_at)
+            return
         self._learn(start.referee_pk, {starts.KIND: offered.way} if offered.way else {})
         if offered.problem:
             lost = (start.match_pk, start.attempt, offered.problem, offered.refused, offered.cause)
@@ -332,6 +340,17 @@ class Conductor:
             self._outcomes.freed.append(check.agent_pk)
         self._outcomes.checks.append((check.agent_pk, problem))
         self._wake.set()
+
+
+def _renew(start: outgoing.Start) -> bool:
+    """Whether a match is still given to a referee that has told nothing of it; its lease begins anew."""
+    try:
+        return play.renew_lease(match_pk=start.match_pk, attempt=start.attempt, lease_s=start.lease_s)
+    except DatabaseError:
+        logger.exception("the lease of a match was not renewed; it runs out")
+        return False
+    finally:
+        close_old_connections()
 
 
 def _overtaken(planned_at: float) -> bool:

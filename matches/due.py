@@ -219,7 +219,11 @@ def _given() -> list[Start]:
     given = Match.objects.filter(state=MatchState.ASSIGNED, referee__sends_progress=True)
     whole = given.select_related("league", "round", "referee", "player_a", "player_b").order_by("pk")
     return outgoing.starts_of(
-        [Chosen(match, match.referee, named=False) for match in whole if play.renew_lease(match=match)]
+        [
+            Chosen(match, match.referee, named=False)
+            for match in whole
+            if play.renew_lease(match_pk=match.pk, attempt=match.attempt, lease_s=play.lease_s_of(match, match.referee))
+        ]
     )
 
 

@@ -21,6 +21,7 @@ from league_sdk.protocol.messages import START_MATCH, MessageType
 from league_sdk.protocol.states import AgentState
 from league_sdk.transport.policy import EndpointPolicy
 from matches import queries, sight, watching
+from matches.league import play
 from matches.models import Match
 
 _FLAT = ("_timeout_s", "_points", "max_retries", "retry_base_s", "retry_factor")
@@ -42,7 +43,9 @@ class Start:
 
     Attributes:
         tries: the spellings, in their order; one for a referee of ours.
-        limit_s: seconds for all of them together.
+        limit_s: seconds for all of them together; for a referee of ours from when the match was given to it.
+        lease_s: how long the match was given to it.
+        sent_before: an earlier try of it may have arrived.
         announced: the referee has taken the ROUND_ANNOUNCEMENT that names it for this match.
         about: what a log record tells of it.
     """
@@ -53,7 +56,9 @@ class Start:
     endpoint: str
     tries: tuple[Try, ...]
     limit_s: float
+    lease_s: float
     foreign: bool = False
+    sent_before: bool = False
     announced: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
 
@@ -93,7 +98,7 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
     policy = _policy_for_players().to_params() if ours else {}
     found = []
     for one in chosen:
-        match, referee = one.match, one.referee
+        match, referee, rules = one.match, one.referee, one.match.league.rules
         if referee.sends_progress:
             if match.league_id not in tables:
                 players = [seat.code for other in ours if other.league_id == match.league_id for seat in _seats(other)]
@@ -109,7 +114,8 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
                 referee_pk=referee.pk,
                 endpoint=referee.endpoint,
                 tries=tries,
-                limit_s=match.league.rules.generic_timeout_s,
+                limit_s=rules.start_limit_s() if referee.sends_progress else rules.generic_timeout_s,
+                lease_s=play.lease_s_of(match, referee),
                 foreign=not referee.sends_progress,
                 announced=one.named and MessageType.ROUND_ANNOUNCEMENT in referee.spoken,
                 about=watching.about_match(match)

@@ -6,7 +6,7 @@ No database: what came of it is handed back to the conductor.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from league_sdk.dialects import starts
@@ -29,28 +29,30 @@ class Offered:
         refused: the referee answered, and with an error; not merely "not now".
         way: the spelling that a foreign referee understood.
         cause: whose side failed where there is a problem: the referee's, or ours.
+        in_doubt: no answer came; the referee may be playing it.
     """
 
     problem: str = ""
     refused: bool = False
     way: str = ""
     cause: Cause = Cause.REFEREE
+    in_doubt: bool = False
 
 
-async def offer(client: Client, start: Start) -> Offered:
-    """Start a match at its referee, in every spelling that is needed (ruling, section 10)."""
-    return await (_offer_foreign(client, start) if start.foreign else _offer_own(client, start))
+async def offer(client: Client, start: Start, *, limit_s: float) -> Offered:
+    """Start a match at its referee, in every spelling that is needed, within so many seconds (ruling, section 10)."""
+    return await (_offer_foreign(client, start, limit_s) if start.foreign else _offer_own(client, start, limit_s))
 
 
 def _not_called(error: CallFailed) -> Offered:
     return Offered(str(error), cause=Cause.LEAGUE if error.cause is Cause.LEAGUE else Cause.REFEREE)
 
 
-async def _offer_own(client: Client, start: Start) -> Offered:
+async def _offer_own(client: Client, start: Start, limit_s: float) -> Offered:
     try:
-        reply = await client.post(start.endpoint, start.tries[0].body, limit_s=start.limit_s)
+        reply = await client.post(start.endpoint, start.tries[0].body, limit_s=limit_s)
     except CallFailed as error:
-        return _not_called(error)
+        return replace(_not_called(error), in_doubt=error.connected or start.sent_before)
     result = reply.body.get("result") if isinstance(reply.body, dict) else None
     if isinstance(result, dict) and result.get("accepted") is not False:
         return Offered()
@@ -66,8 +68,8 @@ def _knows_another_token(body: Any) -> bool:
     return isinstance(data, dict) and data.get("error_code") == TokenInvalid.error_code
 
 
-async def _offer_foreign(client: Client, start: Start) -> Offered:
-    end = time.monotonic() + start.limit_s
+async def _offer_foreign(client: Client, start: Start, limit_s: float) -> Offered:
+    end = time.monotonic() + limit_s
     for one in start.tries:
         if one.way == starts.ANNOUNCEMENT and start.announced:
             # It has understood nothing else, and the announcement was taken: it is playing by now.

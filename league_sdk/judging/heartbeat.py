@@ -37,8 +37,6 @@ MATCHES_BYTES = 40 * 1024
 """Of a heartbeat, for matches with their boards; the rest, and what they leave, is for transcripts."""
 AGAIN_AFTER_S = 0.5
 """One that was not accepted is repeated with the next news, or after so long."""
-FENCE = 0.75
-"""Of a lease: after that long without an accepted heartbeat its match is given up."""
 
 
 @dataclass(slots=True)
@@ -67,7 +65,7 @@ class Running:
 
     def left_s(self) -> float:
         """Seconds until it has to be given up."""
-        return self.brief.settings.referee_lease_s * FENCE - self.silent_s()
+        return self.brief.settings.fence_s() - self.silent_s()
 
     def waits_s(self) -> float:
         """Seconds until it has to be told of though nothing is new."""

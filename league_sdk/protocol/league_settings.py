@@ -61,6 +61,14 @@ class LeagueSettings(BaseModel):
         move = min(self.request_patience_s, tries * self.move_timeout_s + waits)
         return join + move + 2 * self.game_over_timeout_s + self.generic_timeout_s
 
+    def fence_s(self) -> float:
+        """After so many seconds without an accepted heartbeat a referee gives a match up (ruling, section 10)."""
+        return self.referee_lease_s * 0.75
+
+    def start_limit_s(self) -> float:
+        """For so many seconds of a lease its start may be taken: the referee counts its fence from then on."""
+        return min(self.generic_timeout_s, self.referee_lease_s - self.fence_s())
+
     def for_referee(self) -> dict[str, Any]:
         """What ``start_match`` carries: everything but what only the league manager needs."""
         return self.model_dump(exclude={"registration_code", "require_check", "min_players", "max_players"})

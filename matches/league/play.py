@@ -170,13 +170,13 @@ def expire_leases(*, now: datetime) -> int:
     return lost
 
 
-def renew_lease(*, match: Match) -> bool:
+def renew_lease(*, match_pk: int, attempt: int, lease_s: float) -> bool:
     """The start of an ASSIGNED match is sent once more: a referee counts its own time from when it gets one.
 
     Returns whether the match is still given to that referee.
     """
-    until = timezone.now() + timedelta(seconds=lease_s_of(match, match.referee))
-    return bool(swap(Match, {"lease_until": until}, pk=match.pk, attempt=match.attempt, state=MatchState.ASSIGNED))
+    until = timezone.now() + timedelta(seconds=lease_s)
+    return bool(swap(Match, {"lease_until": until}, pk=match_pk, attempt=attempt, state=MatchState.ASSIGNED))
 
 
 def extend_leases(*, seconds: float) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from agents_registry import registration
 from agents_registry.endpoints import endpoint_policy
@@ -19,7 +21,7 @@ from matches.nudge import nudge
 from tests import factories as make
 from tests import wire
 from tests.e2e.site import free_port
-from tests.matches.agent_server import Agents
+from tests.matches.agent_server import OK, Agents
 from tests.matches.conftest import conducting
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -155,6 +157,56 @@ async def test_a_referee_that_cannot_be_started_is_suspended(agents: Agents, ans
     assert (row.state, row.problem == "") == ("SUSPENDED", False)
     match = await agents.in_db(lambda: league.match("R1M1"))
     assert (match.state, match.lost_attempts, match.referee_id) == ("ASSIGNED", counted, league.referees[1].agent.pk)
+
+
+@pytest.mark.parametrize("takes_it", [False, True])
+async def test_a_start_whose_answer_was_lost_is_sent_again_and_goes_to_no_other_while_it_may_be_played(
+    agents: Agents, takes_it: bool
+) -> None:
+    """Two who play one match tell its players two ends of it, and nobody knows which of them is heard last."""
+    heard: list[dict[str, Any]] = []
+
+    def answer(body: dict[str, Any]) -> Any:
+        if body["method"] == "start_match":
+            heard.append(body["params"])
+        return OK if body["method"] != "start_match" or (takes_it and len(heard) > 1) else None
+
+    league = await agents.in_db(lambda: place(agents, referees=2))
+    agents.answers["REF01"] = answer
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: len(heard) == 2)
+        match = await agents.in_db(lambda: league.match("R1M1"))
+        assert (match.state, match.attempt, match.lost_attempts) == ("ASSIGNED", 1, 0)
+        assert (heard[0]["attempt"], heard[0]["conversation_id"]) == (1, match.conversation_id)
+        if not takes_it:
+            # What nobody has told anything of goes to another when its lease is over.
+            await agents.in_db(lambda: Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1)))
+            await agents.until(lambda: "START_MATCH" in agents.types("REF02"))
+    assert [one["attempt"] for one in heard] == [1, 1]
+    assert ("START_MATCH" in agents.types("REF02")) == (not takes_it)
+
+
+async def test_a_start_may_be_taken_in_the_first_part_of_a_lease_only(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A referee counts its fence from when it gets one: that has to end before the lease does."""
+    limits: dict[str, float] = {}
+    post = Client.post
+
+    async def noted(self: Client, url: str, message: Any, *, limit_s: float) -> Any:
+        if b'"start_match"' in message:
+            limits[url] = limit_s
+        return await post(self, url, message, limit_s=limit_s)
+
+    monkeypatch.setattr(Client, "post", noted)
+    league = await agents.in_db(lambda: place(agents, referee_lease_s=8, generic_timeout_s=10))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
+    rules = (await agents.in_db(lambda: league.match("R1M1").league)).rules
+    assert rules.fence_s() + rules.start_limit_s() == rules.referee_lease_s
+    assert 0 < limits[agents.url("REF01")] < rules.start_limit_s() == 2
 
 
 async def test_nothing_is_delivered_twice_when_looks_overlap(agents: Agents) -> None:

@@ -271,8 +271,8 @@ async def test_one_that_answers_when_the_match_is_over_keeps_it() -> None:
             raise TimedOut(f"no answer within {limit_s:g} s", connected=True)
 
     tries = tuple(outgoing.Try(f"canonical:{method}", method.encode(), 1) for method in starts.METHODS)
-    start = outgoing.Start(1, 1, 1, "http://127.0.0.1:1/mcp", tries, 10, foreign=True)
-    assert await sending.offer(Slow(), start) == sending.Offered()
+    start = outgoing.Start(1, 1, 1, "http://127.0.0.1:1/mcp", tries, 10, 60, foreign=True)
+    assert await sending.offer(Slow(), start, limit_s=10) == sending.Offered()
     assert asked_with == [b"start_match"]
 
 

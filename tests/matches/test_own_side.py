@@ -115,8 +115,10 @@ async def test_whether_it_was_the_referee_or_ourselves_is_seen_when_calling(fore
         async def post(self, url: str, body: bytes, *, limit_s: float) -> Any:
             raise NotReached("no connection", connected=False, cause=Cause.LEAGUE if ours else Cause.CONNECT)
 
-    start = Start(1, 1, 1, "http://127.0.0.1:8001/mcp", (Try("canonical:start_match", b"", 1),), 1.0, foreign=foreign)
-    offered = await sending.offer(Down(), start)  # type: ignore[arg-type]
+    start = Start(
+        1, 1, 1, "http://127.0.0.1:8001/mcp", (Try("canonical:start_match", b"", 1),), 1.0, 8.0, foreign=foreign
+    )
+    offered = await sending.offer(Down(), start, limit_s=1.0)  # type: ignore[arg-type]
     assert (offered.problem, offered.cause) == ("no connection", "LEAGUE" if ours else "REFEREE")
 
 
@@ -125,8 +127,8 @@ async def test_a_referee_that_is_silent_when_started_is_to_blame_itself() -> Non
         async def post(self, url: str, body: bytes, *, limit_s: float) -> Any:
             raise TimedOut("no answer within 1 s", connected=True)
 
-    start = Start(1, 1, 1, "http://127.0.0.1:8001/mcp", (Try("", b"", 1),), 1.0)
-    assert (await sending.offer(Silent(), start)).cause == "REFEREE"  # type: ignore[arg-type]
+    start = Start(1, 1, 1, "http://127.0.0.1:8001/mcp", (Try("", b"", 1),), 1.0, 8.0)
+    assert (await sending.offer(Silent(), start, limit_s=1.0)).cause == "REFEREE"  # type: ignore[arg-type]
 
 
 # A player that is not called any more -------------------------------------------------------------

@@ -8,8 +8,9 @@ import pytest
 
 from league_sdk.dialects.hunt import Hunt, Memory
 from league_sdk.protocol.messages import MessageType
-from league_sdk.transport.client import NotReached, Reply
+from league_sdk.transport.client import Broken, NotReached, Reply, TimedOut
 from matches import sending
+from matches.outgoing import Start, Try
 from matches.parcels import Parcel
 
 URL = "http://127.0.0.1:8001/mcp"
@@ -42,3 +43,42 @@ async def test_an_announcement_that_did_not_arrive_is_sent_again_in_the_same_wor
     learned = await sending.deliver(client, parcel)  # type: ignore[arg-type]
     shape, method = ("message_type", "ROUND_ANNOUNCEMENT") if spoken else ("canonical", "notify_round")
     assert (client.heard, learned) == ([method], {MessageType.ROUND_ANNOUNCEMENT: shape})
+
+
+class Scripted:
+    """Instead of the HTTP client: each call ends as the script says."""
+
+    def __init__(self, *ends: Exception | dict[str, Any]) -> None:
+        self.ends = list(ends)
+
+    async def post(self, url: str, body: bytes, *, limit_s: float) -> Reply:
+        end = self.ends.pop(0)
+        if isinstance(end, Exception):
+            raise end
+        return Reply(200, {"jsonrpc": "2.0", "id": 1, **end}, "", 0.0)
+
+
+GONE = NotReached("no connection", connected=False)
+CUT_OFF = Broken("the connection was closed without an answer", connected=True)
+SILENT = TimedOut("no answer within 2 s", connected=True)
+
+
+@pytest.mark.parametrize(
+    ("end", "sent_before", "in_doubt"),
+    [
+        (GONE, False, False),
+        # The one that took the start before is perhaps only not reached at the moment.
+        (GONE, True, True),
+        (CUT_OFF, False, True),
+        (SILENT, False, True),
+        ({"result": {"accepted": False}}, True, False),
+        ({"error": {"code": -32001, "message": "…", "data": {"error_code": "E012"}}}, True, False),
+        ({"result": {"accepted": True}}, True, False),
+    ],
+)
+async def test_a_start_is_in_doubt_until_the_referee_has_answered(
+    end: Exception | dict[str, Any], sent_before: bool, in_doubt: bool
+) -> None:
+    start = Start(1, 1, 1, URL, (Try("", b"", 1),), 2.0, 8.0, sent_before=sent_before)
+    offered = await sending.offer(Scripted(end), start, limit_s=2.0)  # type: ignore[arg-type]
+    assert offered.in_doubt == in_doubt
