@@ -17,6 +17,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from contextvars import copy_context
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db import DatabaseError, close_old_connections
@@ -281,12 +282,14 @@ class Conductor:
         if offered.in_doubt:
             # Given to another now it might be played by two, and their ends be heard in any order.
             renewed_at = time.monotonic()
-            if not start.sent_before and await self._in_thread(lambda: _renew(start)):
-                await self._start(client, replace(start, sent_before=True), renewed_at)
+            until = None if start.sent_before else await self._in_thread(lambda: _renew(start))
+            if until is not None:
+                await self._start(client, replace(start, sent_before=True, lease_until=until), renewed_at)
             return
         self._learn(start.referee_pk, {starts.KIND: offered.way} if offered.way else {})
         if offered.problem:
-            lost = (start.match_pk, start.attempt, offered.problem, offered.refused, offered.cause)
+            why = (offered.problem, offered.refused, offered.cause)
+            lost = due.NotTaken(start.match_pk, start.attempt, start.lease_until, *why)
             self._outcomes.undeliverable.append(lost)
         if offered.way or offered.problem:
             self._wake_up()
@@ -342,13 +345,13 @@ class Conductor:
         self._wake.set()
 
 
-def _renew(start: outgoing.Start) -> bool:
-    """Whether a match is still given to a referee that has told nothing of it; its lease begins anew."""
+def _renew(start: outgoing.Start) -> datetime | None:
+    """The lease of a match begins anew, if it is still given to a referee that has told nothing of it."""
     try:
         return play.renew_lease(match_pk=start.match_pk, attempt=start.attempt, lease_s=start.lease_s)
     except DatabaseError:
         logger.exception("the lease of a match was not renewed; it runs out")
-        return False
+        return None
     finally:
         close_old_connections()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -84,20 +84,32 @@ class Plan:
     waiting: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class NotTaken:
+    """A start that was not taken; see :func:`matches.league.play.undeliverable`."""
+
+    match_pk: int
+    attempt: int
+    lease_until: datetime | None
+    problem: str
+    refused: bool = False
+    cause: Cause = Cause.REFEREE
+
+
 @dataclass(slots=True)
 class Outcomes:
     """What became of what went out.
 
     Attributes:
         deliveries: (delivery, problem); no problem means settled.
-        undeliverable: (match, attempt, why, whether the referee answered with an error, whose side failed).
+        undeliverable: starts that were not taken, and why.
         checks: (agent, problem).
         learned: (agent, by message type what it was seen to understand).
         freed: agents that nothing is on its way to any more.
     """
 
     deliveries: list[tuple[int, str]] = field(default_factory=list)
-    undeliverable: list[tuple[int, int, str, bool, Cause]] = field(default_factory=list)
+    undeliverable: list[NotTaken] = field(default_factory=list)
     checks: list[tuple[int, str]] = field(default_factory=list)
     learned: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     freed: list[int] = field(default_factory=list)
@@ -117,8 +129,8 @@ class Outcomes:
 def note(outcomes: Outcomes) -> None:
     """Write down what became of what went out, in one transaction."""
     with transaction.atomic():
-        for match_pk, attempt, why, refused, cause in outcomes.undeliverable:
-            play.undeliverable(match_pk=match_pk, attempt=attempt, problem=why, refused=refused, cause=cause)
+        for one in outcomes.undeliverable:
+            play.undeliverable(**asdict(one))
         for agent_pk, problem in outcomes.checks:
             registration.note_check(agent_id=agent_pk, problem=problem)
         for agent_pk, spoken in outcomes.learned:
@@ -218,13 +230,13 @@ def _given() -> list[Start]:
     """Matches that a referee of ours was given, and has not begun as far as we know; their leases begin anew."""
     given = Match.objects.filter(state=MatchState.ASSIGNED, referee__sends_progress=True)
     whole = given.select_related("league", "round", "referee", "player_a", "player_b").order_by("pk")
-    return outgoing.starts_of(
-        [
-            Chosen(match, match.referee, named=False)
-            for match in whole
-            if play.renew_lease(match_pk=match.pk, attempt=match.attempt, lease_s=play.lease_s_of(match, match.referee))
-        ]
-    )
+    chosen = []
+    for match in whole:
+        lease_s = play.lease_s_of(match, match.referee)
+        match.lease_until = play.renew_lease(match_pk=match.pk, attempt=match.attempt, lease_s=lease_s)
+        if match.lease_until is not None:
+            chosen.append(Chosen(match, match.referee, named=False))
+    return outgoing.starts_of(chosen)
 
 
 def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str]) -> list[Chosen]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -45,6 +46,7 @@ class Start:
         tries: the spellings, in their order; one for a referee of ours.
         limit_s: seconds for all of them together; for a referee of ours from when the match was given to it.
         lease_s: how long the match was given to it.
+        lease_until: when that is over.
         sent_before: an earlier try of it may have arrived.
         announced: the referee has taken the ROUND_ANNOUNCEMENT that names it for this match.
         about: what a log record tells of it.
@@ -57,6 +59,7 @@ class Start:
     tries: tuple[Try, ...]
     limit_s: float
     lease_s: float
+    lease_until: datetime | None = None
     foreign: bool = False
     sent_before: bool = False
     announced: bool = False
@@ -116,6 +119,7 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
                 tries=tries,
                 limit_s=rules.start_limit_s() if referee.sends_progress else rules.generic_timeout_s,
                 lease_s=play.lease_s_of(match, referee),
+                lease_until=match.lease_until,
                 foreign=not referee.sends_progress,
                 announced=one.named and MessageType.ROUND_ANNOUNCEMENT in referee.spoken,
                 about=watching.about_match(match)

@@ -135,22 +135,30 @@ def expect_again(*, names: Collection[str]) -> int:
 
 
 def undeliverable(
-    *, match_pk: int, attempt: int, problem: str, refused: bool = False, cause: Cause = Cause.REFEREE
+    *,
+    match_pk: int,
+    attempt: int,
+    lease_until: datetime | None,
+    problem: str,
+    refused: bool = False,
+    cause: Cause = Cause.REFEREE,
 ) -> None:
     """start_match was not taken: the referee is suspended, the match goes to another.
 
     Args:
+        lease_until: the lease that it was sent in. In a later one the referee has told of the match, or has been sent
+            a start once more, by another conductor; then this is old news.
         cause: LEAGUE when we could not even call the referee.
         refused: the referee answered with an error. That counts as a lost attempt, so that a match that no
             referee can take is HELD in the end; a referee that was not reached has not lost it.
     """
     with transaction.atomic():
-        match = Match.objects.filter(pk=match_pk, attempt=attempt, state__in=IN_PLAY).first()
+        lost = Match.objects.filter(pk=match_pk, attempt=attempt, lease_until=lease_until)
+        match = lost.filter(state__in=IN_PLAY).first()
         if match is None:
             return
         if match.referee_id is not None:
             registration.suspend_referee(agent_id=match.referee_id, problem=problem)
-        lost = Match.objects.filter(pk=match_pk, attempt=attempt)
         lose_attempt(matches=lost, why=problem, counts=refused, cause=cause)
 
 
@@ -170,13 +178,14 @@ def expire_leases(*, now: datetime) -> int:
     return lost
 
 
-def renew_lease(*, match_pk: int, attempt: int, lease_s: float) -> bool:
+def renew_lease(*, match_pk: int, attempt: int, lease_s: float) -> datetime | None:
     """The start of an ASSIGNED match is sent once more: a referee counts its own time from when it gets one.
 
-    Returns whether the match is still given to that referee.
+    Returns how long the match is given to that referee now; None when it is not any more.
     """
     until = timezone.now() + timedelta(seconds=lease_s)
-    return bool(swap(Match, {"lease_until": until}, pk=match_pk, attempt=attempt, state=MatchState.ASSIGNED))
+    renewed = swap(Match, {"lease_until": until}, pk=match_pk, attempt=attempt, state=MatchState.ASSIGNED)
+    return until if renewed else None
 
 
 def extend_leases(*, seconds: float) -> None:

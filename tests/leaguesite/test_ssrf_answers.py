@@ -19,7 +19,6 @@ from django.test import Client
 from agents_registry import registration
 from agents_registry.models import Agent
 from league_sdk.judging.referee import Referee
-from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
 from matches import checks, due
@@ -175,7 +174,9 @@ def test_neither_in_what_is_told_of_agents_that_do_not_answer(client: Client) ->
         state="DONE", problem=SECRET, passed=False, report={"summary": SECRET, "clauses": [clause | more]}
     )
     refused = f"start_match was refused: {{'key': '{SECRET}'}}"
-    due.note(due.Outcomes(undeliverable=[(match.pk, match.attempt, refused, True, Cause.REFEREE)]))
+    match.refresh_from_db()
+    lost = due.NotTaken(match.pk, match.attempt, match.lease_until, refused, refused=True)
+    due.note(due.Outcomes(undeliverable=[lost]))
     assert Event.objects.get(kind="attempt_lost").data["why"] == "start_match was refused"
     assert SECRET in client.get(f"/check/{check.pk}").content.decode()
     assert [where for where, text in texts(client, place) if SECRET in text] == []

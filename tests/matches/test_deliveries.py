@@ -27,7 +27,6 @@ from hypothesis.stateful import (
 from agents_registry import registration
 from agents_registry.attempts import attempts
 from agents_registry.models import Agent
-from league_sdk.protocol.faults import Cause
 from leaguesite import mcp
 from leaguesite.calls import Came
 from matches import due, sight
@@ -390,10 +389,10 @@ class Deliveries(RolledBack):
     def start_not_taken(self, pick: int, more: int, answered: bool, times: int) -> None:
         """What a referee said to start_match, or that it could not be reached."""
         match_id, game = self.game(pick) or ("", model.Game(("", ""), 0))
-        attempt, number = game.attempt + more, Match.objects.get(match_id=match_id).pk
+        attempt, match = game.attempt + more, Match.objects.get(match_id=match_id)
         for _ in range(times):
             type(self).count += 1
-            due.note(due.Outcomes(undeliverable=[(number, attempt, "no", answered, Cause.REFEREE)]))
+            due.note(due.Outcomes(undeliverable=[due.NotTaken(match.pk, attempt, match.lease_until, "no", answered)]))
             self.world.not_taken(match_id, attempt, answered=answered)
         self.compare()
 

@@ -144,7 +144,8 @@ class LeagueMachine(RolledBack):
     @rule(number=PICKS, attempt=ATTEMPTS)
     def undeliverable(self, number: int, attempt: int) -> None:
         match_id, model = self.pick(number)
-        play.undeliverable(match_pk=self.place.match(match_id).pk, attempt=attempt, problem="no connection")
+        match = self.place.match(match_id)
+        play.undeliverable(match_pk=match.pk, attempt=attempt, lease_until=match.lease_until, problem="no connection")
         if model.phase == IN_PLAY and attempt == model.attempt:
             model.phase = READY
 

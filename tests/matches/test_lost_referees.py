@@ -9,7 +9,6 @@ import pytest
 from django.utils import timezone
 
 from agents_registry import registration
-from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import MatchState
 from league_sdk.rules.registry import get_game
 from matches import due, sight
@@ -206,14 +205,26 @@ def test_hold_s_cancels_by_itself() -> None:
 def test_an_undeliverable_start_suspends_the_referee_without_counting() -> None:
     place = make.playing(players=2, referees=2)
     match, judge = place.match("R1M1"), place.referee_of("R1M1")
-    due.note(due.Outcomes(undeliverable=[(match.pk, 1, "no connection", False, Cause.REFEREE)]))
+    due.note(due.Outcomes(undeliverable=[due.NotTaken(match.pk, 1, match.lease_until, "no connection")]))
     again = place.match("R1M1")
     assert (again.state, again.lost_attempts) == ("READY", 0)
     assert (judge.fresh().state, judge.fresh().problem) == ("SUSPENDED", "no connection")
     make.look()
     assert place.referee_of("R1M1") != judge
-    due.note(due.Outcomes(undeliverable=[(match.pk, 1, "no connection, told late", False, Cause.REFEREE)]))
+    late = due.NotTaken(match.pk, 1, place.match("R1M1").lease_until, "no connection, told late")
+    due.note(due.Outcomes(undeliverable=[late]))
     assert place.match("R1M1").state == "ASSIGNED"
+
+
+def test_that_a_start_was_not_taken_is_old_news_once_it_was_sent_again() -> None:
+    """The conductor that sent it first was stopped meanwhile."""
+    place = make.playing(players=2, referees=2)
+    sent = place.match("R1M1")
+    until = play.renew_lease(match_pk=sent.pk, attempt=1, lease_s=60)
+    due.note(due.Outcomes(undeliverable=[due.NotTaken(sent.pk, 1, sent.lease_until, "no connection")]))
+    assert (place.match("R1M1").state, place.referee_of("R1M1").fresh().problem) == ("ASSIGNED", "")
+    due.note(due.Outcomes(undeliverable=[due.NotTaken(sent.pk, 1, until, "no connection")]))
+    assert (place.match("R1M1").state, place.match("R1M1").lease_until) == ("READY", None)
 
 
 def test_when_we_were_asleep_no_lease_runs_out_through_it() -> None:

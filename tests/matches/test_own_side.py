@@ -104,7 +104,9 @@ def test_a_referee_that_started_again() -> None:
 @pytest.mark.parametrize("cause", [Cause.REFEREE, Cause.LEAGUE])
 def test_a_start_that_was_not_taken(cause: Cause) -> None:
     place = make.playing(players=2)
-    due.note(due.Outcomes(undeliverable=[(place.match("R1M1").pk, 1, "no connection", False, cause)]))
+    match = place.match("R1M1")
+    lost = due.NotTaken(match.pk, 1, match.lease_until, "no connection", cause=cause)
+    due.note(due.Outcomes(undeliverable=[lost]))
     assert (place.states()["R1M1"], told()) == ("READY", [(cause, "no connection")])
 
 
