@@ -33,7 +33,7 @@ from matches.parcels import Parcel
 logger = logging.getLogger(__name__)
 
 TICK_S = 0.5
-BREATH_S = 0.005
+BREATH_S = 0.001
 """Between two looks, so that what comes together is handled together."""
 MOMENT_S = 0.05
 """What is not urgent waits so long for company."""
