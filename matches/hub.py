@@ -28,9 +28,9 @@ logger = logging.getLogger(__name__)
 SPACING_S = 0.2
 """At least this long between two renderings of one page; the first comes at once."""
 LOOK_AFTER_S = 2.0
-"""Every page that has listeners is rendered again this often, in case a message was lost: no browser is wrong for
-longer than five seconds. With so many pages that it would take more than half of the thread's time (a hundred or two)
-those that few look at come later."""
+"""Every page that has listeners is rendered again this often, whatever was or was not heard. With so many pages that it
+would take more than half of the thread's time (a hundred or two) those that few look at come later; but when messages
+are known to be lost, or cannot be sent, it may take all of it: no browser is wrong for longer than five seconds."""
 
 
 class Listener:
@@ -170,10 +170,14 @@ class Hub:
 
     async def _listen(self) -> None:
         """Mark pages as dirty when the channel layer says that they changed; the regular look sees what it does not."""
-        await live.listen(lambda message: self._mark(message["leagues"]))
+        await live.listen(lambda message: self._mark(None if message["missed"] else message["leagues"]))
 
-    def _mark(self, leagues: dict[str, list[str]]) -> None:
+    def _mark(self, leagues: dict[str, list[str]] | None) -> None:
+        """These have changed; None: nobody knows which have."""
         for (key, _), page in self._pages.items():
+            if leagues is None:
+                page.dirty.set()
+                continue
             topic = key.topic
             if topic is None:
                 page.dirty.set()
@@ -212,7 +216,7 @@ class Hub:
         except Exception:
             logger.exception("page %s could not be rendered", page.key)
         finally:
-            turns.give_back(0.0 if urgent else self._clock() - begun)
+            turns.give_back(0.0 if urgent or live.is_silent() else self._clock() - begun)
 
 
 def _closing(function: Callable[..., Any], *arguments: Any) -> Any:
