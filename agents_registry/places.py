@@ -133,7 +133,7 @@ def move(agent: Agent, league_id: str) -> None:
     agent.league_id = league_id
 
 
-def join_league(*, league_id: str, game_type: str, room: int) -> int:
+def join_league(*, league_id: str, game_type: str, room: int, only: int | None = None) -> int:
     """Take the players of the lobby into a league that opens, ids kept; how many came.
 
     One whose id, or whose name and address, is taken there stays in the lobby, and its notes say so (our choice: it
@@ -141,20 +141,24 @@ def join_league(*, league_id: str, game_type: str, room: int) -> int:
 
     Args:
         room: how many players the league takes, those that are there included.
+        only: the primary key of one of them, if the others are not meant.
     """
     there = Agent.objects.filter(kind=Kind.PLAYER, league_id=league_id)
     used = ids.taken(Kind.PLAYER, league_id, lobby=False)
     present = set(there.values_list("name", "endpoint_key"))
     room -= there.count()
     came = 0
-    for agent in Agent.objects.filter(kind=Kind.PLAYER, league__isnull=True).order_by("pk"):
+    lobby = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=True)
+    for agent in (lobby if only is None else lobby.filter(pk=only)).order_by("pk"):
         if came >= room:
             break
         if not plays(agent.game_types, game_type):
             continue
         if not ids.is_free(agent.code, used) or (agent.name, agent.endpoint_key) in present:
-            agent.notes = [*agent.notes, f"stayed in the lobby: {league_id} has an agent of this id or name already"]
-            agent.save(update_fields=["notes"])
+            note = f"stayed in the lobby: {league_id} has an agent of this id or name already"
+            if note not in agent.notes:
+                agent.notes = [*agent.notes, note]
+                agent.save(update_fields=["notes"])
             continue
         move(agent, league_id)
         agent.save(update_fields=["league", "code", "display_name"])

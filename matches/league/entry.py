@@ -18,7 +18,7 @@ from agents_registry.spellings import LEAGUE_FIELDS, Facts, plays
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import LeagueError, UnknownLeague
 from league_sdk.protocol.states import LeagueState, MatchState
-from matches.league import play
+from matches.league import opening, play
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import League, Match
@@ -201,11 +201,20 @@ def _register_player(request: Request, named: str | None) -> Entry:
             return Entry(league_id=home or promised, reason=_not_the_same(same.agent), legacy_code="L003")
         except places.Crowded as crowded:
             return Entry(league_id=home or promised, reason=str(crowded), legacy_code="L002")
-        if league is not None:
+        if league is None:
+            transaction.on_commit(lambda: _follow(done.agent))
+        else:
             if not done.again:
                 record(league.pk, "player_registered", player_id=done.agent.code, name=done.agent.display_name)
             changed(league.pk)
         return Entry(league_id=home or promised, agent=done.agent, auth_token=done.auth_token)
+
+
+def _follow(agent: Agent) -> None:
+    """Into the league that was opened while this one came to the lobby, if there is one."""
+    league = choose_league(None)
+    if league is not None:
+        opening.take_in(league_id=league.pk, only=agent.pk)
 
 
 def _in_mid_league(request: Request) -> Agent | None:

@@ -103,13 +103,35 @@ def create_league(
                 _("A league with the id %(id)s exists already: choose another id.") % {"id": league_id}
             ) from None
         record(league.pk, "league_created")
-        if not demo and not league.rules.registration_code:
-            # Nobody in the lobby has been asked for a code.
-            came = places.join_league(league_id=league.pk, game_type=game_type, room=league.rules.max_players)
-            if came:
-                record(league.pk, "lobby_joined", players=came)
+        _take_in(league)
         changed(league.pk)
+        transaction.on_commit(lambda: take_in(league_id=league.pk))
     return league
+
+
+def _take_in(league: League, only: int | None = None) -> None:
+    # Nobody in the lobby has been asked for a code.
+    if not league.demo and not league.rules.registration_code:
+        room = league.rules.max_players
+        came = places.join_league(league_id=league.pk, game_type=league.game_type, room=room, only=only)
+        if came:
+            record(league.pk, "lobby_joined", players=came)
+
+
+def take_in(*, league_id: str, only: int | None = None) -> None:
+    """The players of the lobby come into an open league; nothing happens when it is not open any more.
+
+    A player that comes to the lobby while a league is opened sees no league, and that one no player. So each looks for
+    the other once more when it is on record: whoever comes second finds the first.
+
+    Args:
+        only: this player alone (its primary key).
+    """
+    with transaction.atomic():
+        league = League.objects.select_for_update(no_key=True).filter(pk=league_id).first()
+        if league is not None and league.state == LeagueState.REGISTRATION:
+            _take_in(league, only)
+            changed(league_id)
 
 
 def edit_league(*, league_id: str, display_name: str, settings: dict[str, Any]) -> League:

@@ -16,7 +16,7 @@ import pytest
 from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
-from agents_registry import registration
+from agents_registry import places, registration
 from agents_registry.models import Kind
 from matches import sight, summaries
 from matches.history import Moment
@@ -205,6 +205,25 @@ def test_a_player_of_the_lobby_registers_again_while_a_league_opens(
     assert (again.agent.pk, again.fresh().league_id) == (first.agent.pk, "fall")
     assert registration.authenticate(again.token).pk == first.agent.pk
     assert list(League.objects.get(pk="fall").agents.values_list("name", flat=True)) == ["Early"]
+
+
+@pytest.mark.parametrize(("holder", "name"), [(registration, "register"), (places, "new_agent")])
+def test_a_player_comes_to_the_lobby_while_a_league_opens(
+    monkeypatch: pytest.MonkeyPatch, other: Other, holder: Any, name: str
+) -> None:
+    create = partial(opening.create_league, league_id="fall", display_name="Fall")
+    before(monkeypatch, holder, name, lambda: other.does(create))
+    came = make.join("New")
+    assert not isinstance(other.is_done(), Exception)
+    assert (came.fresh().league_id, came.fresh().code) == ("fall", came.agent.code)
+
+
+def test_a_league_opens_while_a_player_comes_to_the_lobby(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    # It has looked into the lobby, and is not on record yet.
+    before(monkeypatch, opening, "changed", lambda: other.does(lambda: make.join("New")))
+    opening.create_league(league_id="fall", display_name="Fall")
+    assert not isinstance(other.is_done(), Exception)
+    assert list(League.objects.get(pk="fall").agents.values_list("name", flat=True)) == ["New"]
 
 
 def test_an_agent_is_trusted_while_it_registers_again(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
