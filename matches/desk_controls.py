@@ -35,13 +35,14 @@ def buttons(facts: Facts) -> list[dict[str, Any]]:
     One with ``warnings`` asks for a second click, which ``yes`` names.
     """
     league, open_ = facts.league, not facts.over
+    going = open_ and not league.paused
     return [
         _button(facts, verb, label)
         for verb, label, fits in (
             ("close", _("Close registration and make the schedule"), league.state == LeagueState.REGISTRATION),
-            ("start", _("Start round %(number)d") % {"number": _number(facts)}, open_),
-            ("run_all", _("Run all rounds"), open_),
-            ("pause", _("Pause"), open_ and not league.paused),
+            ("start", _("Start round %(number)d") % {"number": _number(facts)}, going),
+            ("run_all", _("Run all rounds"), going),
+            ("pause", _("Pause"), going),
             ("resume", _("Resume"), league.paused),
             ("check_all", _("Check all players"), open_),
             ("check", _("Ask all agents whether they answer"), True),
@@ -60,7 +61,7 @@ def _number(facts: Facts) -> int:
 def _button(facts: Facts, verb: str, label: str) -> dict[str, Any]:
     warnings: list[str] = []
     yes = _("Start all the same")
-    if verb in ("start", "run_all") and facts.active is None and not facts.league.paused:
+    if verb in ("start", "run_all") and facts.active is None:
         warnings = _losses(facts)
     elif verb == "stop" and not facts.league.demo:
         # Nothing brings a stopped league back; only the demo goes by one click.

@@ -73,6 +73,8 @@ def test_there_is_one_next_action_at_every_step(desk: Client) -> None:
     seen.append(following(desk))
     lifecycle.pause(league_id="fall")
     seen.append(following(desk))
+    # Nothing starts in a league that is paused.
+    assert [one["verb"] for one in shown(desk)["buttons"]] == ["resume", "check_all", "check", "stop"]
     lifecycle.resume(league_id="fall")
     make.finish_round(place)
     seen.append(following(desk))
