@@ -1,0 +1,94 @@
+"""What tests of corrections share: a league in its second round, and all that a correction could change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matches import sight
+from matches.history import Moment
+from matches.league import corrections
+from matches.league.plans import Wish
+from matches.models import Correction, Match
+from tests import factories as make
+
+WHY, BACK = "wrong game started", "it was the right one"
+
+
+def in_round_two() -> make.Setting:
+    """Four players; round 1 is over (PLAYER_A won), round 2 is being played."""
+    found = make.playing(players=4)
+    make.finish_round(found)
+    make.playing_on(found)
+    return found
+
+
+def over(place: make.Setting) -> make.Setting:
+    """Play to the end."""
+    make.finish_round(place)
+    while place.league.state == "RUNNING":
+        make.playing_on(place)
+        make.finish_round(place)
+    return place
+
+
+def do(kind: str, **changes: Any) -> Correction:
+    """A correction as the desk makes it."""
+    return corrections.make(league_id="fall", wish=Wish(kind, WHY, **changes), by="ada")
+
+
+def undo(number: int) -> Correction:
+    return corrections.undo(league_id="fall", number=number, reason=BACK, by="bob")
+
+
+def rows(place: make.Setting) -> list[Any]:
+    return sight.everything(place.league).standings
+
+
+def points(place: make.Setting) -> dict[str, int]:
+    return {row.player_id: row.points for row in sorted(rows(place), key=lambda row: row.player_id)}
+
+
+def results_in_rows(place: make.Setting) -> dict[str, Any]:
+    """What the rows of the matches say of every result."""
+    found = Match.objects.filter(league_id=place.league_id, state="FINISHED").select_related("winner")
+    return {
+        one.match_id: (one.status, one.winner and one.winner.code, one.reason, one.details, one.faults) for one in found
+    }
+
+
+def results_in_history(place: make.Setting) -> dict[str, Any]:
+    """What the events say of it, folded from the first."""
+    events = sight._read(place.league.events.order_by("seq"))
+    return {
+        match_id: (one.status, one.winner, one.reason, dict(one.details), list(one.faults))
+        for match_id, one in Moment().after(events).outcomes.items()
+    }
+
+
+def agree(place: make.Setting) -> None:
+    assert results_in_rows(place) == results_in_history(place)
+
+
+def everything(place: make.Setting) -> Any:
+    """All that a correction could change: rows, history, table."""
+    moment = sight.everything(place.league).moment
+    outcomes = {
+        match_id: (one.result, one.reason, one.attempt, one.referee_id, one.correction, one.faults, one.details)
+        for match_id, one in moment.outcomes.items()
+    }
+    finished = Match.objects.filter(league_id="fall", state="FINISHED").order_by("pk")
+    return (
+        rows(place),
+        outcomes,
+        moment.out,
+        place.league.out,
+        list(finished.values("match_id", "status", "winner", "reason", "details", "faults", "finished_at", "attempt")),
+    )
+
+
+def assigned(place: make.Setting, match_id: str) -> Match:
+    """The match, handed to its referee by the next look."""
+    make.look()
+    match = place.match(match_id)
+    assert match.state == "ASSIGNED"
+    return match
