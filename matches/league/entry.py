@@ -202,7 +202,7 @@ def _register_player(request: Request, named: str | None) -> Entry:
         except places.Crowded as crowded:
             return Entry(league_id=home or promised, reason=str(crowded), legacy_code="L002")
         if league is None:
-            transaction.on_commit(lambda: _follow(done.agent))
+            transaction.on_commit(lambda: _follow(done.agent), robust=True)
         else:
             if not done.again:
                 record(league.pk, "player_registered", player_id=done.agent.code, name=done.agent.display_name)

@@ -105,7 +105,7 @@ def create_league(
         record(league.pk, "league_created")
         _take_in(league)
         changed(league.pk)
-        transaction.on_commit(lambda: take_in(league_id=league.pk))
+        transaction.on_commit(lambda: take_in(league_id=league.pk), robust=True)
     return league
 
 
