@@ -100,6 +100,7 @@ def floor(bench: Bench) -> dict[str, Any]:
         "wall_s": statistics.median(walls),
         "cpu_s": statistics.median(used),
         "all_s": walls,
+        "httpx_s": asyncio.run(script.play_by_httpx()),
     }
 
 
@@ -143,6 +144,7 @@ def show(name: str, run: dict[str, Any]) -> None:
             f"processor {run['floor']['cpu_s']:.2f} s"
         )
         print(f"  times the floor       {run['ratio']:8.2f}     in processor time {run['cpu_ratio']:.2f}")
+        print(f"  the same by httpx     {run['floor']['httpx_s']:8.2f} s")
     lines = [("report_match_result", "report_ms"), ("report_progress", "progress_ms"), ("push", "push_ms")]
     for label, key in lines:
         if key in run:
