@@ -1,0 +1,153 @@
+"""The model: rounds that start, and one look of the conductor (ruling, sections 6, 8)."""
+
+from __future__ import annotations
+
+from tests.matches.deliveries.model_league import Ledger
+from tests.matches.deliveries.model_words import (
+    CALM_S,
+    FINISHED,
+    HELD,
+    LATELY_S,
+    LONGEST_HOLD_S,
+    MOST_LOST,
+    OPEN,
+    PENDING,
+    READY,
+    SILENT_S,
+    TOGETHER_S,
+    WAIT_S,
+    Game,
+    Who,
+    call_again,
+    fate,
+    is_on,
+)
+
+
+class Conducting(Ledger):
+    """What time brings, and what the instructor does to a league that is under way."""
+
+    # Time, and the conductor -------------------------------------------------------------------------
+
+    def may_judge(self) -> list[Who]:
+        return [
+            one
+            for one in self.referees
+            if one.trusted and not one.suspended and (not one.progress or self.now - one.heard <= SILENT_S)
+        ]
+
+    def look(self, seen: dict[str, tuple[int, str | None]]) -> None:
+        """One look of the conductor. Which of several referees is chosen is its affair: ``seen`` has who was."""
+        late = [game for game in self.games.values() if game.lease is not None and game.lease < self.now]
+        for game in late:
+            judge = self.referee(game.referee)
+            assert judge is not None
+            judge.suspended = True
+        for game in late:
+            self.lose(game)
+        self._try_held_again()
+        for number, state in enumerate(self.rounds, start=1):
+            told = not any(
+                one.kind == "ROUND_ANNOUNCEMENT" and one.round == number and one.state == "PENDING"
+                for one in self.outbox.values()
+            )
+            if state == "ANNOUNCING" and not self.paused and (told or self.now - self.begun[number] >= WAIT_S):
+                self.rounds[number - 1] = "RUNNING"
+        self.end_what_is_over()
+        busy = {self._at(code) for game in self.games.values() if is_on(game) for code in game.players}
+        may_play = self.state in ("RUNNING", "COMPLETED") and not self.paused
+        for match_id, game in self.games.items():
+            if not (may_play and game.phase == READY and self.rounds[game.round - 1] in ("RUNNING", "COMPLETED")):
+                continue
+            addresses = {self._at(code) for code in game.players}
+            if busy & addresses:
+                continue
+            if self._absent() & set(game.players):
+                self.finish(game, fate(game, self._absent()))
+                continue
+            judges = [one for one in self.may_judge() if not game.lost or one.code != game.referee] or self.may_judge()
+            attempt, code = seen[match_id]
+            if attempt == game.attempt:
+                assert not judges or any(self._untold(one, game) for one in judges), f"{match_id} was not handed out"
+                continue
+            chosen = next(one for one in judges if one.code == code)
+            assert game.referee == code or game.referee not in [one.code for one in judges]
+            assert not self._untold(chosen, game)
+            self.assign(game, chosen)
+            busy |= addresses
+
+    def _try_held_again(self) -> None:
+        """What is held is played once more when nothing has been lost for a while."""
+        going = self.state in ("RUNNING", "COMPLETED") and not self.paused
+        if not going or any(self.now - at < CALM_S for at, _ in self.losses):
+            return
+        for game in self.games.values():
+            if game.phase == HELD and self.now - game.held >= self._wait(game):
+                game.phase = READY
+
+    def _wait(self, game: Game) -> int:
+        """Twice as long with every further loss, but for those of a time when others were lost without it."""
+        own = [at for at, lost in self.losses if lost is game]
+        for at, _ in self.losses:
+            alone = all(abs(at - moment) > TOGETHER_S for moment in own)
+            if alone and game.held - LATELY_S < at < game.held + TOGETHER_S:
+                return CALM_S
+        return min(LONGEST_HOLD_S, CALM_S * 2 ** max(0, game.lost - MOST_LOST))
+
+    def _untold(self, referee: Who, game: Game) -> bool:
+        """A foreign referee that the announcement of the round is still on its way to."""
+        return not referee.progress and any(
+            (one.kind, one.round, one.to, one.state) == ("ROUND_ANNOUNCEMENT", game.round, referee.code, "PENDING")
+            for one in self.outbox.values()
+        )
+
+    # The instructor ----------------------------------------------------------------------------------
+
+    def may_start(self) -> bool:
+        waits = "PENDING" in self.rounds or (self.state == "REGISTRATION" and len(self.players) >= 2)
+        going = self.state in ("REGISTRATION", "SCHEDULED", "RUNNING") and not self.paused
+        return waits and going and not {"ANNOUNCING", "RUNNING"} & set(self.rounds) and bool(self.may_judge())
+
+    def started(self, schedule: dict[str, tuple[tuple[str, str], int]], judges: dict[str, str | None]) -> None:
+        """The next round is announced; ``schedule`` is the league's own when it was made just now."""
+        if not self.rounds:
+            self.games = {match_id: Game(pair, number) for match_id, (pair, number) in schedule.items()}
+            self.rounds = ["PENDING"] * max(one.round for one in self.games.values())
+        number = self.rounds.index("PENDING") + 1
+        self.state, self.rounds[number - 1], self.begun[number] = "RUNNING", "ANNOUNCING", self.now
+        for player in self.players:
+            player.state = "ACTIVE" if player.state == "REGISTERED" else player.state
+        for match_id, game in self.games.items():
+            if game.round == number and self._absent() & set(game.players):
+                self.finish(game, fate(game, self._absent()))
+            elif game.round == number:
+                assert judges[match_id] in [one.code for one in self.may_judge()]
+                game.phase, game.referee = READY, judges[match_id]
+
+    def stop(self) -> bool:
+        if self.state == "STOPPED":
+            return False
+        self.state, self.paused = "STOPPED", False
+        self.rounds = ["PENDING" if one in ("ANNOUNCING", "RUNNING") else one for one in self.rounds]
+        for game in self.games.values():
+            if game.phase != FINISHED:
+                game.phase, game.lease = PENDING, None
+        self._retire({one.code for one in self.players})
+        return True
+
+    def cancel(self, match_id: str) -> bool:
+        game = self.games[match_id]
+        if game.phase not in OPEN:
+            return False
+        self.finish(game, ("CANCELLED", None))
+        return True
+
+    def release(self, match_id: str) -> bool:
+        game = self.games[match_id]
+        if game.phase != HELD:
+            return False
+        game.phase, game.lost = READY, 0
+        return True
+
+    def bring_back(self, code: str) -> None:
+        call_again(next(one for one in self.players if one.code == code))

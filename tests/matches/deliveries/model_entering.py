@@ -1,0 +1,93 @@
+"""The model: who comes into the league or the lobby, as whom, and which tokens are valid (ruling, section 5)."""
+
+from __future__ import annotations
+
+from tests.matches.deliveries.model_league import Ledger
+from tests.matches.deliveries.model_words import FINISHED, MOST_PLAYERS, MOST_TOKENS, Who, call_again, free_number
+
+
+class Entering(Ledger):
+    """Registrations."""
+
+    def open_league(self) -> None:
+        """Whoever waited in the lobby comes in, with its id."""
+        self.state, self.players, self.lobby = "REGISTRATION", self.lobby, []
+
+    def register_player(
+        self, name: str, at: str, caller: str, token: str | None, wanted: int | None, league: str | None
+    ) -> str:
+        known = next((one for one in self.players if (one.name, one.at) == (name, at)), None)
+        waiting = next((one for one in self.lobby if (one.name, one.at) == (name, at)), None)
+        if league is not None and (league != "fall" or self.state == "NOT THERE"):
+            return "E014"
+        going = known is not None and waiting is None and self.state == "RUNNING"
+        if league is None and self.state != "REGISTRATION" and not going:
+            return self._let_in(self.lobby, waiting, name, at, caller, token, wanted)
+        if known is not None and known.code in self.out:
+            return "REJECTED L001"
+        if known is None or (self.state in ("COMPLETED", "STOPPED") and not self._still_plays(known)):
+            if self.state != "REGISTRATION":
+                return "REJECTED L001"
+            if len(self.players) >= MOST_PLAYERS:
+                return "REJECTED L002"
+        return self._let_in(self.players, known, name, at, caller, token, wanted)
+
+    def _let_in(
+        self,
+        place: list[Who],
+        known: Who | None,
+        name: str,
+        at: str,
+        caller: str,
+        token: str | None,
+        wanted: int | None,
+    ) -> str:
+        """Into the league or the lobby, if whoever is known there has shown to be itself."""
+        if known is not None and token not in known.tokens and caller != at:
+            return "REJECTED L003"
+        if known is None:
+            same = sum(one.name == name for one in place)
+            shown = f"{name} ({same + 1})" if same else name
+            self.entering = Who(free_number(place, wanted), "P", name, shown, at)
+            place.append(self.entering)
+            self._take_in(self.entering, token, proven=caller == at, again=False)
+        else:
+            self.entering = known
+            call_again(known)
+            self._take_in(known, token, proven=caller == at, again=True)
+        return "ACCEPTED"
+
+    def _still_plays(self, player: Who) -> bool:
+        theirs = [game for game in self.games.values() if player.code in game.players]
+        return self.state == "COMPLETED" and any(game.phase != FINISHED for game in theirs)
+
+    def register_referee(self, name: str, at: str, caller: str, token: str | None, key: bool, progress: bool) -> str:
+        """Its port goes with its name here."""
+        known = next((one for one in self.referees if one.name == name), None)
+        again = known is not None
+        if known is None:
+            known = Who(free_number(self.referees, None), "REF", name, name, at)
+            self.referees.append(known)
+        elif not key and token not in known.tokens and (known.site_key or caller != known.at):
+            return "REJECTED L003"
+        elif not key and known.at != at and token not in known.tokens:
+            known.trusted = False
+        known.trusted, known.site_key = known.trusted or key, known.site_key or key
+        known.at, known.progress, known.suspended, known.heard = at, progress, False, self.now
+        self.entering = known
+        self._take_in(known, token, proven=key or (not known.site_key and caller == at), again=again)
+        if again:
+            for game in self.games.values():
+                if game.referee == known.code:
+                    self.lose(game)
+        return "ACCEPTED"
+
+    def _take_in(self, who: Who, token: str | None, *, proven: bool, again: bool) -> None:
+        if again and proven:
+            who.tokens = {one: shown for one, shown in who.tokens.items() if shown}
+        self.proven = proven or who.tokens.get(token or "", False)
+
+    def give(self, token: str) -> None:
+        """The token that the one who was just accepted was given."""
+        self.entering.tokens[token] = self.proven
+        self.entering.tokens = dict(list(self.entering.tokens.items())[-MOST_TOKENS:])

@@ -1,0 +1,122 @@
+"""A league as the model has it: who is in it, which attempt is on, which result counts, what is over, the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tests.matches.deliveries.model_words import (
+    FINISHED,
+    HELD,
+    LEASE_S,
+    MOST_LOST,
+    PLAYING,
+    READY,
+    Correction,
+    Game,
+    Parcel,
+    Who,
+    call_again,
+    is_on,
+)
+
+
+class Ledger:
+    """All that is known, and what follows from a result whoever brought it."""
+
+    def __init__(self, now: int, longest_match_s: int) -> None:
+        self.now, self.longest_match_s = now, longest_match_s
+        self.state, self.paused = "NOT THERE", False
+        self.players: list[Who] = []
+        self.lobby: list[Who] = []
+        self.referees: list[Who] = []
+        self.rounds: list[str] = []
+        self.begun: dict[int, int] = {}
+        self.games: dict[str, Game] = {}
+        self.out: set[str] = set()
+        self.points: dict[str, int] = {}
+        self.outbox: dict[int, Parcel] = {}
+        self.losses: list[tuple[int, Game]] = []
+        self.corrections: list[Correction] = []
+        self.counted = 0
+
+    def owner(self, token: str | None) -> Who | None:
+        return next((one for one in [*self.players, *self.lobby, *self.referees] if token in one.tokens), None)
+
+    def referee(self, code: str | None) -> Who | None:
+        return next((one for one in self.referees if one.code == code), None)
+
+    def lease_of(self, referee: Who) -> int:
+        return LEASE_S if referee.progress else self.longest_match_s
+
+    def _at(self, code: str) -> str:
+        return next(one.at for one in self.players if one.code == code)
+
+    # Attempts and results ----------------------------------------------------------------------------
+
+    def assign(self, game: Game, referee: Who) -> None:
+        game.phase, game.attempt, game.referee, game.step = PLAYING, game.attempt + 1, referee.code, 0
+        game.lease = self.now + self.lease_of(referee)
+
+    def lose(self, game: Game, *, counts: bool = True) -> None:
+        if is_on(game):
+            game.lost += counts
+            game.phase, game.lease = HELD if counts and game.lost >= MOST_LOST else READY, None
+            game.held = self.now
+            self.losses.append((self.now, game))
+
+    def finish(self, game: Game, result: tuple[str, str | None]) -> None:
+        game.phase, game.result, game.lease = FINISHED, result, None
+        self.counted += 1
+        self.end_what_is_over()
+        self._retire_the_done()
+
+    def end_what_is_over(self) -> None:
+        for number, state in enumerate(self.rounds, start=1):
+            theirs = [game for game in self.games.values() if game.round == number]
+            if state == "RUNNING" and all(game.phase == FINISHED for game in theirs):
+                self.rounds[number - 1] = "COMPLETED"
+        over = set(self.rounds) == {"COMPLETED"} and all(game.phase == FINISHED for game in self.games.values())
+        if over and self.state == "RUNNING":
+            self.state, self.paused = "COMPLETED", False
+            self._retire_the_done()
+
+    # Who is called -----------------------------------------------------------------------------------
+
+    def _call_again(self, codes: Iterable[str]) -> None:
+        """Players are called again, and the league is under way for them."""
+        for player in self.players:
+            if player.code in codes:
+                call_again(player)
+                player.state = "ACTIVE" if player.state == "REGISTERED" else player.state
+
+    def _retire(self, codes: Iterable[str]) -> None:
+        for player in self.players:
+            player.state = "SHUTDOWN" if player.code in codes else player.state
+
+    def _retire_the_done(self) -> None:
+        """The league is over: whoever has no match left may go."""
+        if self.state == "COMPLETED":
+            left = {code for game in self.games.values() if game.phase != FINISHED for code in game.players}
+            self._retire({one.code for one in self.players} - left)
+
+    def _absent(self) -> set[str]:
+        """Whoever is not called: out of the league, or shut down."""
+        return self.out | {one.code for one in self.players if one.state == "SHUTDOWN"}
+
+    # The table ---------------------------------------------------------------------------------------
+
+    def table(self) -> list[tuple[str, int, int, int, int, int]]:
+        """Id, points, wins, draws, losses, losses without play; the first first."""
+        rows = {one.code: [self.points.get(one.code, 0), 0, 0, 0, 0] for one in self.players}
+        for game in self.games.values():
+            status, winner = game.result or ("CANCELLED", None)
+            for code in game.players if status != "CANCELLED" else ():
+                row = rows[code]
+                won, technical = winner == code, status == "TECHNICAL_LOSS"
+                row[0] += 3 if won else 1 if status == "DRAW" else 0
+                row[1] += won
+                row[2] += status == "DRAW"
+                row[3] += not won and status != "DRAW"
+                row[4] += not won and technical
+        ranked = sorted(rows, key=lambda code: (code in self.out, *(-one for one in rows[code][:3]), int(code[1:])))
+        return [(code, *rows[code]) for code in ranked]  # type: ignore[misc]

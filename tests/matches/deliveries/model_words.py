@@ -1,0 +1,105 @@
+"""The words of the model: an agent, a match, a correction, a message that is on its way. Time is in whole seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+LEASE_S, SILENT_S, MOST_LOST, MOST_PLAYERS, MOST_TOKENS, MOST_RELAYED, WAIT_S = 8, 16, 3, 5, 16, 4, 2
+SUSPEND_AFTER, SHUTDOWN_AFTER = 1, 2
+CALM_S, TOGETHER_S, LATELY_S, LONGEST_HOLD_S = 3, 2, 15, 600
+PENDING, READY, PLAYING, HELD, FINISHED = "PENDING", "READY", "PLAYING", "HELD", "FINISHED"
+STEPS = ("ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER")
+OPEN = (READY, PLAYING, HELD)
+Changes = dict[str, tuple[str, tuple[str, str | None] | None]]
+"""By match the phase and the result that it is given."""
+
+
+@dataclass
+class Who:
+    """An agent: ``at`` is its machine, ``tokens`` are those that are valid with whether it had shown to be itself.
+
+    Of a referee it matters whether it is ``suspended``, of a player in which ``state`` it is.
+    """
+
+    number: int
+    prefix: str
+    name: str
+    shown: str
+    at: str
+    tokens: dict[str, bool] = field(default_factory=dict)
+    trusted: bool = False
+    site_key: bool = False
+    progress: bool = True
+    suspended: bool = False
+    heard: int = 0
+    state: str = "REGISTERED"
+    silences: int = 0
+
+    @property
+    def code(self) -> str:
+        return f"{self.prefix}{self.number:02d}"
+
+
+@dataclass
+class Game:
+    """One match."""
+
+    players: tuple[str, str]
+    round: int
+    phase: str = PENDING
+    attempt: int = 0
+    lost: int = 0
+    referee: str | None = None
+    lease: int | None = None
+    held: int = 0
+    step: int = 0
+    result: tuple[str, str | None] | None = None
+
+
+@dataclass
+class Correction:
+    """What was so before a correction: of each match its phase and result, of a player whether it was called."""
+
+    number: int
+    before: dict[str, tuple[str, tuple[str, str | None] | None]]
+    player: str | None = None
+    points: int = 0
+    puts_out: bool = False
+    was_called: bool = True
+    undone: bool = False
+
+    @property
+    def touches(self) -> set[str | None]:
+        return {*self.before, self.player} - {None}
+
+
+@dataclass
+class Parcel:
+    """One message to one agent in the outbox."""
+
+    kind: str
+    round: int | None
+    to: str
+    relayed_for: str | None
+    state: str = "PENDING"
+
+
+def is_on(game: Game) -> bool:
+    return game.phase == PLAYING
+
+
+def call_again(player: Who) -> None:
+    if player.state == "SHUTDOWN":
+        player.state, player.silences = "REGISTERED", 0
+
+
+def fate(game: Game, absent: set[str]) -> tuple[str, str | None]:
+    left = [code for code in game.players if code not in absent]
+    return "TECHNICAL_LOSS", left[0] if left else None
+
+
+def free_number(agents: list[Who], wanted: int | None) -> int:
+    taken = {one.number for one in agents}
+    if wanted is not None and wanted not in taken:
+        return wanted
+    return next(number for number in range(1, 100) if number not in taken)

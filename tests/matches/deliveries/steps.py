@@ -1,0 +1,225 @@
+"""What the steps share: a delivery over the real border, and the comparison of the league with its model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from unittest.mock import patch
+
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant
+
+from agents_registry.attempts import attempts
+from agents_registry.models import Agent
+from leaguesite import mcp
+from leaguesite.calls import Came
+from matches import sight
+from matches.models import Broadcast, Delivery, Event, League, Match, Round
+from tests import wire
+from tests.fuzz.writes import Writes
+from tests.matches.deliveries import model_words as words
+from tests.matches.deliveries.model import World
+from tests.matches.machine import RolledBack
+
+BEGIN = datetime(2025, 1, 15, 10, 0, tzinfo=UTC)
+PHASES = {"PENDING": words.PENDING, "READY": words.READY, "HELD": words.HELD, "FINISHED": words.FINISHED}
+WHY = "a reason"
+
+NAMES = st.sampled_from(["Ada", "Bo", "Cy"])
+MACHINES = st.sampled_from(["10.0.0.1", "10.0.0.2", "10.0.0.3"])
+CALLERS = st.none() | st.just("10.0.0.99")
+PICKS = st.integers(0, 50)
+TIMES = st.sampled_from([1, 1, 1, 2, 3])
+ATTEMPTS = st.sampled_from([None, 0, 0, 0, -1, -2, 1])
+"""None in the message, or so many more than the attempt that is on."""
+OUTCOMES = st.sampled_from(["A", "B", "draw", "cancelled", "A alone", "A, B silent", "both silent", "B", "stranger"])
+SENDERS = st.sampled_from(["right"] * 10 + ["another", "another", "player", "nobody", "old", "liar"])
+STATES = st.sampled_from(["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "HANDED_BACK"])
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One delivery as it went over the wire, and what the model makes of it."""
+
+    raw: bytes
+    caller: str
+    expect: Callable[[], Any]
+
+
+class Compared(RolledBack):
+    """One league, and the model of it."""
+
+    count = 0
+    world: World
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = patch("django.utils.timezone.now", lambda: BEGIN + timedelta(seconds=self.world.now))
+        self.sent: list[Sent] = []
+        self.tokens: list[str] = []
+
+    def teardown(self) -> None:
+        if hasattr(self, "world"):
+            self.clock.stop()
+        super().teardown()
+
+    # Deliveries --------------------------------------------------------------------------------------
+
+    def deliver(self, sent: Sent, times: int = 1) -> None:
+        if sent not in self.sent:
+            self.sent.append(sent)
+        for _ in range(times):
+            type(self).count += 1
+            # How often somebody may call is not what this is about.
+            attempts.forget_all()
+            with Writes() as writes:
+                status, reply = mcp.answer(sent.raw, content_type="application/json", came=Came(sent.caller))
+            assert status == 200
+            assert reply is not None
+            expected, said = sent.expect(), kind_of(reply)
+            assert said == expected
+            if isinstance(said, str) and said.startswith(("REJECTED", "E0")):
+                # A player that has too many answers on their way is refused after those that arrived were cleared.
+                assert not writes.seen or (said, "DELETE") == ("E002", writes.seen[0][:6])
+            if said == "ACCEPTED" and "auth_token" in reply["result"]:
+                self.world.give(reply["result"]["auth_token"])
+                self.tokens.append(reply["result"]["auth_token"])
+            self.outbox_is_the_models()
+        self.compare()
+
+    def message(self, method: str, params: dict[str, Any], caller: str, expect: Callable[[], Any], times: int) -> None:
+        self.deliver(Sent(json.dumps(wire.request(method, params)).encode(), caller, expect), times)
+
+    def signed(self, token: str | None, sender: str, message_type: str, **fields: Any) -> dict[str, Any]:
+        return {
+            "protocol": "league.v2",
+            "message_type": message_type,
+            "sender": f"{'player' if sender.startswith('P') else 'referee'}:{sender}",
+            "timestamp": wire.STAMP,
+            "conversation_id": "conv-of-the-test",
+            "auth_token": token,
+        } | fields
+
+    def who(self, sender: str, right: str | None) -> tuple[str | None, str]:
+        """A token and the id that the message says it is from."""
+        judges = [one for one in self.world.referees if one.tokens]
+        others = [one for one in judges if one.code != right] or judges
+        players = [one for one in self.world.players if one.tokens]
+        holder = next((one for one in judges if one.code == right), judges[0] if judges else None)
+        if sender == "old" and self.tokens:
+            dead = next((one for one in self.tokens if self.world.owner(one) is None), "tok_" + "0" * 32)
+            return dead, right or "REF01"
+        if sender == "player" and players:
+            return next(iter(players[0].tokens)), players[0].code
+        if sender == "another" and others:
+            return next(reversed(others[0].tokens)), others[0].code
+        if sender == "liar" and holder is not None:
+            return next(iter(holder.tokens)), "REF77"
+        if sender == "nobody" or holder is None:
+            return None, right or "REF01"
+        return next(iter(holder.tokens)), holder.code
+
+    def game(self, pick: int) -> tuple[str, words.Game] | None:
+        # What is being played comes first: two thirds of the picks.
+        on = [key for key, game in self.world.games.items() if game.phase == words.PLAYING]
+        ids = on if on and pick % 3 else list(self.world.games)
+        return (ids[pick % len(ids)], self.world.games[ids[pick % len(ids)]]) if ids else None
+
+    def playing(self) -> list[words.Game]:
+        return [game for game in self.world.games.values() if game.phase == words.PLAYING]
+
+    # What must be so after every step ----------------------------------------------------------------
+
+    def compare(self) -> None:
+        self.agents_are_the_models()
+        if self.world.state != "NOT THERE":
+            self.matches_are_the_models()
+        self.outbox_is_the_models()
+
+    def agents_are_the_models(self) -> None:
+        rows = Agent.objects.order_by("pk").values_list(
+            "kind", "league_id", "code", "display_name", "state", "silences", "trusted"
+        )
+        for place, league in ((self.world.players, "fall"), (self.world.lobby, None)):
+            found = [tuple(row[2:6]) for row in rows if row[:2] == ("player", league)]
+            assert found == [(one.code, one.shown, one.state, one.silences) for one in place]
+        judges = [
+            (code, shown, trusted, state) for kind, _, code, shown, state, _, trusted in rows if kind == "referee"
+        ]
+        assert [(*one, state == "SUSPENDED") for *one, state in judges] == [
+            (one.code, one.shown, one.trusted, one.suspended) for one in self.world.referees
+        ]
+
+    def matches_are_the_models(self) -> None:
+        league = League.objects.get()
+        assert (league.state, league.paused) in [(self.world.state, self.world.paused), ("SCHEDULED", False)]
+        rounds = list(Round.objects.order_by("number").values_list("state", flat=True))
+        assert rounds == self.world.rounds
+        found = {
+            one.match_id: (
+                PHASES.get(one.state, words.PLAYING),
+                one.attempt,
+                one.lost_attempts,
+                one.referee.code if one.referee else None,
+                one.lease_until and round((one.lease_until - BEGIN).total_seconds()),
+                (one.status, one.winner and one.winner.code) if one.status else None,
+            )
+            for one in Match.objects.select_related("referee", "winner")
+        }
+        expected = {
+            key: (one.phase, one.attempt, one.lost, one.referee, one.lease, one.result)
+            for key, one in self.world.games.items()
+        }
+        assert found == expected
+        table = [
+            (row.player_id, row.points, row.wins, row.draws, row.losses, row.technical_losses)
+            for row in sight.everything(league).standings
+        ]
+        assert table == self.world.table()
+        assert Event.objects.filter(kind="match_finished").count() == self.world.counted
+
+    def outbox_is_the_models(self) -> None:
+        """New rows are taken as they are; what is settled stays as it was; nothing is told twice."""
+        rows = Delivery.objects.order_by("pk").values_list(
+            "pk",
+            "broadcast__message_type",
+            "broadcast__round_number",
+            "agent__code",
+            "broadcast__payload__relayed_for",
+            "state",
+        )
+        known = self.world.outbox
+        for number, *facts, state in rows:
+            parcel = known.setdefault(number, words.Parcel(*facts))
+            if state == "DROPPED" and parcel.state == "PENDING":
+                parcel.state = "DROPPED"
+            assert parcel.state == state
+        assert [number for number, *_ in rows] == sorted(known)
+        told = list(Broadcast.objects.filter(message_type="ROUND_COMPLETED").values_list("round_number", flat=True))
+        assert sorted(told) == [n for n, state in enumerate(self.world.rounds, 1) if state == "COMPLETED"]
+        ends = Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count()
+        assert ends == Event.objects.filter(kind="league_completed").count() <= 1
+
+    @invariant()
+    def valid_tokens_are_the_models(self) -> None:
+        if hasattr(self, "world"):
+            rows = Agent.objects.order_by("pk").prefetch_related("tokens")
+            found = sorted((agent.code, agent.tokens.count()) for agent in rows)
+            everybody = [*self.world.players, *self.world.lobby, *self.world.referees]
+            assert found == sorted((one.code, len(one.tokens)) for one in everybody)
+
+
+def kind_of(reply: dict[str, Any]) -> Any:
+    """An answer in one word; that to report_progress in one per match."""
+    if "error" in reply:
+        return reply["error"]["data"]["error_code"]
+    result = reply["result"]
+    if "matches" in result:
+        return tuple(one["status"] for one in result["matches"])
+    if result.get("duplicate"):
+        return "DUPLICATE"
+    rejected = result["status"] == "REJECTED"
+    return f"REJECTED {result['legacy_code']}" if rejected else result["status"]

@@ -1,0 +1,97 @@
+"""Steps: players and referees register, and players answer to the league manager instead of their referee."""
+
+from __future__ import annotations
+
+from django.conf import settings as site
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from tests import wire
+from tests.matches.deliveries.steps import CALLERS, MACHINES, NAMES, PICKS, TIMES, Compared
+
+
+class AgentsCome(Compared):
+    """Registrations and answers."""
+
+    @rule(
+        name=NAMES,
+        at=MACHINES,
+        caller=CALLERS,
+        token=st.none() | PICKS,
+        wanted=st.none() | st.integers(1, 9),
+        league=st.sampled_from(["fall"] * 6 + [None, None, "nowhere"]),
+        times=TIMES,
+    )
+    def player(
+        self,
+        name: str,
+        at: str,
+        caller: str | None,
+        token: int | None,
+        wanted: int | None,
+        league: str | None,
+        times: int,
+    ) -> None:
+        shown = self.tokens[token % len(self.tokens)] if token is not None and self.tokens else None
+        params = wire.player_request(
+            name, endpoint=f"http://{at}:8101/mcp", league_id=league, sender=f"player:{name}", auth_token=shown
+        )
+        if wanted is not None:
+            params["player_id"] = f"P{wanted:02d}"
+        come = caller or at
+        self.message(
+            "register_player",
+            params,
+            come,
+            lambda: self.world.register_player(name, at, come, shown, wanted, league),
+            times,
+        )
+
+    @rule(
+        name=st.sampled_from(["Judge 1", "Judge 2", "Judge 3"]),
+        at=st.sampled_from(["10.0.1.1", "10.0.1.2"]),
+        caller=CALLERS,
+        token=st.none() | PICKS,
+        key=st.booleans(),
+        progress=st.sampled_from([True, True, False]),
+        times=TIMES,
+    )
+    def referee(
+        self, name: str, at: str, caller: str | None, token: int | None, key: bool, progress: bool, times: int
+    ) -> None:
+        shown = self.tokens[token % len(self.tokens)] if token is not None and self.tokens else None
+        code = {"code": site.LEAGUE_REFEREE_KEY} if key else {}
+        endpoint = f"http://{at}:800{name[-1]}/mcp"
+        params = wire.referee_request(name, endpoint=endpoint, room=10, progress=progress, auth_token=shown, **code)
+        come = caller or at
+        self.message(
+            "register_referee",
+            params,
+            come,
+            lambda: self.world.register_referee(name, at, come, shown, key, progress),
+            times,
+        )
+
+    @precondition(lambda self: self.world.players)
+    @rule(
+        pick=PICKS,
+        named=st.none() | PICKS,
+        kind=st.sampled_from(["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE"]),
+        by=st.sampled_from(["it"] * 5 + ["nobody", "referee"]),
+        times=TIMES,
+    )
+    def answer(self, pick: int, named: int | None, kind: str, by: str, times: int) -> None:
+        player = self.world.players[pick % len(self.world.players)]
+        found = self.game(named) if named is not None else None
+        match_id = found[0] if found else None
+        token = next(reversed(player.tokens), None) if by == "it" else self.who("right", None)[0]
+        token = None if by == "nobody" else token
+        params = {"auth_token": token, "match_id": match_id, "accept": True, "parity_choice": "odd"}
+        self.message(kind, params, player.at, lambda: self.world.answer(token, match_id), times)
+
+    @precondition(lambda self: self.playing())
+    @rule(pick=PICKS, kind=st.sampled_from(["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE"]), times=TIMES)
+    def answer_now(self, pick: int, kind: str, times: int) -> None:
+        code = self.playing()[pick % len(self.playing())].players[pick % 2]
+        at = next(at for at, one in enumerate(self.world.players) if one.code == code)
+        self.answer(at, None, kind, "it", times)

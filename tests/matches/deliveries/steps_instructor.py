@@ -1,0 +1,106 @@
+"""Steps: the instructor starts, pauses, stops, decides, corrects and takes it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from agents_registry import registration
+from agents_registry.models import Agent
+from matches.league import corrections, lifecycle, play, results
+from matches.league.errors import ActionRefused
+from matches.models import Match
+from tests.matches.deliveries import model_words as words
+from tests.matches.deliveries.steps import PICKS, WHY, Compared
+
+
+class InstructorActs(Compared):
+    """What the desk can do."""
+
+    def act(self, verb: Callable[[], Any], *, granted: bool) -> None:
+        """The league does it exactly when the model does."""
+        try:
+            verb()
+        except ActionRefused as refused:
+            assert not granted, str(refused)
+        else:
+            assert granted
+        self.compare()
+
+    @rule()
+    def start(self) -> None:
+        granted = self.world.may_start()
+        try:
+            lifecycle.start_league(league_id="fall")
+        except ActionRefused as refused:
+            assert not granted, str(refused)
+        else:
+            assert granted
+            rows = Match.objects.order_by("pk").values_list(
+                "match_id", "player_a__code", "player_b__code", "round__number"
+            )
+            judges = dict(Match.objects.values_list("match_id", "referee__code"))
+            self.world.started({key: ((a, b), number) for key, a, b, number in rows}, judges)
+        self.compare()
+
+    @precondition(lambda self: self.world.state == "RUNNING")
+    @rule()
+    def pause_or_resume(self) -> None:
+        (lifecycle.resume if self.world.paused else lifecycle.pause)(league_id="fall")
+        self.world.paused = not self.world.paused
+        self.compare()
+
+    @precondition(lambda self: len(self.world.rounds) > 2 and self.world.rounds[1] == "COMPLETED")
+    @rule()
+    def stop(self) -> None:
+        granted = self.world.stop()
+        self.act(lambda: lifecycle.stop(league_id="fall"), granted=granted)
+
+    @precondition(lambda self: self.world.games)
+    @rule(pick=PICKS, verb=st.sampled_from(["cancel", "release", "void", "replay", "draw", "A wins", "B gone", "give"]))
+    def instruct(self, pick: int, verb: str) -> None:
+        match_id, game = self.game(pick) or ("", words.Game(("", ""), 0))
+        where: dict[str, Any] = {"league_id": "fall", "match_id": match_id}
+        said = {"reason": WHY, "by": "ada"}
+        a, b = game.players
+        if verb == "cancel":
+            self.act(lambda: results.cancel(**where, why=WHY), granted=self.world.cancel(match_id))
+        elif verb == "release":
+            self.act(lambda: play.release(**where), granted=self.world.release(match_id))
+        elif verb == "void":
+            self.act(lambda: corrections.void(**where, **said), granted=self.world.void(match_id))
+        elif verb == "replay":
+            self.act(lambda: corrections.replay(**where, **said), granted=self.world.replay(match_id))
+        elif verb in ("draw", "A wins"):
+            status, winner = ("DRAW", None) if verb == "draw" else ("WIN", a)
+            granted = self.world.set_result(match_id, status, winner)
+            self.act(lambda: corrections.set_result(**where, status=status, winner=winner, **said), granted=granted)
+        elif verb == "B gone" and pick % 5 == 0:
+            gone: dict[str, Any] = {"league_id": "fall", "player_id": b, "matches_become": "lose", **said}
+            self.act(lambda: corrections.disqualify(**gone), granted=self.world.disqualify(b))
+        elif verb == "give":
+            self.world.give_points(a, 2)
+            self.act(lambda: corrections.give_points(league_id="fall", player_id=a, points=2, **said), granted=True)
+
+    @precondition(lambda self: self.world.corrections)
+    @rule(back=st.integers(1, 6))
+    def undo(self, back: int) -> None:
+        number = max(1, len(self.world.corrections) + 1 - back)
+        granted = self.world.undo(number)
+        self.act(
+            lambda: corrections.undo(league_id="fall", number=number, reason=WHY, by="ada"),
+            granted=granted,
+        )
+
+    @precondition(lambda self: any(one.state == "SHUTDOWN" for one in self.world.players))
+    @rule(pick=PICKS)
+    def bring_back(self, pick: int) -> None:
+        gone = [one for one in self.world.players if one.state == "SHUTDOWN"]
+        player = gone[pick % len(gone)]
+        theirs = Agent.objects.filter(league_id="fall", code=player.code)
+        registration.bring_back(agent_ids=theirs.values_list("pk", flat=True))
+        self.world.bring_back(player.code)
+        self.compare()

@@ -1,0 +1,113 @@
+"""Steps: referees report, say how their matches stand, and do not take a start."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from matches import due
+from matches.models import Match
+from tests import factories as make
+from tests.matches.deliveries import model_words as words
+from tests.matches.deliveries.steps import ATTEMPTS, OUTCOMES, PICKS, SENDERS, STATES, TIMES, Compared
+
+
+class RefereesReport(Compared):
+    """Reports and progress."""
+
+    @precondition(lambda self: self.world.games)
+    @rule(pick=PICKS, more=ATTEMPTS, outcome=OUTCOMES, sender=SENDERS, odd=st.integers(0, 39), times=TIMES)
+    def report(self, pick: int, more: int | None, outcome: str, sender: str, odd: int, times: int) -> None:
+        match_id, game = self.game(pick) or ("R9M9", words.Game(("P01", "P02"), 1))
+        token, code = self.who(sender, game.referee)
+        # Sometimes of a match, or a league, that is not there.
+        match_id, league = ("R9M9" if odd == 0 else match_id), ("nowhere" if odd == 1 else "fall")
+        attempt = None if more is None else max(0, game.attempt + more)
+        a, b = game.players
+        winner = {"A": a, "B": b, "A alone": a, "A, B silent": a, "stranger": "P77"}.get(outcome)
+        status = {"draw": "DRAW", "cancelled": "CANCELLED", "A": "WIN", "B": "WIN", "stranger": "WIN"}.get(
+            outcome, "TECHNICAL_LOSS"
+        )
+        silent = {"A, B silent": [b], "both silent": [a, b]}.get(outcome, [])
+        fields = {
+            "league_id": league,
+            "round_id": game.round,
+            "match_id": match_id,
+            "attempt": attempt,
+            "status": status,
+            "result": {"winner": winner, "score": {}, "details": {}},
+            "faults": [{"player_id": player, "error_code": "E001"} for player in silent],
+            "transcript": [make.line(0, body=outcome)],
+        }
+        params = self.signed(token, code, "MATCH_RESULT_REPORT", **fields)
+        self.message(
+            "report_match_result",
+            params,
+            "10.0.1.1",
+            lambda: self.world.report(token, code, league, match_id, attempt, outcome),
+            times,
+        )
+
+    @precondition(lambda self: self.playing())
+    @rule(pick=PICKS, outcome=OUTCOMES, times=TIMES)
+    def report_now(self, pick: int, outcome: str, times: int) -> None:
+        """A match ends as it should."""
+        self.report(3 * pick + 1, 0, outcome, "right", 39, times)
+
+    @rule()
+    def referees_are_alive(self) -> None:
+        """Each of them tells how its matches stand."""
+        for judge in self.world.referees:
+            theirs = [(key, one) for key, one in self.world.games.items() if one.referee == judge.code]
+            said = [(key, one.attempt, "COLLECTING_CHOICES", "") for key, one in theirs if one.phase == words.PLAYING]
+            if judge.tokens:
+                self.tell(next(iter(judge.tokens)), judge.code, said, False, 1)
+
+    @rule(
+        items=st.lists(
+            st.tuples(PICKS, st.sampled_from([0, 0, 0, -1, 1]), STATES, st.sampled_from(["", "", "it broke"])),
+            max_size=3,
+        ),
+        sender=SENDERS,
+        judge=PICKS,
+        leaving=st.sampled_from([False] * 5 + [True]),
+        times=TIMES,
+    )
+    def progress(
+        self, items: list[tuple[int, int, str, str]], sender: str, judge: int, leaving: bool, times: int
+    ) -> None:
+        first = self.game(items[0][0]) if items else None
+        right = first[1].referee if first else None
+        if right is None and self.world.referees:
+            right = self.world.referees[judge % len(self.world.referees)].code
+        token, code = self.who(sender, right)
+        said = []
+        for pick, more, state, why in items:
+            found = self.game(pick)
+            match_id, attempt = (found[0], found[1].attempt) if found else ("R1M1", 1)
+            said.append((match_id, max(0, attempt + more), state, why))
+        self.tell(token, code, said, leaving, times)
+
+    def tell(
+        self, token: str | None, code: str, said: list[tuple[str, int, str, str]], leaving: bool, times: int
+    ) -> None:
+        fields = [
+            {"league_id": "fall", "match_id": match_id, "attempt": attempt, "state": state, "why": why}
+            for match_id, attempt, state, why in said
+        ]
+        params = self.signed(token, code, "REPORT_PROGRESS", matches=fields, leaving=leaving)
+        self.message(
+            "report_progress", params, "10.0.1.1", lambda: self.world.progress(token, code, said, leaving), times
+        )
+
+    @precondition(lambda self: self.world.games)
+    @rule(pick=PICKS, more=st.integers(-1, 1), answered=st.booleans(), times=TIMES)
+    def start_not_taken(self, pick: int, more: int, answered: bool, times: int) -> None:
+        """What a referee said to start_match, or that it could not be reached."""
+        match_id, game = self.game(pick) or ("", words.Game(("", ""), 0))
+        attempt, match = game.attempt + more, Match.objects.get(match_id=match_id)
+        for _ in range(times):
+            type(self).count += 1
+            due.note(due.Outcomes(undeliverable=[due.NotTaken(match.pk, attempt, match.lease_until, "no", answered)]))
+            self.world.not_taken(match_id, attempt, answered=answered)
+        self.compare()
