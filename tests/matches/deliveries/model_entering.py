@@ -73,9 +73,13 @@ class Entering(Ledger):
         elif not key and known.at != at and token not in known.tokens:
             known.trusted = False
         known.trusted, known.site_key = known.trusted or key, known.site_key or key
+        proven = key or (not known.site_key and caller == at)
+        if known.at != at and not proven:
+            # Whose the old address was says nothing of the new one.
+            known.tokens = dict.fromkeys(known.tokens, False)
         known.at, known.progress, known.suspended, known.heard = at, progress, False, self.now
         self.entering = known
-        self._take_in(known, token, proven=key or (not known.site_key and caller == at), again=again)
+        self._take_in(known, token, proven=proven, again=again)
         if again:
             for game in self.games.values():
                 if game.referee == known.code:
