@@ -62,7 +62,7 @@ class Conducting(Ledger):
             addresses = {self._at(code) for code in game.players}
             if busy & addresses:
                 continue
-            if self._absent() & set(game.players):
+            if self._absent().keys() & set(game.players):
                 self.finish(game, fate(game, self._absent()))
                 continue
             judges = [one for one in self.may_judge() if not game.lost or one.code != game.referee] or self.may_judge()
@@ -118,7 +118,7 @@ class Conducting(Ledger):
         for player in self.players:
             player.state = "ACTIVE" if player.state == "REGISTERED" else player.state
         for match_id, game in self.games.items():
-            if game.round == number and self._absent() & set(game.players):
+            if game.round == number and self._absent().keys() & set(game.players):
                 self.finish(game, fate(game, self._absent()))
             elif game.round == number:
                 assert judges[match_id] in [one.code for one in self.may_judge()]

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from tests.matches.deliveries.model_league import Ledger
-from tests.matches.deliveries.model_words import FINISHED, HELD, OPEN, PENDING, READY, Changes, Correction, fate
+from tests.matches.deliveries.model_words import (
+    FINISHED,
+    HELD,
+    KEEP,
+    OPEN,
+    PENDING,
+    READY,
+    Changes,
+    Correction,
+    Out,
+    fate,
+)
 
 
 class Correcting(Ledger):
@@ -21,24 +32,33 @@ class Correcting(Ledger):
 
     def replay(self, match_id: str) -> bool:
         game = self.games[match_id]
-        plays = self.state != "STOPPED" and game.phase in (FINISHED, HELD) and not self.out & set(game.players)
+        plays = self.state != "STOPPED" and game.phase in (FINISHED, HELD) and not self.out.keys() & set(game.players)
         return plays and self._correct({match_id: (READY, None)})
 
     def give_points(self, code: str, points: int) -> None:
         self._correct({}, player=code, points=points)
 
-    def disqualify(self, code: str) -> bool:
-        """With all its matches lost; those to come are decided when they are due."""
+    def take_out(self, code: str, word: str, become: str) -> bool:
+        """A player is withdrawn or disqualified; whoever is withdrawn can still be disqualified.
+
+        Open matches end now, those to come when they are due, and those played as was asked for.
+        """
         theirs = {key: game for key, game in self.games.items() if code in game.players}
-        if code in self.out or not theirs:
+        was = self.out.get(code)
+        if not theirs or (was is not None and (was.word, word) != ("withdrawn", "disqualified")):
             return False
-        lost = {
-            key: (FINISHED, fate(game, self.out | {code}))
-            for key, game in theirs.items()
-            if game.phase != PENDING and (game.result or ("", None))[0] != "CANCELLED"
+        absent = {other: one.matches for other, one in self.out.items()} | {code: become}
+        results = {}
+        for key, game in theirs.items():
+            if game.phase in OPEN:
+                results[key] = fate(game, absent)
+            elif game.phase == FINISHED and become != KEEP and game.result != ("CANCELLED", None):
+                # What was played stands also for an opponent that is out itself, unless that was decided otherwise.
+                results[key] = fate(game, {other: what for other, what in absent.items() if what != KEEP})
+        changes: Changes = {
+            key: (FINISHED, result) for key, result in results.items() if self.games[key].result != result
         }
-        changes = {key: change for key, change in lost.items() if self.games[key].result != change[1]}
-        return self._correct(changes, player=code, puts_out=True)
+        return self._correct(changes, player=code, out=Out(word, become))
 
     def undo(self, number: int) -> bool:
         """Everything that it touched is as before it; what was being played begins anew."""
@@ -50,21 +70,29 @@ class Correcting(Ledger):
         back = {
             key: (phase if phase in (FINISHED, HELD) else begun, result) for key, (phase, result) in made.before.items()
         }
-        if made.puts_out and made.player:
-            self.out.discard(made.player)
+        if made.takes_out and made.player:
+            self._put_out(made.player, made.was_out)
         self._apply(back, made.player, -made.points)
-        if made.puts_out and made.player and made.was_called and self.state == "RUNNING":
+        in_again = made.takes_out and made.player and made.was_out is None
+        if in_again and made.player and made.was_called and self.state == "RUNNING":
             self._call_again([made.player])
         return True
 
-    def _correct(self, changes: Changes, *, player: str | None = None, points: int = 0, puts_out: bool = False) -> bool:
+    def _put_out(self, code: str, out: Out | None) -> None:
+        """Whoever is out is not called any more."""
+        self.out.pop(code, None)
+        if out is not None:
+            self.out[code] = out
+            self._retire([code])
+
+    def _correct(self, changes: Changes, *, player: str | None = None, points: int = 0, out: Out | None = None) -> bool:
         called = all(one.state != "SHUTDOWN" for one in self.players if one.code == player)
         before = {key: (self.games[key].phase, self.games[key].result) for key in changes}
         number = len(self.corrections) + 1
-        self.corrections.append(Correction(number, before, player, points, puts_out, called))
-        if puts_out and player:
-            self.out.add(player)
-            self._retire([player])
+        was = self.out.get(player or "")
+        self.corrections.append(Correction(number, before, player, points, out is not None, was, called))
+        if out is not None and player:
+            self._put_out(player, out)
         self._apply(changes, player, points)
         return True
 
@@ -75,7 +103,7 @@ class Correcting(Ledger):
             if phase != FINISHED:
                 game.lost = 0
             if phase in (READY, HELD):
-                self._call_again(set(game.players) - self.out)
+                self._call_again(set(game.players) - self.out.keys())
         if player and points:
             self.points[player] = self.points.get(player, 0) + points
         self.end_what_is_over()

@@ -8,11 +8,13 @@ from tests.matches.deliveries.model_words import (
     FINISHED,
     HELD,
     LEASE_S,
+    LOSE,
     MOST_LOST,
     PLAYING,
     READY,
     Correction,
     Game,
+    Out,
     Parcel,
     Who,
     call_again,
@@ -32,7 +34,7 @@ class Ledger:
         self.rounds: list[str] = []
         self.begun: dict[int, int] = {}
         self.games: dict[str, Game] = {}
-        self.out: set[str] = set()
+        self.out: dict[str, Out] = {}
         self.points: dict[str, int] = {}
         self.outbox: dict[int, Parcel] = {}
         self.losses: list[tuple[int, Game]] = []
@@ -99,9 +101,10 @@ class Ledger:
             left = {code for game in self.games.values() if game.phase != FINISHED for code in game.players}
             self._retire({one.code for one in self.players} - left)
 
-    def _absent(self) -> set[str]:
-        """Whoever is not called: out of the league, or shut down."""
-        return self.out | {one.code for one in self.players if one.state == "SHUTDOWN"}
+    def _absent(self) -> dict[str, str]:
+        """Whoever is not called, out of the league or shut down, and what becomes of its matches."""
+        shut = {one.code: LOSE for one in self.players if one.state == "SHUTDOWN"}
+        return shut | {code: one.matches for code, one in self.out.items()}
 
     # The table ---------------------------------------------------------------------------------------
 
@@ -118,5 +121,6 @@ class Ledger:
                 row[2] += status == "DRAW"
                 row[3] += not won and status != "DRAW"
                 row[4] += not won and technical
-        ranked = sorted(rows, key=lambda code: (code in self.out, *(-one for one in rows[code][:3]), int(code[1:])))
+        last = {code for code, one in self.out.items() if one.word == "disqualified"}
+        ranked = sorted(rows, key=lambda code: (code in last, *(-one for one in rows[code][:3]), int(code[1:])))
         return [(code, *rows[code]) for code in ranked]  # type: ignore[misc]

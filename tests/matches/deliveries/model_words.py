@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 LEASE_S, SILENT_S, MOST_LOST, MOST_PLAYERS, MOST_TOKENS, MOST_RELAYED, WAIT_S = 8, 16, 3, 5, 16, 4, 2
@@ -12,6 +13,9 @@ STEPS = ("ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBE
 OPEN = (READY, PLAYING, HELD)
 Changes = dict[str, tuple[str, tuple[str, str | None] | None]]
 """By match the phase and the result that it is given."""
+KEEP, VOID, LOSE = "keep", "void", "lose"
+"""What becomes of the matches of a player that is taken out: those played stand and the others are lost; all are void;
+all are lost."""
 
 
 @dataclass
@@ -56,15 +60,24 @@ class Game:
     result: tuple[str, str | None] | None = None
 
 
+@dataclass(frozen=True)
+class Out:
+    """A player that is out of the league: how, and what becomes of its matches."""
+
+    word: str
+    matches: str
+
+
 @dataclass
 class Correction:
-    """What was so before a correction: of each match its phase and result, of a player whether it was called."""
+    """What was so before a correction: of each match its phase and result, of a player whether it was in and called."""
 
     number: int
     before: dict[str, tuple[str, tuple[str, str | None] | None]]
     player: str | None = None
     points: int = 0
-    puts_out: bool = False
+    takes_out: bool = False
+    was_out: Out | None = None
     was_called: bool = True
     undone: bool = False
 
@@ -93,8 +106,11 @@ def call_again(player: Who) -> None:
         player.state, player.silences = "REGISTERED", 0
 
 
-def fate(game: Game, absent: set[str]) -> tuple[str, str | None]:
+def fate(game: Game, absent: Mapping[str, str]) -> tuple[str, str | None]:
+    """How a match with players that are absent ends without them; by player what becomes of its matches."""
     left = [code for code in game.players if code not in absent]
+    if any(absent.get(code) == VOID for code in game.players):
+        return "CANCELLED", None
     return "TECHNICAL_LOSS", left[0] if left else None
 
 

@@ -16,6 +16,8 @@ from matches.models import Match
 from tests.matches.deliveries import model_words as words
 from tests.matches.deliveries.steps import PICKS, WHY, Compared
 
+OUT = {"withdraw": "withdrawn", "disqualify": "disqualified"}
+
 
 class InstructorActs(Compared):
     """What the desk can do."""
@@ -60,12 +62,12 @@ class InstructorActs(Compared):
         self.act(lambda: lifecycle.stop(league_id="fall"), granted=granted)
 
     @precondition(lambda self: self.world.games)
-    @rule(pick=PICKS, verb=st.sampled_from(["cancel", "release", "void", "replay", "draw", "A wins", "B gone", "give"]))
+    @rule(pick=PICKS, verb=st.sampled_from(["cancel", "release", "void", "replay", "draw", "A wins", "give"]))
     def instruct(self, pick: int, verb: str) -> None:
         match_id, game = self.game(pick) or ("", words.Game(("", ""), 0))
         where: dict[str, Any] = {"league_id": "fall", "match_id": match_id}
         said = {"reason": WHY, "by": "ada"}
-        a, b = game.players
+        a = game.players[0]
         if verb == "cancel":
             self.act(lambda: results.cancel(**where, why=WHY), granted=self.world.cancel(match_id))
         elif verb == "release":
@@ -78,12 +80,23 @@ class InstructorActs(Compared):
             status, winner = ("DRAW", None) if verb == "draw" else ("WIN", a)
             granted = self.world.set_result(match_id, status, winner)
             self.act(lambda: corrections.set_result(**where, status=status, winner=winner, **said), granted=granted)
-        elif verb == "B gone" and pick % 5 == 0:
-            gone: dict[str, Any] = {"league_id": "fall", "player_id": b, "matches_become": "lose", **said}
-            self.act(lambda: corrections.disqualify(**gone), granted=self.world.disqualify(b))
         elif verb == "give":
             self.world.give_points(a, 2)
             self.act(lambda: corrections.give_points(league_id="fall", player_id=a, points=2, **said), granted=True)
+
+    @precondition(lambda self: self.world.games)
+    @rule(
+        pick=PICKS,
+        verb=st.sampled_from([corrections.withdraw, corrections.disqualify]),
+        become=st.sampled_from([words.KEEP, words.VOID, words.LOSE]),
+    )
+    def take_out(self, pick: int, verb: Callable[..., Any], become: str) -> None:
+        """A player is taken out, two at most: a league of nobody says little."""
+        codes = list(self.world.out) if len(self.world.out) > 1 else [one.code for one in self.world.players]
+        code = codes[pick % len(codes)]
+        granted = self.world.take_out(code, OUT[verb.__name__], become)
+        gone = {"league_id": "fall", "player_id": code, "matches_become": become, "reason": WHY, "by": "ada"}
+        self.act(lambda: verb(**gone), granted=granted)
 
     @precondition(lambda self: self.world.corrections)
     @rule(back=st.integers(1, 6))
