@@ -33,15 +33,16 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
         waiting=st.integers(0, 2),
         still_open=st.integers(0, 5),
         foreign=st.booleans(),
+        no_show=st.sampled_from(["technical_loss", "cancel"]),
     )
-    def begin(self, players: int, waiting: int, still_open: int, foreign: bool) -> None:
-        self.world = World(0, 0)
+    def begin(self, players: int, waiting: int, still_open: int, foreign: bool, no_show: str) -> None:
+        self.world = World(no_show=no_show)
         self.clock.start()
         for number in range(1, waiting + 1):
             self.player("Ada", f"10.0.0.{number}", None, None, None, None, 1)
         self.world.open_league()
         patience = {"suspend_after": words.SUSPEND_AFTER, "shutdown_after": words.SHUTDOWN_AFTER}
-        league = make.open_league("fall", max_players=words.MOST_PLAYERS, **patience)
+        league = make.open_league("fall", max_players=words.MOST_PLAYERS, no_show=no_show, **patience)
         self.world.longest_match_s = int(league.rules.longest_match_s())
         for number in (1, 2):
             self.referee(f"Judge {number}", f"10.0.1.{number}", None, None, True, not foreign or number == 1, 1)

@@ -62,7 +62,7 @@ class Judging(Ledger):
         if game.phase != PLAYING or claimed != game.attempt:
             return "IGNORED"
         a, b = game.players
-        silent = {"A, B silent": [b], "both silent": [a, b]}.get(outcome, [])
+        silent = {"A, B silent": [b], "both silent": [a, b], "nobody came": [a, b]}.get(outcome, [])
         for player in self.players:
             if player.code in game.players:
                 self._count_silence(player, silent=player.code in silent)
@@ -73,6 +73,7 @@ class Judging(Ledger):
                 "B": ("WIN", b),
                 "draw": ("DRAW", None),
                 "cancelled": ("CANCELLED", None),
+                "nobody came": ("CANCELLED", None),
                 "both silent": ("TECHNICAL_LOSS", None),
             }.get(outcome, ("TECHNICAL_LOSS", a)),
         )

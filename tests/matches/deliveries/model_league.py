@@ -12,6 +12,7 @@ from tests.matches.deliveries.model_words import (
     MOST_LOST,
     PLAYING,
     READY,
+    VOID,
     Correction,
     Game,
     Out,
@@ -25,8 +26,8 @@ from tests.matches.deliveries.model_words import (
 class Ledger:
     """All that is known, and what follows from a result whoever brought it."""
 
-    def __init__(self, now: int, longest_match_s: int) -> None:
-        self.now, self.longest_match_s = now, longest_match_s
+    def __init__(self, *, no_show: str) -> None:
+        self.now, self.longest_match_s, self.no_show = 0, 0, no_show
         self.state, self.paused = "NOT THERE", False
         self.players: list[Who] = []
         self.lobby: list[Who] = []
@@ -103,7 +104,8 @@ class Ledger:
 
     def _absent(self) -> dict[str, str]:
         """Whoever is not called, out of the league or shut down, and what becomes of its matches."""
-        shut = {one.code: LOSE for one in self.players if one.state == "SHUTDOWN"}
+        not_there = VOID if self.no_show == "cancel" else LOSE
+        shut = {one.code: not_there for one in self.players if one.state == "SHUTDOWN"}
         return shut | {code: one.matches for code, one in self.out.items()}
 
     # The table ---------------------------------------------------------------------------------------

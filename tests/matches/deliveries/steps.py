@@ -35,7 +35,9 @@ PICKS = st.integers(0, 50)
 TIMES = st.sampled_from([1, 1, 1, 2, 3])
 ATTEMPTS = st.sampled_from([None, 0, 0, 0, -1, -2, 1])
 """None in the message, or so many more than the attempt that is on."""
-OUTCOMES = st.sampled_from(["A", "B", "draw", "cancelled", "A alone", "A, B silent", "both silent", "B", "stranger"])
+OUTCOMES = st.sampled_from(
+    ["A", "B", "draw", "cancelled", "A alone", "A, B silent", "both silent", "nobody came", "B", "stranger"]
+)
 SENDERS = st.sampled_from(["right"] * 10 + ["another", "another", "player", "nobody", "old", "liar"])
 STATES = st.sampled_from(["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "HANDED_BACK"])
 

@@ -25,10 +25,15 @@ class RefereesReport(Compared):
         attempt = None if more is None else max(0, game.attempt + more)
         a, b = game.players
         winner = {"A": a, "B": b, "A alone": a, "A, B silent": a, "stranger": "P77"}.get(outcome)
-        status = {"draw": "DRAW", "cancelled": "CANCELLED", "A": "WIN", "B": "WIN", "stranger": "WIN"}.get(
-            outcome, "TECHNICAL_LOSS"
-        )
-        silent = {"A, B silent": [b], "both silent": [a, b]}.get(outcome, [])
+        status = {
+            "draw": "DRAW",
+            "cancelled": "CANCELLED",
+            "nobody came": "CANCELLED",
+            "A": "WIN",
+            "B": "WIN",
+            "stranger": "WIN",
+        }.get(outcome, "TECHNICAL_LOSS")
+        silent = {"A, B silent": [b], "both silent": [a, b], "nobody came": [a, b]}.get(outcome, [])
         fields = {
             "league_id": league,
             "round_id": game.round,
