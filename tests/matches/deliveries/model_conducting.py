@@ -11,6 +11,7 @@ from tests.matches.deliveries.model_words import (
     LONGEST_HOLD_S,
     MOST_LOST,
     OPEN,
+    OVER,
     PENDING,
     READY,
     SILENT_S,
@@ -114,6 +115,8 @@ class Conducting(Ledger):
             self.games = {match_id: Game(pair, number) for match_id, (pair, number) in schedule.items()}
             self.rounds = ["PENDING"] * max(one.round for one in self.games.values())
         number = self.rounds.index("PENDING") + 1
+        if self.frozen is None and self.freeze_from is not None and number >= self.freeze_from:
+            self.frozen, self.unveiled = self.table(), 0
         self.state, self.rounds[number - 1], self.begun[number] = "RUNNING", "ANNOUNCING", self.now
         for player in self.players:
             player.state = "ACTIVE" if player.state == "REGISTERED" else player.state
@@ -123,6 +126,34 @@ class Conducting(Ledger):
             elif game.round == number:
                 assert judges[match_id] in [one.code for one in self.may_judge()]
                 game.phase, game.referee = READY, judges[match_id]
+
+    def freeze(self, from_round: int | None) -> bool:
+        """From a round on that has not begun the public's board stands still; None calls that off."""
+        begun = sum(one != "PENDING" for one in self.rounds)
+        comes = from_round is None or begun < from_round <= (len(self.rounds) or from_round)
+        if self.frozen is not None or self.state in OVER or not comes:
+            return False
+        self.freeze_from = from_round
+        return True
+
+    def unveil(self) -> bool:
+        """One place more, when all is played; the first place lifts the curtain."""
+        if self.frozen is None or self.state not in OVER:
+            return False
+        if self.unveiled + 1 >= len(self.frozen):
+            return self.lift()
+        self.unveiled += 1
+        return True
+
+    def lift(self) -> bool:
+        """Everything is shown; agents hear of the end now, if it has come."""
+        if self.frozen is None:
+            return False
+        self.frozen = self.freeze_from = None
+        if self.state == "COMPLETED":
+            self.ends_told += 1
+            self._retire_the_done()
+        return True
 
     def stop(self) -> bool:
         if self.state == "STOPPED":

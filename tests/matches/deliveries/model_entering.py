@@ -20,12 +20,16 @@ class Entering(Ledger):
         waiting = next((one for one in self.lobby if (one.name, one.at) == (name, at)), None)
         if league is not None and (league != "fall" or self.state == "NOT THERE"):
             return "E014"
-        going = known is not None and waiting is None and self.state == "RUNNING"
+        going = (
+            known is not None
+            and waiting is None
+            and (self.state == "RUNNING" or (self.state == "COMPLETED" and not self.is_over()))
+        )
         if league is None and self.state != "REGISTRATION" and not going:
             return self._let_in(self.lobby, waiting, name, at, caller, token, wanted)
         if known is not None and known.code in self.out:
             return "REJECTED L001"
-        if known is None or (self.state in ("COMPLETED", "STOPPED") and not self._still_plays(known)):
+        if known is None or ((self.state == "STOPPED" or self.is_over()) and not self._still_plays(known)):
             if self.state != "REGISTRATION":
                 return "REJECTED L001"
             if len(self.players) >= MOST_PLAYERS:

@@ -17,6 +17,7 @@ from tests.matches.deliveries.model_words import (
     Game,
     Out,
     Parcel,
+    Rows,
     Who,
     call_again,
     is_on,
@@ -40,6 +41,9 @@ class Ledger:
         self.outbox: dict[int, Parcel] = {}
         self.losses: list[tuple[int, Game]] = []
         self.corrections: list[Correction] = []
+        self.freeze_from: int | None = None
+        self.frozen: Rows | None = None
+        self.unveiled = self.ends_told = 0
         self.counted = 0
 
     def owner(self, token: str | None) -> Who | None:
@@ -81,6 +85,7 @@ class Ledger:
         over = set(self.rounds) == {"COMPLETED"} and all(game.phase == FINISHED for game in self.games.values())
         if over and self.state == "RUNNING":
             self.state, self.paused = "COMPLETED", False
+            self.ends_told += self.frozen is None
             self._retire_the_done()
 
     # Who is called -----------------------------------------------------------------------------------
@@ -97,10 +102,14 @@ class Ledger:
             player.state = "SHUTDOWN" if player.code in codes else player.state
 
     def _retire_the_done(self) -> None:
-        """The league is over: whoever has no match left may go."""
-        if self.state == "COMPLETED":
+        """The league is over, and this is known: whoever has no match left may go."""
+        if self.is_over():
             left = {code for game in self.games.values() if game.phase != FINISHED for code in game.players}
             self._retire({one.code for one in self.players} - left)
+
+    def is_over(self) -> bool:
+        """Whether it was played to its end as far as its agents know: a frozen board keeps that back."""
+        return self.state == "COMPLETED" and self.frozen is None
 
     def _absent(self) -> dict[str, str]:
         """Whoever is not called, out of the league or shut down, and what becomes of its matches."""
@@ -110,7 +119,7 @@ class Ledger:
 
     # The table ---------------------------------------------------------------------------------------
 
-    def table(self) -> list[tuple[str, int, int, int, int, int]]:
+    def table(self) -> Rows:
         """Id, points, wins, draws, losses, losses without play; the first first."""
         rows = {one.code: [self.points.get(one.code, 0), 0, 0, 0, 0] for one in self.players}
         for game in self.games.values():

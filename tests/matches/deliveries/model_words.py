@@ -11,8 +11,11 @@ CALM_S, TOGETHER_S, LATELY_S, LONGEST_HOLD_S = 3, 2, 15, 600
 PENDING, READY, PLAYING, HELD, FINISHED = "PENDING", "READY", "PLAYING", "HELD", "FINISHED"
 STEPS = ("ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER")
 OPEN = (READY, PLAYING, HELD)
+OVER = ("COMPLETED", "STOPPED")
 Changes = dict[str, tuple[str, tuple[str, str | None] | None]]
 """By match the phase and the result that it is given."""
+Rows = list[tuple[str, int, int, int, int, int]]
+"""A table: id, points, wins, draws, losses, losses without play."""
 KEEP, VOID, LOSE = "keep", "void", "lose"
 """What becomes of the matches of a player that is taken out: those played stand and the others are lost; all are void;
 all are lost."""

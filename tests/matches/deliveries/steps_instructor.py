@@ -10,7 +10,7 @@ from hypothesis.stateful import precondition, rule
 
 from agents_registry import registration
 from agents_registry.models import Agent
-from matches.league import corrections, lifecycle, play, results
+from matches.league import corrections, curtain, lifecycle, play, results
 from matches.league.errors import ActionRefused
 from matches.models import Match
 from tests.matches.deliveries import model_words as words
@@ -61,6 +61,25 @@ class InstructorActs(Compared):
         granted = self.world.stop()
         self.act(lambda: lifecycle.stop(league_id="fall"), granted=granted)
 
+    @precondition(lambda self: self.world.frozen is None)
+    @rule(later=st.sampled_from([1, 1, 1, 2, 0, -1, None]))
+    def freeze(self, later: int | None) -> None:
+        """From the next round on, or a later one; one that has begun, or is not there, is refused."""
+        begun = sum(one != words.PENDING for one in self.world.rounds)
+        number = None if later is None else begun + later
+        granted = self.world.freeze(number)
+        self.act(lambda: curtain.plan(league_id="fall", from_round=number), granted=granted)
+
+    @precondition(lambda self: self.world.frozen is not None)
+    @rule(verb=st.sampled_from(["freeze", "unveil", "unveil", "unveil", "lift"]))
+    def behind_the_curtain(self, verb: str) -> None:
+        if verb == "freeze":
+            self.act(lambda: curtain.plan(league_id="fall", from_round=None), granted=self.world.freeze(None))
+        elif verb == "unveil":
+            self.act(lambda: curtain.unveil(league_id="fall"), granted=self.world.unveil())
+        else:
+            self.act(lambda: curtain.lift(league_id="fall"), granted=self.world.lift())
+
     @precondition(lambda self: self.world.games)
     @rule(pick=PICKS, verb=st.sampled_from(["cancel", "release", "void", "replay", "draw", "A wins", "give"]))
     def instruct(self, pick: int, verb: str) -> None:
@@ -102,6 +121,10 @@ class InstructorActs(Compared):
     @rule(back=st.integers(1, 6))
     def undo(self, back: int) -> None:
         number = max(1, len(self.world.corrections) + 1 - back)
+        taken_out = [one.number for one in self.world.corrections if one.takes_out and not one.undone]
+        if taken_out and back % 2:
+            # Few corrections are about who is in the league: it is one of these half of the time.
+            number = taken_out[-1]
         granted = self.world.undo(number)
         self.act(
             lambda: corrections.undo(league_id="fall", number=number, reason=WHY, by="ada"),
