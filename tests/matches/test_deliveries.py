@@ -33,16 +33,21 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
         waiting=st.integers(0, 2),
         still_open=st.integers(0, 5),
         foreign=st.booleans(),
-        no_show=st.sampled_from(["technical_loss", "cancel"]),
+        rules=st.fixed_dictionaries(
+            {
+                "no_show": st.sampled_from(["technical_loss", "cancel"]),
+                "auto_advance": st.sampled_from([False, False, True]),
+            }
+        ),
     )
-    def begin(self, players: int, waiting: int, still_open: int, foreign: bool, no_show: str) -> None:
-        self.world = World(no_show=no_show)
+    def begin(self, players: int, waiting: int, still_open: int, foreign: bool, rules: dict[str, Any]) -> None:
+        self.world = World(**rules)
         self.clock.start()
         for number in range(1, waiting + 1):
             self.player("Ada", f"10.0.0.{number}", None, None, None, None, 1)
         self.world.open_league()
         patience = {"suspend_after": words.SUSPEND_AFTER, "shutdown_after": words.SHUTDOWN_AFTER}
-        league = make.open_league("fall", max_players=words.MOST_PLAYERS, no_show=no_show, **patience)
+        league = make.open_league("fall", max_players=words.MOST_PLAYERS, **rules, **patience)
         self.world.longest_match_s = int(league.rules.longest_match_s())
         for number in (1, 2):
             self.referee(f"Judge {number}", f"10.0.1.{number}", None, None, True, not foreign or number == 1, 1)
@@ -98,11 +103,14 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
 
     @rule()
     def go_on(self) -> None:
-        """As on an evening without trouble: referees are alive, what was sent has arrived, the next round begins."""
+        """As on an evening without trouble: referees are alive, what was sent has arrived, what comes next begins."""
         self.referees_are_alive()
         self.all_acknowledged()
-        if self.world.may_start():
+        by_itself = self.world.auto_advance and self.world.state == "RUNNING"
+        if self.world.may_start() and not by_itself:
             self.start()
+        if self.world.state == "COMPLETED" and self.world.frozen is not None:
+            self.behind_the_curtain("unveil")
         self.pass_time(2)
         self.look()
 

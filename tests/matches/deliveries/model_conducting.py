@@ -47,14 +47,18 @@ class Conducting(Ledger):
         for game in late:
             self.lose(game)
         self._try_held_again()
+        opened = False
         for number, state in enumerate(self.rounds, start=1):
             told = not any(
                 one.kind == "ROUND_ANNOUNCEMENT" and one.round == number and one.state == "PENDING"
                 for one in self.outbox.values()
             )
             if state == "ANNOUNCING" and not self.paused and (told or self.now - self.begun[number] >= WAIT_S):
-                self.rounds[number - 1] = "RUNNING"
+                self.rounds[number - 1], opened = "RUNNING", True
         self.end_what_is_over()
+        # A round that is over as soon as it begins is followed by the next look.
+        if self.auto_advance and self.state == "RUNNING" and self.may_start() and not opened:
+            self.started({}, {match_id: code for match_id, (_, code) in seen.items()})
         busy = {self._at(code) for game in self.games.values() if is_on(game) for code in game.players}
         may_play = self.state in ("RUNNING", "COMPLETED") and not self.paused
         for match_id, game in self.games.items():

@@ -27,8 +27,9 @@ from tests.matches.deliveries.model_words import (
 class Ledger:
     """All that is known, and what follows from a result whoever brought it."""
 
-    def __init__(self, *, no_show: str) -> None:
-        self.now, self.longest_match_s, self.no_show = 0, 0, no_show
+    def __init__(self, *, no_show: str, auto_advance: bool) -> None:
+        self.now, self.longest_match_s = 0, 0
+        self.no_show, self.auto_advance = no_show, auto_advance
         self.state, self.paused = "NOT THERE", False
         self.players: list[Who] = []
         self.lobby: list[Who] = []
