@@ -236,9 +236,11 @@ def _hold(league: League, plan: Plan) -> None:
     out = {code: entry for code, entry in {**league.out, **plan.out}.items() if entry is not None}
     held = League.objects.filter(pk=league.pk, state=league.state).update(out=out)
     others = league.events.filter(seq__gt=league.event_seq, kind__in=("corrected", "correction_undone"))
-    theirs = Q(player_a__code__in=plan.gone) | Q(player_b__code__in=plan.gone)
+    # Nobody calls one that was out before: a match of it that is open again is decided without a call.
+    gone = [code for code in plan.gone if code not in league.out]
+    theirs = Q(player_a__code__in=gone) | Q(player_b__code__in=gone)
     called = league.matches.filter(theirs, state__in=plans.OPEN)
-    if not held or others.exists() or (plan.gone and called.exists()):
+    if not held or others.exists() or (gone and called.exists()):
         raise LookAgain
     league.out = out
 

@@ -80,6 +80,20 @@ def test_a_withdrawn_player_can_be_disqualified_and_is_withdrawn_again_by_undoin
     assert place.league.out == {"P01": {"word": "withdrawn", "matches": "keep"}}
 
 
+def test_a_disqualification_is_undone_also_when_a_match_of_the_withdrawn_player_is_open_again(
+    place: make.Setting,
+) -> None:
+    do("set_result", match_id="R2M1", status="DRAW")
+    do("withdraw", player_id="P01", matches_become="keep")
+    undo(1)
+    assert place.match("R2M1").state == "READY"
+    do("disqualify", player_id="P01", matches_become="lose")
+    undo(3)
+    assert place.league.out == {"P01": {"word": "withdrawn", "matches": "keep"}}
+    make.look()
+    assert (place.match("R2M1").status, place.match("R2M1").attempt) == ("TECHNICAL_LOSS", 1)
+
+
 def test_how_a_match_with_players_that_are_out_ends() -> None:
     keep, void = {"matches": "keep"}, {"matches": "void"}
     assert fate(("A", "B"), {"A": keep}) == ("TECHNICAL_LOSS", "B")
