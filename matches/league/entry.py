@@ -201,18 +201,18 @@ def _register_player(request: Request, named: str | None) -> Entry:
             return Entry(league_id=home or promised, reason=_not_the_same(same.agent), legacy_code="L003")
         except places.Crowded as crowded:
             return Entry(league_id=home or promised, reason=str(crowded), legacy_code="L002")
-        if league is None:
-            transaction.on_commit(lambda: _follow(done.agent), robust=True)
-        else:
+        if league is None and not done.again:
+            transaction.on_commit(lambda: _follow(done.agent, named), robust=True)
+        if league is not None:
             if not done.again:
                 record(league.pk, "player_registered", player_id=done.agent.code, name=done.agent.display_name)
             changed(league.pk)
         return Entry(league_id=home or promised, agent=done.agent, auth_token=done.auth_token)
 
 
-def _follow(agent: Agent) -> None:
-    """Into the league that was opened while this one came to the lobby, if there is one."""
-    league = choose_league(None)
+def _follow(agent: Agent, named: str | None) -> None:
+    """Into the league that was opened while this one came to the lobby, if it is the one that was meant."""
+    league = choose_league(named)
     if league is not None:
         opening.take_in(league_id=league.pk, only=agent.pk)
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import ValidationError as SettingsError
 
-from agents_registry import places, registration
+from agents_registry import places, registration, roster
 from agents_registry.models import Agent, Kind
 from agents_registry.prepared import insert
 from league_sdk.protocol.league_settings import LeagueSettings
@@ -109,13 +109,15 @@ def create_league(
     return league
 
 
-def _take_in(league: League, only: int | None = None) -> None:
+def _take_in(league: League, only: int | None = None) -> int:
     # Nobody in the lobby has been asked for a code.
-    if not league.demo and not league.rules.registration_code:
-        room = league.rules.max_players
-        came = places.join_league(league_id=league.pk, game_type=league.game_type, room=room, only=only)
-        if came:
-            record(league.pk, "lobby_joined", players=came)
+    if league.demo or league.rules.registration_code or roster.exists(league.pk):
+        return 0
+    room = league.rules.max_players
+    came = places.join_league(league_id=league.pk, game_type=league.game_type, room=room, only=only)
+    if came:
+        record(league.pk, "lobby_joined", players=came)
+    return came
 
 
 def take_in(*, league_id: str, only: int | None = None) -> None:
@@ -129,8 +131,7 @@ def take_in(*, league_id: str, only: int | None = None) -> None:
     """
     with transaction.atomic():
         league = League.objects.select_for_update(no_key=True).filter(pk=league_id).first()
-        if league is not None and league.state == LeagueState.REGISTRATION:
-            _take_in(league, only)
+        if league is not None and league.state == LeagueState.REGISTRATION and _take_in(league, only):
             changed(league_id)
 
 

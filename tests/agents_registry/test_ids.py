@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from agents_registry import ids, learned, places, registration
-from agents_registry.models import Agent, Kind
+from agents_registry.models import Agent, Kind, RosterEntry
 from agents_registry.requests import read_request
-from matches.league import entry, lifecycle
+from matches.league import entry, lifecycle, opening
 from tests import wire
 from tests.factories import join, open_league
 
@@ -106,6 +107,28 @@ def test_ids_of_the_lobby_are_kept_and_no_league_gives_them_away() -> None:
     assert register("Alpha", "fall", port=8101).code == "P05"
     assert [codes("fall"), codes(None)] == [["P01", "P05", "P03"], ["P02"]]
     assert Agent.objects.get(code="P05").pk == waiting.pk
+
+
+@pytest.mark.parametrize("rostered", [False, True])
+def test_who_waits_for_the_next_league_is_in_no_other(
+    rostered: bool, django_capture_on_commit_callbacks: Callable[..., Any]
+) -> None:
+    """Least of all in one with a roster, which asks everybody for a personal code."""
+    open_league("fall")
+    if rostered:
+        RosterEntry.objects.create(league_id="fall", name="Ann", email="ann@example.org", code="ann-7")
+    with django_capture_on_commit_callbacks(execute=True):
+        waiting = register("Alpha", entry.next_league_id(), port=8101)
+    assert (waiting.league_id, codes("fall"), codes(None)) == (None, [], ["P01"])
+
+
+def test_a_league_with_a_roster_takes_nobody_from_the_lobby() -> None:
+    waiting = register("Alpha", port=8101)
+    open_league("fall", registration_code="sesame")
+    RosterEntry.objects.create(league_id="fall", name="Ann", email="ann@example.org", code="ann-7")
+    opening.edit_league(league_id="fall", display_name="Fall", settings={})
+    opening.take_in(league_id="fall", only=waiting.pk)
+    assert [codes("fall"), codes(None)] == [[], ["P01"]]
 
 
 def test_one_of_the_lobby_is_moved_by_itself_only() -> None:
