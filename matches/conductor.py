@@ -17,10 +17,9 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from contextvars import copy_context
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, TypeVar
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, Error, close_old_connections
 
 from agents_registry.endpoints import endpoint_policy
 from league_sdk.dialects import starts
@@ -265,15 +264,29 @@ class Conductor:
     def _send(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._sending.add(task)
-        task.add_done_callback(self._sending.discard)
+        task.add_done_callback(self._sent)
 
-    async def _start(self, client: Client, start: outgoing.Start, planned_at: float) -> None:
-        """start_match; one that is not taken sends the match elsewhere, one in doubt when its lease is over."""
-        limit_s = start.limit_s if start.foreign else start.limit_s - (time.monotonic() - planned_at)
-        if _overtaken(planned_at) or limit_s <= 0:
-            # The match may be another attempt's by now: the next look sends what is still to be started.
-            self._again = True
-            self._wake_up()
+    def _sent(self, task: asyncio.Task[None]) -> None:
+        self._sending.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("what was to be sent failed here", exc_info=error)
+
+    async def _start(self, client: Client, start: outgoing.Start, given_at: float, *, last: bool = False) -> None:
+        """start_match; one that is not taken sends the match elsewhere, one in doubt when its lease is over.
+
+        Args:
+            given_at: when the match was given to the referee, monotonic seconds; not later.
+            last: it is not sent once more when there is no answer.
+        """
+        if time.monotonic() - given_at > min(ASLEEP_S, start.limit_s / 2):
+            # The match may be another attempt's by now; if it is not, the referee has all the time again.
+            renewed = await self._in_thread(lambda: _renew(start))
+            if renewed is None:
+                return
+            start, given_at = renewed
+        limit_s = start.limit_s if start.foreign else start.limit_s - (time.monotonic() - given_at)
+        if limit_s <= 0:
+            logger.warning("a start came too late to be sent; its match waits until its lease is over")
             return
         with watching.sending(start.about) as sent:
             offered = await sending.offer(client, start, limit_s=limit_s)
@@ -281,10 +294,10 @@ class Conductor:
                 sent.failed(offered.cause, offered.problem)
         if offered.in_doubt:
             # Given to another now it might be played by two, and their ends be heard in any order.
-            renewed_at = time.monotonic()
-            until = None if start.sent_before else await self._in_thread(lambda: _renew(start))
-            if until is not None:
-                await self._start(client, replace(start, sent_before=True, lease_until=until), renewed_at)
+            renewed = None if last else await self._in_thread(lambda: _renew(start))
+            if renewed is not None:
+                again, given_at = renewed
+                await self._start(client, replace(again, sent_before=True), given_at, last=True)
             return
         self._learn(start.referee_pk, {starts.KIND: offered.way} if offered.way else {})
         if offered.problem:
@@ -345,11 +358,16 @@ class Conductor:
         self._wake.set()
 
 
-def _renew(start: outgoing.Start) -> datetime | None:
-    """The lease of a match begins anew, if it is still given to a referee that has told nothing of it."""
+def _renew(start: outgoing.Start) -> tuple[outgoing.Start, float] | None:
+    """The lease of a match begins anew, if it is still given to a referee that has told nothing of it.
+
+    Returns its start in this lease, and when that began, in monotonic seconds.
+    """
     try:
-        return play.renew_lease(match_pk=start.match_pk, attempt=start.attempt, lease_s=start.lease_s)
-    except DatabaseError:
+        given_at = time.monotonic()
+        until = play.renew_lease(match_pk=start.match_pk, attempt=start.attempt, lease_s=start.lease_s)
+        return None if until is None else (replace(start, lease_until=until), given_at)
+    except Error:
         logger.exception("the lease of a match was not renewed; it runs out")
         return None
     finally:

@@ -235,7 +235,7 @@ def _given() -> list[Start]:
         lease_s = play.lease_s_of(match, match.referee)
         match.lease_until = play.renew_lease(match_pk=match.pk, attempt=match.attempt, lease_s=lease_s)
         if match.lease_until is not None:
-            chosen.append(Chosen(match, match.referee, named=False))
+            chosen.append(Chosen(match, match.referee, named=False, sent_before=True))
     return outgoing.starts_of(chosen)
 
 

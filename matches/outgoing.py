@@ -84,11 +84,13 @@ class Chosen:
 
     Attributes:
         named: the referee is the one that the round's announcement named.
+        sent_before: a start of it may have arrived.
     """
 
     match: Match
     referee: Agent
     named: bool
+    sent_before: bool = False
 
 
 def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
@@ -120,6 +122,7 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
                 limit_s=rules.start_limit_s() if referee.sends_progress else rules.generic_timeout_s,
                 lease_s=play.lease_s_of(match, referee),
                 lease_until=match.lease_until,
+                sent_before=one.sent_before,
                 foreign=not referee.sends_progress,
                 announced=one.named and MessageType.ROUND_ANNOUNCEMENT in referee.spoken,
                 about=watching.about_match(match)

@@ -52,8 +52,13 @@ async def _offer_own(client: Client, start: Start, limit_s: float) -> Offered:
     try:
         reply = await client.post(start.endpoint, start.tries[0].body, limit_s=limit_s)
     except CallFailed as error:
-        return replace(_not_called(error), in_doubt=error.connected or start.sent_before)
-    result = reply.body.get("result") if isinstance(reply.body, dict) else None
+        # One that has no place for another connection at the moment is not gone.
+        unknown = error.connected or start.sent_before or isinstance(error, TimedOut)
+        return replace(_not_called(error), in_doubt=unknown)
+    if not isinstance(reply.body, dict) or reply.body.keys().isdisjoint(("result", "error")):
+        # Perhaps of a proxy that has passed it on, and waited no longer.
+        return Offered(f"no answer of a referee: HTTP {reply.status}", in_doubt=True)
+    result = reply.body.get("result")
     if isinstance(result, dict) and result.get("accepted") is not False:
         return Offered()
     # "Not now" is an answer in good order, and one that has just registered again may not know our token yet, or no

@@ -13,7 +13,7 @@ from django.utils import timezone
 from agents_registry import registration
 from agents_registry.endpoints import endpoint_policy
 from agents_registry.models import Agent
-from league_sdk.transport.client import Client
+from league_sdk.transport.client import Client, NotReached
 from matches import due
 from matches.league import lifecycle
 from matches.models import Delivery, Match
@@ -187,6 +187,32 @@ async def test_a_start_whose_answer_was_lost_is_sent_again_and_goes_to_no_other_
     assert ("START_MATCH" in agents.types("REF02")) == (not takes_it)
 
 
+async def test_a_start_that_another_conductor_may_have_sent_goes_to_no_other_referee(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one before was killed when the referee had taken it; this one does not reach the referee."""
+    league = await agents.in_db(lambda: place(agents, referees=2))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
+    tried: list[str] = []
+    post = Client.post
+
+    async def unreached(self: Client, url: str, message: Any, *, limit_s: float) -> Any:
+        if b'"start_match"' in message and url == agents.url("REF01"):
+            tried.append(url)
+            agents.news.set()
+            raise NotReached("no connection", connected=False)
+        return await post(self, url, message, limit_s=limit_s)
+
+    monkeypatch.setattr(Client, "post", unreached)
+    async with conducting():
+        await agents.until(lambda: len(tried) == 2)
+    match = await agents.in_db(lambda: league.match("R1M1"))
+    assert (match.state, match.attempt, match.referee.code) == ("ASSIGNED", 1, "REF01")
+    assert (await agents.in_db(league.referees[0].fresh)).problem == ""
+
+
 async def test_a_start_may_be_taken_in_the_first_part_of_a_lease_only(
     agents: Agents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,15 +277,15 @@ async def test_a_check_is_asked_once_and_written_down(agents: Agents) -> None:
 async def test_what_was_planned_before_a_long_stop_is_planned_anew(
     agents: Agents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another conductor may have followed a plan of its own meanwhile."""
+    """Another conductor may have followed a plan of its own meanwhile; a start is sent in a lease of its own."""
     look, old = due.look, set()
 
     def looked_long_ago(**how: Any) -> due.Plan:
         plan = look(**how)
-        for kind in ("parcels", "starts"):
-            if getattr(plan, kind) and kind not in old:
-                old.add(kind)
-                plan.made_at = float("-inf")
+        # Where every look takes longer than a start may be old, matches are started all the same.
+        if plan.starts or (plan.parcels and "parcels" not in old):
+            old.add("starts" if plan.starts else "parcels")
+            plan.made_at = float("-inf")
         return plan
 
     monkeypatch.setattr(due, "look", looked_long_ago)

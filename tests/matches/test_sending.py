@@ -46,16 +46,19 @@ async def test_an_announcement_that_did_not_arrive_is_sent_again_in_the_same_wor
 
 
 class Scripted:
-    """Instead of the HTTP client: each call ends as the script says."""
+    """Instead of the HTTP client: the call ends as the script says."""
 
-    def __init__(self, *ends: Exception | dict[str, Any]) -> None:
-        self.ends = list(ends)
+    def __init__(self, end: Exception | Reply) -> None:
+        self.end = end
 
     async def post(self, url: str, body: bytes, *, limit_s: float) -> Reply:
-        end = self.ends.pop(0)
-        if isinstance(end, Exception):
-            raise end
-        return Reply(200, {"jsonrpc": "2.0", "id": 1, **end}, "", 0.0)
+        if isinstance(self.end, Exception):
+            raise self.end
+        return self.end
+
+
+def said(**what: Any) -> Reply:
+    return Reply(200, {"jsonrpc": "2.0", "id": 1, **what}, "", 0.0)
 
 
 GONE = NotReached("no connection", connected=False)
@@ -71,13 +74,19 @@ SILENT = TimedOut("no answer within 2 s", connected=True)
         (GONE, True, True),
         (CUT_OFF, False, True),
         (SILENT, False, True),
-        ({"result": {"accepted": False}}, True, False),
-        ({"error": {"code": -32001, "message": "…", "data": {"error_code": "E012"}}}, True, False),
-        ({"result": {"accepted": True}}, True, False),
+        # Too many may be calling it at this moment.
+        (TimedOut("no connection within 2 s", connected=False), False, True),
+        # A proxy has perhaps passed it on, and waited no longer.
+        (Reply(504, "<html>Gateway Time-out</html>", "", 0.0), False, True),
+        (Reply(200, None, "it is empty", 0.0), False, True),
+        (Reply(502, {"detail": "Bad Gateway"}, "", 0.0), False, True),
+        (said(result={"accepted": False}), True, False),
+        (said(error={"code": -32001, "message": "…", "data": {"error_code": "E012"}}), True, False),
+        (said(result={"accepted": True}), True, False),
     ],
 )
 async def test_a_start_is_in_doubt_until_the_referee_has_answered(
-    end: Exception | dict[str, Any], sent_before: bool, in_doubt: bool
+    end: Exception | Reply, sent_before: bool, in_doubt: bool
 ) -> None:
     start = Start(1, 1, 1, URL, (Try("", b"", 1),), 2.0, 8.0, sent_before=sent_before)
     offered = await sending.offer(Scripted(end), start, limit_s=2.0)  # type: ignore[arg-type]
