@@ -190,9 +190,7 @@ def _take_out(wish: Wish, now: Situation) -> Plan:
         if player not in known.players or not _is_touched(known, wish.matches_become):
             continue
         seen = known.outcome
-        # A match that was played stays won for who was withdrawn later and keeps what it had.
-        counts = out if seen is None else {code: one for code, one in out.items() if one["matches"] != KEEP}
-        status, winner = fate(known.players, counts)
+        status, winner = fate(known.players, {code: one for code, one in out.items() if not _stands(known, code, one)})
         if seen is None or (seen["status"], seen["winner_id"]) != (status, winner):
             why = f"{player} was {word}: {wish.reason}"
             changes.append(decided(known, now.number, status=status, winner=winner, reason=why))
@@ -205,6 +203,14 @@ def _take_out(wish: Wish, now: Situation) -> Plan:
         changes=tuple(changes),
         out={player: entry},
     )
+
+
+def _stands(known: Known, player: str, entry: Mapping[str, str]) -> bool:
+    """Whether a match can be won by a player that is out: who keeps its matches has played it, and not missed it."""
+    seen = known.outcome
+    if seen is None or entry["matches"] != KEEP:
+        return False
+    return bool(seen["status"] != ResultStatus.TECHNICAL_LOSS or seen["winner_id"] == player)
 
 
 def _is_touched(known: Known, matches_become: str) -> bool:

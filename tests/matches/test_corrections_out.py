@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.db.models import Q
 
 from agents_registry import registration
 from matches import sight
@@ -92,6 +93,27 @@ def test_a_disqualification_is_undone_also_when_a_match_of_the_withdrawn_player_
     assert place.league.out == {"P01": {"word": "withdrawn", "matches": "keep"}}
     make.look()
     assert (place.match("R2M1").status, place.match("R2M1").attempt) == ("TECHNICAL_LOSS", 1)
+
+
+def test_a_withdrawn_player_that_keeps_its_matches_wins_those_that_it_played(place: make.Setting) -> None:
+    played, missed = (_of("P01", number) for number in (1, 2))
+    do("withdraw", player_id="P01", matches_become="keep")
+    for match in (played, missed):
+        do("disqualify", player_id=_opponent(match, "P01"), matches_become="lose")
+    winners = [_of("P01", number).winner for number in (1, 2)]
+    assert [winner and winner.code for winner in winners] == ["P01", None]
+    assert _of("P01", 2).status == "TECHNICAL_LOSS"
+    agree(place)
+
+
+def _of(code: str, number: int) -> Match:
+    """The match of a player in a round."""
+    mine = Q(player_a__code=code) | Q(player_b__code=code)
+    return Match.objects.select_related("player_a", "player_b", "winner").get(mine, round__number=number)
+
+
+def _opponent(match: Match, code: str) -> str:
+    return next(one.code for one in (match.player_a, match.player_b) if one.code != code)
 
 
 def test_how_a_match_with_players_that_are_out_ends() -> None:

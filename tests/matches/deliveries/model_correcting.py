@@ -14,6 +14,7 @@ from tests.matches.deliveries.model_words import (
     Correction,
     Out,
     fate,
+    missed,
 )
 
 
@@ -54,7 +55,8 @@ class Correcting(Ledger):
                 results[key] = fate(game, absent)
             elif game.phase == FINISHED and become != KEEP and game.result != ("CANCELLED", None):
                 # What was played stands also for an opponent that is out itself, unless that was decided otherwise.
-                results[key] = fate(game, {other: what for other, what in absent.items() if what != KEEP})
+                stands = {one for one in game.players if absent.get(one) == KEEP and not missed(game, one)}
+                results[key] = fate(game, {other: what for other, what in absent.items() if other not in stands})
         changes: Changes = {
             key: (FINISHED, result) for key, result in results.items() if self.games[key].result != result
         }

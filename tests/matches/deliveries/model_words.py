@@ -117,6 +117,12 @@ def fate(game: Game, absent: Mapping[str, str]) -> tuple[str, str | None]:
     return "TECHNICAL_LOSS", left[0] if left else None
 
 
+def missed(game: Game, code: str) -> bool:
+    """Whether a player has lost a match without a game."""
+    status, winner = game.result or ("", None)
+    return status == "TECHNICAL_LOSS" and winner != code
+
+
 def free_number(agents: list[Who], wanted: int | None) -> int:
     taken = {one.number for one in agents}
     if wanted is not None and wanted not in taken:
