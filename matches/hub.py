@@ -20,6 +20,7 @@ from typing import Any
 from django.db import close_old_connections
 
 from matches import figures, live, pages
+from matches.changes import Changes
 from matches.pages import PageKey
 from matches.turns import Turns
 
@@ -27,10 +28,12 @@ logger = logging.getLogger(__name__)
 
 SPACING_S = 0.2
 """At least this long between two renderings of one page; the first comes at once."""
-LOOK_AFTER_S = 2.0
-"""Every page that has listeners is rendered again this often, whatever was or was not heard. With so many pages that it
-would take more than half of the thread's time (a hundred or two) those that few look at come later; but when messages
-are known to be lost, or cannot be sent, it may take all of it: no browser is wrong for longer than five seconds."""
+ROWS_AFTER_S = 2.0
+"""The rows of leagues are looked at this often, in case a message was lost: pages that they say are different are
+rendered again, so that no browser is wrong for longer than five seconds."""
+LOOK_AFTER_S = 4.0
+"""Every page that has listeners is rendered again this often, whatever was heard or read. With so many pages that it
+would take more than half of the thread's time those that few look at come later."""
 
 
 class Listener:
@@ -119,6 +122,7 @@ class Hub:
         self._subscription: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._turns = Turns(self._clock)
+        self._changes = Changes()
 
     @property
     def sockets(self) -> int:
@@ -166,18 +170,31 @@ class Hub:
             self._turns = Turns(self._clock)
         if self._subscription is None or self._subscription.done() or self._loop is not loop:
             self._loop = loop
-            self._subscription = asyncio.create_task(self._listen())
+            self._subscription = asyncio.create_task(self._follow())
 
-    async def _listen(self) -> None:
-        """Mark pages as dirty when the channel layer says that they changed; the regular look sees what it does not."""
-        await live.listen(lambda message: self._mark(None if message["missed"] else message["leagues"]))
+    async def _follow(self) -> None:
+        """Mark pages as dirty when the channel layer says that they changed, or the rows do."""
+        async with asyncio.TaskGroup() as both:
+            both.create_task(live.listen(lambda message: self._mark(message["leagues"])))
+            both.create_task(self._look_at_rows())
 
-    def _mark(self, leagues: dict[str, list[str]] | None) -> None:
-        """These have changed; None: nobody knows which have."""
-        for (key, _), page in self._pages.items():
-            if leagues is None:
-                page.dirty.set()
+    async def _look_at_rows(self) -> None:
+        while True:
+            await asyncio.sleep(ROWS_AFTER_S)
+            leagues = {key.league_id for key, _ in self._pages if key.league_id is not None}
+            if not leagues:
                 continue
+            try:
+                changed = await self.run(self._changes.since, leagues)
+            except Exception:
+                logger.exception("the rows of leagues could not be read")
+            else:
+                if changed:
+                    self._mark(changed)
+
+    def _mark(self, leagues: dict[str, list[str]]) -> None:
+        """These have changed: leagues with their matches; with none, anything in them."""
+        for (key, _), page in self._pages.items():
             topic = key.topic
             if topic is None:
                 page.dirty.set()
@@ -216,7 +233,7 @@ class Hub:
         except Exception:
             logger.exception("page %s could not be rendered", page.key)
         finally:
-            turns.give_back(0.0 if urgent or live.is_silent() else self._clock() - begun)
+            turns.give_back(0.0 if urgent else self._clock() - begun)
 
 
 def _closing(function: Callable[..., Any], *arguments: Any) -> Any:

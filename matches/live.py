@@ -1,14 +1,12 @@
 """The only place that speaks to the site's other processes: which pages changed, and that something is due.
 
 What is shown is rendered by each web process for the pages that someone is looking at (``hub``). Messages may be lost
-(Redis goes away, a process is killed): a hub looks at its pages, and a conductor at the rows, regularly anyway. Each
-process numbers its messages, and sends one now and then: who finds a gap knows that something was lost.
+(Redis goes away, a process is killed): hubs and conductors look at the rows regularly anyway.
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import threading
 import time
@@ -29,18 +27,12 @@ GATHER_S = 0.02
 AGAIN_S = (0.5, 5.0)
 """Between two tries to subscribe: the first pause, and the longest."""
 OUTAGE_SAID_S = 30.0
-BEAT_S = 2.0
-"""A process sends something so often, that others find what they have lost."""
-MOST_SENDERS = 1000
 SELF = uuid.uuid4().hex
 """This process, so that it does not hear of its own calls twice."""
 
 _lock = threading.Lock()
 _pending: dict[str, set[str]] = {}
 _due: set[bool] = set()
-_beats: set[str] = set()
-"""Holds this process when it has to send something, whatever it is."""
-_numbers = itertools.count(1)
 _loop: asyncio.AbstractEventLoop | None = None
 _sending_on: asyncio.AbstractEventLoop | None = None
 _failed = False
@@ -69,8 +61,6 @@ def attach(loop: asyncio.AbstractEventLoop) -> None:
     """Send from this loop from now on; without one, each push makes a loop of its own."""
     global _loop  # noqa: PLW0603 - one loop per process, set once at its start
     _loop = loop
-    if reaches_others():
-        loop.call_later(BEAT_S, _beat, loop)
     logging.getLogger("channels_redis.pubsub").addFilter(_brief)
 
 
@@ -98,11 +88,6 @@ def call_conductors(*, urgent: bool) -> None:
     _send_soon(loop)
 
 
-def is_silent() -> bool:
-    """Whether the channel layer took the last message of this process not."""
-    return _failed
-
-
 def reaches_others() -> bool:
     """Whether the channel layer has other processes on it."""
     return not isinstance(get_channel_layer(), InMemoryChannelLayer)
@@ -117,25 +102,15 @@ def _send_soon(loop: asyncio.AbstractEventLoop) -> None:
     loop.call_soon_threadsafe(lambda: loop.create_task(_flush()))
 
 
-def _beat(loop: asyncio.AbstractEventLoop) -> None:
-    if _loop is loop:
-        with _lock:
-            _beats.add(SELF)
-        _send_soon(loop)
-        loop.call_later(BEAT_S, _beat, loop)
-
-
 async def _flush() -> None:
     """Send what is pending, one message at a time, until nothing is."""
     global _sending_on  # noqa: PLW0603 - one sender per process
     while True:
         with _lock:
             leagues, due = dict(_pending), set(_due)
-            beats = bool(_beats)
             _pending.clear()
             _due.clear()
-            _beats.clear()
-            if not (leagues or due or beats):
+            if not (leagues or due):
                 _sending_on = None
                 return
         await _send(leagues, due)
@@ -150,7 +125,7 @@ async def _send(leagues: dict[str, set[str]], due: set[bool]) -> None:
     if layer is None:
         return
     changes = {league: sorted(matches) for league, matches in leagues.items()}
-    message = {"type": "live.changed", "leagues": changes, "due": sorted(due), "from": SELF, "number": next(_numbers)}
+    message = {"type": "live.changed", "leagues": changes, "due": sorted(due), "from": SELF}
     try:
         async with asyncio.timeout(SEND_LIMIT_S):
             await layer.group_send(GROUP, message)
@@ -162,29 +137,13 @@ async def _send(leagues: dict[str, set[str]], due: set[bool]) -> None:
         _failed = True
 
 
-class Senders:
-    """The processes that something was heard of."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, int] = {}
-
-    def missed(self, sender: str, number: int) -> bool:
-        """Whether a process has sent others between this message and the one that was heard before it."""
-        last = self._last.pop(sender, 0)
-        self._last[sender] = max(last, number)
-        while len(self._last) > MOST_SENDERS:
-            self._last.pop(next(iter(self._last)))
-        return number > last + 1
-
-
 async def listen(hear: Callable[[dict[str, Any]], None]) -> None:
     """Hear every message until cancelled; subscribes again after a failure.
 
     Args:
         hear: is given ``leagues``: their ids, each with the ids of matches; ``due``: whether conductors were called,
-            urgently or not; ``from``: the process; ``missed``: whether messages of it were lost before this one.
+            urgently or not; ``from``: the process.
     """
-    senders = Senders()
     layer = get_channel_layer()
     if layer is None:
         return
@@ -195,8 +154,7 @@ async def listen(hear: Callable[[dict[str, Any]], None]) -> None:
             await layer.group_add(GROUP, channel)
             pause = AGAIN_S[0]
             while True:
-                message = await layer.receive(channel)
-                hear({**message, "missed": senders.missed(message.get("from", ""), message.get("number", 0))})
+                hear(await layer.receive(channel))
         except Exception as error:
             # Redis is not there yet, or went away.
             logger.warning("the channel layer failed (%r): subscribing again in %.1f s", error, pause)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
@@ -17,7 +15,6 @@ from matches.pages import PageKey
 from tests.matches.agent_server import PATIENCE_S
 
 BOARD, MATCH = PageKey("board", "fall"), PageKey("match", "fall", "R1M1")
-OTHER = PageKey("board", "spring")
 
 
 async def test_a_page_is_looked_at_though_nobody_says_that_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,55 +75,41 @@ async def test_the_page_that_most_look_at_is_the_first_to_be_drawn_again(monkeyp
     assert drawn[:3] == [crowd[0], BOARD, crowd[1]]
 
 
-@pytest.mark.parametrize("missed", [True, False])
-async def test_when_messages_were_lost_every_page_is_drawn_again(monkeypatch: pytest.MonkeyPatch, missed: bool) -> None:
-    said: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-
-    async def listen(hear: Callable[[dict[str, Any]], None]) -> None:
-        while True:
-            hear(await said.get())
-
+async def test_pages_are_drawn_again_when_rows_say_that_they_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hubs, "SPACING_S", 0.0)
-    monkeypatch.setattr(live, "listen", listen)
+    monkeypatch.setattr(hubs, "ROWS_AFTER_S", 0.001)
+    monkeypatch.setattr(live, "get_channel_layer", lambda: None)
+    loop, drawn = asyncio.get_running_loop(), asyncio.Queue[PageKey]()
+    asked: list[set[str]] = []
+    told: list[dict[str, list[str]] | Exception] = []
     count = itertools.count()
-    drawn: asyncio.Queue[PageKey] = asyncio.Queue()
-    loop = asyncio.get_running_loop()
+
+    def since(leagues: set[str]) -> dict[str, list[str]]:
+        asked.append(leagues)
+        answer = told.pop(0) if told else {}
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def draw(key: PageKey, language: str) -> dict[str, str]:
         loop.call_soon_threadsafe(drawn.put_nowait, key)
         return {"header": str(next(count))}
 
     monkeypatch.setattr(pages, "fragments", draw)
+    keys = [BOARD, MATCH, PageKey("match", "fall", "R1M2"), PageKey("board", "spring")]
     with ThreadPoolExecutor(1) as thread:
         hub = hubs.Hub(thread, lambda: 0.0)
-        listeners = [await hub.join(key, "en") for key in (BOARD, OTHER)]
-        assert [await drawn.get() for _ in listeners] == [BOARD, OTHER]
-        said.put_nowait({"leagues": {"fall": []}, "missed": missed})
+        monkeypatch.setattr(hub._changes, "since", since)
+        listeners = [await hub.join(key, "en") for key in keys]
+        assert [await drawn.get() for _ in listeners] == keys
         async with asyncio.timeout(PATIENCE_S):
-            found = [await drawn.get() for _ in range(1 + missed)]
+            told += [{}, {"fall": ["R1M1"]}]
+            named = {await drawn.get() for _ in range(2)}
+            told += [OSError("no database"), {"fall": []}]
+            whole = {await drawn.get() for _ in range(3)}
         for listener in listeners:
             assert listener is not None
             hub.leave(listener)
-    assert found == [BOARD, OTHER][: 1 + missed]
-
-
-@pytest.mark.parametrize(("silent", "pauses"), [(True, [0.0]), (False, [5.0])])
-async def test_while_nothing_can_be_heard_looks_take_all_the_time_there_is(
-    monkeypatch: pytest.MonkeyPatch, silent: bool, pauses: list[float]
-) -> None:
-    now, given_back = 0.0, []
-
-    def draw(key: PageKey, language: str) -> dict[str, str]:
-        nonlocal now
-        now += 5.0
-        return {"header": str(now)}
-
-    monkeypatch.setattr(pages, "fragments", draw)
-    monkeypatch.setattr(live, "is_silent", lambda: silent)
-    with ThreadPoolExecutor(1) as thread:
-        hub = hubs.Hub(thread, lambda: now)
-        page = hubs.Page(BOARD, "en")
-        page.seq = 1
-        monkeypatch.setattr(hub._turns, "give_back", given_back.append)
-        await hub._render(page)
-    assert given_back == pauses
+    assert named == {BOARD, MATCH}
+    assert whole == set(keys[:3])
+    assert {"fall", "spring"} in asked

@@ -40,7 +40,6 @@ async def layer(monkeypatch: pytest.MonkeyPatch) -> Layer:
     monkeypatch.setattr(live, "_sending_on", None)
     monkeypatch.setattr(live, "_pending", {})
     monkeypatch.setattr(live, "_due", set())
-    monkeypatch.setattr(live, "_beats", set())
     return found
 
 
@@ -197,44 +196,3 @@ async def test_an_urgent_call_that_comes_meanwhile_is_not_held_back(
     live.push("fall")
     await next_of(pauses)
     assert sent == [[], [True]]
-
-
-def test_a_gap_in_what_a_process_sends_is_seen() -> None:
-    senders = live.Senders()
-    # Its first ones were sent before we listened, or were lost: nobody can tell.
-    assert [senders.missed("web-1", number) for number in (7, 8, 10, 11)] == [True, False, True, False]
-    # One that comes late fills no gap and makes none.
-    assert [senders.missed("web-1", number) for number in (9, 12)] == [False, False]
-    assert [senders.missed("web-2", number) for number in (1, 2)] == [False, False]
-    # What has no number is of a release before this one.
-    assert senders.missed("old", 0) is False
-
-
-async def test_it_is_heard_that_a_message_was_lost_though_nothing_changes_any_more(
-    layer: Layer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(live, "BEAT_S", 0.001)
-    send, lost = layer.group_send, asyncio.Event()
-
-    async def gone(group: str, message: dict[str, Any]) -> None:
-        lost.set()
-        raise ConnectionError("Redis is gone")
-
-    heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    listening = asyncio.create_task(live.listen(heard.put_nowait))
-    await next_of(layer.joined)
-    live.push("fall")
-    await next_of(heard)
-    monkeypatch.setattr(layer, "group_send", gone)
-    live.push("fall")
-    await lost.wait()
-    assert (live.is_silent(), heard.empty()) == (True, True)
-    monkeypatch.setattr(layer, "group_send", send)
-    live.attach(asyncio.get_running_loop())
-    found = await next_of(heard)
-    assert (found["leagues"], found["due"], found["missed"]) == ({}, [], True)
-    assert [(await next_of(heard))["missed"] for _ in range(3)] == [False] * 3
-    assert live.is_silent() is False
-    monkeypatch.setattr(live, "_loop", None)
-    listening.cancel()
-    await asyncio.gather(listening, return_exceptions=True)
