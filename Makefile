@@ -49,6 +49,7 @@ bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench.room
 	$(BIN)/python -m tests.bench.hostile
 	$(BIN)/python -m tests.bench.inflight
+	$(BIN)/python -m tests.bench.outage
 	$(BIN)/python -m tests.bench.scale
 	$(BIN)/python -m tests.bench.sizes
 

@@ -92,8 +92,9 @@ class Browsers:
 class Cast:
     """Players that only listen, and a referee that plays nothing and reports what it is told to."""
 
-    def __init__(self, bench: Bench, session: aiohttp.ClientSession) -> None:
-        self._bench = bench
+    def __init__(self, url: str, referee_key: str, session: aiohttp.ClientSession) -> None:
+        self._url = url
+        self._referee_key = referee_key
         self._session = session
         self._port = free_port()
         self.started: dict[str, dict[str, Any]] = {}
@@ -129,7 +130,7 @@ class Cast:
             "game_types": ["even_odd"],
             "contact_endpoint": f"http://127.0.0.1:{self._port}/{name.replace(' ', '')}",
             "max_concurrent_matches": 100,
-            "registration_code": self._bench.referee_key,
+            "registration_code": self._referee_key,
         }
         return await self.call(
             f"register_{kind}",
@@ -149,12 +150,12 @@ class Cast:
             **fields,
         }
         body = {"jsonrpc": "2.0", "method": method, "params": params, "id": 1}
-        async with self._session.post(f"{self._bench.url}/mcp", json=body) as reply:
+        async with self._session.post(f"{self._url}/mcp", json=body) as reply:
             answer = await reply.json()
         return answer["result"]
 
-    async def report(self, match_id: str) -> float:
-        """Report a match; when the report was accepted (seconds since 1970)."""
+    async def report(self, match_id: str) -> None:
+        """Report a match."""
         match = self.started[match_id]
         first, second = match["player_A_id"], match["player_B_id"]
         await self.call(
@@ -174,8 +175,6 @@ class Cast:
                 },
             },
         )
-        rows = self._bench.rows("SELECT finished_at FROM matches_match WHERE match_id = ?", match_id)
-        return datetime.fromisoformat(f"{rows[0][0]}+00:00").timestamp()
 
 
 async def league_run(bench: Bench, browsers: Browsers) -> tuple[list[float], list[bytes]]:
@@ -183,7 +182,13 @@ async def league_run(bench: Bench, browsers: Browsers) -> tuple[list[float], lis
     delays, frames = [], []
     headers = {"Authorization": f"Bearer {bench.key}"}
     async with aiohttp.ClientSession() as session:
-        cast = Cast(bench, session)
+        cast = Cast(bench.url, bench.referee_key, session)
+
+        async def accepted(match_id: str) -> float:
+            await cast.report(match_id)
+            rows = bench.rows("SELECT finished_at FROM matches_match WHERE match_id = ?", match_id)
+            return datetime.fromisoformat(f"{rows[0][0]}+00:00").timestamp()
+
         async with cast.registered(), browsers.watching(f"{bench.url}/ws/leagues/{LEAGUE}/?packed=gzip", bench.url):
             for _ in range(ROUNDS):
                 cast.started.clear()
@@ -195,7 +200,7 @@ async def league_run(bench: Bench, browsers: Browsers) -> tuple[list[float], lis
                 for match_id in sorted(cast.started):
                     await asyncio.sleep(GAP_S)
                     delays.append(
-                        await browsers.last_arrival(f'id=\\"result-{match_id}\\"', partial(cast.report, match_id))
+                        await browsers.last_arrival(f'id=\\"result-{match_id}\\"', partial(accepted, match_id))
                     )
                     frames.append(browsers.frame)
     return delays, frames

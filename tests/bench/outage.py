@@ -1,0 +1,173 @@
+"""Hundreds of live pages in one process while Redis is lost: how long they are wrong.
+
+``python -m tests.bench.outage``. Two web processes and a conductor on PostgreSQL and Redis. At one a match of a running
+round is cancelled; all browsers are at the other: each on a page of its own (the board, every player, matches), and a
+class on the board besides. What is measured is the time from the answer to the instructor until the page of that match
+and the board show it to every browser: with Redis, with Redis killed a moment before, and with the message lost as
+Redis was killed and is there again at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import gzip
+import json
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.bench.room import ACK, GAP_S, LIMIT_S, PLAYERS, Cast
+from tests.e2e.scaled import KEYS, WebProcess, scaled_site
+from tests.e2e.servers import Redis
+
+LEAGUE = "league_2025_even_odd"
+WAYS = ("with Redis", "Redis is gone", "a message is lost")
+EACH = 5
+"""Matches that are cancelled in each way."""
+SETTLED_S = 6.0
+"""After Redis is back: both processes have subscribed again by then, however long their pause was."""
+AIM_S = 5.0
+
+
+class Browser:
+    """One socket on one page, put together as a page does it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.fragments: dict[str, str] = {}
+        self.wanted = ""
+        self.right_at = 0.0
+
+    async def watch(self, session: aiohttp.ClientSession, url: str) -> None:
+        """Read until cancelled."""
+        async with session.ws_connect(url + self.path + "?packed=gzip", max_msg_size=0) as page:
+            seq = 0
+            async for message in page:
+                raw = message.data
+                frame = json.loads(gzip.decompress(raw) if isinstance(raw, bytes) else raw)
+                if frame["type"] == "heartbeat" or (frame["type"] == "frame" and frame["from"] != seq):
+                    if frame["seq"] != seq:
+                        await page.send_str('{"type":"resync"}')
+                    continue
+                seq = frame["seq"]
+                self.fragments |= frame["fragments"]
+                if self.wanted and any(self.wanted in html for html in frame["fragments"].values()):
+                    self.right_at, self.wanted = time.monotonic(), ""
+                await page.send_str(ACK)
+
+
+class Room:
+    """All browsers at one web process."""
+
+    def __init__(self, browsers: list[Browser]) -> None:
+        self.browsers = browsers
+
+    @contextlib.asynccontextmanager
+    async def open(self, url: str) -> AsyncIterator[None]:
+        """Open the sockets; all have their first frame."""
+        connector = aiohttp.TCPConnector(limit=0)
+        async with aiohttp.ClientSession(headers={"Origin": url}, connector=connector) as session:
+            tasks = [asyncio.create_task(one.watch(session, url)) for one in self.browsers]
+            try:
+                async with asyncio.timeout(LIMIT_S):
+                    while not all(one.fragments for one in self.browsers):  # noqa: ASYNC110 - filled by all of them
+                        await asyncio.sleep(0.05)
+                yield
+                if any(task.done() for task in tasks):
+                    raise RuntimeError("a browser was dropped")
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def right_after(self, since: float) -> float:
+        """Seconds from a moment until every browser shows what is expected of it."""
+        theirs = [one for one in self.browsers if one.wanted]
+        async with asyncio.timeout(LIMIT_S):
+            while any(one.wanted for one in theirs):  # noqa: ASYNC110 - cleared by each of them
+                await asyncio.sleep(0.01)
+        return max(one.right_at for one in theirs) - since
+
+    def expect(self, match_id: str) -> None:
+        """From now on these browsers are wrong until they show that a match was cancelled."""
+        for one in self.browsers:
+            if one.path.endswith(f"/matches/{match_id}/"):
+                one.wanted = "cancelled by the instructor"
+            elif one.path == f"/ws/leagues/{LEAGUE}/":
+                one.wanted = f'id="result-{match_id}"'
+
+
+async def cancelled(web: WebProcess, redis: Redis, room: Room, match_id: str, way: str) -> float:
+    """Cancel a match in one of the ways; seconds until every browser was right."""
+    room.expect(match_id)
+    if way != WAYS[0]:
+        redis.kill()
+    await asyncio.to_thread(web.post, f"/leagues/{LEAGUE}/matches/{match_id}/cancel")
+    since = time.monotonic()
+    if way == WAYS[2]:
+        await asyncio.to_thread(redis.start)
+    took = await room.right_after(since)
+    if way == WAYS[1]:
+        await asyncio.to_thread(redis.start)
+    await asyncio.sleep(GAP_S if way == WAYS[0] else SETTLED_S)
+    return took
+
+
+async def measure(one: WebProcess, other: WebProcess, redis: Redis, pages: int, crowd: int) -> dict[str, list[float]]:
+    """Seconds by way."""
+    found: dict[str, list[float]] = {way: [] for way in WAYS}
+    async with aiohttp.ClientSession() as session:
+        cast = Cast(one.url, KEYS["LEAGUE_REFEREE_KEY"], session)
+        async with cast.registered():
+            await asyncio.to_thread(one.post, f"/leagues/{LEAGUE}/start")
+            async with asyncio.timeout(LIMIT_S):
+                while len(cast.started) < PLAYERS // 2:  # noqa: ASYNC110 - filled by calls
+                    await asyncio.sleep(0.05)
+            matches = sorted(cast.started)
+            rest = [match["match_id"] for match in one.get(f"/leagues/{LEAGUE}/matches")]
+            paths = ["/", *(f"/players/P{number:02d}/" for number in range(1, PLAYERS + 1))]
+            paths += [f"/matches/{match}/" for match in [*matches, *(name for name in rest if name not in matches)]]
+            browsers = [Browser(f"/ws/leagues/{LEAGUE}{path}") for path in [*paths[:pages], *["/"] * crowd]]
+            room = Room(browsers)
+            async with room.open(other.url):
+                for number, match in enumerate(matches[: EACH * len(WAYS)]):
+                    way = WAYS[number % len(WAYS)]
+                    found[way].append(await cancelled(one, redis, room, match, way))
+                    print(f"  {way:<20}{found[way][-1]:8.2f} s", flush=True)
+    return found
+
+
+def main() -> int:
+    """Measure and print; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.outage", description=__doc__)
+    parser.add_argument("--pages", type=int, default=300, help="different ones; 46 to 466")
+    parser.add_argument("--crowd", type=int, default=200, help="more browsers on the board; 0 to 500")
+    wanted = parser.parse_args()
+    if not 46 <= wanted.pages <= 466 or not 0 <= wanted.crowd <= 500:
+        parser.error("--pages from 46 to 466, --crowd from 0 to 500")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with tempfile.TemporaryDirectory(prefix="league-outage-") as name:
+        try:
+            with scaled_site(Path(name)) as (site, redis):
+                site.start_conductor()
+                one, other = site.start_web(2)
+                print(f"{wanted.pages} different pages and {wanted.crowd} more browsers on the board, at one process")
+                found = asyncio.run(measure(one, other, redis, wanted.pages, wanted.crowd))
+        except pytest.skip.Exception as missing:
+            print(f"not measured: {missing}")
+            return 0
+    for way, took in found.items():
+        print(f"{way:<20}{min(took):8.2f} s at least   {max(took):.2f} s at most   (aim {AIM_S:.0f} s)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
