@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import aiohttp
 import pytest
 
 from tests.chaos import inside, plan
-from tests.chaos.players import Player
+from tests.chaos.players import Player, Room
 from tests.chaos.rows import Agent, MatchRow, Snapshot
 from tests.chaos.verdict import violations
 
@@ -158,3 +159,23 @@ def test_processes_are_told_by_their_command_lines() -> None:
         "python -m pytest": "",
     }
     assert {line: inside.role_of(line.split()) for line in lines} == lines
+
+
+async def test_a_player_remembers_what_it_understands_and_refuses_the_rest() -> None:
+    room = Room(seed=1)
+    await room.open()
+    try:
+        [agent] = room.seat("fall", 1)
+        asked: list[dict[str, Any]] = [
+            {"method": "tools/call", "params": {"name": "make_move", "arguments": {"message_type": "GAME_MOVE_CALL"}}},
+            {"method": "update_standings", "params": broadcast("LEAGUE_STANDINGS_UPDATE", standings=ROWS)},
+        ]
+        async with aiohttp.ClientSession() as http:
+            answers = []
+            for number, body in enumerate(asked):
+                async with http.post(agent.endpoint, json=body | {"id": number}) as reply:
+                    answers.append(await reply.json())
+    finally:
+        await room.close()
+    assert [answer.keys() & {"result", "error"} for answer in answers] == [{"error"}, {"result"}]
+    assert agent.heard == [asked[1]["params"]]
