@@ -84,9 +84,10 @@ def _summary(base: str, players: dict[str, Player]) -> str:
     (first, one), *rest = players.items()
     if not rest:
         return f"{one.name} is {one.player_id} of {one.league_id} at {base}{first}"
-    last, other = rest[-1]
-    ids = f"{one.player_id} to {other.player_id}"
-    return f"{len(players)} players are {ids} of {one.league_id} at {base}{first} to {base}{last}"
+    # They register at once, and whoever comes first is the first.
+    ids = sorted((player.player_id for player in players.values()), key=lambda code: (len(code), code))
+    where = f"at {base}{first} to {base}{rest[-1][0]}"
+    return f"{len(players)} players are {ids[0]} to {ids[-1]} of {one.league_id} {where}"
 
 
 async def serve(options: argparse.Namespace, players: dict[str, Player]) -> int:

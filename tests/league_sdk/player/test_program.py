@@ -116,12 +116,12 @@ async def said(process: asyncio.subprocess.Process) -> str:
 @pytest.mark.parametrize("end", ["SIGTERM", "stdin"])
 async def test_several_players_of_one_process(league: tuple[str, list[Any], list[web.Response]], end: str) -> None:
     url, asked, answers = league
-    answers += [accepted(player_id=f"P0{n}") for n in (1, 2, 3)]
+    answers += [accepted(player_id=code) for code in ("P09", "P10", "P02")]
     games = ("--game", "connect_four", "--game", "even_odd")
     process = await start(url, "--count", "3", "--exit-with-parent", "--strategy", "even", *games)
     line = await said(process)
     base = line.rpartition(" to ")[2].strip().removesuffix("/3/mcp")
-    assert line == f"3 players are P01 to P03 of league_2025_even_odd at {base}/1/mcp to {base}/3/mcp\n"
+    assert line == f"3 players are P02 to P10 of league_2025_even_odd at {base}/1/mcp to {base}/3/mcp\n"
     metas = sorted((request["params"]["player_meta"] for request in asked), key=lambda meta: meta["display_name"])
     assert [(meta["display_name"], meta["contact_endpoint"]) for meta in metas] == [
         (f"Alpha {n}", f"{base}/{n}/mcp") for n in (1, 2, 3)
@@ -131,7 +131,8 @@ async def test_several_players_of_one_process(league: tuple[str, list[Any], list
         body = {"jsonrpc": "2.0", "method": "choose_parity", "params": CHOICE, "id": 1}
         async with http.post(f"{base}/2/mcp", json=body) as reply:
             result = (await reply.json())["result"]
-    assert (result["player_id"], result["parity_choice"]) == ("P02", "even")
+    # The second one is whoever came second.
+    assert (result["player_id"], result["parity_choice"]) == ("P10", "even")
     if end == "SIGTERM":
         process.send_signal(signal.SIGTERM)
     else:
