@@ -46,7 +46,7 @@ class _Brief(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info is None:
             return True
-        record.msg, record.args = "no connection to the channel layer: %r", (record.exc_info[1],)
+        record.msg, record.args = "no connection to the channel layer: %s", (record.exc_info[1],)
         record.exc_info = record.exc_text = None
         now = time.monotonic()
         again = now - self._said_at >= OUTAGE_SAID_S
@@ -133,8 +133,13 @@ async def _send(leagues: dict[str, set[str]], due: set[bool]) -> None:
     except Exception as error:
         # Whatever it is: the change is made, and regular looks show it.
         if not _failed:
-            logger.warning("the channel layer took no message (%r): pages and conductors look by themselves", error)
+            logger.warning("the channel layer took no message (%s): pages and conductors look themselves", _why(error))
         _failed = True
+
+
+def _why(error: Exception) -> str:
+    """In words. What redis shows of its errors has their kind only, and a time that is over has no words."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 async def listen(hear: Callable[[dict[str, Any]], None]) -> None:
@@ -157,6 +162,6 @@ async def listen(hear: Callable[[dict[str, Any]], None]) -> None:
                 hear(await layer.receive(channel))
         except Exception as error:
             # Redis is not there yet, or went away.
-            logger.warning("the channel layer failed (%r): subscribing again in %.1f s", error, pause)
+            logger.warning("the channel layer failed (%s): subscribing again in %.1f s", _why(error), pause)
             await asyncio.sleep(pause)
             pause = min(pause * 2, AGAIN_S[1])
