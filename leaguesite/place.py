@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django.conf import settings
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
@@ -44,6 +45,25 @@ def settle(*, public_url: str, host: str, port: int) -> None:
 def refuse_ports(ports: Iterable[int]) -> None:
     """No agent may have these ports of this machine as its address."""
     settings.LEAGUE_REFUSED_PORTS = sorted({*settings.LEAGUE_REFUSED_PORTS, *ports})
+
+
+def make_tables() -> None:
+    """Bring the database's tables up to date.
+
+    Raises:
+        CommandError: the database cannot hold what agents say.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW server_encoding")
+            [encoding] = cursor.fetchone()
+        # A server that was installed without a locale makes others: found out at the first match, in front of a class.
+        if encoding != "UTF8":
+            raise CommandError(
+                f"The database has the encoding {encoding}, and what agents say is UTF8. Make it anew: "
+                "createdb --encoding UTF8 --locale C.UTF-8 --template template0 --owner league league"
+            )
+    call_command("migrate", verbosity=0, interactive=False)
 
 
 def ensure_league() -> None:

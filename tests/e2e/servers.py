@@ -27,12 +27,12 @@ def missing(what: str) -> None:
 
 
 @contextmanager
-def new_database() -> Iterator[str]:
+def new_database(encoding: str = "UTF8") -> Iterator[str]:
     """The URL of an empty database, which is dropped afterwards, whoever is still connected."""
     name = f"leaguesite_{uuid.uuid4().hex[:12]}"
     try:
         with psycopg.connect(POSTGRES, autocommit=True, connect_timeout=5) as server:
-            server.execute(f"CREATE DATABASE {name}")
+            server.execute(f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
     except psycopg.OperationalError as error:
         missing(f"PostgreSQL does not answer at {POSTGRES}, or makes no database: {error}")
     try:

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from tests.e2e.scaled import KEYS, Scaled, WebProcess, scaled_site
+from tests.e2e.servers import new_database
 from tests.e2e.site import ROOT, Player, wait_for
 from tests.e2e.sockets import Stalled, Watcher
 
@@ -122,3 +123,21 @@ def test_without_redis_a_process_of_several_does_not_start(tmp_path: Path, comma
     )
     assert done.returncode == 1
     assert re.search(r"REDIS_URL is not set\..*manage.py host", done.stderr)
+
+
+def test_a_database_that_cannot_hold_what_agents_say_is_refused(tmp_path: Path) -> None:
+    with new_database("SQL_ASCII") as database:
+        done = subprocess.run(
+            [sys.executable, "manage.py", "prepare", "--data", str(tmp_path / "data")],
+            cwd=ROOT,
+            env=KEYS | {"PATH": "/usr/bin:/bin", "DATABASE_URL": database, "REDIS_URL": "redis://127.0.0.1:1/0"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        with psycopg.connect(database) as connection:
+            tables = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
+    assert done.returncode == 1
+    assert "The database has the encoding SQL_ASCII, and what agents say is UTF8." in done.stderr
+    assert "createdb --encoding UTF8" in done.stderr
+    assert tables == (0,)

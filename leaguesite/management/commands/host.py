@@ -6,12 +6,13 @@ import sys
 from typing import Any
 
 from django.conf import settings
-from django.core.management import BaseCommand, CommandError, CommandParser, call_command
+from django.core.management import BaseCommand, CommandError, CommandParser
 
 from league_sdk import telemetry
 from leaguesite import logs
 from leaguesite.accounts import INSTRUCTOR, FirstRun, ensure_accounts
 from leaguesite.addresses import EVERYWHERE, is_free, public_url
+from leaguesite.place import make_tables
 
 
 class Command(BaseCommand):
@@ -40,7 +41,7 @@ class Command(BaseCommand):
             )
         logs.start("web", name="host")
         telemetry.start("host")
-        call_command("migrate", verbosity=0, interactive=False)
+        make_tables()
         first = ensure_accounts()
         # Daphne installs its event loop when it is imported, so only the command that serves does.
         from leaguesite.hosting import Host, Site  # noqa: PLC0415

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from django.core.management import BaseCommand, CommandError, CommandParser, call_command
+from django.core.management import BaseCommand, CommandError, CommandParser
 
+from leaguesite.place import make_tables
 from matches.league.errors import ActionRefused
 from matches.league.importing import import_league
 
@@ -21,7 +22,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         # The site may never have run yet.
-        call_command("migrate", verbosity=0, interactive=False)
+        make_tables()
         try:
             with options["file"].open("rb") as file:
                 done = import_league(file=file)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.core.management import BaseCommand, CommandParser, call_command
+from django.core.management import BaseCommand, CommandParser
 from django.db import connection
 
 from leaguesite.accounts import INSTRUCTOR, ensure_accounts
-from leaguesite.place import ensure_league
+from leaguesite.place import ensure_league, make_tables
 
 LOCK = 0x1EA60E
 """Of PostgreSQL's advisory locks."""
@@ -27,7 +27,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         with _alone():
-            call_command("migrate", verbosity=0, interactive=False)
+            make_tables()
             first = ensure_accounts()
             ensure_league()
         if first.password:
