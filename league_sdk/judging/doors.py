@@ -91,7 +91,8 @@ class Doors:
         def connection() -> _Connection:
             return _Connection(self, self._manager, loop=loop, keepalive_timeout=self._keepalive_s, access_log=None)
 
-        self._server = await loop.create_server(connection, host, port, reuse_address=True)
+        # A round gives it all its matches in one moment; whom the system turns away would try again after a second.
+        self._server = await loop.create_server(connection, host, port, reuse_address=True, backlog=self._most)
         return int(self._server.sockets[0].getsockname()[1])
 
     def close(self) -> None:

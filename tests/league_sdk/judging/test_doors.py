@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import resource
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 import pytest
 from aiohttp import web
@@ -15,6 +16,7 @@ from league_sdk.judging import server
 from league_sdk.judging.doors import Doors, more_files
 from league_sdk.judging.referee import Referee
 from league_sdk.judging.server import application
+from league_sdk.protocol.limits import MAX_CONCURRENT_MATCHES
 from tests.league_sdk.judging.starts import Link
 
 PATIENCE_S = 60
@@ -65,6 +67,16 @@ async def ended(connection: Connection) -> bytes:
             return await connection[0].read()
     except ConnectionError:
         return b""
+
+
+async def test_a_round_of_starts_comes_in_while_the_referee_does_something_else(referee: Referee, link: Link) -> None:
+    with ExitStack() as stack:
+        async with referee_at(referee, link, most=1000) as connect:
+            _, writer = await connect()
+            port = writer.get_extra_info("peername")[1]
+            # The loop stands still meanwhile: it is the system that takes them in, and not for ever.
+            for _ in range(MAX_CONCURRENT_MATCHES):
+                stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S / 10))
 
 
 async def test_of_too_many_connections_the_one_that_was_silent_longest_goes(referee: Referee, link: Link) -> None:
