@@ -20,7 +20,7 @@ from league_sdk.protocol.states import AgentState, LeagueState
 from leaguesite import health
 from leaguesite.addresses import host_of, is_free, next_free
 from leaguesite.children import Child
-from leaguesite.listening import end_stalled
+from leaguesite.listening import BACKLOG, end_stalled
 from leaguesite.place import ensure_league, migrations_checked, near_url, settle
 from leaguesite.serving import conductor_thread
 from leaguesite.web_server import CappedServer
@@ -79,7 +79,7 @@ class Host:
 
         self._server = CappedServer(
             application,
-            endpoints=[f"tcp:port={self._site.port}:interface={self._site.host.replace(':', chr(92) + ':')}"],
+            endpoints=[_endpoint(self._site.host, self._site.port)],
             ready_callable=self._ready,
             signal_handlers=False,
             server_name="leaguesite",
@@ -242,6 +242,11 @@ class _Ports:
         scratch.write_text(json.dumps(self._known), encoding="utf-8")
         scratch.replace(self._path)
         return port
+
+
+def _endpoint(host: str, port: int) -> str:
+    """Where to listen, as twisted reads it. By default it has 50 wait at the door at once, fewer than a class."""
+    return f"tcp:port={port}:interface={host.replace(':', chr(92) + ':')}:backlog={BACKLOG}"
 
 
 def _end_stalled(port: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 
+BACKLOG = 2048
+"""So many may knock at once while the process is busy; whom the system turns away tries again after a second."""
 STALLED_S = 30
 """A connection whose other end takes nothing for so long is ended by the system, also one that we have closed: what
 was written to it would wait in memory for ever otherwise."""
@@ -23,6 +25,6 @@ def listen_at(host: str, port: int) -> socket.socket:
         OSError: the address is not to be had.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.create_server((host, port), family=family, backlog=2048)
+    found = socket.create_server((host, port), family=family, backlog=BACKLOG)
     end_stalled(found)
     return found

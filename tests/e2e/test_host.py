@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -107,6 +109,20 @@ def test_bodies_over_64_kib_are_refused_also_when_they_never_end(site: Site) -> 
         assert endless.recv(100).startswith(b"HTTP/1.1 413 ")
     fine = httpx.post(f"{site.url}/mcp", json={"jsonrpc": "2.0", "method": "ping", "id": 1})
     assert fine.json() == {"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 1}
+
+
+def test_a_class_that_comes_at_once_is_let_in_while_the_site_does_something_else(site: Site) -> None:
+    with ExitStack() as stack:
+        site.process.send_signal(signal.SIGSTOP)
+        try:
+            callers = [
+                stack.enter_context(socket.create_connection(("127.0.0.1", site.port), timeout=10)) for _ in range(300)
+            ]
+        finally:
+            site.process.send_signal(signal.SIGCONT)
+        for caller in callers:
+            caller.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        assert {caller.recv(12) for caller in callers} == {b"HTTP/1.1 200"}
 
 
 def test_referees_take_the_next_free_port(tmp_path: Path) -> None:
