@@ -59,9 +59,10 @@ def make_tables() -> None:
             [encoding] = cursor.fetchone()
         # A server that was installed without a locale makes others: found out at the first match, in front of a class.
         if encoding != "UTF8":
+            whose = "--owner {USER} {NAME}".format_map(connection.settings_dict)
             raise CommandError(
                 f"The database has the encoding {encoding}, and what agents say is UTF8. Make it anew: "
-                "createdb --encoding UTF8 --locale C.UTF-8 --template template0 --owner league league"
+                f"createdb --encoding UTF8 --locale C.UTF-8 --template template0 {whose}"
             )
     call_command("migrate", verbosity=0, interactive=False)
 

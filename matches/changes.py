@@ -6,12 +6,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, OuterRef, Subquery
 
 from agents_registry.models import Agent
 from league_sdk.protocol.states import MatchState
-from matches.models import Event, League, Match
+from matches.models import Event, League, Match, Message, Notice
 
+# One by one by the index: the transcripts of all leagues are many.
+_ENTRIES = Subquery(
+    Message.objects.filter(match=OuterRef("pk")).order_by().values("match").annotate(found=Count("pk")).values("found")
+)
 _OF_LEAGUE = tuple(one.attname for one in League._meta.concrete_fields if one.attname not in ("league_id", "event_seq"))
 # Not when it was heard last: referees are heard of all the time.
 _OF_AGENT = ("code", "display_name", "state", "checked_at", "problem")
@@ -31,11 +35,13 @@ class Changes:
     """What is different from when it was last asked for. One thread asks.
 
     It reads what changes while leagues are played: events, what referees tell of their matches, the league itself, who
-    is in it. The rest (a roster, who came as what) is for the regular look at the page.
+    is in it, what is announced to the room. The rest (a roster, a check that is on, whether an agent has been told what
+    others have) is for the regular look at the page.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, _Known] = {}
+        self._list: list[tuple[Any, ...]] = []
 
     def since(self, leagues: Collection[str]) -> dict[str, list[str]]:
         """Read leagues again; those that were not asked for are forgotten.
@@ -45,24 +51,37 @@ class Changes:
 
         Returns those that have changed, each with the ids of matches; with none, anything in it may be different. So it
         is with one that was not asked for the last time.
+
+        Raises:
+            django.db.Error: what has changed will be found the next time.
         """
-        before, self._known = self._known, _read(leagues)
+        now = _read(leagues)
         found = {}
-        for league_id, now in self._known.items():
-            matches = _different(league_id, before[league_id], now) if league_id in before else set()
+        for league_id, one in now.items():
+            before = self._known.get(league_id)
+            matches = _different(league_id, before, one) if before is not None else set()
             if matches is not None:
                 found[league_id] = sorted(matches)
+        self._known = now
         return found
+
+    def in_list(self) -> bool:
+        """Whether the list of all leagues may show something else than when this was asked last."""
+        now = list(League.objects.order_by("pk").values_list("league_id", "event_seq", *_OF_LEAGUE))
+        before, self._list = self._list, now
+        return before != now
 
 
 def _read(leagues: Collection[str]) -> dict[str, _Known]:
     rows = League.objects.filter(pk__in=leagues).values_list("league_id", "event_seq", *_OF_LEAGUE)
     found = {league_id: _Known(seq, [tuple(rest)]) for league_id, seq, *rest in rows}
-    agents = Agent.objects.filter(league_id__in=found).order_by("pk")
-    for league_id, *rest in agents.values_list("league_id", *_OF_AGENT):
+    agents = Agent.objects.filter(league_id__in=found).order_by("pk").values_list("league_id", *_OF_AGENT)
+    # Taking one back is no event of its own.
+    said = Notice.objects.filter(league_id__in=found, withdrawn_at=None).order_by("pk").values_list("league_id", "pk")
+    for league_id, *rest in [*agents, *said]:
         found[str(league_id)].facts.append(tuple(rest))
     going_on = Match.objects.filter(league_id__in=found).exclude(state__in=[MatchState.PENDING, MatchState.FINISHED])
-    told = going_on.annotate(entries=Count("messages")).values_list("league_id", "match_id", *_OF_MATCH)
+    told = going_on.annotate(entries=_ENTRIES).values_list("league_id", "match_id", *_OF_MATCH)
     for league_id, match_id, *rest in told:
         found[league_id].matches[match_id] = tuple(rest)
     return found

@@ -30,7 +30,7 @@ SPACING_S = 0.2
 """At least this long between two renderings of one page; the first comes at once."""
 ROWS_AFTER_S = 2.0
 """The rows of leagues are looked at this often, in case a message was lost: pages that they say are different are
-rendered again, so that no browser is wrong for longer than five seconds."""
+rendered again, so that no browser is wrong about what is played for longer than five seconds."""
 LOOK_AFTER_S = 4.0
 """Every page that has listeners is rendered again this often, whatever was heard or read. With so many pages that it
 would take more than half of the thread's time those that few look at come later."""
@@ -181,16 +181,14 @@ class Hub:
     async def _look_at_rows(self) -> None:
         while True:
             await asyncio.sleep(ROWS_AFTER_S)
-            leagues = {key.league_id for key, _ in self._pages if key.league_id is not None}
-            if not leagues:
-                continue
             try:
+                leagues = {key.league_id for key, _ in self._pages if key.league_id is not None}
                 changed = await self.run(self._changes.since, leagues)
+                listed = any(key.topic is None for key, _ in self._pages)
+                if changed or (listed and await self.run(self._changes.in_list)):
+                    self._mark(changed)
             except Exception:
                 logger.exception("the rows of leagues could not be read")
-            else:
-                if changed:
-                    self._mark(changed)
 
     def _mark(self, leagues: dict[str, list[str]]) -> None:
         """These have changed: leagues with their matches; with none, anything in them."""

@@ -71,15 +71,17 @@ class Turns:
 
     def go_on(self) -> None:
         """Give the turn to whoever is next; also when a page that waits for a look has become urgent."""
-        if self._taken or not self._waiting:
+        # Who goes away is on the list until it has noticed.
+        waiting = [place for place in self._waiting if not place.turn.done()]
+        if self._taken or not waiting:
             return
         now = self._clock()
-        candidates = [place for place in self._waiting if place.page.urgent]
+        candidates = [place for place in waiting if place.page.urgent]
         if not candidates and now < self._looks_from:
             if self._timer is None:
                 self._timer = asyncio.get_running_loop().call_later(self._looks_from - now, self._look_again)
             return
-        found = max(candidates or self._waiting, key=lambda place: (now - place.since) * len(place.page.listeners))
+        found = max(candidates or waiting, key=lambda place: (now - place.since) * len(place.page.listeners))
         self._waiting.remove(found)
         self._taken = True
         found.turn.set_result(None)

@@ -87,7 +87,7 @@ def _summary(base: str, players: dict[str, Player]) -> str:
     # They register at once, and whoever comes first is the first.
     ids = sorted((player.player_id for player in players.values()), key=lambda code: (len(code), code))
     where = f"at {base}{first} to {base}{rest[-1][0]}"
-    return f"{len(players)} players are {ids[0]} to {ids[-1]} of {one.league_id} {where}"
+    return f"{len(players)} players are {ids[0]} to {ids[-1]} of {one.league_id}, in any order, {where}"
 
 
 async def serve(options: argparse.Namespace, players: dict[str, Player]) -> int:

@@ -206,7 +206,10 @@ def _take_out(wish: Wish, now: Situation) -> Plan:
 
 
 def _stands(known: Known, player: str, entry: Mapping[str, str]) -> bool:
-    """Whether a match can be won by a player that is out: who keeps its matches has played it, and not missed it."""
+    """Whether a match can be won by a player that is out: who keeps its matches keeps what it has, and misses the rest.
+
+    Whoever is in the league wins it by the other's being put out, as every match that is not played.
+    """
     seen = known.outcome
     if seen is None or entry["matches"] != KEEP:
         return False

@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import contextlib
 import gzip
+import itertools
 import json
 import signal
 import sys
@@ -27,11 +28,14 @@ import pytest
 from tests.bench.room import ACK, GAP_S, LIMIT_S, PLAYERS, Cast
 from tests.e2e.scaled import KEYS, WebProcess, scaled_site
 from tests.e2e.servers import Redis
+from tests.e2e.site import wait_for
 
 LEAGUE = "league_2025_even_odd"
-WAYS = ("with Redis", "Redis is gone", "a message is lost")
-EACH = 5
-"""Matches that are cancelled in each way."""
+WAYS = WITH, GONE, LOST_ONE = "with Redis", "Redis is gone", "a message is lost"
+LOST = "the channel layer took no message"
+"""What a process says of it."""
+ORDER = (WITH, GONE, WITH, LOST_ONE)
+"""Again and again, while there are matches. A process says that it lost a message when the one before it arrived."""
 SETTLED_S = 6.0
 """After Redis is back: both processes have subscribed again by then, however long their pause was."""
 AIM_S = 5.0
@@ -88,37 +92,45 @@ class Room:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def right_after(self, since: float) -> float:
-        """Seconds from a moment until every browser shows what is expected of it."""
-        theirs = [one for one in self.browsers if one.wanted]
-        async with asyncio.timeout(LIMIT_S):
-            while any(one.wanted for one in theirs):  # noqa: ASYNC110 - cleared by each of them
-                await asyncio.sleep(0.01)
-        return max(one.right_at for one in theirs) - since
+    def expect(self, match_id: str) -> list[Browser]:
+        """These browsers are wrong from now on, until they show that a match was cancelled."""
+        board, page = f"/ws/leagues/{LEAGUE}/", f"/ws/leagues/{LEAGUE}/matches/{match_id}/"
+        words = {board: f'id="result-{match_id}"', page: "cancelled by the instructor"}
+        found = [one for one in self.browsers if one.path in words]
+        for one in found:
+            one.wanted = words[one.path]
+        return found
 
-    def expect(self, match_id: str) -> None:
-        """From now on these browsers are wrong until they show that a match was cancelled."""
-        for one in self.browsers:
-            if one.path.endswith(f"/matches/{match_id}/"):
-                one.wanted = "cancelled by the instructor"
-            elif one.path == f"/ws/leagues/{LEAGUE}/":
-                one.wanted = f'id="result-{match_id}"'
+
+async def all_right(browsers: list[Browser]) -> float:
+    """When the last of them shows what is expected of it, in monotonic seconds."""
+    async with asyncio.timeout(LIMIT_S):
+        while any(one.wanted for one in browsers):  # noqa: ASYNC110 - cleared by each of them
+            await asyncio.sleep(0.01)
+    return max(one.right_at for one in browsers)
 
 
 async def cancelled(web: WebProcess, redis: Redis, room: Room, match_id: str, way: str) -> float:
     """Cancel a match in one of the ways; seconds until every browser was right."""
-    room.expect(match_id)
-    if way != WAYS[0]:
+
+    def cancel() -> float:
+        web.post(f"/leagues/{LEAGUE}/matches/{match_id}/cancel")
+        return time.monotonic()
+
+    theirs = room.expect(match_id)
+    lost_before = web.log().count(LOST)
+    if way != WITH:
         redis.kill()
-    await asyncio.to_thread(web.post, f"/leagues/{LEAGUE}/matches/{match_id}/cancel")
-    since = time.monotonic()
-    if way == WAYS[2]:
+    done_at = await asyncio.to_thread(cancel)
+    if way == LOST_ONE:
+        # Only then is it certain that the message will not come after all.
+        await asyncio.to_thread(wait_for, "the message is lost", lambda: web.log().count(LOST) > lost_before)
         await asyncio.to_thread(redis.start)
-    took = await room.right_after(since)
-    if way == WAYS[1]:
+    right_at = await all_right(theirs)
+    if way == GONE:
         await asyncio.to_thread(redis.start)
-    await asyncio.sleep(GAP_S if way == WAYS[0] else SETTLED_S)
-    return took
+    await asyncio.sleep(GAP_S if way == WITH else SETTLED_S)
+    return right_at - done_at
 
 
 async def measure(one: WebProcess, other: WebProcess, redis: Redis, pages: int, crowd: int) -> dict[str, list[float]]:
@@ -138,8 +150,7 @@ async def measure(one: WebProcess, other: WebProcess, redis: Redis, pages: int, 
             browsers = [Browser(f"/ws/leagues/{LEAGUE}{path}") for path in [*paths[:pages], *["/"] * crowd]]
             room = Room(browsers)
             async with room.open(other.url):
-                for number, match in enumerate(matches[: EACH * len(WAYS)]):
-                    way = WAYS[number % len(WAYS)]
+                for match, way in zip(matches, itertools.cycle(ORDER), strict=False):
                     found[way].append(await cancelled(one, redis, room, match, way))
                     print(f"  {way:<20}{found[way][-1]:8.2f} s", flush=True)
     return found

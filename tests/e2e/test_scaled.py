@@ -68,7 +68,7 @@ def test_a_league_on_several_of_everything_that_come_and_go(tmp_path: Path) -> N
         wait_for("both browsers are right", all_right)
         assert all(watcher.connections == 1 for watcher in watchers)
 
-        # Redis is gone: the league goes on, and browsers are right by the regular look.
+        # Redis is gone: the league goes on, and browsers are right by what the rows say.
         redis.kill()
         play_round(site, other, 2)
         begun = time.monotonic()
@@ -135,9 +135,10 @@ def test_a_database_that_cannot_hold_what_agents_say_is_refused(tmp_path: Path) 
             text=True,
             check=False,
         )
+        name = database.rpartition("/")[2]
         with psycopg.connect(database) as connection:
             tables = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
     assert done.returncode == 1
     assert "The database has the encoding SQL_ASCII, and what agents say is UTF8." in done.stderr
-    assert "createdb --encoding UTF8" in done.stderr
+    assert f"createdb --encoding UTF8 --locale C.UTF-8 --template template0 --owner postgres {name}" in done.stderr
     assert tables == (0,)

@@ -96,20 +96,25 @@ async def test_pages_are_drawn_again_when_rows_say_that_they_changed(monkeypatch
         return {"header": str(next(count))}
 
     monkeypatch.setattr(pages, "fragments", draw)
-    keys = [BOARD, MATCH, PageKey("match", "fall", "R1M2"), PageKey("board", "spring")]
+    keys = [BOARD, MATCH, PageKey("match", "fall", "R1M2"), PageKey("board", "spring"), PageKey("index")]
+    listed: list[bool] = []
     with ThreadPoolExecutor(1) as thread:
         hub = hubs.Hub(thread, lambda: 0.0)
         monkeypatch.setattr(hub._changes, "since", since)
+        monkeypatch.setattr(hub._changes, "in_list", lambda: listed.pop() if listed else False)
         listeners = [await hub.join(key, "en") for key in keys]
         assert [await drawn.get() for _ in listeners] == keys
         async with asyncio.timeout(PATIENCE_S):
             told += [{}, {"fall": ["R1M1"]}]
-            named = {await drawn.get() for _ in range(2)}
+            named = {await drawn.get() for _ in range(3)}
             told += [OSError("no database"), {"fall": []}]
-            whole = {await drawn.get() for _ in range(3)}
+            whole = {await drawn.get() for _ in range(4)}
+            listed.append(True)
+            index = await drawn.get()
         for listener in listeners:
             assert listener is not None
             hub.leave(listener)
-    assert named == {BOARD, MATCH}
-    assert whole == set(keys[:3])
+    assert named == {BOARD, MATCH, keys[4]}
+    assert whole == {*keys[:3], keys[4]}
+    assert index == keys[4]
     assert {"fall", "spring"} in asked

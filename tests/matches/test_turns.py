@@ -138,3 +138,14 @@ async def test_who_goes_away_gives_its_turn_to_the_next(thread: Thread) -> None:
     given.cancel()
     await thread.wants(Page("next"))
     assert thread.rendered == ["next"]
+
+
+async def test_who_is_about_to_go_away_is_given_no_turn(thread: Thread) -> None:
+    gone = await thread.wants(Page("gone", lookers=9))
+    await thread.wants(Page("next"))
+    gone.cancel()
+    # It has not noticed yet.
+    thread.turns.give_back()
+    await settled()
+    assert thread.rendered == ["next"]
+    assert gone.cancelled()

@@ -121,7 +121,7 @@ async def test_several_players_of_one_process(league: tuple[str, list[Any], list
     process = await start(url, "--count", "3", "--exit-with-parent", "--strategy", "even", *games)
     line = await said(process)
     base = line.rpartition(" to ")[2].strip().removesuffix("/3/mcp")
-    assert line == f"3 players are P02 to P10 of league_2025_even_odd at {base}/1/mcp to {base}/3/mcp\n"
+    assert line == f"3 players are P02 to P10 of league_2025_even_odd, in any order, at {base}/1/mcp to {base}/3/mcp\n"
     metas = sorted((request["params"]["player_meta"] for request in asked), key=lambda meta: meta["display_name"])
     assert [(meta["display_name"], meta["contact_endpoint"]) for meta in metas] == [
         (f"Alpha {n}", f"{base}/{n}/mcp") for n in (1, 2, 3)
