@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
+from django.core.exceptions import ValidationError
+from django.forms import ModelMultipleChoiceField
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
@@ -15,8 +19,30 @@ admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
+class _Ids(ModelMultipleChoiceField):
+    """Rows to choose several of; Django asks the database for whatever was sent as their ids."""
+
+    def clean(self, value: Any) -> Any:
+        for one in value or ():
+            try:
+                self.queryset.model._meta.pk.clean(one, None)
+            except ValidationError:
+                message = self.error_messages["invalid_pk_value"]
+                raise ValidationError(message, code="invalid_pk_value", params={"pk": one}) from None
+        return super().clean(value)
+
+
+class _ChoosesSeveral:
+    """Mixed into the admin of rows with several of others, before the admin itself."""
+
+    def formfield_for_manytomany(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        return super().formfield_for_manytomany(  # type: ignore[misc]
+            db_field, request, **{"form_class": _Ids, **kwargs}
+        )
+
+
 @admin.register(User)
-class UserAdmin(ChosenRows, DjangoUserAdmin, ModelAdmin):
+class UserAdmin(_ChoosesSeveral, ChosenRows, DjangoUserAdmin, ModelAdmin):
     """Who can log in."""
 
     form = UserChangeForm
@@ -27,7 +53,7 @@ class UserAdmin(ChosenRows, DjangoUserAdmin, ModelAdmin):
 
 
 @admin.register(Group)
-class GroupAdmin(ChosenRows, DjangoGroupAdmin, ModelAdmin):
+class GroupAdmin(_ChoosesSeveral, ChosenRows, DjangoGroupAdmin, ModelAdmin):
     """Sets of permissions; a group that may add leagues is a group of instructors."""
 
     filter_horizontal = ()

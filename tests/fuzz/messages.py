@@ -111,6 +111,8 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 def spoilt(draw: st.DrawFn, world: World, known: list[dict[str, Any]], odd: st.SearchStrategy[Any]) -> Any:
     """A real message with up to four things wrong."""
     body: Any = copy.deepcopy(draw(st.sampled_from(known)))
+    # One that is put into another four times is more than we can write down ourselves.
+    levels = [1, 3, 20, 40, 500]
     for _ in range(draw(st.integers(0, 4))):
         what = draw(st.sampled_from(["change", "change", "drop", "add", "token", "method", "id", "deep", "batch"]))
         if not isinstance(body, dict):
@@ -126,7 +128,8 @@ def spoilt(draw: st.DrawFn, world: World, known: list[dict[str, Any]], odd: st.S
             if what == "drop":
                 del holder[last]
             elif what == "deep":
-                holder[last] = nested(holder[last], draw(st.sampled_from([1, 3, 20, 40, 500])))
+                holder[last] = nested(holder[last], draw(st.sampled_from(levels)))
+                levels = levels[:4]
             else:
                 holder[last] = copy.deepcopy(draw(odd))
         elif what == "add":

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.utils import quote
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, Permission, User
 from django.contrib.messages import get_messages
 from django.db import connection
 from django.test import Client
@@ -155,6 +155,21 @@ def test_what_is_the_id_of_no_row_is_refused(desk: Client, page: str, verb: str,
     add_players("evening", 2)
     answer = desk.post(f"/admin/{page}/", {"action": verb, "_selected_action": [row]})
     assert answer.status_code == 400
+
+
+@pytest.mark.parametrize("row", [str(2**63), "-1" + "0" * 30, "x", "1\x00"])
+def test_a_group_has_no_permission_that_there_is_not(desk: Client, row: str) -> None:
+    answer = desk.post("/admin/auth/group/add/", {"name": "Ours", "permissions": [row]})
+    assert answer.status_code == 200
+    assert "permissions" in answer.context["adminform"].form.errors
+    assert not Group.objects.filter(name="Ours").exists()
+
+
+def test_a_group_has_the_permissions_that_were_chosen(desk: Client) -> None:
+    some = list(Permission.objects.order_by("pk")[:2])
+    answer = desk.post("/admin/auth/group/add/", {"name": "Ours", "permissions": [one.pk for one in some]})
+    assert answer.status_code == 302
+    assert list(Group.objects.get(name="Ours").permissions.order_by("pk")) == some
 
 
 @pytest.mark.parametrize("page", ["league", "match"])
