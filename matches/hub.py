@@ -67,6 +67,7 @@ class Page:
         self.seq = 0
         self.listeners: set[Listener] = set()
         self.dirty = asyncio.Event()
+        self.doubtful = False
         self.task: asyncio.Task[None] | None = None
         self.first = asyncio.Lock()
         self._fragments: dict[str, tuple[str, int]] = {}
@@ -77,6 +78,11 @@ class Page:
     def urgent(self) -> bool:
         """Whether somebody waits for it: it has never been rendered, or is known to have changed."""
         return self.seq == 0 or self.dirty.is_set()
+
+    def mark(self, *, doubtful: bool) -> None:
+        """It has changed; ``doubtful``: or had been told of before, and rendered since."""
+        self.doubtful = doubtful and (self.doubtful or not self.dirty.is_set())
+        self.dirty.set()
 
     def update(self, fragments: dict[str, str]) -> None:
         """Take a new rendering; listeners hear of it if anything changed."""
@@ -186,20 +192,20 @@ class Hub:
                 changed = await self.run(self._changes.since, leagues)
                 listed = any(key.topic is None for key, _ in self._pages)
                 if changed or (listed and await self.run(self._changes.in_list)):
-                    self._mark(changed)
+                    self._mark(changed, doubtful=True)
             except Exception:
                 logger.exception("the rows of leagues could not be read")
 
-    def _mark(self, leagues: dict[str, list[str]]) -> None:
+    def _mark(self, leagues: dict[str, list[str]], *, doubtful: bool = False) -> None:
         """These have changed: leagues with their matches; with none, anything in them."""
         for (key, _), page in self._pages.items():
             topic = key.topic
             if topic is None:
-                page.dirty.set()
+                page.mark(doubtful=doubtful)
                 continue
             matches = leagues.get(topic)
             if matches is not None and (key.kind != "match" or key.item in matches or not matches):
-                page.dirty.set()
+                page.mark(doubtful=doubtful)
         self._turns.go_on()
 
     async def _keep(self, page: Page) -> None:
@@ -210,8 +216,11 @@ class Hub:
                     await page.dirty.wait()
             except TimeoutError:
                 logger.debug("regular look at %s", page.key)
+            doubtful, seen = page.doubtful, page.seq
             await self._render(page)
-            await asyncio.sleep(SPACING_S)
+            if not doubtful or page.seq != seen:
+                # Who looked for nothing keeps no change waiting.
+                await asyncio.sleep(SPACING_S)
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call something that asks the database, in the thread that renders."""
@@ -223,6 +232,7 @@ class Hub:
         # What changes from here on is for the next time.
         urgent, begun = page.urgent, self._clock()
         page.dirty.clear()
+        page.doubtful = False
         try:
             with figures.RENDER_SECONDS.time():
                 found = await self.run(pages.fragments, page.key, page.language)

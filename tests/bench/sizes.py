@@ -35,7 +35,8 @@ async def start(bench: Bench, league: str) -> None:
         aiohttp.ClientSession(timeout=timeout) as session,
         session.post(url, headers=headers, json={}) as reply,
     ):
-        reply.raise_for_status()
+        if not reply.ok:
+            raise RuntimeError(f"the round of {league} was not started: {await reply.text()}")
 
 
 async def play(bench: Bench, league: str, rounds: int) -> dict[str, Any]:

@@ -118,3 +118,26 @@ async def test_pages_are_drawn_again_when_rows_say_that_they_changed(monkeypatch
     assert whole == {*keys[:3], keys[4]}
     assert index == keys[4]
     assert {"fall", "spring"} in asked
+
+
+async def test_a_change_does_not_wait_behind_rows_that_say_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hubs, "SPACING_S", 3600.0)
+    monkeypatch.setattr(hubs, "LOOK_AFTER_S", 3600.0)
+    monkeypatch.setattr(live, "get_channel_layer", lambda: None)
+    loop, drawn = asyncio.get_running_loop(), asyncio.Queue[PageKey]()
+
+    def draw(key: PageKey, language: str) -> dict[str, str]:
+        loop.call_soon_threadsafe(drawn.put_nowait, key)
+        return {"header": "the same"}
+
+    monkeypatch.setattr(pages, "fragments", draw)
+    with ThreadPoolExecutor(1) as thread:
+        hub = hubs.Hub(thread, lambda: 0.0)
+        listener = await hub.join(BOARD, "en")
+        assert listener is not None
+        async with asyncio.timeout(PATIENCE_S):
+            await drawn.get()
+            for doubtful in (True, True, False):
+                hub._mark({"fall": []}, doubtful=doubtful)
+                await drawn.get()
+        hub.leave(listener)
