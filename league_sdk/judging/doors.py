@@ -91,8 +91,12 @@ class Doors:
         def connection() -> _Connection:
             return _Connection(self, self._manager, loop=loop, keepalive_timeout=self._keepalive_s, access_log=None)
 
-        # A round gives it all its matches in one moment; whom the system turns away would try again after a second.
-        self._server = await loop.create_server(connection, host, port, reuse_address=True, backlog=self._most)
+        self._server = await loop.create_server(connection, host, port, reuse_address=True)
+        for listening in self._server.sockets:
+            # A round gives it all its matches in one moment; whom the system turns away would try again after a second.
+            # Said afterwards, as asyncio takes in at once as many as it is told here, and we let go of too many.
+            with listening.dup() as same:
+                same.listen(self._most)
         return int(self._server.sockets[0].getsockname()[1])
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ from league_sdk.judging.doors import Doors, more_files
 from league_sdk.judging.referee import Referee
 from league_sdk.judging.server import application
 from league_sdk.protocol.limits import MAX_CONCURRENT_MATCHES
+from tests.knocking import needs
 from tests.league_sdk.judging.starts import Link
 
 PATIENCE_S = 60
@@ -69,6 +70,7 @@ async def ended(connection: Connection) -> bytes:
         return b""
 
 
+@needs(MAX_CONCURRENT_MATCHES)
 async def test_a_round_of_starts_comes_in_while_the_referee_does_something_else(referee: Referee, link: Link) -> None:
     with ExitStack() as stack:
         async with referee_at(referee, link, most=1000) as connect:
