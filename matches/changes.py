@@ -41,7 +41,7 @@ class Changes:
 
     def __init__(self) -> None:
         self._known: dict[str, _Known] = {}
-        self._list: list[tuple[Any, ...]] = []
+        self._leagues: list[tuple[Any, ...]] = []
 
     def since(self, leagues: Collection[str]) -> dict[str, list[str]]:
         """Read leagues again; those that were not asked for are forgotten.
@@ -68,7 +68,7 @@ class Changes:
     def in_list(self) -> bool:
         """Whether the list of all leagues may show something else than when this was asked last."""
         now = list(League.objects.order_by("pk").values_list("league_id", "event_seq", *_OF_LEAGUE))
-        before, self._list = self._list, now
+        before, self._leagues = self._leagues, now
         return before != now
 
 

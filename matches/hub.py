@@ -27,7 +27,8 @@ from matches.turns import Turns
 logger = logging.getLogger(__name__)
 
 SPACING_S = 0.2
-"""At least this long between two renderings of one page; the first comes at once."""
+"""At least this long between two renderings of one page; the first comes at once, and so does the next one when it was
+for old news."""
 ROWS_AFTER_S = 2.0
 """The rows of leagues are looked at this often, in case a message was lost: pages that they say are different are
 rendered again, so that no browser is wrong about what is played for longer than five seconds."""
@@ -80,7 +81,7 @@ class Page:
         return self.seq == 0 or self.dirty.is_set()
 
     def mark(self, *, doubtful: bool) -> None:
-        """It has changed; ``doubtful``: or had been told of before, and rendered since."""
+        """It has changed; ``doubtful``: unless that is old news, and rendered already."""
         self.doubtful = doubtful and (self.doubtful or not self.dirty.is_set())
         self.dirty.set()
 
@@ -190,8 +191,8 @@ class Hub:
             try:
                 leagues = {key.league_id for key, _ in self._pages if key.league_id is not None}
                 changed = await self.run(self._changes.since, leagues)
-                listed = any(key.topic is None for key, _ in self._pages)
-                if changed or (listed and await self.run(self._changes.in_list)):
+                index_is_open = any(key.topic is None for key, _ in self._pages)
+                if changed or (index_is_open and await self.run(self._changes.in_list)):
                     self._mark(changed, doubtful=True)
             except Exception:
                 logger.exception("the rows of leagues could not be read")
@@ -216,21 +217,19 @@ class Hub:
                     await page.dirty.wait()
             except TimeoutError:
                 logger.debug("regular look at %s", page.key)
-            doubtful, seen = page.doubtful, page.seq
-            await self._render(page)
-            if not doubtful or page.seq != seen:
-                # Who looked for nothing keeps no change waiting.
+            if await self._render(page):
                 await asyncio.sleep(SPACING_S)
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call something that asks the database, in the thread that renders."""
         return await asyncio.get_running_loop().run_in_executor(self.executor, _closing, function, *arguments)
 
-    async def _render(self, page: Page) -> None:
+    async def _render(self, page: Page) -> bool:
+        """Render a page when it is its turn; whether it rests now: who looked for old news keeps no change waiting."""
         turns = self._turns
         await turns.wait(page)
         # What changes from here on is for the next time.
-        urgent, begun = page.urgent, self._clock()
+        urgent, doubtful, seen, begun = page.urgent, page.doubtful, page.seq, self._clock()
         page.dirty.clear()
         page.doubtful = False
         try:
@@ -242,6 +241,7 @@ class Hub:
             logger.exception("page %s could not be rendered", page.key)
         finally:
             turns.give_back(0.0 if urgent else self._clock() - begun)
+        return not doubtful or page.seq != seen
 
 
 def _closing(function: Callable[..., Any], *arguments: Any) -> Any:

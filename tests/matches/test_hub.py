@@ -77,6 +77,7 @@ async def test_the_page_that_most_look_at_is_the_first_to_be_drawn_again(monkeyp
 
 async def test_pages_are_drawn_again_when_rows_say_that_they_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hubs, "SPACING_S", 0.0)
+    monkeypatch.setattr(hubs, "LOOK_AFTER_S", 3600.0)
     monkeypatch.setattr(hubs, "ROWS_AFTER_S", 0.001)
     monkeypatch.setattr(live, "get_channel_layer", lambda: None)
     loop, drawn = asyncio.get_running_loop(), asyncio.Queue[PageKey]()
@@ -120,9 +121,35 @@ async def test_pages_are_drawn_again_when_rows_say_that_they_changed(monkeypatch
     assert {"fall", "spring"} in asked
 
 
+@pytest.mark.parametrize(
+    ("marks", "rests"),
+    [
+        # (whether it is doubtful, whether something is different)
+        ([(True, False)], False),
+        ([(True, True)], True),
+        ([(False, False)], True),
+        ([(True, False), (False, False)], True),
+        ([(False, False), (True, False)], True),
+        ([], True),
+    ],
+)
+async def test_only_a_page_that_was_drawn_for_old_news_does_not_rest(
+    monkeypatch: pytest.MonkeyPatch, marks: list[tuple[bool, bool]], rests: bool
+) -> None:
+    different = any(one for _, one in marks)
+    monkeypatch.setattr(pages, "fragments", lambda key, language: {"header": "new" if different else "the same"})
+    with ThreadPoolExecutor(1) as thread:
+        hub = hubs.Hub(thread, lambda: 0.0)
+        page = hubs.Page(BOARD, "en")
+        page.update({"header": "the same"})
+        for doubtful, _ in marks:
+            page.mark(doubtful=doubtful)
+        assert await hub._render(page) is rests
+
+
 async def test_a_change_does_not_wait_behind_rows_that_say_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hubs, "SPACING_S", 3600.0)
-    monkeypatch.setattr(hubs, "LOOK_AFTER_S", 3600.0)
+    for name in ("SPACING_S", "LOOK_AFTER_S", "ROWS_AFTER_S"):
+        monkeypatch.setattr(hubs, name, 3600.0)
     monkeypatch.setattr(live, "get_channel_layer", lambda: None)
     loop, drawn = asyncio.get_running_loop(), asyncio.Queue[PageKey]()
 
