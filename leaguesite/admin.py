@@ -23,7 +23,7 @@ class _Ids(ModelMultipleChoiceField):
     """Rows to choose several of; Django asks the database for whatever was sent as their ids."""
 
     def clean(self, value: Any) -> Any:
-        for one in value or ():
+        for one in self.prepare_value(value) or ():
             try:
                 self.queryset.model._meta.pk.clean(one, None)
             except ValidationError:

@@ -172,6 +172,20 @@ def test_a_group_has_the_permissions_that_were_chosen(desk: Client) -> None:
     assert list(Group.objects.get(name="Ours").permissions.order_by("pk")) == some
 
 
+@pytest.mark.parametrize("field", ["groups", "user_permissions"])
+def test_an_account_has_no_group_and_no_permission_that_there_is_not(desk: Client, field: str) -> None:
+    user = User.objects.create_user("grace")
+    form = {"username": "grace", "is_active": "on", "date_joined_0": "2026-01-01", "date_joined_1": "10:00:00"}
+    some = {"groups": Group.objects.create(name="Ours"), "user_permissions": Permission.objects.first()}[field]
+    assert some is not None
+    address = f"/admin/auth/user/{user.pk}/change/"
+    answer = desk.post(address, form | {field: [str(2**63)]})
+    assert field in answer.context["adminform"].form.errors
+    answer = desk.post(address, form | {field: [some.pk]})
+    assert answer.status_code == 302
+    assert list(getattr(user, field).all()) == [some]
+
+
 @pytest.mark.parametrize("page", ["league", "match"])
 def test_the_lists_cost_the_same_queries_for_few_rows_and_for_many(desk: Client, page: str) -> None:
     counts = []
