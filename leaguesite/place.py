@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
 from django.conf import settings
@@ -13,6 +14,8 @@ from leaguesite.addresses import EVERYWHERE, host_of, own_names
 from leaguesite.environment import security
 from matches.league import opening
 from matches.models import League
+
+_CREATE = ("createdb", "--encoding", "UTF8", "--locale", "C.UTF-8", "--template", "template0")
 
 _migrated = False
 
@@ -59,10 +62,11 @@ def make_tables() -> None:
             [encoding] = cursor.fetchone()
         # A server that was installed without a locale makes others: found out at the first match, in front of a class.
         if encoding != "UTF8":
-            whose = "--owner {USER} {NAME}".format_map(connection.settings_dict)
+            user, name = connection.settings_dict["USER"], connection.settings_dict["NAME"]
+            words = [*_CREATE, *(("--owner", user) if user else ()), name]
             raise CommandError(
-                f"The database has the encoding {encoding}, and what agents say is UTF8. Make it anew: "
-                f"createdb --encoding UTF8 --locale C.UTF-8 --template template0 {whose}"
+                f"The database has the encoding {encoding}, and what agents say is UTF8. "
+                f"Make it anew: {shlex.join(words)}"
             )
     call_command("migrate", verbosity=0, interactive=False)
 

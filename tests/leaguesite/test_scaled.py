@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import socket
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
+from leaguesite import place
 from leaguesite.scaled import NO_REDIS
 from matches.models import League
 
@@ -40,3 +43,22 @@ def test_a_site_is_prepared_as_often_as_one_likes(
         call_command("prepare")
     assert capsys.readouterr().out == "The database is ready.\n" * 2
     assert [league.pk for league in League.objects.all()] == [settings.LEAGUE_DEFAULT_ID]
+
+
+@pytest.mark.parametrize(
+    ("user", "name", "words"),
+    [("ada", "league", "--owner ada league"), ("", "league", "league"), ("a b", "x;y", "--owner 'a b' 'x;y'")],
+)
+def test_a_database_that_is_not_utf8_is_refused_with_the_words_that_make_one(
+    monkeypatch: pytest.MonkeyPatch, user: str, name: str, words: str
+) -> None:
+    cursor = SimpleNamespace(execute=lambda sql: None, fetchone=lambda: ("LATIN1",))
+    found = SimpleNamespace(
+        vendor="postgresql", cursor=lambda: nullcontext(cursor), settings_dict={"USER": user, "NAME": name}
+    )
+    monkeypatch.setattr(place, "connection", found)
+    with pytest.raises(CommandError) as refused:
+        place.make_tables()
+    assert str(refused.value).endswith(
+        f"Make it anew: createdb --encoding UTF8 --locale C.UTF-8 --template template0 {words}"
+    )
