@@ -163,12 +163,22 @@ def swap(model: type[Model], changes: Mapping[str, Any], **where: Any) -> int:
         return int(cursor.rowcount)
 
 
+class JsonText(str):
+    """A new value of a JSON field that is JSON text already."""
+
+    __slots__ = ()
+
+
+def _param(field: Any, value: Any, connection: Any) -> Any:
+    return str(value) if isinstance(value, JsonText) else field.get_db_prep_save(value, connection)
+
+
 def insert(model: type[Model], names: Sequence[str], rows: Sequence[Sequence[Any]], *, once: bool = False) -> None:
     """Insert rows by one statement.
 
     Args:
         names: the fields; all that the database has no default for.
-        rows: a value for each field; a foreign key takes a primary key.
+        rows: a value for each field, or its :class:`JsonText`; a foreign key takes a primary key.
         once: leave alone what is there already.
     """
     connection = connections[DEFAULT_DB_ALIAS]
@@ -180,7 +190,7 @@ def insert(model: type[Model], names: Sequence[str], rows: Sequence[Sequence[Any
         # Half a million matches of a schedule differ in a few fields: what is the same is prepared once.
         prepared.append(
             [
-                made if value is old else field.get_db_prep_save(value, connection)
+                made if value is old else _param(field, value, connection)
                 for field, value, old, made in zip(fields, row, before, last, strict=True)
             ]
         )

@@ -34,6 +34,8 @@ class MatchLog:
         """By player, the hash of a token that its own address answered with."""
         self.count = 0
         self._on_change = on_change
+        self._bytes: dict[int, int] = {}
+        """How large each entry is, by its number: it is asked several times."""
         self._unsent: list[Entry] = []
         self._hidden: list[Entry] = []
         self._revealed = False
@@ -65,6 +67,7 @@ class MatchLog:
     def add(self, entry: Entry, *, hidden: bool = False) -> None:
         """Add an entry, for now only to ourselves if it is hidden."""
         self.count += 1
+        self._bytes[entry["n"]] = len(rpc.dumps(entry))
         (self._hidden if hidden and not self._revealed else self._unsent).append(entry)
         self._on_change()
 
@@ -83,7 +86,7 @@ class MatchLog:
         """Entries to send now, at most ``budget`` bytes of them; :meth:`give_back` what did not arrive."""
         taken: list[Entry] = []
         for entry in self._unsent:
-            budget -= len(rpc.dumps(entry))
+            budget -= self._bytes[entry["n"]]
             if budget < 0:
                 break
             taken.append(entry)
@@ -96,4 +99,4 @@ class MatchLog:
 
     def size(self) -> int:
         """Bytes of the entries that could be sent now."""
-        return sum(len(rpc.dumps(entry)) for entry in self._unsent)
+        return sum(self._bytes[entry["n"]] for entry in self._unsent)

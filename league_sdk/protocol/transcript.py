@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict
@@ -13,6 +14,8 @@ from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES, MAX_TRANSCRIPT
 from league_sdk.protocol.tokens import REDACTED, redact
 
 _PLAIN = json.JSONEncoder(ensure_ascii=False)
+# A token, or a secret field with anything in it but the mark: as _PLAIN writes them, and no escape can hide them there.
+_SECRET = re.compile(rf'tok_[0-9a-f]{{16}}|"(?:{"|".join(sorted(SECRET_FIELDS))})": (?!"{REDACTED}"[,}}])')
 MAX_WIRE_TEXT_CHARS = 500
 """Of an answer that could not be read."""
 
@@ -75,12 +78,24 @@ def clean(value: Any) -> Any:
     return [clean(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
+def clean_json(value: Any) -> str:
+    """The JSON of :func:`clean`, for values that came as JSON: what is clean already, as nearly all is, is only read.
+
+    Args:
+        value: decoded JSON.
+    """
+    text = _PLAIN.encode(value)
+    return _PLAIN.encode(clean(value)) if _SECRET.search(text) else text
+
+
 def body_for_transcript(value: Any) -> Any:
     """A body as the transcript keeps it: cleaned, and cut with a mark beyond 4 KiB or 16 levels."""
     cleaned = clean(value)
     text = _PLAIN.encode(cleaned)
     small = len(text.encode("utf-8", "replace")) <= MAX_TRANSCRIPT_BODY_BYTES
-    if small and rpc.depth_ok(cleaned, MAX_TRANSCRIPT_DEPTH):
+    # With so few brackets it cannot be nested deeper.
+    shallow = text.count("{") + text.count("[") <= MAX_TRANSCRIPT_DEPTH
+    if small and (shallow or rpc.depth_ok(cleaned, MAX_TRANSCRIPT_DEPTH)):
         return cleaned
     return {"cut": True, "beginning": text[: MAX_TRANSCRIPT_BODY_BYTES // 4]}
 

@@ -17,11 +17,11 @@ from django.utils.translation import gettext as _
 
 from agents_registry import registration
 from agents_registry.models import Agent, Kind
-from agents_registry.prepared import Prepared, insert, swap
+from agents_registry.prepared import JsonText, Prepared, insert, swap
 from league_sdk.protocol.faults import Cause, unquoted
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
 from league_sdk.protocol.states import HANDED_BACK, IN_PLAY, PROGRESS_ORDER, AgentState, MatchState
-from league_sdk.protocol.transcript import clean
+from league_sdk.protocol.transcript import clean_json
 from league_sdk.rules.registry import get_game
 from matches import watching
 from matches.league.effects import changed, record, shown
@@ -57,7 +57,8 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
         "view": {},
         "lifecycle": [*match.lifecycle, lifecycle_step(MatchState.ASSIGNED, now)],
     }
-    with transaction.atomic():
+    # A look gives out many in one transaction: a savepoint around each would be two statements more.
+    with transaction.atomic(savepoint=False):
         if not swap(Match, news, pk=match.pk, state=MatchState.READY, attempt=match.attempt):
             return None
         shown(match.league_id, match.match_id)
@@ -342,9 +343,9 @@ def add_entries(match: Match, entries: Iterable[Mapping[str, Any]]) -> None:
 
 def _rows_of(match: Match, entries: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
     return [
-        (match.pk, match.attempt, entry["n"], clean(entry))
+        (match.pk, match.attempt, entry["n"], JsonText(text))
         for entry in entries
-        if entry["n"] < MAX_ENTRIES and len(str(entry)) < 2 * MAX_TRANSCRIPT_BODY_BYTES
+        if entry["n"] < MAX_ENTRIES and len(text := clean_json(entry)) < 2 * MAX_TRANSCRIPT_BODY_BYTES
     ]
 
 

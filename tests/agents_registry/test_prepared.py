@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +11,7 @@ from django.forms.models import model_to_dict
 from pytest_django import DjangoAssertNumQueries
 
 from agents_registry.models import Agent, AgentToken, Kind
-from agents_registry.prepared import Prepared, Sql, insert, swap
+from agents_registry.prepared import JsonText, Prepared, Sql, insert, swap
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -89,6 +90,18 @@ def test_a_swap_changes_what_is_as_expected_and_nothing_else() -> None:
         swap(Agent, {"heard_at": None, "state": "ACTIVE"}, pk=(one.pk, other.pk), state=("REGISTERED", "ACTIVE")) == 2
     )
     assert set(Agent.objects.values_list("heard_at", "state")) == {(None, "ACTIVE")}
+
+
+def test_what_is_json_already_is_inserted_as_it_is() -> None:
+    one = agent(1)
+    names = [name for name in FIELDS if name != "id"]
+    row = [getattr(one, name) for name in names]
+    spoken = {"a": ["ü'\"\\", None, {"שלום": 0.5}], "b": "%s {}"}
+    row[names.index("spoken")] = JsonText(json.dumps(spoken, ensure_ascii=False))
+    row[names.index("code")] = row[names.index("name")] = "P2"
+    insert(Agent, names, [row])
+    assert Agent.objects.get(code="P2").spoken == spoken
+    assert Agent.objects.filter(spoken__b="%s {}").count() == 1
 
 
 def test_an_insert_may_leave_alone_what_is_there() -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import SECRET_FIELDS
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES, MAX_TRANSCRIPT_DEPTH
-from league_sdk.protocol.transcript import body_for_transcript, clean, entry
+from league_sdk.protocol.tokens import REDACTED
+from league_sdk.protocol.transcript import body_for_transcript, clean, clean_json, entry
 
 NOW = datetime(2025, 1, 15, 10, 15, 1, 250_000, tzinfo=UTC)
 SECRET = "5ec4e7" * 5
@@ -48,6 +49,28 @@ def test_no_token_survives_anywhere(body: Any, text: str) -> None:
 def test_a_secret_field_is_blanked_whatever_it_holds(field: str) -> None:
     body = {"params": {field: "hunter2", "kept": [1, {field: ["a"]}]}, field: {"deep": "hunter2"}}
     assert clean(body) == {"params": {field: "tok_…", "kept": [1, {field: "tok_…"}]}, field: "tok_…"}
+
+
+# What a referee sends has mostly been cleaned before; here and there it has not.
+_texts = st.sampled_from(["", REDACTED, f"{REDACTED}x", f'"auth_token": "{REDACTED}"', "tok_", "שלום", "\\", '"'])
+sent = st.recursive(
+    _texts | leaves | st.text(max_size=5) | st.just(0),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names | st.text(max_size=3), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(sent)
+def test_as_json_it_is_as_clean_as_it_would_be_otherwise(value: Any) -> None:
+    assert json.loads(clean_json(value)) == clean(value)
+
+
+def test_what_is_clean_is_not_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = entry(
+        n=0, at=NOW, sender="P01", recipient="REF01", message_type="GAME_OVER", body={"auth_token": TOKEN, "a": [TOKEN]}
+    )
+    monkeypatch.setattr("league_sdk.protocol.transcript.clean", None)
+    assert json.loads(clean_json(made)) == made
 
 
 def test_an_empty_secret_is_shown_as_empty() -> None:
