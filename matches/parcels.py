@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ _TOKEN_MARK = secrets.token_hex(16)
 _PLAYER_MARK = secrets.token_hex(16)
 _ID_MARK = 2**60 + secrets.randbelow(2**60)
 """What stands in a stencil where an agent's own values go; nobody outside can know them."""
+_TOKEN, _PLAYER, _ID = _TOKEN_MARK.encode(), _PLAYER_MARK.encode(), str(_ID_MARK).encode()
+_MARKS = re.compile(b"(%b|%b|%b)" % (_TOKEN, _PLAYER, _ID))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +62,14 @@ class Stencil:
         whole = {**message, "auth_token": _TOKEN_MARK}
         if to_player:
             whole["player_id"] = _PLAYER_MARK
-        self._bytes = rpc.dumps(shapes.SHAPES[shape].wrap(whole, _ID_MARK))
+        # Cut at the marks: a table of a thousand rows is not searched for them a thousand times.
+        self._pieces = _MARKS.split(rpc.dumps(shapes.SHAPES[shape].wrap(whole, _ID_MARK)))
 
     def fill(self, *, token: str, code: str, rpc_id: int) -> bytes:
         """The body for one agent: its league_token, its id, the request's id. None of them needs escaping."""
-        filled = self._bytes.replace(_TOKEN_MARK.encode(), token.encode()).replace(_PLAYER_MARK.encode(), code.encode())
-        return filled.replace(str(_ID_MARK).encode(), str(rpc_id).encode())
+        own = {_TOKEN: token.encode(), _PLAYER: code.encode(), _ID: str(rpc_id).encode()}
+        # Every second piece is a mark.
+        return b"".join([own[piece] if n % 2 else piece for n, piece in enumerate(self._pieces)])
 
 
 @dataclass(slots=True)
