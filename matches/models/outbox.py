@@ -33,7 +33,7 @@ class DeliveryState(models.TextChoices):
 class Delivery(Quick, models.Model):
     """The outbox: one broadcast to one agent, in the order of the rows per agent."""
 
-    broadcast = models.ForeignKey(Broadcast, on_delete=models.CASCADE, related_name="deliveries")
+    broadcast = models.ForeignKey(Broadcast, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="deliveries")
     state = models.CharField(max_length=8, choices=DeliveryState.choices, default=DeliveryState.PENDING)
     problem = models.CharField(max_length=200, blank=True, default="")
@@ -47,6 +47,8 @@ class Delivery(Quick, models.Model):
         ]
         indexes = [
             models.Index(name="delivery_due", fields=["id"], condition=Q(state=DeliveryState.PENDING)),
+            # Whether a broadcast has arrived everywhere; where it went is found by delivery_once.
+            models.Index(name="delivery_waiting", fields=["broadcast"], condition=Q(state=DeliveryState.PENDING)),
         ]
 
     def __str__(self) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from matches import due, queries, sight
+from matches import due, queries, sight, summaries
 from matches.league import lifecycle
 from matches.models import Match
 from tests import factories as make
@@ -43,6 +45,33 @@ def test_the_others_wait_in_their_order_when_nobody_has_room() -> None:
     assert begun() == {"REF01": 3}
     first = Match.objects.filter(round__number=1).order_by("pk")[:3]
     assert {match.state for match in first} == {"ASSIGNED"}
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="another database is used: no SQLite")
+def test_nothing_reads_all_matches_to_find_a_few() -> None:
+    place = make.playing(players=4)
+    with CaptureQueriesContext(connection) as said:
+        due.look(busy_agents=[], draining=False)
+        for match_id in ("R1M1", "R1M2"):
+            match = place.match(match_id)
+            make.report(match, match.player_a.code)
+        due.look(busy_agents=[], draining=False)
+        summaries.tally(place.league)
+        summaries.tally()
+    read = [query["sql"] for query in said if query["sql"].startswith(("SELECT", "UPDATE"))]
+    assert len(read) > 40
+    assert {sql: bad for sql in read if (bad := scans(sql))} == {}
+    # It would be seen.
+    assert scans("SELECT * FROM matches_match WHERE attempt = 1") == ["SCAN matches_match"]
+
+
+def scans(sql: str) -> list[str]:
+    """Where SQLite would go through a whole large table for a statement."""
+    large = ("matches_match", "matches_delivery", "matches_message", "matches_event")
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
+        steps = [row[3] for row in cursor.fetchall()]
+    return [step for step in steps if step.startswith("SCAN") and step.split()[1] in large and "INDEX" not in step]
 
 
 def test_what_a_player_is_told_of_itself_is_its_line_of_the_table() -> None:
