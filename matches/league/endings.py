@@ -100,7 +100,7 @@ def announce_end(league: League) -> None:
         conversation_id=f"conv-{league.pk}-complete",
         # The last one: some agents look for a round in every message.
         round_number=league.rounds.count(),
-        to_referees=True,
+        referees=outbox.referees_of(league),
         total_rounds=league.rounds.count(),
         total_matches=league.matches.count(),
         champion={key: rows[0][key] for key in ("player_id", "display_name", "points")} if rows else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -34,13 +35,15 @@ def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
         ActionRefused: with what to do; nothing is changed then.
     """
     with transaction.atomic():
+        # On SQLite no referee is heard while we write, and the schedule of a thousand players takes 15 s.
+        begun = timezone.now()
         league = get_league(league_id)
         if auto_advance is not None:
             league.settings = league.settings | {"auto_advance": auto_advance}
             League.objects.filter(pk=league.pk).update(settings=league.settings)
         if league.state == LeagueState.REGISTRATION:
             opening.close_registration(league_id=league_id)
-        start_round(league_id=league_id)
+        start_round(league_id=league_id, alive_at=begun)
         return get_league(league_id)
 
 
@@ -57,8 +60,11 @@ def run_all(*, league_id: str) -> League:
         return get_league(league_id)
 
 
-def start_round(*, league_id: str) -> Round:
+def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
     """PENDING to ANNOUNCING: matches get referees, ROUND_ANNOUNCEMENT goes out (004 4.3.1, 8.6).
+
+    Args:
+        alive_at: when its referees were to be alive; None for now.
 
     Raises:
         ActionRefused: with what to do.
@@ -66,7 +72,7 @@ def start_round(*, league_id: str) -> Round:
     with transaction.atomic():
         league = get_league(league_id)
         _refuse_start(league)
-        referees = outbox.referees_of(league)
+        referees = outbox.referees_of(league, at=alive_at)
         if not referees:
             raise ActionRefused(
                 _(
@@ -99,7 +105,7 @@ def start_round(*, league_id: str) -> Round:
             MessageType.ROUND_ANNOUNCEMENT,
             conversation_id=f"conv-{league.pk}-round-{coming.number}-announce",
             round_number=coming.number,
-            to_referees=True,
+            referees=referees,
             matches=announced,
         )
         record(league.pk, "round_started", round_id=coming.number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -42,10 +42,14 @@ _REFEREES = Prepared(
 )
 
 
-def referees_of(league: League) -> Any:
-    """The referees that may judge a league's matches now: trusted, alive, of the site or of the league."""
+def referees_of(league: League, *, at: datetime | None = None) -> list[Agent]:
+    """The referees that may judge a league's matches: trusted, alive, of the site or of the league.
+
+    Args:
+        at: when they were to be alive; None for now.
+    """
     # Ours give a sign of life every two seconds also when they are idle; others only when they are asked.
-    heard = timezone.now() - timedelta(seconds=max(2 * league.rules.referee_lease_s, LEAST_SILENCE_S))
+    heard = (at or timezone.now()) - timedelta(seconds=max(2 * league.rules.referee_lease_s, LEAST_SILENCE_S))
     found = _REFEREES.all(league_id=league.pk)
     alive = [one for one in found if not one.sends_progress or (one.heard_at is not None and one.heard_at >= heard)]
     # Containment in a JSON list is not portable to SQLite; referees are few. One that names no game judges every game.
@@ -81,11 +85,11 @@ def queue(
     *,
     conversation_id: str,
     round_number: int | None = None,
-    to_referees: bool = False,
+    referees: Sequence[Agent] = (),
     to_retired: bool = False,
     **fields: Any,
 ) -> None:
-    """Queue one broadcast to all players of a league (004 4.3, 4.7, 4.8), and to its referees if asked.
+    """Queue one broadcast to all players of a league (004 4.3, 4.7, 4.8), and to these referees.
 
     With ``to_retired`` also to those that were sent home at its end, but for who was taken out of it.
 
@@ -111,8 +115,7 @@ def queue(
     )
     players = (_PLAYERS_AND_RETIRED if to_retired else _PLAYERS).all(league_id=league.pk)
     receivers = [player.pk for player in players if player.code not in league.out]
-    if to_referees:
-        receivers += [one.pk for one in referees_of(league)]
+    receivers += [one.pk for one in referees]
     rows = [(broadcast.pk, pk, DeliveryState.PENDING, "") for pk in receivers]
     insert(Delivery, ("broadcast_id", "agent_id", "state", "problem"), rows)
 

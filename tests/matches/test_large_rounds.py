@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
+from agents_registry.models import Agent
 from matches import due, queries, sight, summaries
-from matches.league import lifecycle
-from matches.models import Match
+from matches.league import lifecycle, opening
+from matches.models import Delivery, Match
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +49,28 @@ def test_the_others_wait_in_their_order_when_nobody_has_room() -> None:
     assert begun() == {"REF01": 3}
     first = Match.objects.filter(round__number=1).order_by("pk")[:3]
     assert {match.state for match in first} == {"ASSIGNED"}
+
+
+def test_referees_are_not_gone_because_a_schedule_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it is made nobody else writes to SQLite: no sign of life is heard."""
+    make.setting(players=4, referees=2)
+    passed, now, make_schedule = 0.0, timezone.now, opening._make_schedule
+
+    def long(*of: Any) -> None:
+        nonlocal passed
+        make_schedule(*of)
+        passed = 60.0
+
+    monkeypatch.setattr(timezone, "now", lambda: now() + timedelta(seconds=passed))
+    monkeypatch.setattr(opening, "_make_schedule", long)
+    assert lifecycle.start_league(league_id="fall").state == "RUNNING"
+    assert Delivery.objects.filter(agent__kind="referee").count() == 2
+    assert set(Match.objects.filter(round__number=1).values_list("state", flat=True)) == {"READY"}
+    # They are given nothing before they are heard.
+    make.open_current("fall")
+    assert make.look().starts == []
+    Agent.objects.filter(kind="referee").update(heard_at=timezone.now())
+    assert len(make.look().starts) == 2
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="another database is used: no SQLite")
