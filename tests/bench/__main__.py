@@ -18,6 +18,7 @@ from typing import Any
 
 import aiohttp
 
+from tests.bench import stack
 from tests.bench.audience import Audience
 from tests.bench.floor import Script
 from tests.bench.processes import LEAGUE, Bench, running
@@ -81,14 +82,14 @@ def quiet_run(folder: Path, players: int) -> dict[str, Any]:
         found["report_ms"] = percentiles(bench.calls_ms("report_match_result"))
         found["progress_ms"] = percentiles(bench.calls_ms("report_progress"))
         found["progress_calls"] = len(bench.calls_ms("report_progress"))
-        found["floor"] = floor(bench)
+        found["floor"] = floor(bench, folder / "stack")
     found["ratio"] = found["wall_s"] / found["floor"]["wall_s"]
     found["cpu_ratio"] = found["cpu_s"]["all"] / found["floor"]["cpu_s"]
     return found
 
 
-def floor(bench: Bench) -> dict[str, Any]:
-    """The same calls without the site, a few times; the median."""
+def floor(bench: Bench, folder: Path) -> dict[str, Any]:
+    """The same calls without the site, and through what it is built on, a few times each; the medians."""
     script = Script(bench)
     walls, used = [], []
     for _ in range(FLOORS):
@@ -101,7 +102,13 @@ def floor(bench: Bench) -> dict[str, Any]:
         "cpu_s": statistics.median(used),
         "all_s": walls,
         "httpx_s": asyncio.run(script.play_by_httpx()),
+        "stack_s": statistics.median(_through_the_stack(script, folder / str(n)) for n in range(FLOORS)),
     }
+
+
+def _through_the_stack(script: Script, folder: Path) -> float:
+    folder.mkdir(parents=True)
+    return stack.measure(script, folder)
 
 
 def watched_run(folder: Path, players: int, sockets: int) -> dict[str, Any]:
@@ -144,6 +151,8 @@ def show(name: str, run: dict[str, Any]) -> None:
             f"processor {run['floor']['cpu_s']:.2f} s"
         )
         print(f"  times the floor       {run['ratio']:8.2f}     in processor time {run['cpu_ratio']:.2f}")
+        alone = run["floor"]["stack_s"]
+        print(f"  the stack alone       {alone:8.2f} s   {alone / run['floor']['wall_s']:.2f} times the floor")
         print(f"  the same by httpx     {run['floor']['httpx_s']:8.2f} s")
     lines = [("report_match_result", "report_ms"), ("report_progress", "progress_ms"), ("push", "push_ms")]
     for label, key in lines:

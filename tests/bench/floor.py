@@ -24,8 +24,8 @@ from tests.bench.processes import LEAGUE, Bench
 
 Call = tuple[str, bytes]
 """An address and a body."""
-Step = list[list[Call]]
-"""What runs at the same time: each a list of calls one after the other."""
+Step = list[list[list[Call]]]
+"""What runs at the same time: each a list of what is sent one after the other, mostly in pairs."""
 HEADERS = {"Content-Type": "application/json"}
 
 
@@ -37,15 +37,19 @@ class Script:
         self._by_code = {code: endpoint for _, code, endpoint in agents}
         self._by_pk = {pk: endpoint for pk, _, endpoint in agents}
         self.calls = 0
+        self.transcripts: list[list[Any]] = []
+        """Of the matches, in their order."""
         matches = self._matches(bench)
         broadcasts = self._broadcasts(bench)
-        self.steps: list[Any] = []
+        self.steps: list[tuple[bool, Step]] = []
+        """In their order; true for the matches of a round."""
         for number in sorted(matches):
-            self.steps.append(broadcasts[number, "ROUND_ANNOUNCEMENT"])
-            self.steps.append(matches[number])
+            self.steps.append((False, broadcasts[number, "ROUND_ANNOUNCEMENT"]))
+            self.steps.append((True, matches[number]))
             tables, ends = (broadcasts[number, kind] for kind in ("LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED"))
-            self.steps.append([[[table], [end]] for ((table,),), ((end,),) in zip(tables, ends, strict=True)])
-        self.steps.append(broadcasts[None, "LEAGUE_COMPLETED"])
+            told = [[[table], [end]] for ((table,),), ((end,),) in zip(tables, ends, strict=True)]
+            self.steps.append((False, told))
+        self.steps.append((False, broadcasts[None, "LEAGUE_COMPLETED"]))
 
     def _call(self, endpoint: str, message: dict[str, Any]) -> Call:
         self.calls += 1
@@ -53,29 +57,32 @@ class Script:
         body = rpc.dumps(rpc.call(METHODS[MessageType(message["message_type"])], message, self.calls))
         return endpoint, body.replace(REDACTED.encode(), f"tok_{secrets.token_hex(16)}".encode())
 
-    def _matches(self, bench: Bench) -> dict[int, list[list[list[Call]]]]:
+    def _matches(self, bench: Bench) -> dict[int, Step]:
         """Round by round: a match is three pairs, one after the other."""
         rows = bench.rows(
             "SELECT r.number, m.id, x.entry FROM matches_message x JOIN matches_match m ON m.id = x.match_id "
-            "JOIN matches_round r ON r.id = m.round_id ORDER BY m.id, x.n"
+            "JOIN matches_round r ON r.id = m.round_id ORDER BY r.number, m.id, x.n"
         )
         sent: dict[tuple[int, int], list[Call]] = defaultdict(list)
         for number, match, text in rows:
             entry = json.loads(text)
+            if (number, match) not in sent:
+                self.transcripts.append([])
+            self.transcripts[-1].append(entry)
             if entry["method"]:
                 sent[number, match].append(self._call(self._by_code[entry["recipient"]], entry["body"]))
-        found: dict[int, list[list[list[Call]]]] = defaultdict(list)
+        found: dict[int, Step] = defaultdict(list)
         for (number, _), calls in sent.items():
             found[number].append([calls[i : i + 2] for i in range(0, len(calls), 2)])
         return found
 
-    def _broadcasts(self, bench: Bench) -> dict[Any, list[list[list[Call]]]]:
+    def _broadcasts(self, bench: Bench) -> dict[Any, Step]:
         """By round and type: to each player one call."""
         rows = bench.rows(
             "SELECT b.round_number, b.message_type, b.payload, d.agent_id FROM matches_delivery d "
             "JOIN matches_broadcast b ON b.id = d.broadcast_id ORDER BY d.agent_id, d.id"
         )
-        found: dict[Any, list[list[list[Call]]]] = defaultdict(list)
+        found: dict[Any, Step] = defaultdict(list)
         for number, kind, payload, agent in rows:
             if agent in self._by_pk:
                 message = json.loads(payload) | {"auth_token": REDACTED}
@@ -108,6 +115,6 @@ class Script:
                 await asyncio.gather(*map(post, pair))
 
         begun = time.perf_counter()
-        for step in self.steps:
+        for _, step in self.steps:
             await asyncio.gather(*map(strand, step))
         return time.perf_counter() - begun

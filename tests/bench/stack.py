@@ -1,0 +1,180 @@
+"""What the stack costs with no league on it: the same calls, by the same processes, through the same servers.
+
+Two processes take starts by aiohttp's server, send the players what a match sends them, and post reports of the size of
+the real ones; a third has daphne, Django's handler and django-ninja as the site has them, takes the reports with a
+constant answer, and sends announcements, tables and starts by a bare aiohttp session. Nothing is read, judged, written
+down or logged. What a league takes beyond this is its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from league_sdk.protocol import rpc
+from tests.bench.floor import HEADERS, Script
+from tests.e2e.site import ROOT, free_port
+
+REFEREES = 2
+START_BYTES = 2000
+"""About what a start_match has."""
+ANSWER = {"jsonrpc": "2.0", "result": {"status": "ACCEPTED", "reason": None}, "id": 1}
+LIMIT_S = 120.0
+
+
+def measure(script: Script, folder: Path) -> float:
+    """Send a run's calls through the stack alone; the seconds it took.
+
+    Args:
+        script: what was sent to the players, who are still there.
+        folder: an empty one, for what the processes read and write.
+    """
+    rounds = [{"plays": plays, "step": step} for plays, step in script.steps if step]
+    calls = {"rounds": rounds, "transcripts": script.transcripts}
+    (folder / "calls.json").write_text(json.dumps(calls, default=bytes.decode), encoding="utf-8")
+    port = free_port()
+    with contextlib.ExitStack() as running:
+        referees = [running.enter_context(_process("referee", folder, port)) for _ in range(REFEREES)]
+        ports = [_said(referee) for referee in referees]
+        site = running.enter_context(_process("site", folder, port, *ports))
+        return float(_said(site))
+
+
+@contextlib.contextmanager
+def _process(kind: str, folder: Path, *more: object) -> Any:
+    command = [sys.executable, "-m", "tests.bench.stack", kind, str(folder), *map(str, more)]
+    environment = os.environ | {"LEAGUE_DATA": str(folder / "data")}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _said(process: subprocess.Popen[str]) -> str:
+    if process.stdout is None or not (line := process.stdout.readline()):
+        raise RuntimeError("a part of the stack has ended")
+    return line.strip()
+
+
+class _Sender:
+    """A bare session, opened in the loop that uses it."""
+
+    def __init__(self) -> None:
+        self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), headers=HEADERS)
+
+    async def post(self, call: list[str]) -> None:
+        async with self._session.post(call[0], data=call[1].encode()) as reply:
+            reply.raise_for_status()
+            await reply.read()
+
+    async def aclose(self) -> None:
+        await self._session.close()
+
+    async def strand(self, pairs: list[list[list[str]]]) -> None:
+        for pair in pairs:
+            await asyncio.gather(*map(self.post, pair))
+
+
+async def referee(calls: dict[str, Any], site: str) -> None:
+    """Play what is asked for, by number, until killed."""
+    sender = _Sender()
+    matches = [match for one in calls["rounds"] if one["plays"] for match in one["step"]]
+    reports = [
+        rpc.dumps(rpc.call("report_match_result", {"transcript": entries}, 1)).decode()
+        for entries in calls["transcripts"]
+    ]
+    playing: set[asyncio.Task[None]] = set()
+
+    async def play(number: int) -> None:
+        await sender.strand(matches[number])
+        await sender.post([site, reports[number]])
+
+    async def start(request: web.Request) -> web.Response:
+        task = asyncio.create_task(play((await request.json())["params"]["number"]))
+        playing.add(task)
+        task.add_done_callback(playing.discard)
+        return web.json_response(ANSWER)
+
+    app = web.Application()
+    app.router.add_post("/mcp", start)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    port = free_port()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    print(port, flush=True)
+    await asyncio.Event().wait()
+
+
+def site(calls: dict[str, Any], port: int, referees: list[int]) -> None:
+    """Serve, and drive the whole run from the loop that serves."""
+    # Twisted takes the loop that is there when it is imported first; Django reads its settings at the first import.
+    from twisted.internet import asyncioreactor  # noqa: PLC0415
+
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    asyncioreactor.install(loop)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaguesite.settings")
+    from leaguesite.asgi import application  # noqa: I001, PLC0415 - sets Django up
+    from leaguesite import mcp  # noqa: PLC0415
+    from leaguesite.web_server import CappedServer  # noqa: PLC0415
+
+    taken: asyncio.Queue[None] = asyncio.Queue()
+
+    def answer(*_: object, **__: object) -> tuple[int, dict[str, Any]]:
+        loop.call_soon_threadsafe(taken.put_nowait, None)
+        return 200, ANSWER
+
+    mcp.answer = answer
+
+    async def drive() -> None:
+        sender = _Sender()
+        number = 0
+        begun = time.perf_counter()
+        for one in calls["rounds"]:
+            if one["plays"]:
+                last = number + len(one["step"])
+                await asyncio.gather(*(sender.post(_start(n, referees)) for n in range(number, last)))
+                for _ in one["step"]:
+                    await taken.get()
+                number = last
+            else:
+                await asyncio.gather(*map(sender.strand, one["step"]))
+        wall_s = time.perf_counter() - begun
+        await sender.aclose()
+        print(wall_s, flush=True)
+
+    tasks = set()
+    endpoints = [f"tcp:port={port}:interface=127.0.0.1"]
+    CappedServer(
+        application,
+        endpoints=endpoints,
+        signal_handlers=False,
+        ready_callable=lambda: tasks.add(loop.create_task(drive())),
+    ).run()
+
+
+def _start(number: int, referees: list[int]) -> list[str]:
+    """start_match for the next referee in turn."""
+    filler = "x" * START_BYTES
+    body = rpc.dumps(rpc.call("start_match", {"number": number, "filler": filler}, 1)).decode()
+    return [f"http://127.0.0.1:{referees[number % len(referees)]}/mcp", body]
+
+
+if __name__ == "__main__":
+    kind, name, listening, *others = sys.argv[1:]
+    everything = json.loads((Path(name) / "calls.json").read_text(encoding="utf-8"))
+    if kind == "referee":
+        asyncio.run(referee(everything, f"http://127.0.0.1:{listening}/mcp"))
+    else:
+        site(everything, int(listening), [int(other) for other in others])
