@@ -228,9 +228,9 @@ def _about_matches(league: League, plan: Plan) -> list[str]:
         if not outbox.referees_of(league):
             found.append(_("No referee may judge now: the match waits until there is one."))
     entry = plan.out.get(plan.player_id)
-    coming = league.matches.filter(
-        Q(player_a__code=plan.player_id) | Q(player_b__code=plan.player_id), state=MatchState.PENDING
-    ).count()
+    own = league.matches.filter(Q(player_a__code=plan.player_id) | Q(player_b__code=plan.player_id))
+    # Counted here: by the state SQLite would go through the matches to come of all leagues.
+    coming = list(own.values_list("state", flat=True)).count(MatchState.PENDING)
     if entry is not None and coming and league.state != LeagueState.STOPPED:
         void = entry["matches"] == plans.VOID
         found.append(

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from agents_registry.models import Agent
 from league_sdk.protocol.faults import Cause, of_error
-from league_sdk.protocol.states import MatchState, ResultStatus
+from league_sdk.protocol.states import ResultStatus
 from matches.models import Match
 
 MOST_FAULTS = 10
@@ -74,7 +74,8 @@ def not_called(player: Agent) -> dict[str, Any]:
 
 
 def _last_cause(player: Agent) -> Cause:
-    played = Match.objects.filter(Q(player_a=player) | Q(player_b=player), state=MatchState.FINISHED)
+    # Not by the state, which would have SQLite go through all that was ever played.
+    played = Match.objects.filter(Q(player_a=player) | Q(player_b=player), finished_at__isnull=False)
     for faults in played.exclude(faults=[]).order_by("-finished_at", "-pk").values_list("faults", flat=True)[:20]:
         own = [fault for fault in faults if fault.get("player_id") == player.code]
         if own and own[-1].get("cause") in _CAUSES:

@@ -183,7 +183,8 @@ def _hand_out(league: League, coming: Round, referees: list[Agent]) -> list[dict
             given[referee.pk].append(match.pk)
     for referee_pk, matches_pk in given.items():
         ready = {"state": MatchState.READY, "referee_id": referee_pk}
-        swap(Match, ready, pk=tuple(matches_pk), state=MatchState.PENDING)
+        # With the round, or SQLite goes through all matches to come for them.
+        swap(Match, ready, pk=tuple(matches_pk), round=coming.pk, state=MatchState.PENDING)
     return announced
 
 

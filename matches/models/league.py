@@ -99,14 +99,14 @@ class Round(Quick, models.Model):
 
 
 class Match(Quick, models.Model):
-    # No index of their own: matches of a league are found by match_id_in_league, those of a round by match_round, and
-    # who has won is asked of known matches only.
+    # No index of their own: matches of a league are found by match_id_in_league, those of a round and of a referee by
+    # match_round and match_judged.
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="matches", db_index=False)
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="matches", db_index=False)
     match_id = models.CharField(max_length=MAX_ID_CHARS)
     player_a = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
     player_b = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
-    referee = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="judged")
+    referee = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="judged", db_index=False)
     state = models.CharField(max_length=20, choices=[(s, s) for s in MatchState], default=MatchState.PENDING)
     attempt = models.PositiveIntegerField(default=0)
     lost_attempts = models.PositiveIntegerField(default=0)
@@ -118,7 +118,7 @@ class Match(Quick, models.Model):
     view = models.JSONField(default=dict)
     lifecycle = models.JSONField(default=list)
     status = models.CharField(max_length=16, blank=True, default="")
-    winner = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False)
+    winner = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="+")
     reason = models.CharField(max_length=500, blank=True, default="")
     details = models.JSONField(default=dict)
     faults = models.JSONField(default=list)
@@ -140,10 +140,13 @@ class Match(Quick, models.Model):
         ]
         indexes = [
             # Of all rows, also those that nobody looks for: SQLite takes a partial index only where the statement
-            # repeats its condition to the letter, and would read half a million matches at every look.
+            # repeats its condition to the letter, and would read half a million matches at every look. It takes this
+            # one for PENDING and FINISHED, too, which are nearly all: ask for these with something better beside it.
             models.Index(name="match_open", fields=["state", "lease_until"]),
             # With the state, so that they are counted without being read.
             models.Index(name="match_round", fields=["round", "state"]),
+            # So that a report of progress reads what is in play, and not all that its referee has ever judged.
+            models.Index(name="match_judged", fields=["referee", "state"]),
         ]
 
     def __str__(self) -> str:

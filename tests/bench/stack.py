@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ START_BYTES = 2000
 """About what a start_match has."""
 ANSWER = {"jsonrpc": "2.0", "result": {"status": "ACCEPTED", "reason": None}, "id": 1}
 LIMIT_S = 120.0
+"""For all of it."""
 
 
 def measure(script: Script, folder: Path) -> float:
@@ -55,9 +57,13 @@ def _process(kind: str, folder: Path, *more: object) -> Any:
     command = [sys.executable, "-m", "tests.bench.stack", kind, str(folder), *map(str, more)]
     environment = os.environ | {"LEAGUE_DATA": str(folder / "data")}
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        # Whoever waits for a word of one that hangs gets the end of its output.
+        limit = threading.Timer(LIMIT_S, process.kill)
+        limit.start()
         try:
             yield process
         finally:
+            limit.cancel()
             process.kill()
 
 

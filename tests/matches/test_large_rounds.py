@@ -75,29 +75,43 @@ def test_referees_are_not_gone_because_a_schedule_took_long(monkeypatch: pytest.
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="another database is used: no SQLite")
 def test_nothing_reads_all_matches_to_find_a_few() -> None:
-    place = make.playing(players=4)
+    place = make.setting(players=4, referees=1)
     with CaptureQueriesContext(connection) as said:
+        lifecycle.start_league(league_id="fall")
+        # One match is decided by what its player was shut down for, the other is played.
+        Agent.objects.filter(code="P04").update(state="SHUTDOWN")
+        make.open_current("fall")
         due.look(busy_agents=[], draining=False)
-        for match_id in ("R1M1", "R1M2"):
-            match = place.match(match_id)
-            make.report(match, match.player_a.code)
+        (match,) = Match.objects.filter(state="ASSIGNED")
+        assert make.progress(match) == "ok"
+        make.report(match, match.player_a.code)
         due.look(busy_agents=[], draining=False)
         summaries.tally(place.league)
         summaries.tally()
     read = [query["sql"] for query in said if query["sql"].startswith(("SELECT", "UPDATE"))]
-    assert len(read) > 40
-    assert {sql: bad for sql in read if (bad := scans(sql))} == {}
-    # It would be seen.
-    assert scans("SELECT * FROM matches_match WHERE attempt = 1") == ["SCAN matches_match"]
+    assert len(read) > 60
+    assert Match.objects.filter(reason="P04 shut down after too many silences: not called").count() == 1
+    assert {sql: bad for sql in read if (bad := goes_through_all(sql))} == {}
+    # They would be seen.
+    assert goes_through_all("SELECT * FROM matches_match WHERE attempt = 1") == ["SCAN matches_match"]
+    assert goes_through_all("SELECT * FROM matches_match WHERE state = 'FINISHED'")
 
 
-def scans(sql: str) -> list[str]:
-    """Where SQLite would go through a whole large table for a statement."""
-    large = ("matches_match", "matches_delivery", "matches_message", "matches_event")
+LARGE = ("matches_match", "matches_delivery", "matches_message", "matches_event")
+
+
+def goes_through_all(sql: str) -> list[str]:
+    """Where SQLite would go through a large table for a statement, or through all matches to come or all played."""
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
         steps = [row[3] for row in cursor.fetchall()]
-    return [step for step in steps if step.startswith("SCAN") and step.split()[1] in large and "INDEX" not in step]
+    nearly_all = "'PENDING'" in sql or "'FINISHED'" in sql
+    return [
+        step
+        for step in steps
+        if (step.startswith("SCAN") and step.split()[1] in LARGE and "INDEX" not in step)
+        or (nearly_all and "INDEX match_open" in step)
+    ]
 
 
 def test_what_a_player_is_told_of_itself_is_its_line_of_the_table() -> None:
