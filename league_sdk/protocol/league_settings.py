@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
 Points = Annotated[int, Field(ge=-100, le=100)]
@@ -44,6 +44,14 @@ class LeagueSettings(BaseModel):
     require_check: bool = False
     referee_lease_s: Annotated[float, Field(ge=1, le=600, allow_inf_nan=False)] = 8
     hold_s: Annotated[float, Field(gt=0, le=86400, allow_inf_nan=False)] | None = None
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _truth_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """``true`` is not one second; that "2" is 2 and "true" is true is clear from what an instructor writes."""
+        if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation is not bool:
+            raise ValueError("must not be true or false")
+        return value
 
     @model_validator(mode="after")
     def _consistent(self) -> LeagueSettings:

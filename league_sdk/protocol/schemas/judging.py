@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from pydantic import field_validator
+
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.schemas.game import Attempt, Standings
 from league_sdk.protocol.schemas.parts import (
@@ -160,6 +162,16 @@ class StartMatch(FromManager):
     player_B: Annotated[Seat | None, told("More about PLAYER_B, for referees of the site.", OURS)] = None  # noqa: N815
     settings: Annotated[LeagueSettings | None, told("The league's times, retries and points.", OURS)] = None
     endpoint_policy: Annotated[dict[str, Any] | None, told("Addresses that may not be called.", OURS)] = None
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _yes_is_true(cls, value: Any) -> Any:
+        """An instructor may write "true" or 1 for a setting; on the wire it is what the schema says."""
+        for name, field in LeagueSettings.model_fields.items():
+            given = value.get(name, True) if isinstance(value, dict) else True
+            if field.annotation is bool and not isinstance(given, bool):
+                raise ValueError(f"{name} must be true or false")
+        return value
 
 
 class StartMatchAnswer(Message):

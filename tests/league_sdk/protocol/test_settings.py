@@ -147,3 +147,15 @@ def test_a_referee_is_told_everything_but_what_only_the_league_manager_needs() -
 )
 def test_the_longest_match(changes: dict[str, Any], seconds: float) -> None:
     assert LeagueSettings.model_validate(changes).longest_match_s() == seconds
+
+
+@pytest.mark.parametrize("name", sorted(name for name in DEFAULTS if DEFAULTS[name] is not False))
+def test_truth_is_no_number(name: str) -> None:
+    for value in (True, False):
+        with pytest.raises(ValidationError, match="must not be true or false"):
+            LeagueSettings.model_validate({name: value})
+
+
+def test_what_an_instructor_writes_is_taken_for_what_it_means() -> None:
+    found = LeagueSettings.model_validate({"auto_advance": "true", "require_check": 1, "max_retries": "2"})
+    assert (found.auto_advance, found.require_check, found.max_retries) == (True, True, 2)
