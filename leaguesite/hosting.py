@@ -151,7 +151,8 @@ class Host:
             return [
                 *(sys.executable, "-m", "league_sdk.player", "--league", f"{self._site.local_url}/mcp"),
                 *("--name", name, "--port", str(port), "--strategy", strategy, "--think", str(WATCHABLE_S)),
-                *("--league-id", settings.LEAGUE_DEMO_ID, "--registration-code", settings.LEAGUE_DEMO_KEY),
+                # In one word: a key may begin like an option.
+                *("--league-id", settings.LEAGUE_DEMO_ID, f"--registration-code={settings.LEAGUE_DEMO_KEY}"),
                 "--exit-with-parent",
             ]
 

@@ -134,5 +134,6 @@ def _python(address: str, league: League, code: str) -> str:
 
 
 def _sdk(address: str, code: str) -> str:
-    shown = f" --registration-code {code}" if code else ""
+    # In one word: a code may begin like an option.
+    shown = f" --registration-code={code}" if code else ""
     return f'python -m league_sdk.player --league {address} --name "My Agent" --port {AGENT_PORT}{shown}'

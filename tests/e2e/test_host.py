@@ -56,7 +56,9 @@ def test_an_agent_of_another_machine_that_says_localhost_is_called_at_its_own_ad
             far.close()
 
 
-def test_the_demo_plays_itself_until_a_league_starts(tmp_path: Path) -> None:
+def test_the_demo_plays_itself_until_a_league_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One key in 64 that is made begins like an option.
+    monkeypatch.setenv("LEAGUE_DEMO_KEY", f"-{'d3' * 20}")
     with site_with_players(tmp_path, 2, options=("--demo",)) as (site, _):
         demo = site.wait_until("demo", "RUNNING")
         assert demo["players"] == 4
