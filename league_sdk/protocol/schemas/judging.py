@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import field_validator
+from pydantic import ConfigDict
 
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.schemas.game import Attempt, Standings
@@ -141,6 +141,12 @@ class Seat(Part):
     spoken: Annotated[dict[str, Any] | None, told("By message type, the shape it was seen to understand.", OURS)] = None
 
 
+class SettingsAsSent(LeagueSettings):
+    """A league's settings on the wire. An instructor may write "true" or "2"; here it is what the schema says."""
+
+    model_config = ConfigDict(strict=True, title=LeagueSettings.__name__)
+
+
 class StartMatch(FromManager):
     """The league manager gives a match to a referee."""
 
@@ -160,18 +166,8 @@ class StartMatch(FromManager):
     player_B_endpoint: Annotated[Endpoint, told("Where PLAYER_B listens.", OURS)]  # noqa: N815
     player_A: Annotated[Seat | None, told("More about PLAYER_A, for referees of the site.", OURS)] = None  # noqa: N815
     player_B: Annotated[Seat | None, told("More about PLAYER_B, for referees of the site.", OURS)] = None  # noqa: N815
-    settings: Annotated[LeagueSettings | None, told("The league's times, retries and points.", OURS)] = None
+    settings: Annotated[SettingsAsSent | None, told("The league's times, retries and points.", OURS)] = None
     endpoint_policy: Annotated[dict[str, Any] | None, told("Addresses that may not be called.", OURS)] = None
-
-    @field_validator("settings", mode="before")
-    @classmethod
-    def _yes_is_true(cls, value: Any) -> Any:
-        """An instructor may write "true" or 1 for a setting; on the wire it is what the schema says."""
-        for name, field in LeagueSettings.model_fields.items():
-            given = value.get(name, True) if isinstance(value, dict) else True
-            if field.annotation is bool and not isinstance(given, bool):
-                raise ValueError(f"{name} must be true or false")
-        return value
 
 
 class StartMatchAnswer(Message):
