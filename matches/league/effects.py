@@ -22,8 +22,8 @@ def record(league_id: str, kind: str, /, **data: Any) -> None:
     counted = _COUNTED.one(pk=league_id)
     if counted is None:
         raise League.DoesNotExist(league_id)
-    row = (league_id, counted.event_seq, kind, data, timezone.now())
-    insert(Event, ("league_id", "seq", "kind", "data", "at"), [row])
+    row = (league_id, counted.event_seq, kind, data, timezone.now(), "", "")
+    insert(Event, ("league_id", "seq", "kind", "data", "at", "digest", "salt"), [row])
     watching.happened(league_id, kind, data)
 
 

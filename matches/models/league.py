@@ -123,6 +123,14 @@ class Match(Quick, models.Model):
     details = models.JSONField(default=dict)
     faults = models.JSONField(default=list)
     finished_at = models.DateTimeField(null=True)
+    seal = models.JSONField(
+        null=True,
+        help_text="The verdict of the attempt that was decided, before and until its end is told (ruling, 12).",
+    )
+    moves = models.JSONField(default=list, help_text="Accepted moves of a game without hidden choices, in order.")
+    excused = models.JSONField(default=list, help_text="Tries that did not count, and the evidence: at most three.")
+    play = models.PositiveIntegerField(default=1, help_text="One higher for each replay that the instructor orders.")
+    draw_seed = models.CharField(max_length=64, blank=True, default="", help_text="Hex; secret until the end was told.")
 
     class Meta:
         verbose_name = _("match")
@@ -176,6 +184,8 @@ class Event(Quick, models.Model):
     kind = models.CharField(max_length=32)
     data = models.JSONField(default=dict)
     at = models.DateTimeField()
+    digest = models.CharField(max_length=64, blank=True, default="", help_text="SHA-256 of the chain up to this event.")
+    salt = models.CharField(max_length=64, blank=True, default="", help_text="Hex; hashed with the private part.")
 
     class Meta:
         constraints = [models.UniqueConstraint(name="event_seq", fields=["league", "seq"])]
