@@ -26,7 +26,7 @@ from leaguesite.serving import conductor_thread
 from leaguesite.web_server import CappedServer
 from matches import live
 from matches.conductor import Conductor
-from matches.league import demo, play
+from matches.league import demo, losses
 from matches.models import League
 
 FIRST_DEMO_PORT = 18101
@@ -95,7 +95,7 @@ class Host:
         site = self._site
         settle(public_url=site.public_url, host=site.host, port=site.port)
         ensure_league()
-        play.expect_again(names=[_referee_name(number) for number in self._numbers])
+        losses.expect_again(names=[_referee_name(number) for number in self._numbers])
         self._with_demo = site.with_demo and _demo_may_run()
         if self._with_demo:
             demo.open_demo()

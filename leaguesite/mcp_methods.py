@@ -22,7 +22,7 @@ from leaguesite.calls import Call
 from leaguesite.mcp_queries import league_query, tool
 from leaguesite.mcp_tools import create_schedule
 from matches import referee_queries
-from matches.league import entry, outbox, play, reports, results
+from matches.league import entry, outbox, progress, reports, results
 from matches.models import League
 
 
@@ -133,7 +133,7 @@ def _report_progress(call: Call) -> dict[str, Any]:
     if call.agent is None or call.agent.kind != Kind.REFEREE:
         raise RefereeNotRegistered("Only referees report progress.", field="auth_token")
     items = reports.read_progress(call.params)
-    return {"matches": play.progress(referee=call.agent, items=items, leaving=call.params.get("leaving") is True)}
+    return {"matches": progress.progress(referee=call.agent, items=items, leaving=call.params.get("leaving") is True)}
 
 
 def _league_and_referee(call: Call) -> tuple[League, Agent]:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents_registry.models import Kind
-from league_sdk.protocol.states import LeagueState, MatchState, RoundState
+from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import get_game
 from matches import queries, sight
 from matches.history import Happened, Outcome
@@ -68,6 +68,7 @@ def situation(league: League, matches: Iterable[Match], number: int) -> Situatio
             },
             outcome=outcome,
             blank=game.unfinished(game.new_state(players)) if outcome is None else {},
+            sealed=match.seal is not None and match.state in IN_PLAY,
         )
     return Situation(
         number=number,

@@ -22,7 +22,7 @@ from agents_registry.prepared import Prepared
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState, RoundState
 from matches import nudge, outgoing, referee_queries
-from matches.league import demo, endings, holds, lifecycle, outbox, planned, play, results
+from matches.league import demo, endings, holds, lifecycle, losses, outbox, planned, play, results
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
 from matches.outgoing import Check, Chosen, Start
@@ -86,7 +86,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """A start that was not taken; see :func:`matches.league.play.undeliverable`."""
+    """A start that was not taken; see :func:`matches.league.losses.undeliverable`."""
 
     match_pk: int
     attempt: int
@@ -130,7 +130,7 @@ def note(outcomes: Outcomes) -> None:
     """Write down what became of what went out, in one transaction."""
     with transaction.atomic():
         for one in outcomes.undeliverable:
-            play.undeliverable(**asdict(one))
+            losses.undeliverable(**asdict(one))
         for agent_pk, problem in outcomes.checks:
             registration.note_check(agent_id=agent_pk, problem=problem)
         for agent_pk, spoken in outcomes.learned:
@@ -151,7 +151,7 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, a
     """
     now = timezone.now()
     if not quick:
-        play.expire_leases(now=now)
+        losses.expire_leases(now=now)
         demo.tend(now=now)
         _end_holds(now)
         if not draining:
@@ -162,7 +162,7 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, a
     if not draining:
         given = _given() if again else []
         plan.starts, plan.waiting = _dispatch()
-        plan.starts[:0] = given
+        plan.starts[:0] = [*given, *_tell_sealed()]
     plan.parcels = parcels_of(busy_agents, now)
     plan.more = moved and not (plan.starts or plan.parcels)
     # Also in a quick look: somebody has just clicked, and waits for the answers.
@@ -226,6 +226,39 @@ def _dispatch() -> tuple[list[Start], bool]:
     return outgoing.starts_of(chosen), len(chosen) < len(ready) or len(ready) == MOST_READY
 
 
+_UNTOLD = Prepared(
+    lambda: (
+        Match.objects.filter(state__in=IN_PLAY, referee__isnull=True, seal__isnull=False)
+        .select_related("league", "round", "player_a", "player_b")
+        .order_by("pk")
+    )
+)
+
+
+def _tell_sealed() -> list[Start]:
+    """Matches whose verdict is sealed and whose referee was lost, to one that tells the end; a pause stops none."""
+    untold = _UNTOLD.all()
+    if not untold:
+        return []
+    load = Counter[int](one.referee_id for one in _IN_PLAY.all() if one.referee_id is not None)
+    chosen = []
+    for match in untold:
+        # A student's referee is never told a verdict before it counts.
+        able = [one for one in outbox.referees_of(match.league) if one.site_key]
+        referee = _least_loaded([one for one in able if load[one.pk] < one.max_concurrent], load)
+        if referee is None:
+            continue
+        taken = play.assign_teller(match=match, referee=referee, lease_s=play.lease_s_of(match, referee))
+        if taken is not None:
+            load[referee.pk] += 1
+            chosen.append(Chosen(taken, referee, named=False))
+    return outgoing.starts_of(chosen)
+
+
+def _least_loaded(candidates: Sequence[Agent], load: Counter[int]) -> Agent | None:
+    return min(candidates, key=lambda one: load[one.pk] / one.max_concurrent, default=None)
+
+
 def _given() -> list[Start]:
     """Matches that a referee of ours was given, and has not begun as far as we know; their leases begin anew."""
     given = Match.objects.filter(state=MatchState.ASSIGNED, referee__sends_progress=True)
@@ -276,4 +309,4 @@ def _referee_for(match: Match, candidates: Sequence[Agent], load: Counter[int]) 
     free = [one for one in candidates if load[one.pk] < one.max_concurrent]
     if any(one.pk == match.referee_id for one in candidates):
         return next((one for one in free if one.pk == match.referee_id), None)
-    return min(free, key=lambda one: load[one.pk] / one.max_concurrent, default=None)
+    return _least_loaded(free, load)

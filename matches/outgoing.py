@@ -20,6 +20,7 @@ from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import START_MATCH, MessageType
 from league_sdk.protocol.states import AgentState
+from league_sdk.rules.draws import commitment
 from league_sdk.transport.policy import EndpointPolicy
 from matches import queries, sight, watching
 from matches.league import play
@@ -171,9 +172,27 @@ def _start_match(
         referee,
         settings=match.league.rules.for_referee(),
         endpoint_policy=policy,
+        **_safe_keeping(match, referee),
         **seats,
         **_flat_seats(match),
     )
+
+
+def _safe_keeping(match: Match, referee: Agent) -> dict[str, Any]:
+    """What a referee with the site's key has of a match's draw, and of its earlier attempts (ruling, section 12)."""
+    if not referee.site_key:
+        return {}
+    found: dict[str, Any] = {"seals": True, "play": match.play}
+    if match.draw_seed:
+        found |= {"draw_seed": match.draw_seed, "draw_commitment": commitment(bytes.fromhex(match.draw_seed))}
+    if match.moves:
+        found["moves"] = match.moves
+    if match.excused:
+        found["excused"] = len(match.excused)
+    if match.seal is not None:
+        names = ("attempt", "conversation_id", "status", "winner_player_id", "reason", "details", "faults")
+        found["sealed"] = {name: match.seal[name] for name in names}
+    return found
 
 
 def _start_envelope(match: Match, referee: Agent, **fields: Any) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from agents_registry.models import Agent, Kind
 from agents_registry.requests import read_request
 from league_sdk.protocol.transcript import REDACTED
 from matches import due
-from matches.league import entry, lifecycle, opening, play, results
+from matches.league import entry, lifecycle, opening, results
+from matches.league import progress as reporting
 from matches.models import League, Match, Round
 from tests import wire
 
@@ -229,6 +230,10 @@ def progress_item(match: Match, **changes: Any) -> dict[str, Any]:
         "view": {},
         "cause": "REFEREE",
         "why": "",
+        "seal": None,
+        "told": False,
+        "moves": None,
+        "excused": [],
         "transcript": [],
     } | changes
 
@@ -236,7 +241,7 @@ def progress_item(match: Match, **changes: Any) -> dict[str, Any]:
 def progress(match: Match, **changes: Any) -> str:
     """Have the match's referee report progress; ``ok`` or ``lost``."""
     assert match.referee is not None
-    return play.progress(referee=match.referee, items=[progress_item(match, **changes)])[0]["status"]
+    return reporting.progress(referee=match.referee, items=[progress_item(match, **changes)])[0]["status"]
 
 
 def line(number: int, **changes: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,7 +13,7 @@ from league_sdk.dialects.answers import accepted, oddities
 from league_sdk.judging import messages, watching
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.clock import Clock
-from league_sdk.judging.fault import MAX_DETAIL_CHARS, Fault, Unjudged
+from league_sdk.judging.fault import MAX_DETAIL_CHARS, Fault, Fenced
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.mailbox import MOST_WAITING, Box, Mailbox
 from league_sdk.protocol import faults, tokens
@@ -20,14 +21,18 @@ from league_sdk.protocol.errors import LEGACY_CODES, RETRYABLE, LeagueError, Mis
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import METHODS, MessageType
 from league_sdk.protocol.tokens import REDACTED, redact
-from league_sdk.protocol.transcript import Wire, entry
+from league_sdk.protocol.transcript import Wire, entry, storable
+
+logger = logging.getLogger(__name__)
 
 MOST_NAMES = 8
 """Of the fields an answer has, in a fault."""
 CALLED_BACK = "called back"
 """With this message an ask is cancelled when its answer has come by a POST: it worked."""
-MOST_SPOILED = 3
-"""Tries for one answer that are made up for; what the referee's lateness spoils after them is void for the match."""
+NETWORK_WAIT_S = 5.0
+"""After a try that failed as this machine had no network: so long until the next one."""
+MAX_EXCUSED_TRIES = 3
+"""Tries of one match, in all its attempts, that do not count for a failure of this side; the fourth counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +50,8 @@ class Heard:
         connected: whether the message may have arrived.
         cause: whose fault it is that there was no answer, where the error code does not say it all.
         detail: what was seen or understood instead, for people.
-        cut_off: it may be the referee's machine that has no network.
-        late_s: how late the referee itself was meanwhile, in seconds, when that was too much for the try to count.
+        cut_off: a machine without a network would fail in the same way.
+        excuse: what shows that this side failed, not the player; empty when nothing does.
         wire: the requests that were sent for it.
     """
 
@@ -61,7 +66,7 @@ class Heard:
     cause: Cause | None = None
     detail: str = ""
     cut_off: bool = False
-    late_s: float = 0.0
+    excuse: str = ""
     wire: tuple[Wire, ...] = field(default=(), compare=False)
 
     @property
@@ -122,16 +127,12 @@ class Conversation:
             max_retries: instead of the league's.
 
         Returns the value, or the Fault that stands after the last try.
-
-        Raises:
-            Unjudged: no answer came, and one of the tries failed on our own side or could not be made up for.
         """
         rules = self.brief.settings
         retries = rules.max_retries if max_retries is None else max_retries
         begun = self.clock.monotonic()
         delay = rules.retry_base_s
-        tries = spoiled = 0
-        ours = ""
+        tries = 0
         with self._mailbox.expecting(seat.player_id, answer_type) as box:
             while True:
                 left = rules.request_patience_s - (self.clock.monotonic() - begun)
@@ -142,19 +143,19 @@ class Conversation:
                     heard = self._called_back(seat, box, answer_type, hidden)
                 else:
                     heard = await self._exchange(seat, message, limit, answer_type, hidden, box)
-                if heard.late_s and spoiled < MOST_SPOILED:
+                if heard.excuse and self._excuse(seat, message["message_type"], heard.excuse):
                     # It is asked once more as if this had not been: neither tries nor patience are less for it.
-                    spoiled += 1
                     begun += heard.elapsed_s
                     self._mailbox.ask_again(seat.player_id)
+                    if not heard.connected:
+                        begun += NETWORK_WAIT_S
+                        await self.clock.sleep(NETWORK_WAIT_S)
                     continue
                 tries += 1
                 error = self._judge(heard, accept)
                 if not isinstance(error, _Wrong):
                     self._mailbox.settle(seat.player_id, answer_type, in_time=True)
                     return error
-                if error.cause in faults.OWN_SIDE:
-                    ours = error.sentence
                 wait = delay if error.code in RETRYABLE else 0.0
                 left = rules.request_patience_s - (self.clock.monotonic() - begun)
                 again = error.code in (*RETRYABLE, "E004") and tries <= retries and left > wait
@@ -164,17 +165,31 @@ class Conversation:
                 # What was posted before the verdict counts; whoever goes on posting does not put it off for ever.
                 if not again and (not box.messages or tries > retries + MOST_WAITING):
                     self._mailbox.settle(seat.player_id, answer_type, in_time=False)
-                    if ours:
-                        raise Unjudged(ours)
                     return error.fault(seat.player_id, message["message_type"], tries, limit_s)
                 self._mailbox.ask_again(seat.player_id)
                 if error.code in RETRYABLE:
                     delay *= rules.retry_factor
 
+    def _excuse(self, seat: Seat, message_type: str, evidence: str) -> bool:
+        """Whether a try does not count: at most so many of a match, whoever is served by that (ruling, section 12)."""
+        used = self.brief.excused + len(self.log.excused)
+        counts = used >= MAX_EXCUSED_TRIES
+        if used <= MAX_EXCUSED_TRIES:
+            self.log.excused.append(
+                {
+                    "player_id": seat.player_id,
+                    "message_type": message_type,
+                    "evidence": evidence,
+                    "at": self.clock.now().isoformat(),
+                    "counted": "yes" if counts else "no",
+                }
+            )
+        return not counts
+
     async def tell(self, seat: Seat, message: dict[str, Any], *, limit_s: float, hidden: bool = False) -> Heard:
         """Send a message whose answer does not matter; both go on the transcript."""
         self._note_sent(seat, message, hidden)
-        heard = await self._tell(seat, message, limit_s=limit_s)
+        heard = await self._guarded(self._tell(seat, message, limit_s=limit_s))
         self._note_heard(seat, heard, message["message_type"], "", limit_s, hidden)
         return heard
 
@@ -183,7 +198,7 @@ class Conversation:
     ) -> Heard:
         """One try: whichever comes first, the reply or a callback; a failed try does not hide a callback."""
         self._note_sent(seat, message, False)
-        asked = asyncio.ensure_future(self._ask(seat, message, limit_s=limit))
+        asked = asyncio.ensure_future(self._guarded(self._ask(seat, message, limit_s=limit)))
         await _either(asked, box)
         if box.messages:
             asked.cancel(CALLED_BACK)
@@ -192,6 +207,21 @@ class Conversation:
         heard = asked.result()
         self._note_heard(seat, heard, message["message_type"], answer_type, limit, hidden and heard.spoke)
         return heard
+
+    @staticmethod
+    async def _guarded(call: Awaitable[Heard]) -> Heard:
+        """A call of a player. An error of ours in reading its answer is no reason to play the match again.
+
+        A player that finds such an error would else escape every match that it is about to lose.
+        """
+        try:
+            return await call
+        except Fenced:
+            raise
+        except Exception as error:
+            logger.exception("an answer of a player could not be handled")
+            problem = f"its answer could not be handled ({type(error).__name__})"
+            return Heard(error_code="E002", problem=problem, detail=problem, cause=Cause.WRONG_MESSAGE)
 
     def _called_back(self, seat: Seat, box: Box, answer_type: str, hidden: bool) -> Heard:
         message = box.take()
@@ -223,12 +253,17 @@ class Conversation:
         if heard.error_code is not None:
             cause = heard.cause or faults.of_error(heard.error_code)
             legacy = LEGACY_CODES.get(heard.error_code)
-            return _Wrong(heard.error_code, heard.problem, {}, legacy, cause, heard.detail, heard.cut_off)
+            return _Wrong(heard.error_code, heard.problem, {}, legacy, cause, heard.detail)
         try:
             return accept(heard.message)
         except LeagueError as error:
             cause, detail = faults.of_error(error.error_code), f"{error.message.rstrip('.')} ({_seen(heard, error)})"
             return _Wrong(error.error_code, error.message, error.context, error.legacy_code, cause, detail)
+        except Exception as error:
+            # As in _guarded: what a player says ends in its fault, never in an attempt that does not count.
+            logger.exception("an answer of a player could not be read")
+            problem = f"its answer could not be read ({type(error).__name__})"
+            return _Wrong("E002", problem, {}, None, Cause.WRONG_MESSAGE, problem)
 
     async def _complain(
         self,
@@ -262,11 +297,7 @@ class Conversation:
         limit = max(wait or 0.0, min(1.0, rules.generic_timeout_s))
         pause = asyncio.ensure_future(self.clock.sleep(wait or 0.0))
         try:
-            if error.cause in faults.OWN_SIDE:
-                # Nothing that the player has done.
-                await _either(pause, box)
-            else:
-                await asyncio.gather(_either(pause, box), self.tell(seat, message, limit_s=limit, hidden=hidden))
+            await asyncio.gather(_either(pause, box), self.tell(seat, message, limit_s=limit, hidden=hidden))
         finally:
             pause.cancel()
 
@@ -285,6 +316,14 @@ class Conversation:
             hidden=hidden,
         )
 
+    def _odd(self, seat: Seat, heard: Heard, answer_type: str) -> list[str]:
+        try:
+            return _noteworthy(self.brief, seat, heard, answer_type)
+        except Exception:
+            # A note is left out before a match is lost to it.
+            logger.exception("an answer of a player could not be looked at for oddities")
+            return []
+
     def _note_heard(
         self, seat: Seat, heard: Heard, asked: str, answer_type: str, limit_s: float | None, hidden: bool
     ) -> None:
@@ -298,13 +337,7 @@ class Conversation:
         )
         notes = [*heard.notes]
         if heard.message:
-            notes += oddities(
-                heard.message,
-                match_id=self.brief.match_id,
-                player_id=seat.player_id,
-                expected_type=answer_type if heard.error_code is None else "",
-            )
-            notes += _token_of_another(seat, heard.message)
+            notes += self._odd(seat, heard, answer_type)
             # What is posted to us may come from anywhere; an answer comes from the address that was called.
             if heard.http_status is not None and (digest := _digest_in(heard.message)) in seat.unproven:
                 self.log.proofs[seat.player_id] = digest
@@ -327,6 +360,13 @@ class Conversation:
             ),
             hidden=hidden,
         )
+
+
+def _noteworthy(brief: Brief, seat: Seat, heard: Heard, answer_type: str) -> list[str]:
+    """What is odd about an answer."""
+    expected = answer_type if heard.error_code is None else ""
+    odd = oddities(heard.message, match_id=brief.match_id, player_id=seat.player_id, expected_type=expected)
+    return [*odd, *_token_of_another(seat, heard.message)]
 
 
 def _token_of_another(seat: Seat, message: Mapping[str, Any]) -> list[str]:
@@ -370,9 +410,8 @@ class _Wrong:
     legacy_code: str | None
     cause: Cause
     detail: str
-    cut_off: bool = False
 
     def fault(self, player_id: str, message_type: str, tries: int, limit_s: float) -> Fault:
         # Both players are told: what one of them said must not hold its token.
-        detail = redact(self.detail)[:MAX_DETAIL_CHARS]
-        return Fault(player_id, self.code, message_type, tries, self.cause, limit_s, detail, self.cut_off)
+        detail = storable(self.detail)[:MAX_DETAIL_CHARS]
+        return Fault(player_id, self.code, message_type, tries, self.cause, limit_s, detail)

@@ -45,8 +45,32 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
+class Sealed:
+    """The verdict of an earlier attempt, which only has to be told and reported (ruling, section 12).
+
+    Attributes:
+        attempt, conversation_id: of the attempt that was decided; GAME_OVER carries them.
+        verdict: the seal's fields, as the referee of that attempt sent them.
+    """
+
+    attempt: int
+    conversation_id: str
+    verdict: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Brief:
-    """One attempt at one match."""
+    """One attempt at one match.
+
+    Attributes:
+        seals: the league manager takes the verdict into safe keeping before the players hear it.
+        draw_seed: what the number is drawn from; None when this referee draws by itself.
+        draw_commitment: the SHA-256 of the seed, as the players are told it.
+        play: 1, and one more for each replay that the instructor ordered.
+        moves: player and move of what earlier attempts have on record, in order.
+        excused: how many tries of this match have not counted so far.
+        sealed: the verdict that has to be told; None for a match that has to be played.
+    """
 
     league_id: str
     round_id: int
@@ -58,6 +82,13 @@ class Brief:
     settings: LeagueSettings
     referee_id: str
     referee_endpoint: str
+    seals: bool = False
+    draw_seed: bytes | None = None
+    draw_commitment: str = ""
+    play: int = 1
+    moves: tuple[tuple[str, Any], ...] = ()
+    excused: int = 0
+    sealed: Sealed | None = None
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -104,6 +135,51 @@ def read_brief(params: Mapping[str, Any], *, referee_id: str, referee_endpoint: 
         settings=settings,
         referee_id=referee_id,
         referee_endpoint=referee_endpoint,
+        seals=params.get("seals") is True,
+        draw_seed=_read_seed(params),
+        draw_commitment=params["draw_commitment"] if isinstance(params.get("draw_commitment"), str) else "",
+        play=_get(params, "play", int) if params.get("play") is not None else 1,
+        moves=_read_moves(params),
+        excused=_get(params, "excused", int) if params.get("excused") is not None else 0,
+        sealed=_read_sealed(params),
+    )
+
+
+def _read_seed(params: Mapping[str, Any]) -> bytes | None:
+    if params.get("draw_seed") is None:
+        return None
+    text = _get(params, "draw_seed", str)
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        # What was seen is a secret, be it a broken one.
+        raise InvalidFormat("draw_seed is not hex.", field="draw_seed", expected="64 hex digits") from None
+
+
+def _read_moves(params: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    found = []
+    for one in params.get("moves") or []:
+        if not isinstance(one, list) or len(one) != 2 or not isinstance(one[0], str):
+            raise InvalidFormat("moves has something else.", field="moves", seen=one, expected="[player_id, move]")
+        found.append((one[0], one[1]))
+    return tuple(found)
+
+
+def _read_sealed(params: Mapping[str, Any]) -> Sealed | None:
+    if params.get("sealed") is None:
+        return None
+    sealed = _get(params, "sealed", dict)
+    where = "sealed."
+    return Sealed(
+        _get(sealed, "attempt", int, where),
+        _get(sealed, "conversation_id", str, where),
+        {
+            "status": _get(sealed, "status", str, where),
+            "winner_player_id": sealed.get("winner_player_id"),
+            "reason": _get(sealed, "reason", str, where),
+            "details": _get(sealed, "details", dict, where),
+            "faults": _get(sealed, "faults", list, where),
+        },
     )
 
 

@@ -11,8 +11,8 @@ from league_sdk.protocol.faults import Cause
 MAX_DETAIL_CHARS = 200
 
 
-class Unjudged(Exception):
-    """What failed was the referee's own side: this attempt counts for nobody. The text says what it was."""
+class Fenced(Exception):
+    """A match may be another referee's by now: its players are not called any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,6 @@ class Fault:
         cause: whose fault it is.
         limit_s: seconds it had for one try.
         detail: what was seen or understood instead.
-        cut_off: it may be the referee's machine that has no network.
     """
 
     player_id: str
@@ -36,7 +35,6 @@ class Fault:
     cause: Cause
     limit_s: float
     detail: str = ""
-    cut_off: bool = False
 
     @property
     def sentence(self) -> str:

@@ -1,5 +1,7 @@
 """report_progress: what a referee tells of its matches while they are played, and its heartbeat (ruling, section 10).
 
+A verdict is sealed and moves are recorded in the same call, which is made at once then (ruling, section 12).
+
 A call tells of every match that there is news of, and of the others once a quarter of their lease is over; what does
 not fit into one body has to wait for the next.
 """
@@ -35,6 +37,11 @@ BODY_BUDGET = 40 * 1024
 HEARTBEAT_BYTES = 60 * 1024
 MATCHES_BYTES = 40 * 1024
 """Of a heartbeat, for matches with their boards; the rest, and what they leave, is for transcripts."""
+GATHER_S = 0.005
+"""When a match waits for a call: so long for others that come to the same point, to go along."""
+SEALED, LOST, REFUSED = "sealed", "lost", "refused"
+"""What a match in a report may be answered with, beside "ok"."""
+NOT_ABOUT_THE_CONTENT = frozenset({"E009", "E011", "E012", "E013"})
 AGAIN_AFTER_S = 0.5
 """One that was not accepted is repeated with the next news, or after so long."""
 
@@ -47,6 +54,9 @@ class Running:
         policy: which addresses may be called for it.
         failed: whose side failed (REFEREE or LEAGUE), and how, in words.
         over: its players have heard how it ended; it is only reported yet.
+        seal: the verdict that waits to be sealed, and that is sealed once ``sealed`` says so.
+        asked: how often a match waited for the league manager to have all that it knows.
+        confirmed: the last of these that an accepted call has answered.
         told_at: when the last heartbeat that told of it, and was accepted, was sent; monotonic seconds.
     """
 
@@ -58,6 +68,12 @@ class Running:
     task: asyncio.Task[None] | None = None
     failed: tuple[Cause, str] | None = None
     over: bool = False
+    seal: dict[str, Any] | None = None
+    sealed: bool = False
+    refused: bool = False
+    asked: int = 0
+    confirmed: int = 0
+    answered: asyncio.Event = field(default_factory=asyncio.Event)
 
     def silent_s(self) -> float:
         """Seconds since the league manager heard of it."""
@@ -96,6 +112,7 @@ class Heartbeat:
         self._given_back = given_back
         self._fresh: dict[Key, None] = {}
         self._news = asyncio.Event()
+        self._waited_for = asyncio.Event()
         self._hurried = self._failed = False
         self._sent_at = time.monotonic()
 
@@ -107,6 +124,28 @@ class Heartbeat:
         """There is news of a match."""
         self._fresh[key] = None
         self._news.set()
+
+    async def confirm(self, running: Running) -> None:
+        """Return when a call that tells all that is known now of a match was accepted; it is made at once.
+
+        The referee gives the match up, and ends this wait, when that does not happen within its fence.
+        """
+        running.asked += 1
+        wanted = running.asked
+        while running.confirmed < wanted:
+            running.answered.clear()
+            self.note(running.brief.key)
+            self._waited_for.set()
+            await running.answered.wait()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait between two calls, less long when a match waits for one."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._waited_for.wait()
+                await asyncio.sleep(GATHER_S)
+        except TimeoutError:
+            logger.debug("nobody waits for the next heartbeat")
 
     def hurry(self) -> None:
         """There is news of the referee itself."""
@@ -133,6 +172,7 @@ class Heartbeat:
             CallFailed, Refused: it was not accepted.
             TimeoutError: a match has to be given up while the league manager is silent.
         """
+        self._waited_for.clear()
         fresh, self._fresh = self._fresh, {}
         due = [one for key in fresh if (one := self._running.get(key)) is not None]
         others = [one for key, one in self._running.items() if key not in fresh]
@@ -172,7 +212,8 @@ class Heartbeat:
         items: list[dict[str, Any]] = []
         size = 0
         for one in matches:
-            item = progress_of(one.brief, one.log, state or one.log.state, one.failed)
+            seal = None if one.sealed else one.seal
+            item = progress_of(one.brief, one.log, state or one.log.state, one.failed, seal, told=one.over)
             more = len(rpc.dumps(item))
             if items and size + more > MATCHES_BYTES:
                 break
@@ -188,10 +229,11 @@ class Heartbeat:
             if one.log.waiting:
                 waiting.append(one)
         failed = [one.brief.key for one in told if one.failed is not None]
+        asked = [one.asked for one in told]
         sent_at = self._sent_at = time.monotonic()
         self._failed, self._hurried = True, False
         try:
-            answers = await self._link.progress(items, leaving=leaving)
+            answers = await self._send(items, leaving=leaving)
         except (CallFailed, Refused, asyncio.CancelledError):
             for one, taken in zip(told, entries, strict=True):
                 one.log.give_back(taken)
@@ -205,13 +247,39 @@ class Heartbeat:
             self._news.set()
         for key in failed:
             self._given_back(key)
-        for answer in answers:
-            if isinstance(answer, dict) and answer.get("status") == "lost":
-                self._lost((answer.get("league_id", ""), answer.get("match_id", ""), answer.get("attempt", 0)))
+        statuses = _by_key(answers)
+        for one, count in zip(told, asked, strict=True):
+            status = statuses.get(one.brief.key)
+            if status == LOST:
+                self._lost(one.brief.key)
+                continue
+            one.sealed = one.sealed or status == SEALED
+            one.refused = status == REFUSED
+            one.confirmed = max(one.confirmed, count)
+            one.answered.set()
         return len(told)
+
+    async def _send(self, items: list[dict[str, Any]], *, leaving: bool) -> list[Any]:
+        """One call. What players said is left out when the league manager cannot take it: the rest must arrive."""
+        try:
+            return await self._link.progress(items, leaving=leaving)
+        except Refused as error:
+            if error.error_code in NOT_ABOUT_THE_CONTENT or not any(item["transcript"] for item in items):
+                raise
+            logger.error("a transcript is not taken and is left out: %s", error)
+            return await self._link.progress([item | {"transcript": []} for item in items], leaving=leaving)
 
     def _idle_s(self) -> float:
         return self._sent_at + IDLE_S - time.monotonic()
 
     def _keys(self, matches: Iterable[Running]) -> dict[Key, None]:
         return {one.brief.key: None for one in matches if one.brief.key in self._running}
+
+
+def _by_key(answers: Iterable[Any]) -> dict[Key, str]:
+    """What each match was answered with; what is not of the form is left out."""
+    return {
+        (str(one.get("league_id")), str(one.get("match_id")), int(one.get("attempt", 0))): str(one.get("status"))
+        for one in answers
+        if isinstance(one, dict) and isinstance(one.get("attempt"), int)
+    }

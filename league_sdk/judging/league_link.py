@@ -108,6 +108,7 @@ class LeagueLink:
                 "max_concurrent_matches": card.max_concurrent_matches,
                 "registration_code": card.registration_code,
                 "sends_progress": True,
+                "seals": True,
             }
         }
 

@@ -1,6 +1,7 @@
 """What a running match shows of itself: state, who has joined and locked in, the transcript.
 
-Entries that hold a hidden choice are kept back until the draw (ruling, sections 7 and 10).
+Entries that give away a hidden choice, or a move that may end the game, are kept back: the former until the players
+were told the end, the latter until the move turned out not to be the last (ruling, sections 7, 10 and 12).
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ class MatchLog:
         self.joined: list[str] = []
         self.locked_in: list[str] = []
         self.view: dict[str, Any] = {}
+        self.moves: list[list[Any]] = []
+        """Of a game without hidden choices: player and move, in order."""
+        self.excused: list[dict[str, str]] = []
+        """Tries that did not count, and the evidence for it."""
         self.proofs: dict[str, str] = {}
         """By player, the hash of a token that its own address answered with."""
         self.count = 0
@@ -71,10 +76,14 @@ class MatchLog:
         (self._hidden if hidden and not self._revealed else self._unsent).append(entry)
         self._on_change()
 
-    def reveal(self) -> None:
-        """The draw is over, or there will be none: hidden entries may be told."""
+    def release(self) -> None:
+        """What was kept back so far may be told: the game goes on. What comes may be kept back again."""
         self._unsent = sorted(self._unsent + self._hidden, key=lambda entry: entry["n"])
         self._hidden = []
+
+    def reveal(self) -> None:
+        """The players were told the end: nothing is kept back any more."""
+        self.release()
         self._revealed = True
 
     @property

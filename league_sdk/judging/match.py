@@ -1,7 +1,7 @@
-"""One attempt at one match: invite, collect, draw, tell (004 3.2, 8.7; ruling sections 6 to 8).
+"""One attempt at one match: invite, collect, draw, seal, tell (004 3.2, 8.7; ruling sections 6 to 8 and 12).
 
-Pure but for what is passed in: ``ask`` and ``tell`` reach the players, ``rng`` draws, ``clock``
-tells the time, ``log`` is what others may watch meanwhile.
+Pure but for what is passed in: ``ask`` and ``tell`` reach the players, ``safe`` is the league manager's safe keeping,
+``rng`` draws where no seed was given, ``clock`` tells the time, ``log`` is what others may watch meanwhile.
 """
 
 from __future__ import annotations
@@ -9,24 +9,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from league_sdk.dialects import answers
 from league_sdk.judging import messages
 from league_sdk.judging.asking import Ask, Conversation, Tell
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.clock import Clock
-from league_sdk.judging.fault import Fault, Unjudged
+from league_sdk.judging.fault import Fault
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.mailbox import Mailbox
 from league_sdk.protocol.errors import RETRYABLE, MissingField
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import MatchState, ResultStatus
+from league_sdk.protocol.transcript import clean, storable
+from league_sdk.rules.draws import CommittedDraw
 from league_sdk.rules.game import Game, Random, State
 
 T = TypeVar("T")
-NO_WAY_OUT = "no player could be reached: the referee's own network or name server seems to be gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,26 @@ class Played:
     faults: tuple[Fault, ...]
 
 
+class Safe(Protocol):
+    """What the league manager keeps of a match before any player hears of it (ruling, section 12)."""
+
+    async def record_moves(self) -> None:
+        """Return when the moves in the match's log are on record."""
+
+    async def seal(self, played: Played) -> None:
+        """Return when the verdict is sealed: from then on it stands, whatever becomes of this referee."""
+
+
+class NoSafe:
+    """For a league manager that keeps nothing: a student's, or none at all."""
+
+    async def record_moves(self) -> None:
+        """Nothing is recorded."""
+
+    async def seal(self, played: Played) -> None:
+        """Nothing is sealed."""
+
+
 async def play_match(
     brief: Brief,
     game: Game,
@@ -50,6 +71,7 @@ async def play_match(
     clock: Clock,
     log: MatchLog,
     mailbox: Mailbox | None = None,
+    safe: Safe | None = None,
 ) -> Played:
     """Play one attempt from the invitation to GAME_OVER.
 
@@ -58,18 +80,17 @@ async def play_match(
         game: the rules.
         ask: sends a message and waits for the answer.
         tell: sends a message whose answer does not matter.
-        rng: where numbers are drawn from.
+        rng: where numbers are drawn from when the brief has no seed.
         clock: time.
         log: state and transcript for those who watch.
         mailbox: where answers arrive that players send by a POST of their own.
+        safe: where moves are recorded and the verdict is sealed; None when nobody keeps them.
 
     Returns the result to report.
-
-    Raises:
-        Unjudged: the referee's own side failed; there is no result.
     """
+    safe = safe or NoSafe()
     talk = Conversation(brief, ask=ask, tell=tell, clock=clock, log=log, mailbox=mailbox)
-    state = game.new_state(brief.player_ids)
+    state = _resume(brief, game, log)
     log.move_to(MatchState.WAITING_FOR_PLAYERS, clock.now())
     faults = await _gather_players(talk)
     if not faults:
@@ -81,28 +102,66 @@ async def play_match(
             movers = game.to_move(state)
             if movers:
                 state, faults = await _collect(talk, game, state, movers)
-                if not game.hidden:
+                if not game.hidden and not faults and game.outcome(state) is None:
+                    # The next player's question shows this move: if this attempt is lost, the next goes on from it.
+                    await safe.record_moves()
+                    log.release()
                     log.show(game.view(state, None))
             else:
                 log.move_to(MatchState.DRAWING_NUMBER, clock.now())
-                state = game.draw(state, rng)
-    _check_way_out(brief, faults, set())
+                state = game.draw(state, _chance(brief, game, state, rng))
+    played = _verdict(brief, game, state, faults)
+    await safe.seal(played)
+    await _tell_the_end(talk, played, brief.attempt)
     log.reveal()
     log.show(game.view(state, None))
-    played = _verdict(brief, game, state, faults)
-    _check_way_out(brief, faults, await _tell_the_end(talk, played))
     return played
 
 
-def _check_way_out(brief: Brief, faults: tuple[Fault, ...], unheard: set[str]) -> None:
-    """One player without a way to it is its own fault; when there is a way to nobody, it is ours.
+async def tell_sealed(brief: Brief, *, tell: Tell, clock: Clock, log: MatchLog) -> Played:
+    """Tell the end of an attempt that another referee has decided (ruling, section 12). Nothing is asked.
 
     Args:
-        unheard: players that could not be told the end for such a reason.
+        brief: with the sealed verdict.
+
+    Returns the result to report.
     """
-    lost = {fault.player_id for fault in faults}
-    if lost and all(fault.cut_off for fault in faults) and lost | unheard == set(brief.player_ids):
-        raise Unjudged(NO_WAY_OUT)
+    if brief.sealed is None:
+        raise ValueError("there is no sealed verdict to tell")
+    verdict = brief.sealed.verdict
+    played = Played(
+        ResultStatus(verdict["status"]),
+        verdict["winner_player_id"],
+        verdict["reason"],
+        verdict["details"],
+        # The league manager has them with the seal.
+        faults=(),
+    )
+
+    async def never(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Any:
+        raise RuntimeError("a sealed match asks nobody")
+
+    log.move_to(MatchState.DRAWING_NUMBER, clock.now())
+    talk = Conversation(brief, ask=never, tell=tell, clock=clock, log=log)
+    await _tell_the_end(talk, played, brief.sealed.attempt, brief.sealed.conversation_id)
+    log.reveal()
+    return played
+
+
+def _resume(brief: Brief, game: Game, log: MatchLog) -> State:
+    """The state after the moves that earlier attempts have on record; a game with hidden choices begins anew."""
+    state = game.new_state(brief.player_ids)
+    for player, move in () if game.hidden else brief.moves:
+        state = game.apply(state, player, move)
+        log.moves.append([player, move])
+    return state
+
+
+def _chance(brief: Brief, game: Game, state: State, rng: Random) -> Random:
+    """What numbers are drawn by: the committed seed, where there is one."""
+    if brief.draw_seed is None or not game.draws:
+        return rng
+    return CommittedDraw(brief.draw_seed, brief.league_id, brief.match_id, brief.play, game.drawn_from(state))
 
 
 async def _together(*work: Coroutine[Any, Any, T]) -> list[T]:
@@ -188,7 +247,10 @@ async def _cancel_lost_attempt(talk: Conversation, seat: Seat) -> None:
 async def _collect(
     talk: Conversation, game: Game, state: State, movers: tuple[str, ...]
 ) -> tuple[State, tuple[Fault, ...]]:
-    """Ask everyone who is to move, in parallel; moves are made only when all are in."""
+    """Ask everyone who is to move, in parallel; moves are made only when all are in.
+
+    What they answer is kept off the transcript: it may be a hidden choice, or the move that ends the game.
+    """
     brief = talk.brief
     seats = [seat for seat in brief.seats if seat.player_id in movers]
 
@@ -210,7 +272,7 @@ async def _collect(
             limit_s=brief.settings.move_timeout_s,
             answer_type=game.response_message,
             accept=accept,
-            hidden=game.hidden,
+            hidden=True,
         )
         if not isinstance(move, Fault):
             talk.log.lock_in(seat.player_id)
@@ -220,6 +282,8 @@ async def _collect(
     for seat, move in zip(seats, moves, strict=True):
         if not isinstance(move, Fault):
             state = game.apply(state, seat.player_id, move)
+            if not game.hidden:
+                talk.log.moves.append([seat.player_id, move])
     return state, tuple(move for move in moves if isinstance(move, Fault))
 
 
@@ -227,12 +291,12 @@ def _verdict(brief: Brief, game: Game, state: State, faults: tuple[Fault, ...]) 
     outcome = game.outcome(state)
     if outcome is not None and not faults:
         status = ResultStatus.WIN if outcome.winner else ResultStatus.DRAW
-        return Played(status, outcome.winner, outcome.reason, outcome.details, ())
+        return Played(status, outcome.winner, outcome.reason, clean(outcome.details), ())
     absent = {fault.player_id for fault in faults}
     present = [player for player in brief.player_ids if player not in absent]
-    reason = "; ".join(fault.sentence for fault in faults)
+    reason = storable("; ".join(fault.sentence for fault in faults))
     invited = all(fault.message_type == MessageType.GAME_INVITATION for fault in faults)
-    details = game.unfinished(state)
+    details = clean(game.unfinished(state))
     if invited and brief.settings.no_show == "cancel":
         return Played(ResultStatus.CANCELLED, None, reason, details, faults)
     winner = present[0] if present else None
@@ -240,10 +304,12 @@ def _verdict(brief: Brief, game: Game, state: State, faults: tuple[Fault, ...]) 
     return Played(ResultStatus.TECHNICAL_LOSS, winner, f"{reason}. Technical loss", details, faults)
 
 
-async def _tell_the_end(talk: Conversation, played: Played) -> set[str]:
+async def _tell_the_end(talk: Conversation, played: Played, attempt: int, conversation_id: str = "") -> None:
     """GAME_OVER to both at once; one more try after a failed connect (ruling, section 6).
 
-    Returns the players that there was no way to, perhaps through our own fault.
+    Args:
+        attempt: the one that was decided.
+        conversation_id: of that attempt, when it was an earlier one.
     """
     brief = talk.brief
     result = {
@@ -252,16 +318,17 @@ async def _tell_the_end(talk: Conversation, played: Played) -> set[str]:
         **played.details,
         "reason": played.reason,
     }
+    if brief.draw_seed is not None:
+        result["draw_seed"] = brief.draw_seed.hex()
 
-    async def one(seat: Seat) -> bool:
-        cut_off = False
+    async def one(seat: Seat) -> None:
         for _ in range(2):
-            message = messages.game_over(brief, seat, now=talk.clock.now(), attempt=brief.attempt, result=result)
-            heard = await talk.tell(seat, message, limit_s=brief.settings.game_over_timeout_s)
-            cut_off = heard.cut_off
+            now = talk.clock.now()
+            message = messages.game_over(
+                brief, seat, now=now, attempt=attempt, result=result, conversation_id=conversation_id
+            )
+            heard = await talk.tell(seat, message, limit_s=brief.settings.game_over_timeout_s, hidden=True)
             if heard.connected:
                 break
-        return cut_off
 
-    unheard = await _together(*(one(seat) for seat in brief.seats))
-    return {seat.player_id for seat, cut_off in zip(brief.seats, unheard, strict=True) if cut_off}
+    await _together(*(one(seat) for seat in brief.seats))

@@ -76,6 +76,8 @@ def move_call(
         context=_context(brief, seat),
         deadline=stamp(deadline),
     )
+    if brief.draw_commitment:
+        message["draw_commitment"] = brief.draw_commitment
     if game.call_message == MessageType.GAME_MOVE_CALL:
         asked = {"move_type": game.move_type, "valid_options": game.options(state, seat.player_id)}
         view = game.view(state, seat.player_id)
@@ -86,9 +88,16 @@ def move_call(
     return message
 
 
-def game_over(brief: Brief, seat: Seat, *, now: datetime, attempt: int, result: dict[str, Any]) -> dict[str, Any]:
-    """GAME_OVER (004 4.6.1); ``attempt`` tells which one stands when a match was played again."""
-    return _message(brief, seat, MessageType.GAME_OVER, now, attempt=attempt, game_result=result)
+def game_over(
+    brief: Brief, seat: Seat, *, now: datetime, attempt: int, result: dict[str, Any], conversation_id: str = ""
+) -> dict[str, Any]:
+    """GAME_OVER (004 4.6.1); ``attempt`` tells which one stands when a match was played again.
+
+    Args:
+        conversation_id: that of the attempt that is told, when it was an earlier one; empty for this one's.
+    """
+    message = _message(brief, seat, MessageType.GAME_OVER, now, attempt=attempt, game_result=result)
+    return message | ({"conversation_id": conversation_id} if conversation_id else {})
 
 
 def game_error(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -25,6 +25,7 @@ from league_sdk.protocol.tokens import redact
 from league_sdk.protocol.transcript import Wire
 from league_sdk.transport.breaker import Breaker
 from league_sdk.transport.client import Broken, CallFailed, Client, Reply
+from league_sdk.transport.machine import network_problem
 from league_sdk.transport.policy import EndpointPolicy
 
 FIRST_ID = 1001
@@ -59,13 +60,22 @@ class PlayerLine:
         clock: time.
         breaker: shared by all lines of a referee; counts asks, not tells.
         canary: says when it was us who were late.
+        probe: says why this machine can call nobody at the moment, empty when it can; None for the real one.
     """
 
-    def __init__(self, policy: EndpointPolicy, clock: Clock, breaker: Breaker, canary: Canary) -> None:
+    def __init__(
+        self,
+        policy: EndpointPolicy,
+        clock: Clock,
+        breaker: Breaker,
+        canary: Canary,
+        probe: Callable[[], str] | None = None,
+    ) -> None:
         self._client = Client(agent_type="referee", policy=policy)
         self._clock = clock
         self._breaker = breaker
         self._canary = canary
+        self._probe = probe or network_problem
         self._ids = count(FIRST_ID)
         self._memories: dict[str, Memory] = {}
         self._abandoned: set[asyncio.Task[Reply]] = set()
@@ -91,14 +101,14 @@ class PlayerLine:
                 )
             begun = self._clock.monotonic()
             try:
-                heard = self._deadline(await self._ask(seat, message, limit_s, choice_field), begun, limit_s)
+                heard = self._whose(await self._ask(seat, message, limit_s, choice_field), begun, limit_s)
             except asyncio.CancelledError as cancelled:
                 if cancelled.args == (CALLED_BACK,):
                     self._breaker.succeeded(seat.endpoint)
                 raise
             if heard.http_status is not None or heard.error_code is None:
                 self._breaker.succeeded(seat.endpoint)
-            elif heard.cause not in OWN_SIDE and not heard.cut_off:
+            elif not heard.excuse:
                 cause = heard.cause or of_error(heard.error_code)
                 self._breaker.failed(seat.endpoint, threshold=rules.breaker_threshold, cause=cause)
             return heard
@@ -108,9 +118,20 @@ class PlayerLine:
 
         return ask, tell
 
-    def _deadline(self, heard: Heard, begun: float, limit_s: float) -> Heard:
-        """What was heard, or whose the deadline was that passed without an answer."""
+    def _whose(self, heard: Heard, begun: float, limit_s: float) -> Heard:
+        """What was heard; with an excuse where this side failed, which only its own witnesses can say.
+
+        A deadline is excused when the judging loop was late, a call that could not be made when this machine finds no
+        network. That other agents are silent too shows nothing: they may have agreed on it (ruling, section 12).
+        """
         unanswered = heard.error_code is not None or accepted(heard.message) is False
+        if heard.error_code is not None and (heard.cut_off or heard.cause in OWN_SIDE):
+            evidence = self._probe()
+            if evidence:
+                return replace(heard, excuse=evidence, elapsed_s=self._clock.monotonic() - begun)
+            if heard.cause in OWN_SIDE:
+                # It says "this machine", and this machine is well.
+                heard = replace(heard, cause=Cause.CONNECT)
         over = heard.error_code == "E001" or self._clock.monotonic() - begun >= limit_s
         late = self._canary.blames_us(begun, limit_s) if unanswered and over else 0.0
         if not late:
@@ -119,11 +140,11 @@ class PlayerLine:
             heard,
             message={},
             error_code="E001",
-            problem=f"the referee itself was late for {late:.1f} s of {limit_s:g} s: this try does not count",
-            cause=Cause.REFEREE,
+            problem=f"no answer within {limit_s:g} s, of which the referee itself was late for {late:.1f} s",
+            cause=Cause.DEADLINE,
             detail="",
             elapsed_s=self._clock.monotonic() - begun,
-            late_s=late,
+            excuse=f"the referee itself was late for {late:.1f} s of {limit_s:g} s",
         )
 
     def spoken(self, seat: Seat) -> dict[str, str]:

@@ -17,12 +17,12 @@ from league_sdk.judging.brief import Seat, read_brief
 from league_sdk.judging.callbacks import RELAYED_FOR, find_seat
 from league_sdk.judging.canary import Canary
 from league_sdk.judging.clock import SystemClock
-from league_sdk.judging.fault import Unjudged
-from league_sdk.judging.heartbeat import BODY_BUDGET, Heartbeat, Key, Running
+from league_sdk.judging.fault import Fenced
+from league_sdk.judging.heartbeat import BODY_BUDGET, NOT_ABOUT_THE_CONTENT, Heartbeat, Key, Running
 from league_sdk.judging.league_link import LeagueLink, Refused
-from league_sdk.judging.match import Played, play_match
+from league_sdk.judging.match import NoSafe, Played, Safe, play_match, tell_sealed
 from league_sdk.judging.player_line import PlayerLine
-from league_sdk.judging.reporting import result_of
+from league_sdk.judging.reporting import result_of, seal_of
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InternalError, InvalidFormat, TokenInvalid
 from league_sdk.protocol.faults import Cause
@@ -39,8 +39,27 @@ MOST_PASSED_ON = 16
 """Callbacks on their way to the league manager at once: anyone may send one, and heartbeats go there, too."""
 
 
-class Fenced(Exception):
-    """A match may be another referee's by now: its players are not called any more."""
+class SealRefused(Exception):
+    """The league manager does not take a verdict into safe keeping: nobody may hear it."""
+
+
+class _LeagueSafe:
+    """What the league manager keeps of one match (:class:`league_sdk.judging.match.Safe`)."""
+
+    def __init__(self, running: Running, heartbeat: Heartbeat) -> None:
+        self._running = running
+        self._heartbeat = heartbeat
+
+    async def record_moves(self) -> None:
+        await self._heartbeat.confirm(self._running)
+
+    async def seal(self, played: Played) -> None:
+        running = self._running
+        running.seal = seal_of(running.brief, played)
+        while not running.sealed:
+            await self._heartbeat.confirm(running)
+            if running.refused:
+                raise SealRefused
 
 
 class Referee:
@@ -220,9 +239,9 @@ class Referee:
         except Fenced:
             logger.error("no heartbeat accepted for too long: giving up %s", brief.match_id)
             self._end(running)
-        except Unjudged as error:
-            logger.error("match %s of %s has no result: %s", brief.match_id, brief.league_id, error)
-            self._fail(running, Cause.REFEREE, str(error))
+        except SealRefused:
+            logger.error("the verdict of %s was not sealed", brief.match_id)
+            self._fail(running, Cause.LEAGUE, "the league manager did not take the verdict")
         except Refused as error:
             logger.error("the result of %s was refused: %s", brief.match_id, error)
             self._fail(running, Cause.LEAGUE, f"the league manager did not take the result: {error}")
@@ -271,16 +290,22 @@ class Referee:
         line = await self._line(running.policy)
         game = games()[brief.game_type]
         ask, tell = line.for_match(brief.settings, game.choice_field)
-        played = await play_match(
-            brief,
-            game,
-            ask=self._fenced(running, ask),
-            tell=self._fenced(running, tell),
-            rng=self._rng,
-            clock=self._clock,
-            log=running.log,
-            mailbox=running.mailbox,
-        )
+        tell = self._fenced(running, tell)
+        if brief.sealed is not None:
+            played = await tell_sealed(brief, tell=tell, clock=self._clock, log=running.log)
+        else:
+            safe: Safe = _LeagueSafe(running, self._heartbeat) if brief.seals else NoSafe()
+            played = await play_match(
+                brief,
+                game,
+                ask=self._fenced(running, ask),
+                tell=tell,
+                rng=self._rng,
+                clock=self._clock,
+                log=running.log,
+                mailbox=running.mailbox,
+                safe=safe,
+            )
         learned = {
             "spoken": {seat.player_id: spoken for seat in brief.seats if (spoken := line.spoken(seat))},
             "found_at": {seat.player_id: path for seat in brief.seats if (path := line.found_at(seat))},
@@ -299,14 +324,15 @@ class Referee:
                 # The result must outlive this; keep_reporting ends the match if the league stays away.
                 logger.warning("the transcript of %s has to wait: %s", brief.match_id, error)
                 await asyncio.sleep(PROGRESS_EVERY_S)
-        await self._link.report(
-            {
-                **result_of(brief, played),
-                "lifecycle": running.log.steps,
-                **learned,
-                "transcript": running.log.take(BODY_BUDGET),
-            }
-        )
+        result = {**result_of(brief, played), "lifecycle": running.log.steps, **learned}
+        try:
+            await self._link.report({**result, "transcript": running.log.take(BODY_BUDGET)})
+        except Refused as error:
+            if error.error_code in NOT_ABOUT_THE_CONTENT:
+                raise
+            # What players said must not keep the result from counting.
+            logger.error("the transcript of %s is left out of its report: %s", brief.match_id, error)
+            await self._link.report({**result, "transcript": []})
 
     def _end(self, running: Running) -> None:
         """A match is over here; the one that has taken its place goes on."""
@@ -348,7 +374,7 @@ class Referee:
                 if running.left_s() <= 0:
                     logger.error("no heartbeat accepted for %.1f s: giving up %s", running.silent_s(), key[1])
                     self._give_up(key)
-            await asyncio.sleep(PROGRESS_EVERY_S)
+            await self._heartbeat.pause(PROGRESS_EVERY_S)
 
     async def _register_again(self) -> None:
         for key in list(self._running):

@@ -9,12 +9,46 @@ from league_sdk.judging.log import MatchLog
 from league_sdk.judging.match import Played
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import HANDED_BACK, ResultStatus
+from league_sdk.protocol.transcript import clean
 
 
-def progress_of(brief: Brief, log: MatchLog, state: str, failed: tuple[Cause, str] | None) -> dict[str, Any]:
-    """What one match has in a report_progress, its transcript still to come; a failed one is given back, and why."""
-    given_back = {"state": HANDED_BACK, "cause": failed[0], "why": failed[1]} if failed else {}
+def seal_of(brief: Brief, played: Played) -> dict[str, Any]:
+    """A verdict as the league manager takes it into safe keeping (ruling, section 12)."""
     return {
+        "status": played.status,
+        "winner_player_id": played.winner,
+        "reason": played.reason,
+        "details": played.details,
+        "faults": [clean(fault.to_report()) for fault in played.faults],
+        "draw": played.details.get("drawn_number"),
+        "conversation_id": brief.conversation_id,
+    }
+
+
+def progress_of(
+    brief: Brief,
+    log: MatchLog,
+    state: str,
+    failed: tuple[Cause, str] | None,
+    seal: dict[str, Any] | None = None,
+    *,
+    told: bool = False,
+) -> dict[str, Any]:
+    """What one match has in a report_progress, its transcript still to come; a failed one is given back, and why.
+
+    Args:
+        seal: the verdict, from the moment on at which there is one until it is sealed.
+        told: the players have heard the end.
+    """
+    given_back = {"state": HANDED_BACK, "cause": failed[0], "why": failed[1]} if failed else {}
+    more = {
+        **({"moves": log.moves} if log.moves else {}),
+        **({"excused": log.excused} if log.excused else {}),
+        **({"seal": seal} if seal else {}),
+        **({"end_told": True} if told else {}),
+    }
+    return {
+        **more,
         "league_id": brief.league_id,
         "match_id": brief.match_id,
         "attempt": brief.attempt,
@@ -37,7 +71,7 @@ def result_of(brief: Brief, played: Played) -> dict[str, Any]:
         "attempt": brief.attempt,
         "status": played.status,
         "reason": played.reason,
-        "faults": [fault.to_report() for fault in played.faults],
+        "faults": [clean(fault.to_report()) for fault in played.faults],
         "result": {"winner": played.winner, "score": _score(brief, played), "details": played.details},
     }
 

@@ -64,16 +64,31 @@ class Entry(TypedDict):
     wire: NotRequired[list[Wire]]
 
 
+def storable(text: str) -> str:
+    """A text without tokens of ours that every database and every JSON reader takes (ruling, section 12).
+
+    NUL characters and lone surrogates, which an agent may answer with, become replacement characters.
+    """
+    text = redact(text)
+    if "\x00" in text:
+        text = text.replace("\x00", "\ufffd")
+    if not text.isascii():
+        # A byte of a header that is no UTF-8 arrives as a lone surrogate.
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    return text
+
+
 def clean(value: Any) -> Any:
-    """A body without secrets: secret fields and anything that looks like a token are blanked."""
+    """A body that can be stored, without secrets: secret fields and what looks like a token are blanked."""
     # Text first: most values are, and asking whether something is a Mapping is slow.
     if isinstance(value, str):
-        return redact(value)
+        return storable(value)
     if value is None or isinstance(value, (int, float)):
         return value
     if isinstance(value, (dict, Mapping)):
         return {
-            redact(str(key)): REDACTED if key in SECRET_FIELDS and item else clean(item) for key, item in value.items()
+            storable(str(key)): REDACTED if key in SECRET_FIELDS and item else clean(item)
+            for key, item in value.items()
         }
     return [clean(item) for item in value] if isinstance(value, (list, tuple)) else value
 
@@ -122,13 +137,13 @@ def entry(
         at=at.isoformat(),
         sender=sender,
         recipient=recipient,
-        message_type=redact(message_type),
+        message_type=storable(message_type),
         method=method,
         elapsed_ms=elapsed_ms,
         limit_ms=limit_ms,
         http_status=http_status,
-        problem=redact(problem)[:500],
-        notes=[redact(note)[:200] for note in (notes or [])],
+        problem=storable(problem)[:500],
+        notes=[storable(note)[:200] for note in (notes or [])],
         body=body_for_transcript(body),
     )
     if wire:
@@ -138,16 +153,16 @@ def entry(
 
 def _clean_wire(one: Wire, *, last: bool) -> Wire:
     cleaned = Wire(
-        path=redact(one["path"])[:100],
+        path=storable(one["path"])[:100],
         shape=one["shape"],
-        method=redact(one["method"])[:100],
-        id=one["id"],
+        method=storable(one["method"])[:100],
+        id=storable(one["id"]) if isinstance(one["id"], str) else one["id"],
         session=one["session"],
         status=one["status"],
-        content_type=redact(one["content_type"])[:80],
+        content_type=storable(one["content_type"])[:80],
     )
     if last and one.get("text"):
-        cleaned["text"] = redact(one["text"])[:MAX_WIRE_TEXT_CHARS]
+        cleaned["text"] = storable(one["text"])[:MAX_WIRE_TEXT_CHARS]
     if last and "request" in one:
         cleaned["request"] = body_for_transcript(one["request"])
     return cleaned

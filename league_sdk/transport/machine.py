@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import os
 import socket
 
 from league_sdk.transport.targets import IP
@@ -48,3 +49,20 @@ def outward_addresses() -> list[str]:
         if not own.is_unspecified and not own.is_loopback:
             found.append(str(own))
     return found
+
+
+def network_problem() -> str:
+    """Why this machine can call nobody at the moment, as far as it can tell by itself; empty when it can.
+
+    It opens a socket and asks the routing table for a way out. No agent has a part in that.
+    """
+    problems = []
+    for family, far in _FAR.items():
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                probe.connect((far, 9))
+        except OSError as error:
+            problems.append(os.strerror(error.errno) if error.errno else "no reason given")
+        else:
+            return ""
+    return f"this machine has no network: {problems[0]}"

@@ -70,7 +70,16 @@ def _of_match(wish: Wish, now: Situation, change: Change) -> Plan:
 
 
 def decided(known: Known, number: int, *, status: str, winner: str | None, reason: str) -> Change:
-    """A match with a result by decision; what was played in it stays on show."""
+    """A match with a result by decision; what was played in it stays on show.
+
+    Raises:
+        ActionRefused: its result is being told.
+    """
+    if known.sealed:
+        raise ActionRefused(
+            _("The result of %(match)s is being told to its players: try again in a few seconds.")
+            % {"match": known.match_id}
+        )
     details = dict(known.outcome["details"] if known.outcome is not None else known.blank)
     columns = {
         "status": str(status),

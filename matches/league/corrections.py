@@ -18,13 +18,14 @@ from django.utils.translation import gettext as _
 from agents_registry import registration
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState
+from league_sdk.rules.draws import commitment
 from matches import correction_queries
 from matches.league import endings, plans
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
 from matches.league.find import get_league
 from matches.league.plans import Change, Plan, Wish, checked_reason
-from matches.league.play import lifecycle_step
+from matches.league.play import fresh_seed, lifecycle_step
 from matches.models import Correction, League, Match, Round
 from matches.summaries import champion_of
 
@@ -218,6 +219,11 @@ def _apply(league: League, plan: Plan) -> None:
     if league.state == LeagueState.COMPLETED:
         first = correction_queries.champion_after(league, plan)
         data["champion"] = champion_of(first) if first is not None else None
+    again = [rows[change.known.match_id] for change in plan.changes if change.state != MatchState.FINISHED]
+    if again:
+        data["plays"] = {match.match_id: match.play for match in again}
+        seeds = {match.match_id: match.draw_seed for match in again if match.draw_seed}
+        data["draw_commitments"] = {match_id: commitment(bytes.fromhex(seed)) for match_id, seed in seeds.items()}
     record(league.pk, plan.event, **data)
     touched = {match.round_id for match in rows.values()}
     word = "undone" if plan.undo else "made"
@@ -268,14 +274,20 @@ def _write(match: Match, change: Change, now: datetime) -> None:
         "locked_in": [],
     }
     if not finished:
-        news |= {"lost_attempts": 0, "joined": [], "view": {}}
+        news |= {"lost_attempts": 0, "joined": [], "view": {}, "seal": None, "moves": [], "excused": []}
+        # What was finished has shown its seed: it is drawn anew.
+        news |= {"play": match.play + 1, "draw_seed": fresh_seed() if match.draw_seed else ""}
     if known.state != change.state:
         news["lifecycle"] = [*match.lifecycle, lifecycle_step(change.state, now)]
     # How far a match in play has come makes no difference.
     states = IN_PLAY if known.state in IN_PLAY else [known.state]
     same = Match.objects.filter(pk=match.pk, state__in=states, attempt=known.attempt, status=known.columns["status"])
+    if known.state in IN_PLAY:
+        same = same.filter(seal__isnull=True)
     if not same.update(**news):
         raise LookAgain
+    if not finished:
+        match.play, match.draw_seed = news["play"], news["draw_seed"]
 
 
 def _return(league: League, correction: Correction) -> None:

@@ -18,7 +18,7 @@ from agents_registry.spellings import LEAGUE_FIELDS, Facts, plays
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import LeagueError, UnknownLeague
 from league_sdk.protocol.states import LeagueState, MatchState
-from matches.league import opening, play
+from matches.league import losses, opening
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import League, Match
@@ -304,5 +304,5 @@ def register_referee(*, request: Request, named: str | None, own_address: bool) 
         except places.Crowded as crowded:
             return Entry(league_id=settings.LEAGUE_DEFAULT_ID, reason=str(crowded), legacy_code="L002")
         if done.again:
-            play.lose_all_of(referee_id=done.agent.pk)
+            losses.lose_all_of(referee_id=done.agent.pk)
         return Entry(league_id=home or settings.LEAGUE_DEFAULT_ID, agent=done.agent, auth_token=done.auth_token)

@@ -14,11 +14,14 @@ from agents_registry.models import Agent, Kind
 from agents_registry.prepared import Prepared, swap
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LEAGUE_ARROWS, AgentState, LeagueState, MatchState, RoundState
-from matches.league import curtain, endings, opening, outbox, results
+from league_sdk.rules.draws import commitment
+from league_sdk.rules.registry import get_game
+from matches.league import curtain, endings, opening, outbox, results, sealing
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
 from matches.league.find import get_league
 from matches.league.moves import move, named, refuse_over
+from matches.league.play import fresh_seed
 from matches.models import League, Match, Round
 
 _NO_PLAN: dict[str, Any] = {"starts_at": None, "starts_all": False}
@@ -108,7 +111,7 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
             referees=referees,
             matches=announced,
         )
-        record(league.pk, "round_started", round_id=coming.number)
+        record(league.pk, "round_started", round_id=coming.number, **_committed(coming))
         # With the event the league's row is ours: whoever stopped or paused it meanwhile has committed by now.
         if _GOES_ON.one(league_id=league.pk) is None:
             raise ActionRefused(_("%(league)s has just changed: look again.") % named(league))
@@ -185,7 +188,26 @@ def _hand_out(league: League, coming: Round, referees: list[Agent]) -> list[dict
         ready = {"state": MatchState.READY, "referee_id": referee_pk}
         # With the round, or SQLite goes through all matches to come for them.
         swap(Match, ready, pk=tuple(matches_pk), round=coming.pk, state=MatchState.PENDING)
+        for pk in matches_pk if get_game(league.game_type).draws else ():
+            # One that was stopped and begins again keeps nothing of before: its seed may have been seen.
+            swap(Match, {"draw_seed": fresh_seed()}, pk=pk, state=MatchState.READY)
     return announced
+
+
+_SEEDS = Prepared(
+    lambda *, round_id: Match.objects.filter(round_id=round_id).only("match_id", "draw_seed").order_by("pk"),
+    round_id=int,
+)
+
+
+def _committed(coming: Round) -> dict[str, Any]:
+    """The commitments to the draws of a round, by match, as its event tells them."""
+    found = {
+        match.match_id: commitment(bytes.fromhex(match.draw_seed))
+        for match in _SEEDS.all(round_id=coming.pk)
+        if match.draw_seed
+    }
+    return {"draw_commitments": found} if found else {}
 
 
 def open_round(*, round_pk: int) -> bool:
@@ -230,7 +252,8 @@ def stop(*, league_id: str) -> League:
         league = get_league(league_id)
         # Matches before their league, as every report takes them: the other way round both would wait for ever.
         open_ones = Match.objects.filter(league=league).exclude(state=MatchState.FINISHED)
-        list(open_ones.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+        for match in open_ones.select_for_update(no_key=True).order_by("pk").only("match_id", "seal"):
+            sealing.refuse_sealed(match.match_id, sealed=match.seal is not None)
         sources = [state for state, targets in LEAGUE_ARROWS.items() if LeagueState.STOPPED in targets]
         going = League.objects.filter(pk=league_id, state__in=sources)
         ended = league.completed_at or timezone.now()

@@ -61,6 +61,7 @@ class Known:
         columns: those of its row that hold its result, a winner by id, a time as text.
         outcome: the result that counts, as an event tells it; None when there is none.
         blank: the details of a result that was not played for.
+        sealed: its verdict is sealed, and its players are being told.
     """
 
     match_id: str
@@ -72,6 +73,7 @@ class Known:
     columns: Mapping[str, Any]
     outcome: Mapping[str, Any] | None
     blank: Mapping[str, Any] = field(default_factory=dict)
+    sealed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,15 @@ from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import ROLES, MessageType
 from league_sdk.protocol.states import HANDED_BACK, MatchState, ResultStatus
 from league_sdk.protocol.tokens import redact
+from league_sdk.protocol.transcript import clean, storable
 from matches.league.fault_reports import read_faults
 from matches.league.play import PROGRESS_STATES
 
 _PATH = re.compile(r"/[A-Za-z0-9._~/-]*", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 MAX_PATH_CHARS = 100
+MAX_MOVES, MAX_EXCUSED = 500, 10
+_EXCUSED_FIELDS = ("player_id", "message_type", "evidence", "at", "counted")
 _STATUSES = frozenset(ResultStatus)
 _KINDS = frozenset(MessageType)
 _DRAW = "DRAW"
@@ -240,6 +243,10 @@ def _read_item(item: object, where: str) -> dict[str, Any]:
         "locked_in": _ids(item.get("locked_in")),
         "view": dict(view) if isinstance(view, Mapping) else {},
         "cause": Cause.LEAGUE if item.get("cause") == Cause.LEAGUE else Cause.REFEREE,
+        "seal": dict(item["seal"]) if isinstance(item.get("seal"), Mapping) else None,
+        "told": item.get("end_told") is True,
+        "moves": _moves(item.get("moves")),
+        "excused": _excused(item.get("excused")),
         "why": redact(item["why"])[:200] if isinstance(item.get("why"), str) else "",
         "transcript": read_entries(item.get("transcript")),
     }
@@ -262,6 +269,24 @@ def is_moment(value: object) -> bool:
         return moment is not None and moment.tzinfo is not None and moment.astimezone(UTC).year > 1
     except (ValueError, OverflowError):
         return False
+
+
+def _moves(value: object) -> list[list[Any]] | None:
+    """Player and move of each, in order; None when they were not told."""
+    if not isinstance(value, list):
+        return None
+    pairs = [one for one in value[:MAX_MOVES] if isinstance(one, list) and len(one) == 2 and isinstance(one[0], str)]
+    return [[player, clean(move)] for player, move in pairs]
+
+
+def _excused(value: object) -> list[dict[str, str]]:
+    """The tries that did not count; what is not of the form is left out."""
+    found = value if isinstance(value, list) else []
+    return [
+        {name: storable(one[name])[:200] for name in _EXCUSED_FIELDS if isinstance(one.get(name), str)}
+        for one in found[:MAX_EXCUSED]
+        if isinstance(one, Mapping)
+    ]
 
 
 def _ids(value: object) -> list[str]:

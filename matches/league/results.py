@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from agents_registry import learned, registration
 from agents_registry.models import Agent
 from agents_registry.prepared import Prepared, swap
 from league_sdk.protocol import records
-from league_sdk.protocol.errors import InvalidFormat, RefereeNotRegistered
+from league_sdk.protocol.errors import InvalidFormat, LeagueError, RefereeNotRegistered
 from league_sdk.protocol.faults import unquoted
 from league_sdk.protocol.states import (
     IN_PLAY,
@@ -24,6 +25,7 @@ from league_sdk.protocol.states import (
 )
 from league_sdk.protocol.transcript import clean
 from league_sdk.rules.registry import get_game
+from matches.league import sealing
 from matches.league.correcting import fate
 from matches.league.effects import changed, record
 from matches.league.endings import after_result
@@ -41,6 +43,8 @@ from matches.league.reports import (
 )
 from matches.masking import without_addresses
 from matches.models import League, Match, Round
+
+logger = logging.getLogger(__name__)
 
 _OPEN = (MatchState.HELD, MatchState.READY, *IN_PLAY)
 SILENT = frozenset({"E001", "E009"})
@@ -103,8 +107,11 @@ def report(
             expected="a match of the league",
         )
     claimed = match.attempt if attempt is None else attempt
+    if match.seal is not None and claimed == match.seal["attempt"] and referee.code == match.seal["referee_id"]:
+        # Whoever sealed the verdict reports that the players have heard it, be it late.
+        return _report_sealed(match, params, transcript)
     if match.referee_id != referee.pk:
-        if 0 < claimed < match.attempt:
+        if 0 < claimed < match.attempt or (match.seal is not None and claimed == match.attempt):
             return {
                 "status": "IGNORED",
                 "reason": f"attempt {claimed} was lost; the match went on without it",
@@ -115,6 +122,8 @@ def report(
             seen=match_id,
             expected="a match that start_match gave you",
         )
+    if match.seal is not None and claimed == match.attempt:
+        return _report_sealed(match, params, transcript)
     verdict = read_verdict(params, (match.player_a.code, match.player_b.code))
     spoken, found_at = read_spoken(params.get("spoken")), read_found_at(params.get("found_at"))
     # Whoever has a token proven reads what the agent answered: only our own referees are believed.
@@ -143,6 +152,54 @@ def report(
     return {"status": "ACCEPTED", "reason": None}
 
 
+def _report_sealed(match: Match, params: Mapping[str, Any], transcript: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The report of a match whose verdict is sealed: the seal counts, whatever the report says (ruling, section 12)."""
+    players = (match.player_a.code, match.player_b.code)
+    differs = _differs(match, params, players)
+    if differs:
+        logger.warning("the report of %s differs from its seal, which counts: %s", match.match_id, differs)
+    note = f"the sealed verdict counts; this report differs: {differs}" if differs else None
+    with records.work("result", conversation_id=match.conversation_id), transaction.atomic():
+        if match.state == MatchState.FINISHED or not count_sealed(match, told=True, steps=params.get("lifecycle")):
+            stands = "a result is on record; the first one stands"
+            return {"status": "ACCEPTED", "duplicate": True, "reason": note or stands}
+        add_entries(match, transcript)
+        spoken, found_at = read_spoken(params.get("spoken")), read_found_at(params.get("found_at"))
+        _learn(match, spoken, found_at, read_proofs(params.get("proofs")))
+    return {"status": "ACCEPTED", "reason": note}
+
+
+def _differs(match: Match, params: Mapping[str, Any], players: tuple[str, str]) -> str:
+    """How a report differs from the seal of its match; empty when it does not."""
+    try:
+        verdict = read_verdict(params, players)
+    except LeagueError as error:
+        return error.message
+    told = (verdict.status, verdict.winner)
+    sealed = (match.seal["status"], match.seal["winner_player_id"])
+    return "" if told == sealed else f"{told[0]} {told[1]} in place of {sealed[0]} {sealed[1]}"
+
+
+def count_sealed(match: Match, *, told: bool = False, steps: object = None) -> bool:
+    """A sealed verdict counts from now on; call in a transaction.
+
+    Args:
+        match: in play, with a seal, and with its league, round and players.
+        told: its players have heard it; else they may never hear it.
+        steps: the states of the match as its referee timed them.
+
+    Returns false when it counted already.
+    """
+    seal = {**match.seal, "told": True} if told or match.seal.get("told") else {**match.seal, "untold": True}
+    verdict = sealing.read(seal, (match.player_a.code, match.player_b.code))
+    match.seal = seal
+    if not _finish(match, verdict, states=IN_PLAY, steps=read_lifecycle(steps)):
+        return False
+    _count_silences(match, verdict)
+    after_result(match)
+    return True
+
+
 def _whole(match: Match) -> Match:
     """A match as it is now."""
     found = _REPORTED.one(league_id=match.league_id, match_id=match.match_id)
@@ -169,6 +226,7 @@ def _finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Seq
         "finished_at": now,
         "lease_until": None,
         "locked_in": [],
+        "seal": match.seal,
         "lifecycle": [*_timed(match.lifecycle, steps), lifecycle_step(MatchState.FINISHED, now)],
     }
     if not swap(Match, news, pk=match.pk, attempt=match.attempt, state=tuple(states)):
@@ -179,10 +237,25 @@ def _finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Seq
         **outcome_data(
             match, status=verdict.status, winner_id=verdict.winner, reason=reason, details=details, faults=faults
         ),
+        **revealed(match, details),
     )
     # A referee has room again. What cannot wait, the end of the round, says so itself.
     changed(match.league_id, match.match_id, urgent=False)
     return True
+
+
+def revealed(match: Match, details: Mapping[str, Any]) -> dict[str, Any]:
+    """What anyone may check a result by (ruling, section 12): the seed of its draw, and what was sealed when.
+
+    A referee that does not seal had no seed: where it has drawn a number, ours says nothing of that.
+    """
+    drawn_elsewhere = match.seal is None and details.get("drawn_number") is not None
+    return {
+        "play": match.play,
+        "draw_seed": "" if drawn_elsewhere else match.draw_seed,
+        "seal_sha256": sealing.digest(match.seal) if match.seal is not None else "",
+        "sealed_attempt": match.seal["attempt"] if match.seal is not None else None,
+    }
 
 
 def outcome_data(
@@ -275,17 +348,23 @@ def decide_absent(match: Match) -> bool:
 
 
 def cancel(*, league_id: str, match_id: str, why: str) -> None:
-    """End an open match as CANCELLED: it counts nowhere (the instructor, or hold_s)."""
+    """End an open match as CANCELLED: it counts nowhere (the instructor, or hold_s).
+
+    Raises:
+        ActionRefused: it is not open, or its result is being told.
+    """
     with transaction.atomic():
         match = (
             Match.objects.select_related("league", "round", "player_a", "player_b", "referee")
             .filter(league_id=league_id, match_id=match_id, state__in=_OPEN)
+            .select_for_update(no_key=True, of=("self",))
             .first()
         )
         if match is None:
             raise ActionRefused(
                 _("%(match)s is not open: only a match of the current round can be cancelled.") % {"match": match_id}
             )
+        sealing.refuse_sealed(match.match_id, sealed=match.seal is not None)
         game = get_game(match.league.game_type)
         players = (match.player_a.code, match.player_b.code)
         verdict = Verdict(ResultStatus.CANCELLED, None, why, game.unfinished(game.new_state(players)), [])

@@ -12,7 +12,7 @@ from agents_registry import registration
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import read_request
 from league_sdk.protocol.errors import TokenInvalid
-from matches.league import opening, outbox, play
+from matches.league import opening, outbox, progress
 from tests.factories import hire, join
 from tests.wire import referee_request
 
@@ -68,10 +68,10 @@ def test_a_referee_that_is_leaving_or_silent_is_given_nothing() -> None:
     league = opening.create_league(league_id="evening", display_name="Evening")
     referee = hire("Referee 1").agent
     assert outbox.referees_of(league) == [referee]
-    play.progress(referee=referee, items=[], leaving=True)
+    progress.progress(referee=referee, items=[], leaving=True)
     assert outbox.referees_of(league) == []
     referee.refresh_from_db()
-    play.progress(referee=referee, items=[])
+    progress.progress(referee=referee, items=[])
     assert outbox.referees_of(league) == [referee]
     Agent.objects.update(heard_at=timezone.now() - timedelta(seconds=60))
     assert outbox.referees_of(league) == []

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from leaguesite import health
-from matches.league import lifecycle, play
+from matches.league import lifecycle, losses
 from matches.models import League, Match
 from tests import factories as make
 from tests.leaguesite.script import ACTIONS, READS, Script
@@ -99,7 +99,7 @@ def match_line(match_id: str, a: str, b: str, **changes: Any) -> dict[str, Any]:
 def test_release_and_cancel(script: Script) -> None:
     place = make.playing(players=2)
     Match.objects.update(lost_attempts=2)
-    play.lose_attempt(matches=Match.objects.all(), why="test")
+    losses.lose_attempt(matches=Match.objects.all(), why="test")
     assert place.match("R1M1").state == "HELD"
     released = match_line("R1M1", "P01", "P02", state="READY")
     assert script.post("/leagues/fall/matches/R1M1/release") == (200, released)

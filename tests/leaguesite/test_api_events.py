@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from matches import words, words_events
-from matches.league import curtain, lifecycle, notices, play
+from matches.league import curtain, lifecycle, losses, notices
 from matches.league.effects import record
 from matches.models import Event, League, Match
 from tests import factories as make
@@ -174,7 +174,7 @@ def test_what_is_for_the_desk_is_not_in_it(client: Client) -> None:
     make.playing(players=2)
     record("fall", "role_given", user="teacher@school.example", role="instructor")
     why = "http://10.0.0.7:8001/mcp did not answer"
-    play.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why=why)
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why=why)
     feed = get(client)
     assert [event["kind"] for event in feed["events"]][-2:] == ["round_opened", "attempt_lost"]
     assert feed["events"][-1]["data"] == {

@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from agents_registry.models import Agent
-from matches.league import corrections, curtain, lifecycle, opening, play
+from matches.league import corrections, curtain, lifecycle, losses, opening
 from matches.models import Match
 from tests import factories as make
 
@@ -96,7 +96,7 @@ def test_attempts_are_apart_and_say_what_became_of_them(client: Client) -> None:
     place = make.playing(players=2, referees=2)
     first = place.referee_of("R1M1").agent.code
     make.progress(place.match("R1M1"), transcript=[make.line(0)])
-    play.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="no sign of life from the referee")
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="no sign of life from the referee")
     make.look()
     make.report(place.match("R1M1"), "P01", transcript=[make.line(0), make.line(1)])
     page = page_of(client)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from agents_registry.models import Agent
 from league_sdk.protocol.transcript import REDACTED
 from matches import sight
-from matches.league import lifecycle, play
+from matches.league import lifecycle, losses
 from matches.models import Match, Message
 from tests import factories as make
 from tests import wire
@@ -135,7 +135,7 @@ def test_one_that_is_no_longer_trusted_ends_what_it_plays_but_gets_nothing_new(
 
 
 def lose(match: Match) -> None:
-    play.lose_attempt(matches=Match.objects.filter(pk=match.pk), why="test")
+    losses.lose_attempt(matches=Match.objects.filter(pk=match.pk), why="test")
 
 
 def test_the_report_of_a_lost_attempt_is_ignored(client: Client, place: make.Setting) -> None:

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from agents_registry.models import Agent
 from matches import pages
-from matches.league import lifecycle, opening
+from matches.league import lifecycle, losses, opening
 from matches.league.effects import record
 from matches.league.results import outcome_data
 from matches.models import Event, League, Match, Message
@@ -202,7 +202,7 @@ def test_the_headline_says_what_happens_or_why_nothing_does() -> None:
     make.look()
     note("RUNNING")
     Match.objects.filter(match_id="R1M1").update(lost_attempts=2)
-    make.play.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="test")
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="test")
     note("HELD")
     make.play.release(league_id="fall", match_id="R1M1")
     make.finish_round(place)

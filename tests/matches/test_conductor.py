@@ -13,6 +13,7 @@ from django.utils import timezone
 from agents_registry import registration
 from agents_registry.endpoints import endpoint_policy
 from agents_registry.models import Agent
+from league_sdk.rules.draws import commitment
 from league_sdk.transport.client import Client, NotReached
 from matches import due
 from matches.league import lifecycle
@@ -94,6 +95,11 @@ async def test_start_match_as_the_referee_gets_it(agents: Agents) -> None:
         "match_id": "R1M1",
         "attempt": 1,
         "game_type": "even_odd",
+        # Ours seals, and so it has the seed of the draw; whoever plays has its commitment.
+        "seals": True,
+        "play": 1,
+        "draw_seed": match.draw_seed,
+        "draw_commitment": commitment(bytes.fromhex(match.draw_seed)),
         # The whole policy, and without the ports at which referees of the site listen.
         "endpoint_policy": endpoint_policy([agents.port]).to_params(),
     }

@@ -15,7 +15,7 @@ from django.test import Client
 from agents_registry.models import Agent
 from league_sdk.protocol.messages import MessageType
 from matches import pages, sight
-from matches.league import curtain, lifecycle, play
+from matches.league import curtain, lifecycle, losses
 from matches.league.errors import ActionRefused
 from matches.models import Broadcast, League, Match
 from matches.pages import PageKey
@@ -97,7 +97,7 @@ def draws_and_goes_on(place: make.Setting) -> None:
     make.look()
     match = place.match("R2M1")
     make.report(match, None, **make.silent(match, match.player_a.code))
-    play.lose_attempt(matches=Match.objects.filter(match_id="R2M2"), why="test")
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R2M2"), why="test")
     make.finish_round(place, None)
     Agent.objects.filter(code="P01").update(display_name="A new name", version="9.9.9")
     lifecycle.pause(league_id="fall")

@@ -17,7 +17,7 @@ from agents_registry import registration
 from agents_registry.models import Agent
 from league_sdk.protocol.states import AgentState
 from matches.desk_controls import _address
-from matches.league import curtain, lifecycle, opening, planned, play, staffing
+from matches.league import curtain, lifecycle, losses, opening, planned, play, staffing
 from matches.models import League, Match
 from tests import factories as make
 
@@ -179,7 +179,7 @@ def test_a_held_match_is_a_problem_until_it_is_decided(desk: Client) -> None:
     place = make.playing(players=4, referees=1)
     for _ in range(play.MAX_LOST_ATTEMPTS):
         Match.objects.filter(match_id="R1M1").update(state="ASSIGNED")
-        play.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="it crashed")
+        losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="it crashed")
     now = shown(desk)
     assert [problem["text"] for problem in now["problems"]] == [
         "1 match is held after three lost referees. It is tried again by itself, or decide now."

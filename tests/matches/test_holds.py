@@ -13,7 +13,7 @@ from django.utils import timezone
 from agents_registry import registration
 from agents_registry.models import Agent
 from matches import conductor, due
-from matches.league import holds, leading, lifecycle, play
+from matches.league import holds, leading, lifecycle, losses
 from matches.models import Event, Match
 from tests import factories as make
 
@@ -24,7 +24,7 @@ def held(lost_attempts: int = 3, **settings: float) -> make.Setting:
     """A league whose R1M1 was held a moment ago and whose R1M2 is being played."""
     place = make.playing(players=4, **settings)
     Match.objects.filter(match_id="R1M1").update(lost_attempts=lost_attempts - 1)
-    play.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="no sign of life from the referee")
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="no sign of life from the referee")
     return place
 
 
@@ -50,13 +50,13 @@ def test_one_that_is_lost_again_is_held_at_once_and_waits_twice_as_long() -> Non
     place = held(lost_attempts=4)
     assert (after(5.9), after(6.1)) == (0, 1)
     make.look()
-    play.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="no sign of life from the referee")
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="no sign of life from the referee")
     assert (place.states()["R1M1"], place.match("R1M1").lost_attempts) == ("HELD", 5)
 
 
 def test_nothing_is_tried_while_referees_are_being_lost() -> None:
     place = held()
-    play.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="no sign of life from the referee")
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="no sign of life from the referee")
     Event.objects.filter(kind="attempt_lost").update(at=timezone.now() + timedelta(seconds=5))
     assert (after(7.9), place.states()["R1M1"]) == (0, "HELD")
     assert after(8.1) == 1
@@ -65,7 +65,7 @@ def test_nothing_is_tried_while_referees_are_being_lost() -> None:
 def test_others_that_are_lost_without_it_are_no_evidence_against_a_match() -> None:
     place = held(lost_attempts=6)
     assert (after(20), place.states()["R1M1"]) == (0, "HELD")
-    play.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="no sign of life from the referee")
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="no sign of life from the referee")
     # It may have taken that one down.
     assert after(20) == 0
     Event.objects.filter(data__match_id="R1M2", kind="attempt_lost").update(at=timezone.now() - timedelta(seconds=6))
@@ -95,7 +95,7 @@ def test_what_the_sites_own_referees_played_is_given_back_when_the_site_starts_a
     place = make.playing(players=2, referees=1)
     for attempt in (1, 2, 3, 4):
         assert (place.match("R1M1").state, place.match("R1M1").attempt) == ("ASSIGNED", attempt)
-        assert play.expect_again(names=["Referee 1"]) == 1
+        assert losses.expect_again(names=["Referee 1"]) == 1
         match = place.match("R1M1")
         assert (match.state, match.lost_attempts) == ("READY", 0)
         # None is offered to a referee that is only about to start.
@@ -107,7 +107,7 @@ def test_what_the_sites_own_referees_played_is_given_back_when_the_site_starts_a
 
 def test_what_somebody_elses_referee_plays_goes_on_when_the_site_starts_again() -> None:
     place = make.playing(players=2, referees=1)
-    assert play.expect_again(names=["Referee 2"]) == 0
+    assert losses.expect_again(names=["Referee 2"]) == 0
     assert place.states()["R1M1"] == "ASSIGNED"
     assert Agent.objects.get(name="Referee 1").state == "ACTIVE"
 

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 
 from agents_registry import registration
 from matches import sight
-from matches.league import lifecycle, opening, play, results
+from matches.league import lifecycle, losses, opening, play, progress, results
 from matches.models import Match, Round
 from matches.standings import Result, Scoring, table
 from tests import factories as make
@@ -102,7 +102,7 @@ class LeagueMachine(RolledBack):
         if judge is None:
             return
         item = make.progress_item(self.place.match(match_id), attempt=attempt, state=state)
-        (answer,) = play.progress(referee=judge, items=[item])
+        (answer,) = progress.progress(referee=judge, items=[item])
         alive = model.phase == IN_PLAY and attempt == model.attempt
         assert answer["status"] == ("ok" if alive else "lost")
 
@@ -145,7 +145,7 @@ class LeagueMachine(RolledBack):
     def undeliverable(self, number: int, attempt: int) -> None:
         match_id, model = self.pick(number)
         match = self.place.match(match_id)
-        play.undeliverable(match_pk=match.pk, attempt=attempt, lease_until=match.lease_until, problem="no connection")
+        losses.undeliverable(match_pk=match.pk, attempt=attempt, lease_until=match.lease_until, problem="no connection")
         if model.phase == IN_PLAY and attempt == model.attempt:
             model.phase = READY
 
@@ -154,7 +154,7 @@ class LeagueMachine(RolledBack):
         match_id, model = self.pick(number)
         if model.phase == IN_PLAY:
             item = make.progress_item(self.place.match(match_id), state="HANDED_BACK")
-            play.progress(referee=model.holders[model.attempt], items=[item])
+            progress.progress(referee=model.holders[model.attempt], items=[item])
             model.phase = READY
 
     @rule(number=PICKS)
@@ -164,7 +164,7 @@ class LeagueMachine(RolledBack):
         Match.objects.filter(match_id=match_id).exclude(lease_until=None).update(
             lease_until=timezone.now() - timedelta(seconds=1)
         )
-        play.expire_leases(now=timezone.now())
+        losses.expire_leases(now=timezone.now())
         if model.phase == IN_PLAY:
             model.lost += 1
             model.phase = HELD if model.lost == play.MAX_LOST_ATTEMPTS else READY

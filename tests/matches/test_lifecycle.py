@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from agents_registry.models import Agent
 from matches import sight
-from matches.league import lifecycle, opening
+from matches.league import lifecycle, losses, opening
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import Delivery, League, Match, Round
 from tests import factories as make
@@ -244,7 +244,7 @@ def test_pause_and_resume() -> None:
     for click in (lifecycle.start_round, lifecycle.start_league, lifecycle.run_all):
         assert refusal(lambda click=click: click(league_id="fall")) == "Fall is paused: resume it first."
     assert make.report(place.match("R1M1"), "P01") == {"status": "ACCEPTED", "reason": None}
-    make.play.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="test")
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="test")
     assert make.look().starts == []
     assert lifecycle.resume(league_id="fall").paused is False
     assert [start.match_pk for start in make.look().starts] == [place.match("R1M2").pk]

@@ -12,7 +12,7 @@ from agents_registry import registration
 from league_sdk.protocol.states import MatchState
 from league_sdk.rules.registry import get_game
 from matches import due, sight
-from matches.league import lifecycle, play, results
+from matches.league import lifecycle, play, progress, results
 from matches.league.errors import ActionRefused
 from matches.models import Match
 from tests import factories as make
@@ -106,23 +106,11 @@ def test_one_report_may_tell_of_any_number_of_matches() -> None:
     referee = place.referees[0].agent
     matches = Match.objects.filter(league=place.league)
     matches.update(state="ASSIGNED", attempt=1, referee_id=referee.pk)
-    everything = [
-        {
-            "league_id": match.league_id,
-            "match_id": match.match_id,
-            "attempt": 1,
-            "state": MatchState.DRAWING_NUMBER,
-            "joined": [],
-            "locked_in": [],
-            "view": {},
-            "transcript": [],
-        }
-        for match in matches.order_by("pk")
-    ]
+    everything = [make.progress_item(match, state=MatchState.DRAWING_NUMBER) for match in matches.order_by("pk")]
     before = 0
     for after in (1, 9, 40, 300):
         told = everything[before:after]
-        answers = play.progress(referee=referee, items=[*told, told[0] | {"match_id": "R99M1"}])
+        answers = progress.progress(referee=referee, items=[*told, told[0] | {"match_id": "R99M1"}])
         assert [one["status"] for one in answers] == ["ok"] * len(told) + ["lost"]
         assert matches.filter(state=MatchState.DRAWING_NUMBER).count() == after
         before = after

@@ -12,7 +12,7 @@ from agents_registry import registration
 from league_sdk.protocol.faults import Cause
 from league_sdk.transport.client import NotReached, TimedOut
 from matches import due, sending
-from matches.league import lifecycle, opening, play
+from matches.league import lifecycle, losses, opening
 from matches.models import Event, Match
 from matches.outgoing import Start, Try
 from tests import factories as make
@@ -97,7 +97,7 @@ def test_a_lost_referee() -> None:
 
 def test_a_referee_that_started_again() -> None:
     place = make.playing(players=2)
-    play.lose_all_of(referee_id=place.referees[0].agent.pk)
+    losses.lose_all_of(referee_id=place.referees[0].agent.pk)
     assert told() == [("REFEREE", "the referee started again")]
 
 

@@ -11,7 +11,7 @@ from hypothesis.stateful import invariant, run_state_machine_as_test
 
 from matches import queries, sight
 from matches.history import Moment, RoundThen
-from matches.league import lifecycle, opening, play
+from matches.league import lifecycle, losses, opening, play
 from matches.league.effects import record
 from matches.models import Event, League, Match
 from matches.pages import parts
@@ -91,7 +91,7 @@ def test_a_match_in_play_is_shown_as_it_was_going() -> None:
     for state in ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"):
         make.progress(place.match("R1M1"), state=state)
         note((state, 1))
-    play.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="test")
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="test")
     note(("READY", 1))
     make.look()
     note(("ASSIGNED", 2))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from matches import sight
-from matches.league import endings, lifecycle, opening, play, results
+from matches.league import endings, lifecycle, losses, opening, play, progress, results
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
 from tests import factories as make
@@ -43,7 +43,7 @@ def test_a_result_and_the_end_of_its_lease_at_once(monkeypatch: pytest.MonkeyPat
     match = place.match("R1M1")
 
     def lost() -> None:
-        play.lose_attempt(matches=Match.objects.filter(pk=match.pk), why="test")
+        losses.lose_attempt(matches=Match.objects.filter(pk=match.pk), why="test")
         make.look()
 
     before(monkeypatch, results, "read_verdict", lost)
@@ -64,7 +64,7 @@ def test_two_conductors_hand_out_one_match_once() -> None:
 def test_late_progress_does_not_take_a_match_back(monkeypatch: pytest.MonkeyPatch) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
-    before(monkeypatch, play, "lease_s_of", lambda: make.progress(match, state="DRAWING_NUMBER"))
+    before(monkeypatch, progress, "lease_s_of", lambda: make.progress(match, state="DRAWING_NUMBER"))
     make.progress(match, state="COLLECTING_CHOICES")
     assert place.match("R1M1").state == "DRAWING_NUMBER"
 

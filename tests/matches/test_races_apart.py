@@ -20,7 +20,7 @@ from agents_registry import places, registration
 from agents_registry.models import Kind
 from matches import sight, summaries
 from matches.history import Moment
-from matches.league import corrections, curtain, endings, lifecycle, opening, play, results
+from matches.league import corrections, curtain, endings, lifecycle, losses, opening, results
 from matches.league.corrections import LookAgain
 from matches.league.errors import ActionRefused
 from matches.models import Broadcast, Correction, Delivery, League, Match
@@ -258,7 +258,7 @@ def test_a_referee_is_heard_while_its_lease_runs_out(monkeypatch: pytest.MonkeyP
     match = place.match("R1M1")
     Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     before(monkeypatch, registration, "suspend_referee", lambda: other.does(lambda: make.progress(match)))
-    lost = play.expire_leases(now=timezone.now())
+    lost = losses.expire_leases(now=timezone.now())
     in_time = connection.vendor == "postgresql"
     assert (lost, other.is_done()) == ((0, "ok") if in_time else (1, "lost"))
     assert place.referee_of("R1M1").fresh().state == ("ACTIVE" if in_time else "SUSPENDED")
@@ -272,8 +272,8 @@ def test_leases_run_out_while_the_instructor_takes_a_player_out(monkeypatch: pyt
     place = played()
     Match.objects.filter(match_id__startswith="R2").update(lease_until=timezone.now() - timedelta(seconds=1))
     player = place.match("R2M2").player_a.code
-    before(monkeypatch, play, "record", lambda: other.does(lambda: tried(lambda: withdraw(player))))
-    assert play.expire_leases(now=timezone.now()) == 2
+    before(monkeypatch, losses, "record", lambda: other.does(lambda: tried(lambda: withdraw(player))))
+    assert losses.expire_leases(now=timezone.now()) == 2
     assert not isinstance(other.is_done(), OperationalError)
     assert_rows_agree(place)
 

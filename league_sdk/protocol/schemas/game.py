@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from league_sdk.protocol.schemas.parts import (
     Choice,
     Count,
+    Digest,
     ErrorCode,
     FromPlayer,
     FromReferee,
@@ -39,6 +40,7 @@ GameId = Annotated[
 Again = Annotated[
     dict[str, Any] | None, told("Ours, always sent: the facts in an object that some look into.", "our choice")
 ]
+Commitment = Annotated[Digest | None, told("The SHA-256 of the seed that the number will be drawn from.", "our choice")]
 MaybePlayer = Annotated[Id | None, told("The player it is sent to; we always send it.", "004 4.12.1")]
 Owner = Annotated[Id, told("The player that answers.", "004 4.12.1")]
 
@@ -130,6 +132,7 @@ class ChooseParityCall(_ToPlayer):
     opponent_id: MaybeOpponent = None
     referee_endpoint: MaybeEndpoint = None
     parity_context: Again = None
+    draw_commitment: Commitment = None
 
 
 class ChooseParityResponse(FromPlayer):
@@ -161,6 +164,7 @@ class GameMoveCall(_ToPlayer):
     state: Annotated[dict[str, Any] | None, told("Ours, always sent: as in move_request.context.", "our choice")] = None
     opponent_id: MaybeOpponent = None
     referee_endpoint: MaybeEndpoint = None
+    draw_commitment: Commitment = None
 
 
 class GameMoveResponse(FromPlayer):
@@ -189,6 +193,9 @@ class GameResult(Part):
     number_parity: Annotated[Parity | None, told("Its parity; null when it came to no draw.", "004 4.6.1")] = None
     choices: Annotated[
         dict[str, Any] | None, told("What each player chose, by id; null where no choice came.", "004 4.6.1")
+    ] = None
+    draw_seed: Annotated[
+        Digest | None, told("What the number was drawn from; its SHA-256 is draw_commitment.", "our choice")
     ] = None
 
 

@@ -168,6 +168,13 @@ class StartMatch(FromManager):
     player_B: Annotated[Seat | None, told("More about PLAYER_B, for referees of the site.", OURS)] = None  # noqa: N815
     settings: Annotated[SettingsAsSent | None, told("The league's times, retries and points.", OURS)] = None
     endpoint_policy: Annotated[dict[str, Any] | None, told("Addresses that may not be called.", OURS)] = None
+    seals: Annotated[bool | None, told("Verdicts are sealed before they are told, moves recorded.", OURS)] = None
+    play: Annotated[Number | None, told("1, and one more for each replay by the instructor.", OURS)] = None
+    draw_seed: Annotated[Digest | None, told("What the number is drawn from: a secret until the end.", OURS)] = None
+    draw_commitment: Annotated[Digest | None, told("Its SHA-256, which the players are told.", OURS)] = None
+    moves: Annotated[list[Any] | None, told("Player and move of earlier attempts, to go on from.", OURS)] = None
+    excused: Annotated[Count | None, told("Tries of the match that did not count so far.", OURS)] = None
+    sealed: Annotated[dict[str, Any] | None, told("A sealed verdict, which only has to be told.", OURS)] = None
 
 
 class StartMatchAnswer(Message):
@@ -195,6 +202,10 @@ class MatchProgress(Part):
         Literal["REFEREE", "LEAGUE"] | None, told("Given back because a side failed: which; it counts as lost.", OURS)
     ] = None
     why: Annotated[str | None, told("How it failed.", OURS)] = None
+    moves: Annotated[list[Any] | None, told("Player and move of a game without hidden choices.", OURS)] = None
+    excused: Annotated[list[Any] | None, told("Tries that did not count, and the evidence.", OURS)] = None
+    seal: Annotated[dict[str, Any] | None, told("The verdict, to be kept before it is told.", OURS)] = None
+    end_told: Annotated[bool | None, told("The players have heard the end.", OURS)] = None
 
 
 class ReportProgress(FromReferee):
@@ -215,7 +226,10 @@ class ProgressAnswer(Part):
     league_id: Annotated[Id, told("The league.", OURS)]
     match_id: Annotated[Id, told("The match.", OURS)]
     attempt: Annotated[Count, told("The attempt.", OURS)]
-    status: Annotated[Literal["ok", "lost"], told("A lost match is given up at once.", OURS)]
+    status: Annotated[
+        Literal["ok", "lost", "sealed", "refused"],
+        told("A lost match is given up at once; a verdict is told once it is sealed.", OURS),
+    ]
 
 
 class ReportProgressAnswer(Message):

@@ -46,6 +46,7 @@ class Stage:
         clock: Any,
         log: MatchLog,
         mailbox: Mailbox,
+        safe: Any,
     ) -> Played:
         self.begun.append(brief.key)
         self.mailboxes[brief.key] = mailbox

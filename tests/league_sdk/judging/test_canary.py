@@ -10,10 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from league_sdk.judging.asking import MOST_SPOILED, Heard
+from league_sdk.judging.asking import MAX_EXCUSED_TRIES, Heard
 from league_sdk.judging.canary import CALL_EVERY_S, LEAST_S, Canary, Echo, allowed_s
 from league_sdk.judging.clock import SystemClock
-from league_sdk.judging.fault import Unjudged
 from league_sdk.protocol.faults import Cause
 from league_sdk.transport.client import NotReached
 from league_sdk.transport.limit import within
@@ -22,7 +21,7 @@ from tests.league_sdk.judging.hostile_match import A, B, play
 from tests.league_sdk.judging.scripted import SILENCE, Clock, Table, brief, choice
 
 LATE = "the referee itself was late for 2.0 s of 30 s: this try does not count"
-SPOILED = Heard(error_code="E001", problem=LATE, cause=Cause.REFEREE, late_s=2.0, elapsed_s=30.0)
+SPOILED = Heard(error_code="E001", problem=LATE, cause=Cause.DEADLINE, excuse=LATE, elapsed_s=30.0)
 
 
 # -- what it keeps ----------------------------------------------------------------------------------------
@@ -202,10 +201,10 @@ def test_others_may_call_its_server_and_say_nothing() -> None:
 async def test_a_spoiled_try_is_made_once_more_as_if_it_had_not_been(kind: str) -> None:
     good = {"joins": Heard(message={"accept": True}), "moves": choice("odd")}[kind]
     spoiled = replace(SPOILED, elapsed_s=5.0)
-    table = Table(**{kind: {B: [spoiled] * MOST_SPOILED + [good]}}, brief=brief(max_retries=0))
+    table = Table(**{kind: {B: [spoiled] * MAX_EXCUSED_TRIES + [good]}}, brief=brief(max_retries=0))
     played = await table.play()
     assert (played.faults, table.to(B, "GAME_ERROR")) == ((), [])
-    assert [entry["problem"] for entry in table.entries() if entry["problem"]] == [LATE] * MOST_SPOILED
+    assert [entry["problem"] for entry in table.entries() if entry["problem"]] == [LATE] * MAX_EXCUSED_TRIES
 
 
 async def test_it_takes_neither_tries_nor_patience() -> None:
@@ -217,15 +216,16 @@ async def test_it_takes_neither_tries_nor_patience() -> None:
     assert [sent.limit_s for sent in table.to(B, "CHOOSE_PARITY_CALL")] == [30] * 7
 
 
-async def test_more_than_can_be_made_up_for_is_void_for_the_match() -> None:
-    table = Table(moves={B: [SPOILED] * (MOST_SPOILED + 1)}, brief=brief(max_retries=0))
-    with pytest.raises(Unjudged, match="the referee itself was late"):
-        await table.play()
-    assert "GAME_OVER" not in table.types(A) + table.types(B)
+async def test_more_than_can_be_made_up_for_counts() -> None:
+    """Else a flood that makes the referee late would have the match played again for ever."""
+    table = Table(moves={B: [SPOILED] * (MAX_EXCUSED_TRIES + 1)}, brief=brief(max_retries=0))
+    played = await table.play()
+    assert (played.winner, [fault.cause for fault in played.faults]) == (A, [Cause.DEADLINE])
+    assert table.log.excused[-1]["counted"] == "yes"
 
 
 async def test_an_answer_saves_the_match_however_late_we_were() -> None:
-    table = Table(moves={B: [SPOILED] * (MOST_SPOILED + 2) + [choice("odd")]}, brief=brief(max_retries=3))
+    table = Table(moves={B: [SPOILED] * (MAX_EXCUSED_TRIES + 2) + [choice("odd")]}, brief=brief(max_retries=3))
     assert (await table.play()).faults == ()
 
 
@@ -251,10 +251,10 @@ async def test_a_referee_that_stood_still_asks_again_and_takes_no_point() -> Non
     assert "notify_game_error" not in ended.hostile.heard
 
 
-async def test_a_referee_that_stands_still_again_and_again_gives_the_match_back() -> None:
+async def test_a_referee_that_stands_still_again_and_again_excuses_three_tries() -> None:
     ended = await play(standing_still(100, 0.2), move_timeout_s=0.2, max_retries=0)
-    assert (ended.report, ended.given_back["cause"], ended.told) == ({}, "REFEREE", [0, 0])
-    assert ended.given_back["why"].startswith("the referee itself was late for ")
+    assert (ended.given_back, ended.report["status"]) == ({}, "TECHNICAL_LOSS")
+    assert {fault["cause"] for fault in ended.report["faults"]} == {"DEADLINE"}
 
 
 async def test_an_agent_that_is_late_beside_a_punctual_canary_loses() -> None:

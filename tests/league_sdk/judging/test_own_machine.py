@@ -1,4 +1,4 @@
-"""A referee whose own machine fails, whole but for the sockets: its match is given back, and nobody loses a point."""
+"""A referee whose own machine fails, whole but for the sockets: what is excused, and what is not."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import aiohttp
 import pytest
 from aiohttp.resolver import ThreadedResolver
 
+from league_sdk.judging import asking, player_line
 from league_sdk.judging import referee as module
-from league_sdk.judging.match import NO_WAY_OUT
 from league_sdk.judging.referee import Referee
 from tests.league_sdk.judging.starts import START, Link
 
@@ -29,8 +29,11 @@ def start(hosts: tuple[str, str]) -> dict[str, Any]:
     return START | seats | {"settings": HASTY}
 
 
-async def outcome(hosts: tuple[str, str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What a referee reports as results of such a match, and what it gives back."""
+Dicts = list[dict[str, Any]]
+
+
+async def outcome(hosts: tuple[str, str]) -> tuple[Dicts, Dicts, Dicts]:
+    """What a referee reports as results of such a match, what it gives back, and which tries it excused."""
     link = Link()
     made = Referee(link, endpoint="http://localhost:8001/mcp", max_concurrent=2)  # type: ignore[arg-type]
     reporting = asyncio.create_task(made.keep_reporting())
@@ -46,7 +49,9 @@ async def outcome(hosts: tuple[str, str]) -> tuple[list[dict[str, Any]], list[di
     await asyncio.gather(reporting, return_exceptions=True)
     await made.drain(0)
     await made.aclose()
-    return link.reports, [{name: one[name] for name in ("match_id", "cause", "why")} for one in returned()]
+    given_back = [{name: one[name] for name in ("match_id", "cause", "why")} for one in returned()]
+    excused = [one.get("excused", []) for heartbeat in link.heartbeats for one in heartbeat]
+    return link.reports, given_back, max(excused, key=len, default=[])
 
 
 @pytest.fixture(autouse=True)
@@ -64,36 +69,67 @@ def connections_end_with(monkeypatch: pytest.MonkeyPatch, **numbers: int) -> Non
     monkeypatch.setattr(aiohttp.connector.aiohappyeyeballs, "start_connection", connect)
 
 
-async def test_no_socket_can_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    connections_end_with(monkeypatch, to_1=errno.EMFILE, to_2=errno.ECONNREFUSED)
-    why = "this machine cannot call anyone: Too many open files"
-    assert await outcome(("10.0.0.1", "10.0.0.2")) == ([], [{"match_id": "R1M1", "cause": "REFEREE", "why": why}])
+NO_NETWORK = "this machine has no network: Network is unreachable"
 
 
-async def test_there_is_a_way_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    connections_end_with(monkeypatch, to_1=errno.ENETUNREACH, to_2=errno.ENETUNREACH)
-    assert await outcome(("10.0.0.1", "10.0.0.2")) == (
-        [],
-        [{"match_id": "R1M1", "cause": "REFEREE", "why": NO_WAY_OUT}],
-    )
+def network(monkeypatch: pytest.MonkeyPatch, problem: str) -> None:
+    """What this machine's own probe says of its network."""
+    monkeypatch.setattr(player_line, "network_problem", lambda: problem)
 
 
-async def test_no_name_can_be_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def lines(report: dict[str, Any]) -> dict[str, tuple[str, int, str]]:
+    """By player: whose fault it was, in how many tries, and what was seen."""
+    return {fault["player_id"]: (fault["cause"], fault["tries"], fault["detail"]) for fault in report["faults"]}
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENETUNREACH])
+async def test_three_tries_of_a_match_are_excused_when_our_own_probe_finds_no_network(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(asking, "NETWORK_WAIT_S", 0)
+    network(monkeypatch, NO_NETWORK)
+    connections_end_with(monkeypatch, to_1=number, to_2=errno.ECONNREFUSED)
+    (report,), returned, excused = await outcome(("10.0.0.1", "10.0.0.2"))
+    assert returned == []
+    assert [(one["player_id"], one["evidence"], one["counted"]) for one in excused] == [
+        *[("P01", NO_NETWORK, "no")] * 3,
+        ("P01", NO_NETWORK, "yes"),
+    ]
+    # The fourth and the fifth counted: one retry was allowed.
+    assert {player: tries for player, (_, tries, _) in lines(report).items()} == {"P01": 2, "P02": 2}
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENETUNREACH, errno.EADDRNOTAVAIL, errno.EACCES])
+async def test_two_addresses_that_nobody_can_reach_are_no_evidence_against_us(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Two students who register such addresses would else never lose to each other, nor to anybody."""
+    network(monkeypatch, "")
+    connections_end_with(monkeypatch, to_1=number, to_2=number)
+    (report,), returned, excused = await outcome(("10.0.0.1", "10.0.0.2"))
+    assert (returned, excused, report["status"], report["result"]["winner"]) == ([], [], "TECHNICAL_LOSS", None)
+    assert {player: (cause, tries) for player, (cause, tries, _) in lines(report).items()} == {
+        "P01": ("CONNECT", 2),
+        "P02": ("CONNECT", 2),
+    }
+
+
+async def test_two_names_that_nobody_can_look_up_are_no_evidence_against_us(monkeypatch: pytest.MonkeyPatch) -> None:
     async def resolve(*_: object) -> list[object]:
         raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
 
+    network(monkeypatch, "")
     monkeypatch.setattr(ThreadedResolver, "resolve", resolve)
-    assert await outcome(("a.example", "b.example")) == (
-        [],
-        [{"match_id": "R1M1", "cause": "REFEREE", "why": NO_WAY_OUT}],
-    )
+    (report,), returned, excused = await outcome(("a.example", "b.example"))
+    assert (returned, excused, report["status"], report["result"]["winner"]) == ([], [], "TECHNICAL_LOSS", None)
 
 
 async def test_there_is_a_way_to_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    network(monkeypatch, "")
     connections_end_with(monkeypatch, to_1=errno.ENETUNREACH, to_2=errno.ECONNREFUSED)
-    (report,), returned = await outcome(("10.0.0.1", "10.0.0.2"))
-    assert returned == []
-    assert {fault["player_id"]: (fault["cause"], fault["detail"]) for fault in report["faults"]} == {
-        "P01": ("CONNECT", "no connection: Network is unreachable"),
-        "P02": ("CONNECT", "nobody listens at its address"),
+    (report,), returned, excused = await outcome(("10.0.0.1", "10.0.0.2"))
+    assert (returned, excused) == ([], [])
+    assert lines(report) == {
+        "P01": ("CONNECT", 2, "no connection: Network is unreachable"),
+        "P02": ("CONNECT", 2, "nobody listens at its address"),
     }

@@ -12,7 +12,7 @@ import pytest
 
 from league_sdk.judging import league_link, player_line
 from league_sdk.judging.asking import Heard
-from league_sdk.judging.fault import Fault, Unjudged
+from league_sdk.judging.fault import Fault
 from league_sdk.judging.league_link import Card, LeagueLink, Refused
 from league_sdk.judging.match import Played
 from league_sdk.judging.player_line import PlayerLine
@@ -332,16 +332,6 @@ async def test_an_exception_in_one_match_ends_that_match_only(
     stage.end(WIN, ("league_2025_even_odd", "R1M2", 1))
     await settle()
     assert [report["match_id"] for report in link.reports] == ["R1M2"]
-
-
-async def test_a_match_that_cannot_be_judged_is_given_back_at_once(referee: Referee, link: Link, stage: Stage) -> None:
-    referee.start_match(START)
-    await settle()
-    stage.end(Unjudged("this machine cannot call anyone: Too many open files"))
-    await settle()
-    why = "this machine cannot call anyone: Too many open files"
-    assert await given_back(referee, link) == [GIVEN_BACK | {"cause": "REFEREE", "why": why}]
-    assert (in_play(referee), link.reports) == (False, [])
 
 
 async def test_a_match_that_cannot_even_begin_is_given_back(

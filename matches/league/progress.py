@@ -1,0 +1,144 @@
+"""report_progress: how far a referee's matches have come, and what it has us keep of them (ruling, 10 and 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents_registry import registration
+from agents_registry.models import Agent
+from agents_registry.prepared import Prepared, swap
+from league_sdk.protocol.states import HANDED_BACK, IN_PLAY, PROGRESS_ORDER, MatchState
+from league_sdk.rules.registry import get_game
+from matches.league import losses, sealing
+from matches.league.effects import shown
+from matches.league.play import add_entries, hear, insert_entries, lease_s_of, lifecycle_step, rows_of
+from matches.models import Match
+
+_AT_ONCE = (8, 32, 256)
+"""How many matches a report of progress is compared with in one statement; most tell of a few."""
+
+
+def _judged(most: int) -> Prepared[Match]:
+    """Matches of a referee by their ids; only what a report is compared with, as that is done ten times a second."""
+    return Prepared(
+        lambda *, referee_id, **ids: (
+            Match.objects.filter(referee_id=referee_id, match_id__in=list(ids.values()), state__in=IN_PLAY)
+            .select_related("league", "player_a", "player_b")
+            .only(
+                *("match_id", "attempt", "state", "lease_until", "joined", "locked_in", "view", "lifecycle"),
+                *("seal", "moves", "excused", "conversation_id"),
+                *("league__game_type", "league__settings", "player_a__code", "player_b__code"),
+            )
+        ),
+        referee_id=int,
+        **{f"id{number}": str for number in range(most)},
+    )
+
+
+_JUDGED = {most: _judged(most) for most in _AT_ONCE}
+
+
+def _in_play_of(referee: Agent, match_ids: Collection[str]) -> Iterator[Match]:
+    ids = sorted(set(match_ids))
+    while ids:
+        most = next((size for size in _AT_ONCE if len(ids) <= size), _AT_ONCE[-1])
+        # What is too few is filled up with the last one once more.
+        named = {f"id{number}": ids[min(number, len(ids) - 1)] for number in range(most)}
+        yield from _JUDGED[most].all(referee_id=referee.pk, **named)
+        ids = ids[most:]
+
+
+def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: bool = False) -> list[dict[str, Any]]:
+    """Take a referee's progress report; it is its heartbeat too.
+
+    States move forward only; who has joined and locked in and the public view are kept as told;
+    transcript entries are added. Items must be read by :func:`matches.league.reports.read_progress`.
+
+    Args:
+        leaving: the referee takes no new match: none is offered to it until it registers again.
+
+    Returns per match ``ok``, or ``lost`` when the attempt is no longer this referee's; where a verdict came with it
+    ``sealed``, or ``refused`` when it is none that we keep.
+    """
+    now = timezone.now()
+    answers = []
+    with transaction.atomic():
+        if leaving:
+            registration.suspend_referee(agent_id=referee.pk, problem="leaving")
+        else:
+            hear(referee)
+        known = _in_play_of(referee, [item["match_id"] for item in items])
+        mine = {(match.league_id, match.match_id): match for match in known}
+        leases: dict[str, float] = {}
+        # Of most matches only the lease is renewed: those are written together.
+        renewed: dict[tuple[float, int, str], list[int]] = {}
+        entries: list[tuple[Any, ...]] = []
+        for item in items:
+            match = mine.get((item["league_id"], item["match_id"]))
+            alive = match is not None and match.attempt == item["attempt"]
+            status = "ok" if alive else "lost"
+            if match is not None and alive:
+                # First of all, whatever else is said of the match: from here on this verdict stands.
+                status = sealing.take(match, referee, item) or status
+                if item["state"] == HANDED_BACK:
+                    add_entries(match, item["transcript"])
+                    losses.lose_attempt(
+                        matches=Match.objects.filter(pk=match.pk, attempt=match.attempt),
+                        why=item["why"] or "the referee is leaving",
+                        # With a reason it has failed there, and might fail for ever.
+                        counts=bool(item["why"]),
+                        cause=item["cause"],
+                    )
+                else:
+                    if match.league_id not in leases:
+                        leases[match.league_id] = lease_s_of(match, referee)
+                    lease_s = leases[match.league_id]
+                    if _advance(match, item, lease_s, now):
+                        renewed.setdefault((lease_s, match.attempt, match.state), []).append(match.pk)
+                    entries += rows_of(match, item["transcript"])
+            answers.append(
+                {
+                    "league_id": item["league_id"],
+                    "match_id": item["match_id"],
+                    "attempt": item["attempt"],
+                    "status": status,
+                }
+            )
+        for (lease_s, attempt, state), found in renewed.items():
+            later = {"lease_until": now + timedelta(seconds=lease_s)}
+            swap(Match, later, pk=tuple(found), attempt=attempt, state=state)
+        insert_entries(entries)
+    return answers
+
+
+def _advance(match: Match, item: Mapping[str, Any], lease_s: float, now: datetime) -> bool:
+    """Take the news of one match, if there are any; whether nothing is left to do but to renew its lease."""
+    old, new = MatchState(match.state), MatchState(item["state"])
+    state = new if PROGRESS_ORDER.index(new) > PROGRESS_ORDER.index(old) else old
+    players = {match.player_a.code, match.player_b.code}
+    # Whatever a foreign referee tells: before the draw nobody sees anything of a game with hidden choices.
+    may_be_seen = state == MatchState.DRAWING_NUMBER or not get_game(match.league.game_type).hidden
+    news: dict[str, Any] = {
+        "joined": sorted(players.intersection(item["joined"]) | set(match.joined)),
+        "locked_in": sorted(players.intersection(item["locked_in"])),
+        "view": item["view"] if may_be_seen else {},
+    }
+    if item["moves"] is not None and not get_game(match.league.game_type).hidden:
+        news["moves"] = item["moves"]
+    if item["excused"]:
+        news["excused"] = sealing.with_excused(match, item)
+    news = {name: value for name, value in news.items() if getattr(match, name) != value}
+    if state != old:
+        news |= {"state": state, "lifecycle": [*match.lifecycle, lifecycle_step(state, now)]}
+    lease = timedelta(seconds=lease_s)
+    if news:
+        # When another report came between, this one is old news; the next one tells all again.
+        swap(Match, {"lease_until": now + lease, **news}, pk=match.pk, attempt=match.attempt, state=old)
+    if news or item["transcript"]:
+        shown(match.league_id, match.match_id)
+    return not news and (match.lease_until is None or match.lease_until - now < lease * 0.9)

@@ -1,0 +1,114 @@
+"""Seals: a verdict that the league manager keeps before its players hear it (ruling, section 12).
+
+A seal is the JSON of ``Match.seal``: ``attempt`` and ``conversation_id`` of the attempt that was decided,
+``referee_id``, ``sealed_at``, the verdict as the referee sent it (``status``, ``winner_player_id``, ``reason``,
+``details``, ``faults``, ``draw``), and later ``told``, once the players have heard it, or ``untold``, when it came to
+count without that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from agents_registry.models import Agent
+from league_sdk.protocol.errors import LeagueError
+from league_sdk.protocol.states import IN_PLAY
+from league_sdk.protocol.transcript import clean
+from matches.league.errors import ActionRefused
+from matches.league.reports import Verdict, read_verdict
+from matches.models import Match
+
+SEALED, REFUSED = "sealed", "refused"
+
+
+def take(match: Match, referee: Agent, item: Mapping[str, Any]) -> str:
+    """Keep the verdict that came with a match's progress, and that its players were told; call in a transaction.
+
+    Idempotent: the first seal of a match stands. Only referees with the site's key seal.
+
+    Returns ``sealed``, ``refused``, or nothing where no verdict came.
+    """
+    answer = ""
+    if item["seal"] is not None:
+        answer = SEALED if match.seal is not None or _keep(match, referee, item["seal"]) else REFUSED
+    if item["told"] and match.seal is not None and not match.seal.get("told"):
+        match.seal = {**match.seal, "told": True}
+        Match.objects.filter(pk=match.pk, attempt=match.attempt, state__in=IN_PLAY).update(seal=match.seal)
+    return answer
+
+
+def _keep(match: Match, referee: Agent, given: Mapping[str, Any]) -> bool:
+    if not referee.site_key or given.get("conversation_id") != match.conversation_id:
+        return False
+    try:
+        read(given, (match.player_a.code, match.player_b.code))
+    except LeagueError:
+        return False
+    draw = given.get("draw")
+    if draw is not None and type(draw) is not int:
+        return False
+    details = given.get("details")
+    seal = {
+        "attempt": match.attempt,
+        "conversation_id": match.conversation_id,
+        "referee_id": referee.code,
+        "sealed_at": timezone.now().isoformat(),
+        "status": given["status"],
+        "winner_player_id": given.get("winner_player_id"),
+        "reason": clean(given.get("reason") or ""),
+        "details": clean(details) if isinstance(details, Mapping) else {},
+        "faults": clean(given.get("faults") or []),
+        "draw": draw,
+    }
+    open_still = Match.objects.filter(pk=match.pk, attempt=match.attempt, state__in=IN_PLAY, seal__isnull=True)
+    if not open_still.update(seal=seal):
+        return False
+    match.seal = seal
+    return True
+
+
+def read(seal: Mapping[str, Any], players: tuple[str, str]) -> Verdict:
+    """The verdict of a seal.
+
+    Raises:
+        LeagueError: it is none.
+    """
+    result = {"winner_player_id": seal.get("winner_player_id"), "details": seal.get("details")}
+    fields = {"status": seal.get("status"), "reason": seal.get("reason"), "faults": seal.get("faults")}
+    return read_verdict({**fields, "game_result": result}, players)
+
+
+def digest(seal: Mapping[str, Any]) -> str:
+    """The SHA-256 of what a seal says of the end, in hex, as the event of the result tells it."""
+    told = {
+        "attempt": seal["attempt"],
+        "status": seal["status"],
+        "winner_player_id": seal["winner_player_id"],
+        "draw": seal["draw"],
+    }
+    text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def refuse_sealed(match_id: str, *, sealed: bool) -> None:
+    """Refuse what would change a match while its end is being told.
+
+    Raises:
+        ActionRefused: it is.
+    """
+    if sealed:
+        raise ActionRefused(
+            _("The result of %(match)s is being told to its players: try again in a few seconds.") % {"match": match_id}
+        )
+
+
+def with_excused(match: Match, item: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tries of a match that did not count: those of earlier attempts, and those told of this one."""
+    earlier = [one for one in match.excused if one.get("attempt") != match.attempt]
+    return [*earlier, *({**one, "attempt": match.attempt} for one in item["excused"])]
