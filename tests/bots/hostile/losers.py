@@ -1,0 +1,362 @@
+"""Players that cannot lose: they behave until a GAME_OVER says that they have not won, and then do their trick.
+
+``python -m tests.bots.hostile.losers --league URL --league-id ID --log FILE NAME:TRICK …`` registers them one after
+the other, prints their ids and addresses as one JSON line, and serves until standard input ends. An empty TRICK is a
+player that behaves. ``--fixed`` is where a player listens; others take any free port.
+
+The log has one JSON line for every GAME_OVER that any of them was told (``game_over``: its params), for every trick
+that was done (``trick``), and for every GAME_ERROR (``game_error``). A line ``go`` on standard input releases the
+answers that the trick ``hold_until_told`` holds back.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import gzip
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.bots.hostile.base import JOIN, OVER, Act, Agent, Asked, Talk, message, post, result
+
+ERROR, MAKE_MOVE = "notify_game_error", "make_move"
+NUL = b"no json \x00"
+BOMB = gzip.compress(b" " * 10 * 1024 * 1024)
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+HELD_S = 4.8
+FLOOD_CONNECTIONS, FLOOD_REQUESTS, FLOOD_BYTES, FLOOD_S = 100, 8, 50_000, 6.0
+"""At most 40 MB."""
+QUERIES = 30
+
+
+@dataclass(frozen=True)
+class Trick:
+    """One trick.
+
+    Attributes:
+        act: answers the request at which it is done.
+        at: ``GAME_OVER`` (one that was not won), ``GAME_ERROR``, or ``any`` for every request after the invitation.
+        moves_badly: it makes a move that is none first, so that it is sent a GAME_ERROR.
+    """
+
+    act: Act
+    at: str = "GAME_OVER"
+    moves_badly: bool = False
+
+
+TRICKS: dict[str, Trick] = {}
+
+
+def trick(at: str = "GAME_OVER", *, moves_badly: bool = False) -> Callable[[Act], Act]:
+    """Enter a function into the list of tricks."""
+
+    def enter(act: Act) -> Act:
+        TRICKS[getattr(act, "__name__", "")] = Trick(act, at, moves_badly)
+        return act
+
+    return enter
+
+
+# Answers that are none ------------------------------------------------------------------------
+
+
+@trick()
+async def nul_as_text(talk: Talk, asked: Asked) -> None:
+    """Plain text with a NUL in it, which no database takes."""
+    await talk.say(NUL, kind="text/plain")
+
+
+@trick("any")
+async def utf_16_page_always(talk: Talk, asked: Asked) -> None:
+    """The error page of a broken server, in UTF-16, as the answer to everything but the invitation."""
+    page = "<h1>Internal Server Error</h1>".encode("utf-16")
+    await talk.say(page, kind="text/html", status="500 Internal Server Error")
+
+
+@trick()
+async def lone_surrogates(talk: Talk, asked: Asked) -> None:
+    """Half of a pair of characters in a key and in a value, which no encoder takes."""
+    await talk.say(b'{"jsonrpc": "2.0", "id": 1, "result": {"status\\ud800": "\\udfff", "a": "\\ud83d"}}')
+
+
+@trick()
+async def two_hundred_deep(talk: Talk, asked: Asked) -> None:
+    """Two hundred lists, one inside the other."""
+    await talk.say(b'{"jsonrpc": "2.0", "id": 1, "result": ' + b"[" * 200 + b"]" * 200 + b"}")
+
+
+@trick()
+async def huge_integers(talk: Talk, asked: Asked) -> None:
+    """Integers that fit into no column, and that Python does not print."""
+    digits = b"9" * 4200
+    await talk.say(b'{"jsonrpc": "2.0", "id": 1e999, "result": {"a": ' + digits + b', "b": -' + digits + b"}}")
+
+
+@trick()
+async def duplicate_keys(talk: Talk, asked: Asked) -> None:
+    """Two results and two ids in one answer."""
+    await talk.say(b'{"jsonrpc": "2.0", "id": 1, "id": "\\u0000", "result": {"status": 1, "status": {}}, "result": 5}')
+
+
+@trick()
+async def invalid_utf8(talk: Talk, asked: Asked) -> None:
+    """Bytes that are no text, inside a JSON text."""
+    await talk.say(b'{"jsonrpc": "2.0", "id": 1, "result": {"status": "\xff\xfe\xc0\x80\xed\xa0\x80"}}')
+
+
+@trick()
+async def nul_in_keys_and_values(talk: Talk, asked: Asked) -> None:
+    """A NUL inside of JSON, in a key and in a value, raw and escaped."""
+    await talk.say(b'{"jsonrpc": "2.0", "id": 1, "result": {"st\\u0000atus": "o\\u0000k", "\\u0000": ["\\u0000"]}}')
+
+
+@trick()
+async def endless_reason(talk: Talk, asked: Asked) -> None:
+    """A reason phrase and a header as long as HTTP libraries take, with characters that are not printed."""
+    await talk.say(NUL, status="500 " + "\x01\x7f" * 3500, more="X-Long: " + "x" * 7500 + "\r\n")
+
+
+@trick()
+async def gzip_bomb(talk: Talk, asked: Asked) -> None:
+    """Ten million spaces, packed."""
+    await talk.say(BOMB, more="Content-Encoding: gzip\r\n")
+
+
+@trick("GAME_ERROR", moves_badly=True)
+async def nul_to_game_error(talk: Talk, asked: Asked) -> None:
+    """A move that is none, and a NUL as the answer to the GAME_ERROR that says so."""
+    await talk.say(NUL, kind="text/plain")
+
+
+# Answers that are late ------------------------------------------------------------------------
+
+
+@trick()
+async def hold_until_told(talk: Talk, asked: Asked) -> None:
+    """No answer to GAME_OVER until the test says so: meanwhile the result cannot be reported."""
+    player = talk.agent
+    assert isinstance(player, Loser)
+    # A referee that has been killed reads no answer.
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(player.released.wait(), HELD_S)
+    await talk.say(result(asked, message(asked)))
+
+
+@trick()
+async def hold_and_query(talk: Talk, asked: Asked) -> None:
+    """The answer is held back while the site works at thirty queries for a large schedule, none with a token."""
+    player = talk.agent
+    assert isinstance(player, Loser)
+    query = {"jsonrpc": "2.0", "id": 1, "method": "get_schedule", "params": {"league_id": player.large}}
+    queries = [asyncio.create_task(post(player.league, query)) for _ in range(QUERIES)]
+    await asyncio.sleep(HELD_S)
+    await talk.say(result(asked, message(asked)))
+    await asyncio.gather(*queries, return_exceptions=True)
+
+
+@trick()
+async def flood_the_referee(talk: Talk, asked: Asked) -> None:
+    """A hundred connections to the referee's own port, with as much to read as it takes, and an answer after that."""
+    player = talk.agent
+    assert isinstance(player, Loser)
+    await flood(player.referee)
+    await talk.say(result(asked, message(asked)))
+
+
+@trick("hopeless")
+async def flood_instead_of_moving(talk: Talk, asked: Asked) -> None:
+    """It is about to lose: no move, and a flood, so that its silence looks like the referee's own fault."""
+    player = talk.agent
+    assert isinstance(player, Loser)
+    await flood(player.referee)
+    await talk.never()
+
+
+async def flood(url: str) -> None:
+    """Send requests to an address over many connections, for a few seconds."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "x", "params": {"a": "[" * FLOOD_BYTES}}).encode()
+
+    async def one() -> None:
+        parts = urlsplit(url)
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+            try:
+                for _ in range(FLOOD_REQUESTS):
+                    line = f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"
+                    writer.write(f"{line}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+                    await writer.drain()
+                await reader.read()
+            finally:
+                writer.close()
+
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(asyncio.gather(*(one() for _ in range(FLOOD_CONNECTIONS))), FLOOD_S)
+
+
+# The player -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Loser(Agent):
+    """A player with a trick, or without.
+
+    Attributes:
+        name: under which it registers.
+        does: the name of its trick; empty for none.
+        league: the address of the league manager.
+        large: the id of a league whose schedule is dear.
+        think_s: how long it thinks about a choice.
+        fixed: the port to listen at; 0 for any.
+        write: takes one line of the log.
+        player_id: its id, once registered.
+        referee: the address of the last referee that called it.
+        released: set when the test has said so.
+    """
+
+    name: str = ""
+    does: str = ""
+    league: str = ""
+    large: str = ""
+    think_s: float = 0.0
+    fixed: int = 0
+    write: Callable[[dict[str, Any]], None] = lambda line: None
+    player_id: str = ""
+    referee: str = ""
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def start(self) -> str:
+        """Listen; the address."""
+        self._server = await asyncio.start_server(self._connection, "127.0.0.1", self.fixed, limit=1 << 20)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/mcp"
+        return self.url
+
+    async def register(self, league_id: str) -> None:
+        """Enter a league."""
+        meta = {"display_name": self.name, "version": "1.0.0", "contact_endpoint": self.url}
+        meta["game_types"] = ["even_odd", "tic_tac_toe"]  # type: ignore[assignment]
+        fields = {"message_type": "LEAGUE_REGISTER_REQUEST", "league_id": league_id, "player_meta": meta}
+        raw = await post(self.league, {"jsonrpc": "2.0", "method": "register_player", "params": fields, "id": 1})
+        # The body may come in a chunk, with its length around it.
+        answer = json.loads(raw[raw.index(b"{") : raw.rindex(b"}") + 1])
+        self.player_id, self.token = answer["result"]["player_id"], answer["result"]["auth_token"]
+
+    async def _answer(self, talk: Talk, asked: Asked) -> None:
+        said = _message_in(asked.params)
+        kind = said.get("message_type")
+        self.heard.append(asked.method)
+        self.referee = said.get("referee_endpoint") or self.referee
+        if kind in ("GAME_OVER", "GAME_ERROR"):
+            self.write({"game_over" if kind == "GAME_OVER" else "game_error": said, "player": self.player_id})
+        mine = TRICKS.get(self.does)
+        if mine is not None and self._is_moment(mine, asked, said):
+            self.write({"trick": self.does, "player": self.player_id, "match_id": said.get("match_id")})
+            await mine.act(talk, asked)
+        elif mine is not None and mine.moves_badly and asked.method == "choose_parity":
+            await talk.say(result(asked, message(asked, auth_token=self.token, parity_choice="neither")))
+        else:
+            await self._behave(talk, asked)
+
+    def _is_moment(self, mine: Trick, asked: Asked, said: dict[str, Any]) -> bool:
+        if mine.at == "any":
+            return asked.method != JOIN
+        if mine.at == "hopeless":
+            return asked.method == MAKE_MOVE and _is_hopeless(said["state"])
+        if said.get("message_type") != mine.at:
+            return False
+        return mine.at != "GAME_OVER" or said["game_result"]["winner_player_id"] != self.player_id
+
+    async def _behave(self, talk: Talk, asked: Asked) -> None:
+        changes: dict[str, Any] = {"auth_token": self.token}
+        if asked.method == MAKE_MOVE:
+            board = [cell for row in asked.params["state"]["board"] for cell in row]
+            mark, options = asked.params["state"]["your_mark"], asked.params["valid_options"]
+            move = options[-1] if self.does else _best(board, mark, options)
+            changes |= {"message_type": "GAME_MOVE_RESPONSE", "move": move, "move_data": {"choice": move}}
+        elif asked.method == "choose_parity":
+            await asyncio.sleep(self.think_s)
+            # Whoever has a trick says even, and the others say odd: half of their matches are lost, and half won.
+            changes["parity_choice"] = "even" if self.does else "odd"
+        elif asked.method not in (JOIN, OVER, ERROR):
+            await talk.say(result(asked, {"status": "received"}))
+            return
+        await talk.say(result(asked, message(asked, **changes)))
+
+
+def _message_in(params: dict[str, Any]) -> dict[str, Any]:
+    """The message, also where it is an argument of a tool."""
+    inner = params.get("arguments")
+    return inner if isinstance(inner, dict) else params
+
+
+def _cells(state: dict[str, Any]) -> tuple[list[Any], str, str]:
+    board = [cell for row in state["board"] for cell in row]
+    mine = state["your_mark"]
+    return board, mine, next(mark for mark in state["marks"].values() if mark != mine)
+
+
+def _wins(board: list[Any], mark: str) -> list[int]:
+    """The cells with which a mark would have three in a row."""
+    marks = set("XO")
+    found = []
+    for line in LINES:
+        free = [cell for cell in line if board[cell] not in marks]
+        if len(free) == 1 and all(board[cell] == mark for cell in line if cell not in free):
+            found.append(free[0])
+    return found
+
+
+def _is_hopeless(state: dict[str, Any]) -> bool:
+    """Whether the opponent would win with its next move."""
+    board, _, other = _cells(state)
+    return bool(_wins(board, other))
+
+
+def _best(board: list[Any], mark: str, options: list[int]) -> int:
+    """Win if possible, else block, else the middle, else any."""
+    other = "O" if mark == "X" else "X"
+    wanted = [*_wins(board, mark), *_wins(board, other), 4, *options]
+    return next(cell for cell in wanted if cell in options)
+
+
+def main(options: argparse.Namespace) -> None:
+    """Register, say who they are, and serve until standard input ends."""
+    with Path(options.log).open("w", encoding="utf-8", buffering=1) as log:
+        asyncio.run(_serve(options, lambda line: print(json.dumps(line), file=log)))
+
+
+async def _serve(options: argparse.Namespace, write: Callable[[dict[str, Any]], None]) -> None:
+    cast: list[Loser] = []
+    for number, one in enumerate(options.cast):
+        name, _, does = one.partition(":")
+        shared = {"league": options.league, "large": options.large, "think_s": options.think, "write": write}
+        cast.append(Loser(name=name, does=does, fixed=options.fixed[number] if options.fixed else 0, **shared))
+        await cast[-1].start()
+        if not options.known:
+            await cast[-1].register(options.league_id)
+    print(json.dumps({one.name: [one.player_id, one.url] for one in cast}), flush=True)
+    loop = asyncio.get_running_loop()
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        if line.strip() == "go":
+            for one in cast:
+                one.released.set()
+    for one in cast:
+        await one.stop()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--league", default="")
+    parser.add_argument("--league-id", default="")
+    parser.add_argument("--large", default="", help="a league whose schedule is dear, for the trick that asks for it")
+    parser.add_argument("--log", required=True)
+    parser.add_argument("--think", type=float, default=0.0, help="seconds about a choice")
+    parser.add_argument("--fixed", type=int, nargs="*", help="a port for each, in their order")
+    parser.add_argument("--known", action="store_true", help="they are registered already")
+    parser.add_argument("cast", nargs="+", metavar="NAME:TRICK")
+    main(parser.parse_args())
