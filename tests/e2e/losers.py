@@ -22,7 +22,7 @@ class Losers:
     """A cast of players in one process.
 
     Args:
-        site: where they register.
+        site: where they register; None for players that have registered already (``--known``).
         league_id: for which league; its matches are in the records.
         folder: where the log goes.
         cast: NAME:TRICK of each.
@@ -30,10 +30,10 @@ class Losers:
     """
 
     def __init__(
-        self, site: Instructor, league_id: str, folder: Path, *cast: str, options: tuple[str, ...] = ()
+        self, site: Instructor | None, league_id: str, folder: Path, *cast: str, options: tuple[str, ...] = ()
     ) -> None:
         self._log = folder / f"{league_id}.jsonl"
-        command = [sys.executable, "-m", "tests.bots.hostile.losers", "--league", f"{site.url}/mcp"]
+        command = [sys.executable, "-m", "tests.bots.hostile.losers", "--league", f"{site.url}/mcp" if site else ""]
         command += ["--league-id", league_id, "--log", str(self._log), *options, *cast]
         self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
@@ -78,7 +78,7 @@ class Losers:
 
 @contextmanager
 def losers(
-    site: Instructor, league_id: str, folder: Path, *cast: str, options: tuple[str, ...] = ()
+    site: Instructor | None, league_id: str, folder: Path, *cast: str, options: tuple[str, ...] = ()
 ) -> Iterator[Losers]:
     """A cast that is registered, for as long as the block lasts."""
     made = Losers(site, league_id, folder, *cast, options=options)

@@ -1,0 +1,87 @@
+"""Make the data folder of ``test_upgrade.py``: written by an older version of the site, in mid-round.
+
+    git worktree add /tmp/old COMMIT
+    python -m tests.e2e.make_upgrade_sample --code /tmp/old --to tests/samples/upgrade/NUMBER.tar.gz
+
+Run it with the Python that the old version runs on, and no newer one: COMMIT is the one before an issue, NUMBER the
+issue before. The folder holds a league of five with its first round completed and its second in play (one match
+finished, one being played), and one of three players in registration. Its keys are thrown away and of no use elsewhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import sqlite3
+import tarfile
+import tempfile
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from tests.e2e import site as sites
+from tests.e2e.losers import losers
+from tests.e2e.site import Site, wait_for
+
+PLAYED, OPEN = "upgraded", "waiting"
+PLAYERS = ("Ann", "Ben", "Cleo", "Dan", "Eve")
+WAITING = ("Fay", "Gus", "Hal")
+
+
+def play_into_the_middle(site: Site, folder: Path) -> None:
+    """Round 1 whole, round 2 in play, and the site killed with it."""
+    limits = {"announce_wait_s": 0.5, "join_timeout_s": 20, "auto_advance": False}
+    site.create(PLAYED, **limits)
+    site.create(OPEN, **limits)
+    with ExitStack() as stack:
+        stack.enter_context(losers(site, OPEN, folder, *(f"{name}:" for name in WAITING)))
+        cast = {}
+        for name in PLAYERS:
+            (folder / name).mkdir()
+            one = stack.enter_context(losers(site, PLAYED, folder / name, f"{name}:"))
+            cast[one.ids[name]] = one
+        site.post(f"/leagues/{PLAYED}/start")
+        wait_for("round 1 is over", lambda: site.get(f"/leagues/{PLAYED}/rounds")[0]["state"] == "COMPLETED")
+        second = [match for match in site.get(f"/leagues/{PLAYED}/matches") if match["round_id"] == 2]
+        cast[second[0]["player_A_id"]].process.send_signal(signal.SIGSTOP)
+        site.post(f"/leagues/{PLAYED}/rounds/start")
+        wait_for("one of two", lambda: site.get(f"/leagues/{PLAYED}")["matches_done"] == 3)
+        states = [match["state"] for match in site.get(f"/leagues/{PLAYED}/matches") if match["round_id"] == 2]
+        assert sorted(states) == ["FINISHED", "WAITING_FOR_PLAYERS"], states
+        # As when the old version is stopped in the middle of it: what was in play is still in play in its rows.
+        site.kill()
+
+
+def pack(data: Path, archive: Path) -> None:
+    """The database in one small file, the keys and the ports."""
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(data / "league.sqlite3")) as database:
+        database.execute("PRAGMA journal_mode=DELETE")
+        database.execute("VACUUM")
+    with tarfile.open(archive, "w:gz") as made:
+        for name in ("league.sqlite3", "keys", "ports.json"):
+            if (data / name).exists():
+                made.add(data / name, name)
+
+
+def main() -> None:
+    """Play, kill, pack."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--code", type=Path, required=True, help="a checkout of the old version")
+    parser.add_argument("--to", type=Path, required=True, help="the archive to write")
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="upgrade-"))
+    # The players are of this version, the site is of the other one.
+    sites.ROOT = options.code
+    site = Site(folder / "data", "--no-demo", "--referees", "1")
+    try:
+        play_into_the_middle(site, folder)
+        pack(site.data, options.to)
+        print(f"{options.to}: {options.to.stat().st_size} bytes")
+    finally:
+        site.close()
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""A data folder of an older version, in mid-round, comes up with this one and finishes its league (docs/operations.md).
+
+The folders in ``tests/samples/upgrade`` were made by ``make_upgrade_sample.py``; each issue adds one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tarfile
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.losers import losers
+from tests.e2e.make_upgrade_sample import OPEN, PLAYED, PLAYERS, WAITING
+from tests.e2e.site import ROOT, Site, free_port, wait_for
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+SAMPLES = sorted((ROOT / "tests/samples/upgrade").glob("*.tar.gz"))
+
+
+def unpack(sample: Path, data: Path) -> dict[str, int]:
+    """Unpack a sample and give its players new addresses; the port of each."""
+    with tarfile.open(sample) as archive:
+        archive.extractall(data, filter="data")
+    ports = {name: free_port() for name in (*PLAYERS, *WAITING)}
+    with closing(sqlite3.connect(data / "league.sqlite3")) as database, database:
+        for name, port in ports.items():
+            changed = database.execute(
+                "UPDATE agents_registry_agent SET endpoint = ?, endpoint_key = ? WHERE kind = 'player' AND name = ?",
+                (f"http://127.0.0.1:{port}/mcp", f"127.0.0.1|{port}/mcp?", name),
+            )
+            assert changed.rowcount == 1, name
+    # The referee's port of then may be taken here.
+    (data / "ports.json").unlink(missing_ok=True)
+    return ports
+
+
+def finished(site: Site) -> list[dict[str, Any]]:
+    """The matches of the league that have a result, as the API shows them."""
+    return [match for match in site.get(f"/leagues/{PLAYED}/matches") if match["state"] == "FINISHED"]
+
+
+def test_there_is_a_sample() -> None:
+    assert SAMPLES != []
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_a_league_in_mid_round_is_finished_by_the_new_version(tmp_path: Path, sample: Path) -> None:
+    ports = unpack(sample, tmp_path / "data")
+    with closing(sqlite3.connect(tmp_path / "data/league.sqlite3")) as database:
+        query = "SELECT match_id, status FROM matches_match WHERE state = 'FINISHED' ORDER BY id"
+        before = dict(database.execute(query).fetchall())
+    assert sorted(before)[:2] == ["R1M1", "R1M2"]
+    assert len(before) == 3
+    with ExitStack() as stack:
+        for league_id, names in ((PLAYED, PLAYERS), (OPEN, WAITING)):
+            options = ("--known", "--fixed", *(str(ports[name]) for name in names), "--")
+            stack.enter_context(losers(None, league_id, tmp_path, *(f"{name}:" for name in names), options=options))
+        site = Site(tmp_path / "data", "--no-demo", "--referees", "1")
+        stack.callback(site.close)
+        then = [match for match in finished(site) if match["match_id"] in before]
+        assert {match["match_id"]: match["status"] for match in then} == before
+        wait_for("round 2 is over", lambda: site.get(f"/leagues/{PLAYED}/rounds")[1]["state"] == "COMPLETED")
+        site.post(f"/leagues/{PLAYED}/start", {"auto_advance": True})
+        league = site.wait_until(PLAYED, "COMPLETED")
+        assert (league["matches"], league["matches_done"]) == (10, 10)
+        now = finished(site)
+        assert [match for match in now if match["match_id"] in before] == then
+        assert {match["status"] for match in now} <= {"WIN", "DRAW"}
+        assert sum(row["played"] for row in site.get(f"/leagues/{PLAYED}/standings")) == 20
+        # The league that was in registration is played whole.
+        site.post(f"/leagues/{OPEN}/start", {"auto_advance": True})
+        assert site.wait_until(OPEN, "COMPLETED")["matches_done"] == 3
+        assert site.stop() == 0
