@@ -18,7 +18,7 @@ _LEAGUES = "SELECT league_id, state FROM matches_league WHERE NOT demo"
 _ROUNDS = "SELECT league_id, number, state FROM matches_round"
 _MATCHES = """
     SELECT m.league_id, m.match_id, r.number, a.code, b.code, m.state, m.status, w.code, m.attempt, m.lost_attempts,
-           m.conversation_id, m.details, m.faults, m.finished_at
+           m.conversation_id, m.details, m.faults, m.finished_at, m.seal
     FROM matches_match m
     JOIN matches_round r ON r.id = m.round_id
     JOIN agents_registry_agent a ON a.id = m.player_a_id
@@ -37,7 +37,12 @@ _WAITING = """
 
 @dataclass(frozen=True, slots=True)
 class MatchRow:
-    """One match with its result."""
+    """One match with its result.
+
+    Attributes:
+        seal: the verdict as it was sealed before it was told, with the attempt and conversation of then; None where
+            nothing was sealed. Of one that no referee could tell, ``untold`` is true.
+    """
 
     league_id: str
     match_id: str
@@ -53,6 +58,7 @@ class MatchRow:
     details: dict[str, Any]
     faults: list[Any]
     finished_at: float | None
+    seal: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,13 @@ def leagues_of(database: Database) -> dict[str, str]:
 def matches_of(database: Database) -> list[MatchRow]:
     """Every match."""
     return [
-        MatchRow(*row[:11], details=_value(row[11]), faults=_value(row[12]), finished_at=_moment(row[13]))
+        MatchRow(
+            *row[:11],
+            details=_value(row[11]),
+            faults=_value(row[12]),
+            finished_at=_moment(row[13]),
+            seal=_value(row[14]),
+        )
         for row in database.read(_MATCHES)
     ]
 

@@ -48,8 +48,8 @@ def player(number: int) -> Player:
     )
     final = [{"player_id": row["player_id"], "points": row["points"]} for row in ROWS]
     made.heard = [
-        # The first attempt ended otherwise, and its GAME_OVER came before.
-        game_over(1, winner_player_id="P02"),
+        # The first attempt was lost, and its end was told as what it was.
+        game_over(1, status="CANCELLED", winner_player_id=None),
         game_over(),
         broadcast("LEAGUE_STANDINGS_UPDATE", standings=ROWS),
         broadcast("LEAGUE_COMPLETED", final_standings=final),
@@ -94,6 +94,29 @@ def test_a_league_in_order_violates_nothing() -> None:
     assert case.violations() == []
 
 
+SEAL = {"attempt": 1, "conversation_id": "conv-1"}
+
+
+def test_a_verdict_that_another_referee_tells_keeps_its_attempt_and_conversation() -> None:
+    case = Case()
+    case.match(seal=SEAL)
+    for one in case.players:
+        one.heard[:2] = [game_over(1)]
+    # The first referee's report may have been accepted, or that of the one that told it.
+    case.accepted.append(ACCEPTED | {"attempt": 1})
+    assert case.violations() == []
+
+
+def test_a_verdict_that_nobody_could_tell_counts_untold() -> None:
+    case = Case()
+    case.match(seal=SEAL | {"untold": True})
+    for one in case.players:
+        one.heard[:2] = []
+    assert case.violations() == []
+    case.match(seal=SEAL)
+    assert len(case.violations()) == 2
+
+
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
@@ -101,6 +124,9 @@ def test_a_league_in_order_violates_nothing() -> None:
         (lambda case: case.hears(game_over(drawn_number=6)), "GAME_OVER and the record differ in drawn_number"),
         (lambda case: case.hears(game_over() | {"conversation_id": "conv-9"}), "the last GAME_OVER told (2, 'conv-9'"),
         (lambda case: case.players[0].heard.clear(), "it was never told how it ended"),
+        (lambda case: case.hears(game_over(1, drawn_number=7), game_over()), "two ends were told"),
+        (lambda case: case.players[1].heard.insert(0, game_over(1, winner_player_id="P02")), "two ends were told"),
+        (lambda case: case.match(seal={"attempt": 1, "conversation_id": "conv-1"}), "the last GAME_OVER told (2,"),
         (lambda case: case.hears(broadcast("ROUND_COMPLETED"), broadcast("ROUND_COMPLETED", n=1)), "twice and differs"),
         (
             lambda case: case.hears(

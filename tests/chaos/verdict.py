@@ -46,6 +46,7 @@ def violations(
         table = fold(matches, [player.player_id for player in theirs])
         if league_id in tables and _told(tables[league_id]) != table:
             found.append(f"{league_id}: the site's table {_told(tables[league_id])} is not the fold {table}")
+        found += [f"{league_id} {one}" for one in _told_twice(theirs)]
         for player in theirs:
             found += [f"{league_id} {player.name}: {one}" for one in _player(player, matches, table)]
     return found
@@ -147,7 +148,9 @@ def _accepted(snapshot: Snapshot, accepted: Sequence[Mapping[str, Any]]) -> list
         match = rows.get((report["league_id"], report["match_id"]))
         told = (report["attempt"], report["status"], report["winner"])
         seen = (match.attempt, match.status, match.winner) if match else None
-        if told != seen:
+        # The attempt that a verdict was sealed in, or the one that told it: both may have reported it.
+        sealed = ((match.seal or {}).get("attempt"), match.status, match.winner) if match else None
+        if told not in (seen, sealed):
             found.append(f"{report['league_id']} {report['match_id']}: {told} was accepted, {seen} is on record")
     return found
 
@@ -174,13 +177,31 @@ def _player(player: Player, matches: Sequence[MatchRow], table: Table) -> list[s
     return found
 
 
+def _told_twice(players: Iterable[Player]) -> list[str]:
+    """Matches whose end was told in two ways, to one player or to both (ruling, section 12)."""
+    told: dict[str, set[str]] = defaultdict(set)
+    for player in players:
+        for match_id, ends in player.game_overs().items():
+            for end in ends:
+                said = end["game_result"]
+                if said["status"] != "CANCELLED":
+                    names = ("status", "winner_player_id", "drawn_number", "choices")
+                    told[match_id].add(json.dumps([said.get(name) for name in names], sort_keys=True))
+    return [f"{match_id}: two ends were told: {sorted(ends)}" for match_id, ends in told.items() if len(ends) > 1]
+
+
 def _ends(match: MatchRow, told: Sequence[Mapping[str, Any]]) -> list[str]:
+    seal = match.seal or {}
     if not told:
-        return [f"{match.match_id}: it was never told how it ended"]
+        # Two referees were lost on the way to the players: then it counts untold.
+        return [] if seal.get("untold") is True else [f"{match.match_id}: it was never told how it ended"]
     last = told[-1]
     result = last["game_result"]
     seen = (last.get("attempt"), last["conversation_id"], result["status"], result["winner_player_id"])
     counts = (match.attempt, match.conversation_id, match.status, match.winner)
+    if seal:
+        # Whoever tells it tells it as it was sealed, also when its own attempt is a later one.
+        counts = (seal.get("attempt"), seal.get("conversation_id"), match.status, match.winner)
     if seen != counts:
         before = [(one.get("attempt"), one["game_result"]["winner_player_id"]) for one in told[:-1]]
         return [f"{match.match_id}: the last GAME_OVER told {seen}, {counts} counts; earlier ones: {before}"]
