@@ -199,11 +199,23 @@ class Episode:
         blow = blows.next()
         while (killed := self._journal.kills) < kills:
             self._calm.unlink(missing_ok=True)
-            if not await _within(blow.after_s, lambda killed=killed: self._journal.kills > killed):
+            if not await self._dies_before(blow, killed):
                 blow = blows.next() if await self._strike(blow) else blow
             self._calm.touch()
             counted = len(self._journal.accepted)
             await _within(PATIENCE_S, lambda counted=counted: len(self._journal.accepted) > counted)
+
+    async def _dies_before(self, blow: plan.Blow, killed: int) -> bool:
+        """Wait until a blow is due; whether a process has died meanwhile by itself.
+
+        Args:
+            killed: how many had when the waiting began.
+        """
+        if not blow.at_an_end:
+            return await _within(blow.after_s, lambda: self._journal.kills > killed)
+        ends = self._room.ends
+        await _within(PATIENCE_S, lambda: self._journal.kills > killed or self._room.ends > ends)
+        return self._journal.kills > killed
 
     async def _strike(self, blow: plan.Blow) -> bool:
         """Whether there was something to hit."""

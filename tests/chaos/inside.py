@@ -28,6 +28,12 @@ from tests.chaos import plan
 
 JOURNAL, CALM = "journal.jsonl", "calm"
 _METHOD = re.compile(rb'"method"\s*:\s*"([^"]+)"')
+_STEPS = {
+    "choose_parity": "choice",
+    "make_move": "choice",
+    "notify_match_result": "end",
+    "report_match_result": "report",
+}
 _WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
@@ -199,12 +205,17 @@ def _wrap_client(injector: Injector, module: Any) -> None:
     async def post_(self: Any, url: str, message: Any, *, limit_s: float, **more: Any) -> Any:
         found = _METHOD.search(message) if isinstance(message, bytes) else None
         method = found[1].decode() if found else str(message.get("method", "")) if isinstance(message, dict) else ""
+        step = _step_of(method, message)
+        if step in ("seal", "end", "report"):
+            await injector.strike_softly(f"before {step}", method)
         fault = await injector.strike_softly(plan.BEFORE_CALL, method)
         if fault is not None and fault.kind == plan.REFUSE:
             raise module.NotReached("chaos: the connection was refused", connected=False)
         reply = await post(self, url, message, limit_s=limit_s, **more)
         if method == "report_match_result":
             _note_accepted(injector, message, reply.body)
+        if step:
+            await injector.strike_softly(f"after {step}", method)
         fault = await injector.strike_softly(plan.AFTER_CALL, method)
         if fault is not None and fault.kind == plan.BREAK:
             raise module.Broken("chaos: the answer was cut off", connected=True)
@@ -214,6 +225,16 @@ def _wrap_client(injector: Injector, module: Any) -> None:
         return reply
 
     module.Client.post = post_
+
+
+def _step_of(method: str, message: Any) -> str:
+    """Which step from choices to result a call is, in the words of the plan's points; empty for any other."""
+    if method == "report_progress":
+        if isinstance(message, bytes):
+            return "seal" if b'"seal"' in message else ""
+        matches = message.get("params", {}).get("matches", []) if isinstance(message, dict) else []
+        return "seal" if any("seal" in one for one in matches) else ""
+    return _STEPS.get(method, "")
 
 
 def _note_accepted(injector: Injector, message: Any, body: Any) -> None:

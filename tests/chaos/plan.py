@@ -18,12 +18,26 @@ BEFORE_WRITE, AFTER_WRITE = "before write", "after write"
 BEFORE_COMMIT, AFTER_COMMIT = "before commit", "after commit"
 BEFORE_CALL, AFTER_CALL = "before call", "after call"
 BEFORE_ANSWER = "before answer"
+AFTER_CHOICE = "after choice"
+BEFORE_SEAL, AFTER_SEAL = "before seal", "after seal"
+BEFORE_END, AFTER_END = "before end", "after end"
+BEFORE_REPORT, AFTER_REPORT = "before report", "after report"
+"""Of a referee: the steps from the choices of a match to its result. An end is a GAME_OVER."""
 
 _DATABASE = {BEFORE_WRITE: 4, AFTER_WRITE: 4, BEFORE_COMMIT: 4, AFTER_COMMIT: 5}
 _CALLS = {BEFORE_CALL: 4, AFTER_CALL: 5}
+_VERDICT = {
+    AFTER_CHOICE: 2,
+    BEFORE_SEAL: 2,
+    AFTER_SEAL: 2,
+    BEFORE_END: 2,
+    AFTER_END: 3,
+    BEFORE_REPORT: 2,
+    AFTER_REPORT: 2,
+}
 POINTS: dict[str, dict[str, int]] = {
     # A referee knows no database; the conductor answers nobody; a web process calls nobody.
-    "referee": {**_CALLS, BEFORE_ANSWER: 2},
+    "referee": {**_CALLS, BEFORE_ANSWER: 2, **_VERDICT},
     "host": {**_DATABASE, **_CALLS, BEFORE_ANSWER: 4},
     "web": {**_DATABASE, BEFORE_ANSWER: 6},
     "conductor": {**_DATABASE, **_CALLS},
@@ -32,6 +46,10 @@ POINTS: dict[str, dict[str, int]] = {
 
 _LIFE = {"referee": 40, "host": 80, "web": 50, "conductor": 50}
 """A process is killed at the latest at so many steps of the chosen kind; mostly much earlier."""
+_LIFE_OF_VERDICTS = 6
+"""The same for the steps of which a match has one or two."""
+_MOMENTS = {BEFORE_CALL, BEFORE_END}
+"""No process is stopped here: between looking at the clock and sending, nobody can be fenced but by the receiver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +73,9 @@ def faults_of(seed: int, role: str, number: int) -> list[Fault]:
     """The faults of the ``number``-th process of a kind: some that it survives, then the one that it does not."""
     rng = random.Random(f"{seed}/{role}/{number}")
     points = POINTS[role]
-    last = _somewhere(rng, _LIFE[role])
     found = [_survived(rng, points, _LIFE[role]) for _ in range(rng.choice([0, 1, 1, 2, 3]))]
-    found.append(Fault(KILL, _point(rng, points), last))
+    point = _point(rng, points)
+    found.append(Fault(KILL, point, _nth(rng, point, _LIFE[role])))
     return found
 
 
@@ -70,10 +88,16 @@ def _survived(rng: random.Random, points: dict[str, int], life: int) -> Fault:
     if kind in (BREAK, LOSE):
         return Fault(kind, AFTER_CALL, nth)
     if kind == STOP:
-        # Not before a call: between looking at the clock and sending, nobody can be fenced but by the receiver.
-        quiet = {point: weight for point, weight in points.items() if point != BEFORE_CALL}
-        return Fault(kind, _point(rng, quiet), nth, round(rng.choice([0.5, 2.0, 4.0, 9.0]) * rng.uniform(0.8, 1.2), 2))
-    return Fault(kind, _point(rng, points), nth, round(rng.uniform(0.05, 0.9), 2))
+        point = _point(rng, {point: weight for point, weight in points.items() if point not in _MOMENTS})
+        return Fault(
+            kind, point, _nth(rng, point, life), round(rng.choice([0.5, 2.0, 4.0, 9.0]) * rng.uniform(0.8, 1.2), 2)
+        )
+    point = _point(rng, points)
+    return Fault(kind, point, _nth(rng, point, life), round(rng.uniform(0.05, 0.9), 2))
+
+
+def _nth(rng: random.Random, point: str, life: int) -> int:
+    return _somewhere(rng, _LIFE_OF_VERDICTS if point in _VERDICT else life)
 
 
 def _point(rng: random.Random, points: dict[str, int]) -> str:
@@ -95,6 +119,7 @@ class Blow:
         role: the kind of process that is hit; empty for what they stand on.
         which: picks one of those that run, 0 to 1.
         seconds: how long a stop or a full disk lasts.
+        at_an_end: it does not wait for the clock but for the next GAME_OVER that a player hears.
     """
 
     after_s: float
@@ -102,8 +127,11 @@ class Blow:
     role: str = ""
     which: float = 0.0
     seconds: float = 0.0
+    at_an_end: bool = False
 
 
+AT_ENDS = 0.5
+"""So many of the blows wait for a GAME_OVER: what hears of it has not been reported yet."""
 DISK, REDIS, POSTGRES = "disk", "redis", "postgres"
 _BLOWS: dict[str, dict[tuple[str, str], int]] = {
     "sqlite": {(KILL, "referee"): 8, (KILL, "host"): 3, (STOP, "referee"): 2, (STOP, "host"): 1, (DISK, ""): 1},
@@ -144,7 +172,14 @@ class Blows:
             # At once, or something inside a process is always quicker.
             (what, role), after = self._first.pop(0), 0.2
         least, most = {DISK: (3.0, 5.0), STOP: (1.0, 9.0)}.get(what, (0.0, 0.0))
-        return Blow(round(after, 2), what, role, rng.random(), round(rng.uniform(least, most), 2))
+        return Blow(
+            round(after, 2),
+            what,
+            role,
+            rng.random(),
+            round(rng.uniform(least, most), 2),
+            at_an_end=rng.random() < AT_ENDS,
+        )
 
 
 def settings_of(rng: random.Random) -> dict[str, Any]:

@@ -110,6 +110,8 @@ class Room:
         self._players: dict[tuple[str, str], Player] = {}
         self._runner: web.AppRunner | None = None
         self._port = 0
+        self.ends = 0
+        """How many GAME_OVERs have been heard by all players together."""
 
     async def open(self) -> None:
         """Listen on a free port."""
@@ -151,6 +153,7 @@ class Room:
             error = {"code": -32601, "message": "Method not found"}
             return web.json_response({"jsonrpc": "2.0", "id": body.get("id"), "error": error})
         player.heard.append(params)
+        self.ends += params["message_type"] == "GAME_OVER"
         # A moment's thought: a match takes long enough to be hit in the middle.
         await asyncio.sleep(player.rng.uniform(0.0, 0.12))
         return web.json_response({"jsonrpc": "2.0", "id": body.get("id"), "result": player.answer(params)})

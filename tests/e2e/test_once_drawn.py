@@ -65,7 +65,7 @@ def start(site: Site, league_id: str) -> None:
 
 def stands(site: Site, league_id: str, cast: Losers) -> None:
     """The league comes to its end, and every match was told in one way, which is the one that counts."""
-    league = site.wait_until(league_id, "COMPLETED", 90)
+    league = site.wait_until(league_id, "COMPLETED", 45)
     assert league["matches_done"] == league["matches"]
     assert cast.ends() == {match: [told] for match, told in as_counted(site, league_id).items()}
 
