@@ -20,7 +20,7 @@ from tests.bots.hostile.losers import TRICKS
 from tests.e2e.losers import Losers, as_counted, losers
 from tests.e2e.site import Site, wait_for
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 SETTINGS: dict[str, Any] = {
     "auto_advance": True,
     "announce_wait_s": 0.5,
