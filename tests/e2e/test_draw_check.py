@@ -142,6 +142,28 @@ def test_another_seed_and_another_winner_are_wrong(client: Client) -> None:
         expect(page.locator("[data-draw]")).to_be_hidden()
 
 
+def test_the_sum_decides_the_game_with_numbers(client: Client) -> None:
+    shown = finished(client)
+    digest = hmac.new(SEED, b"fall|R1M1|1|4|5", hashlib.sha256).digest()
+    number = 1 + next(one for one in digest if one < 250) % 10
+    total = 4 + 5 + number
+    winner, parity = ("P01", "even") if total % 2 == 0 else ("P02", "odd")
+    facts = {"game": "even_odd_numbers", "choices": ["4", "5"], "number": number, "parity": None, "winner": winner}
+    with chromium() as browser:
+        page, errors = opened(browser, SECURE, shown)
+        page.evaluate(
+            """changes => {
+              const facts = document.getElementById("fragment-match_draw");
+              facts.dataset.check = JSON.stringify({ ...JSON.parse(facts.dataset.check), ...changes });
+            }""",
+            facts,
+        )
+        found = checked(page)
+        assert found == dict.fromkeys(STEPS, "ok") | dict.fromkeys(["hmac", "byte", "parity"], "computed")
+        expect(page.locator('[data-step="winner"] .step-value')).to_have_text(f"sum {total}: {parity} → {winner}")
+        assert errors == []
+
+
 def test_a_technical_loss_has_its_seed_checked_only(client: Client) -> None:
     place = make.playing(players=2)
     committed()
