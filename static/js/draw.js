@@ -78,7 +78,7 @@ async function stepsOf(check) {
     { name: "number", value: `1 + ${byte} mod 10 = ${number}`, ok: number === check.number, said: check.number },
   );
   if (!game) return steps;
-  const words = { even: word.wordEven, odd: word.wordOdd };
+  const words = { even: facts.dataset.wordEven, odd: facts.dataset.wordOdd }; // they stand with the facts: no choice is on a page before the end
   const parity = PARITIES[number % 2];
   const same = check.parity === null ? null : parity === check.parity; // a referee may leave it out
   steps.push({ name: "parity", value: words[parity], ok: same, said: words[check.parity] ?? check.parity });
