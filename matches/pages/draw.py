@@ -19,6 +19,12 @@ SHORT = 12
 """Characters of a commitment that stand on the page before someone opens the line."""
 
 
+def game_draws(game_type: str) -> bool:
+    """Whether a number is drawn in a game; not in one whose package is gone."""
+    game = games().get(game_type)
+    return game is not None and game.draws
+
+
 def draw_of(match: Match, view: View, events: Iterable[Event]) -> dict[str, Any] | None:
     """What the page of a match says of its draw; None when nothing was committed to.
 
@@ -31,8 +37,7 @@ def draw_of(match: Match, view: View, events: Iterable[Event]) -> dict[str, Any]
     ``unsealed`` and ``unrevealed``), ``seed``, and as ``check`` the JSON with which a browser checks the draw.
     """
     committed = view.moment.commitments.get(match.match_id)
-    game = games().get(view.league.game_type)
-    if not committed or game is None or not game.draws:
+    if not committed or not game_draws(view.league.game_type):
         return None
     outcome = view.outcome(match.match_id)
     if outcome is None:

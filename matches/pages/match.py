@@ -15,7 +15,7 @@ from matches import boards, queries, words, words_match
 from matches.history import Outcome
 from matches.masking import without_addresses
 from matches.models import Event, Match
-from matches.pages.draw import draw_of
+from matches.pages.draw import draw_of, game_draws
 from matches.pages.keys import PageKey, socket_path
 from matches.pages.lanes import Row, begin_of, rows_of
 from matches.pages.parts import as_staff, league_of, match_dict
@@ -59,6 +59,7 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
             ],
         },
         "draw": draw_of(match, view, events),
+        "game_draws": game_draws(view.league.game_type),
         "attempts": attempts,
         "messages_count": sum(row["kind"] == "message" for attempt in attempts for row in attempt["rows"]),
         "as_staff": key.staff,
