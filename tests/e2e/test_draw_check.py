@@ -80,6 +80,8 @@ def opened(browser: Browser, origin: str, shown: tuple[bytes, dict[str, str]], *
             route.abort()
 
     page.route("**/*", give)
+    # Nothing is looked up or called under these addresses, the live socket included.
+    page.route_web_socket("**/*", lambda live: live.close())
     page.goto(origin + PATH)
     return page, errors
 
