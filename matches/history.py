@@ -42,6 +42,12 @@ class Outcome:
     at: datetime
     correction: int | None = None
     """The number of the correction that made it what it is; None: as the referee reported it."""
+    draw_seed: str = ""
+    """Hex, as it was revealed; empty where nothing was drawn, or by a referee that does not seal its verdicts."""
+    play: int = 1
+    """How often the match had been opened: one higher for each replay that the instructor ordered."""
+    sealed: bool = False
+    """Whether its referee sealed the verdict before anyone was told."""
 
     @property
     def result(self) -> Result:
@@ -69,6 +75,7 @@ class Moment:
         outcomes: the results that counted, by match, in the order in which they came to count.
         points: what corrections gave to players or took from them.
         out: players that were withdrawn or disqualified by then, and which of the two.
+        commitments: by match the hashes of its draws' seeds, in the order of its plays (ruling, section 12).
         corrections: the decisions of the instructor by number, each as its event tells it, with ``undone``.
         frozen_after: the last round the public sees, while the board is frozen.
     """
@@ -81,6 +88,7 @@ class Moment:
     completed_at: datetime | None = None
     rounds: dict[int, RoundThen] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
+    commitments: dict[str, tuple[str, ...]] = field(default_factory=dict)
     points: dict[str, int] = field(default_factory=dict)
     out: dict[str, str] = field(default_factory=dict)
     corrections: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -106,6 +114,7 @@ class Moment:
             self,
             rounds=dict(self.rounds),
             outcomes=dict(self.outcomes),
+            commitments=dict(self.commitments),
             points=dict(self.points),
             out=dict(self.out),
             corrections=dict(self.corrections),
@@ -139,6 +148,13 @@ def _round_started(then: Moment, event: Happened) -> None:
     then.started_at = then.started_at or event.at
     number = int(event.data["round_id"])
     then.rounds[number] = RoundThen(number, RoundState.ANNOUNCING, event.at)
+    _committed(then, event)
+
+
+def _committed(then: Moment, event: Happened) -> None:
+    """The draws that the league manager commits to as matches are opened, for the first time or again."""
+    for match_id, known in event.data.get("draw_commitments", {}).items():
+        then.commitments[match_id] = (*then.commitments.get(match_id, ()), str(known))
 
 
 def _round_opened(then: Moment, event: Happened) -> None:
@@ -188,6 +204,9 @@ def _count(then: Moment, event: Happened, data: Mapping[str, Any]) -> None:
         seq=event.seq,
         at=event.at,
         correction=data.get("correction"),
+        draw_seed=str(data.get("draw_seed") or ""),
+        play=int(data.get("play") or 1),
+        sealed=bool(data.get("sealed", data.get("draw_seed"))),
     )
 
 
@@ -201,6 +220,7 @@ def _corrected(then: Moment, event: Happened) -> None:
     else:
         known |= {**event.data, "at": event.at}
     then.corrections[number] = known
+    _committed(then, event)
     for match_id, result in event.data.get("results", {}).items():
         if result is None:
             then.outcomes.pop(match_id, None)

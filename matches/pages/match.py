@@ -15,13 +15,14 @@ from matches import boards, queries, words, words_match
 from matches.history import Outcome
 from matches.masking import without_addresses
 from matches.models import Event, Match
+from matches.pages.draw import draw_of, game_draws
 from matches.pages.keys import PageKey, socket_path
 from matches.pages.lanes import Row, begin_of, rows_of
 from matches.pages.parts import as_staff, league_of, match_dict
 from matches.sight import View
 from matches.words_corrections import corrections_of
 
-FRAGMENTS = ("match_header", "match_board", "match_transcript")
+FRAGMENTS = ("match_header", "match_draw", "match_board", "match_transcript")
 _WRITTEN = ("type", "choice", "problem", "notes", "http_status")
 """What of a row is as an agent or its referee wrote it."""
 _EVENTS = ("match_finished", "attempt_lost", "match_held")
@@ -57,6 +58,8 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
                 for one in corrections_of(view, match_id=match.match_id)
             ],
         },
+        "draw": draw_of(match, view, events),
+        "game_draws": game_draws(view.league.game_type),
         "attempts": attempts,
         "messages_count": sum(row["kind"] == "message" for attempt in attempts for row in attempt["rows"]),
         "as_staff": key.staff,

@@ -1,0 +1,199 @@
+"""The check of a committed draw in a browser: each step, a number that was tampered with, and plain http.
+
+The pages are rendered here and given to the browser with their own headers, so that they can be looked at under any
+address: WebCrypto is there on 127.0.0.1, and is not in a classroom's plain http.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import mimetypes
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Browser, Page, Route, expect
+
+from matches.models import Event
+from tests import factories as make
+from tests.e2e.browser import chromium
+from tests.e2e.pictures import VIEWPORTS, shoot, too_wide
+from tests.leaguesite.test_draw_page import PATH, SEED, amend, committed
+
+pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
+STATIC = Path(__file__).resolve().parents[2] / "static"
+SECURE, PLAIN = "http://127.0.0.1:9", "http://classroom.example"
+STEPS = ["commitment", "message", "hmac", "byte", "number", "parity", "winner"]
+
+
+@dataclass
+class Drawn:
+    """What a seed gives for a match, worked out here by itself."""
+
+    choices: tuple[str, str] = ("even", "odd")
+
+    def __post_init__(self) -> None:
+        self.message = "|".join(["fall", "R1M1", "1", *self.choices])
+        self.digest = hmac.new(SEED, self.message.encode(), hashlib.sha256).digest()
+        self.byte = next(one for one in self.digest if one < 250)
+        self.number = 1 + self.byte % 10
+        self.parity = ("even", "odd")[self.number % 2]
+        right = [player for player, one in zip(("P01", "P02"), self.choices, strict=True) if one == self.parity]
+        self.winner = right[0] if len(right) == 1 else None
+
+
+def finished(client: Client, language: str = "en", **changes: Any) -> tuple[bytes, dict[str, str]]:
+    """The page of a finished match, and its headers; ``changes`` are made to the details of what was reported."""
+    drawn = Drawn()
+    place = make.playing(players=2)
+    committed()
+    make.report(place.match("R1M1"), drawn.winner)
+    event = Event.objects.get(kind="match_finished")
+    facts = {"drawn_number": drawn.number, "number_parity": drawn.parity}
+    amend("match_finished", details=event.data["details"] | facts | changes, draw_seed=SEED.hex(), play=1, sealed=True)
+    return page_of(client, language)
+
+
+def page_of(client: Client, language: str = "en") -> tuple[bytes, dict[str, str]]:
+    answer = client.get(PATH, headers={"accept-language": language})
+    assert answer.status_code == 200
+    return answer.content, dict(answer.items())
+
+
+def opened(browser: Browser, origin: str, shown: tuple[bytes, dict[str, str]], **how: Any) -> tuple[Page, list[str]]:
+    page = browser.new_context(**how).new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda said: errors.append(said.text) if "Content Security Policy" in said.text else None)
+
+    def give(route: Route) -> None:
+        path = route.request.url.removeprefix(origin).partition("?")[0]
+        if path == PATH:
+            route.fulfill(status=200, headers=shown[1], body=shown[0])
+        elif path.startswith("/static/"):
+            file = STATIC / path.removeprefix("/static/")
+            route.fulfill(status=200, content_type=mimetypes.guess_type(file)[0] or "", body=file.read_bytes())
+        else:
+            route.abort()
+
+    page.route("**/*", give)
+    # Nothing is looked up or called under these addresses, the live socket included.
+    page.route_web_socket("**/*", lambda live: live.close())
+    page.goto(origin + PATH)
+    return page, errors
+
+
+def checked(page: Page) -> dict[str, str]:
+    """Press the button; what became of each step that is shown."""
+    page.locator("[data-draw-go]").click()
+    expect(page.locator(".draw-sum")).not_to_be_empty()
+    steps = page.locator(".draw-steps li:visible")
+    return {str(one.get_attribute("data-step")): str(one.get_attribute("data-verdict")) for one in steps.all()}
+
+
+@pytest.mark.parametrize("origin", [SECURE, PLAIN])
+def test_every_step_of_a_true_draw_is_shown(client: Client, origin: str) -> None:
+    shown, drawn = finished(client), Drawn()
+    with chromium() as browser:
+        page, errors = opened(browser, origin, shown)
+        assert page.evaluate("Boolean(globalThis.crypto?.subtle)") is (origin == SECURE)
+        found = checked(page)
+        assert list(found) == STEPS
+        assert found == dict.fromkeys(STEPS, "ok") | dict.fromkeys(["hmac", "byte"], "computed")
+        values = dict(zip(STEPS, page.locator(".step-value").all_text_contents(), strict=True))
+        assert values == {
+            "commitment": hashlib.sha256(SEED).hexdigest(),
+            "message": drawn.message,
+            "hmac": drawn.digest.hex(),
+            "byte": f"byte {drawn.digest.index(drawn.byte) + 1} is {drawn.byte}",
+            "number": f"1 + {drawn.byte} mod 10 = {drawn.number}",
+            "parity": drawn.parity,
+            "winner": drawn.winner or "nobody: a draw",
+        }
+        expect(page.locator(".draw-sum")).to_have_text("The draw holds: every step agrees with what the league says.")
+        expect(page.locator(".draw-proves")).to_contain_text("no number was chosen after the choices")
+        expect(page.locator(".draw-proves")).to_contain_text("does not bind a referee or operator that colludes")
+        assert errors == []
+
+
+def test_a_number_that_was_tampered_with_is_wrong(client: Client) -> None:
+    drawn = Drawn()
+    other = 1 + drawn.number % 10
+    shown = finished(client, drawn_number=other, number_parity=("even", "odd")[other % 2])
+    with chromium() as browser:
+        page, _ = opened(browser, SECURE, shown)
+        found = checked(page)
+        assert {step for step, verdict in found.items() if verdict == "wrong"} == {"number", "parity"}
+        expect(page.locator('[data-step="number"] .step-said')).to_have_text(f"the league says {other}")
+        expect(page.locator(".draw-sum")).to_contain_text("The draw does not hold")
+
+
+def test_another_seed_and_another_winner_are_wrong(client: Client) -> None:
+    finished(client)
+    amend("match_finished", draw_seed=bytes(32).hex(), winner_id=None)
+    shown = page_of(client)
+    with chromium() as browser:
+        page, _ = opened(browser, PLAIN, shown)
+        found = checked(page)
+        assert (found["commitment"], found["winner"]) == ("wrong", "wrong")
+        # What is pushed anew of the match takes away what was found of it before.
+        page.evaluate("document.getElementById('fragment-match_draw').removeAttribute('data-check')")
+        expect(page.locator("[data-draw]")).to_be_hidden()
+
+
+def test_the_sum_decides_the_game_with_numbers(client: Client) -> None:
+    shown = finished(client)
+    digest = hmac.new(SEED, b"fall|R1M1|1|4|5", hashlib.sha256).digest()
+    number = 1 + next(one for one in digest if one < 250) % 10
+    total = 4 + 5 + number
+    winner, parity = ("P01", "even") if total % 2 == 0 else ("P02", "odd")
+    facts = {"game": "even_odd_numbers", "choices": ["4", "5"], "number": number, "parity": None, "winner": winner}
+    with chromium() as browser:
+        page, errors = opened(browser, SECURE, shown)
+        page.evaluate(
+            """changes => {
+              const facts = document.getElementById("fragment-match_draw");
+              facts.dataset.check = JSON.stringify({ ...JSON.parse(facts.dataset.check), ...changes });
+            }""",
+            facts,
+        )
+        found = checked(page)
+        assert found == dict.fromkeys(STEPS, "ok") | dict.fromkeys(["hmac", "byte", "parity"], "computed")
+        expect(page.locator('[data-step="winner"] .step-value')).to_have_text(f"sum {total}: {parity} → {winner}")
+        assert errors == []
+
+
+def test_a_technical_loss_has_its_seed_checked_only(client: Client) -> None:
+    place = make.playing(players=2)
+    committed()
+    match = place.match("R1M1")
+    make.report(match, None, **make.silent(match, "P02"))
+    amend("match_finished", draw_seed=SEED.hex())
+    shown = page_of(client)
+    with chromium() as browser:
+        page, _ = opened(browser, SECURE, shown)
+        assert checked(page) == {"commitment": "ok"}
+        expect(page.locator(".draw-sum")).to_have_text(
+            "No number was drawn. The seed is the one that was committed to."
+        )
+
+
+def test_it_fits_every_screen_in_both_directions(client: Client) -> None:
+    first = finished(client)
+    pages = {"en": first, "he": page_of(client, "he")}
+    with chromium() as browser:
+        for language, shown in pages.items():
+            for name, (width, height) in VIEWPORTS.items():
+                for scheme in ("light", "dark"):
+                    size = {"width": width, "height": height}
+                    page, errors = opened(browser, SECURE, shown, viewport=size, color_scheme=scheme)
+                    checked(page)
+                    assert page.locator("html").get_attribute("dir") == ("rtl" if language == "he" else "ltr")
+                    assert too_wide(page) == 0
+                    assert errors == []
+                    page.locator(".draw-proves").scroll_into_view_if_needed()
+                    shoot(page, f"draw-{language}-{name}-{scheme}")
+                    page.context.close()
