@@ -28,6 +28,18 @@ def draw_number(rng: Random) -> int:
     return rng.randint(LOWEST, HIGHEST)
 
 
+def both_choices(state: State) -> tuple[str, str]:
+    """Both choices as the draw is made from them (ruling, section 12), PLAYER_A's first.
+
+    Raises:
+        ValueError: a choice is missing.
+    """
+    first, second = (state["choices"][player] for player in state["players"])
+    if first is None or second is None:
+        raise ValueError("a number is drawn when both choices are in")
+    return str(first), str(second)
+
+
 def parity(number: int) -> str:
     """``"even"`` or ``"odd"``."""
     return CHOICES[number % 2]
@@ -51,6 +63,7 @@ class EvenOdd(Game):
     choice_field = "parity_choice"
     hidden = True
     max_round_time_sec = 60
+    draws = True
 
     def new_state(self, players: tuple[str, str]) -> State:
         return init_game_state(players)
@@ -85,6 +98,9 @@ class EvenOdd(Game):
 
     def draw(self, state: State, rng: Random) -> State:
         return state | {"number": draw_number(rng)}
+
+    def drawn_from(self, state: State) -> tuple[str, str]:
+        return both_choices(state)
 
     def outcome(self, state: State) -> Outcome | None:
         number = state["number"]

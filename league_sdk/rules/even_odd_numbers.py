@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from league_sdk.protocol.messages import MessageType
-from league_sdk.rules.even_odd import CHOICES, draw_number, parity
+from league_sdk.rules.even_odd import CHOICES, both_choices, draw_number, parity
 from league_sdk.rules.game import Game, Outcome, Random, State
 from league_sdk.rules.moves import MOVE_FIELD, out_of_turn, whole_number
 
@@ -27,6 +27,7 @@ class EvenOddNumbers(Game):
     choice_field = MOVE_FIELD
     hidden = True
     max_round_time_sec = 60
+    draws = True
 
     def new_state(self, players: tuple[str, str]) -> State:
         return {"players": list(players), "choices": dict.fromkeys(players), "number": None}
@@ -53,6 +54,9 @@ class EvenOddNumbers(Game):
 
     def draw(self, state: State, rng: Random) -> State:
         return state | {"number": draw_number(rng)}
+
+    def drawn_from(self, state: State) -> tuple[str, str]:
+        return both_choices(state)
 
     def outcome(self, state: State) -> Outcome | None:
         number = state["number"]

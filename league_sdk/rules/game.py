@@ -50,6 +50,7 @@ class Game(ABC):
         choice_field: where a response holds the move.
         hidden: whether moves are made at the same time and stay secret until all are in.
         max_round_time_sec: the longest a match should take, in seconds (004 9.3.4).
+        draws: whether a number is drawn, out of a seed that the league manager commits to (ruling, section 12).
     """
 
     game_type: ClassVar[str]
@@ -61,6 +62,7 @@ class Game(ABC):
     choice_field: ClassVar[str]
     hidden: ClassVar[bool]
     max_round_time_sec: ClassVar[int]
+    draws: ClassVar[bool] = False
 
     @abstractmethod
     def new_state(self, players: tuple[str, str]) -> State:
@@ -95,6 +97,16 @@ class Game(ABC):
     @abstractmethod
     def draw(self, state: State, rng: Random) -> State:
         """The chance step, taken when nobody is to move and there is no outcome yet."""
+
+    def drawn_from(self, state: State) -> tuple[str, str]:
+        """The two choices that the draw depends on, as text, PLAYER_A's first (ruling, section 12).
+
+        A game that draws gives its choices normalised, numbers in decimal.
+
+        Raises:
+            ValueError: the game draws nothing, or a choice is not there yet.
+        """
+        raise ValueError(f"nothing is drawn in {self.game_type}")
 
     @abstractmethod
     def outcome(self, state: State) -> Outcome | None:

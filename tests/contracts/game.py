@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 
 from league_sdk.protocol.errors import IllegalMove
 from league_sdk.protocol.messages import MessageType
+from league_sdk.rules.draws import CommittedDraw
 from league_sdk.rules.game import Game, Outcome, State
 
 PLAYERS = ("P01", "P02")
 MOST_STEPS = 1000
+SEED = bytes(range(32))
 MOST_VIEW_BYTES = 1024
 """A call carries it twice, and a transcript keeps 4 KiB of a body whole; a report has many matches in 64 KiB."""
 JUNK: tuple[Any, ...] = (None, "", "no such move", True, -1, 10**9, 1.5, [], ["even"], {}, {"choice": "even"}, "\x01")
@@ -107,6 +109,7 @@ class GameContract:
         parity = (MessageType.CHOOSE_PARITY_CALL, MessageType.CHOOSE_PARITY_RESPONSE)
         assert (game.call_message, game.response_message) == (parity if game.game_type == "even_odd" else generic)
         assert isinstance(game.hidden, bool)
+        assert isinstance(game.draws, bool)
         assert 0 < game.max_round_time_sec <= 3600
 
     def test_a_new_game_is_whole_and_undecided(self) -> None:
@@ -276,6 +279,30 @@ class GameContract:
             assert len(chance.drawn) > 0
             assert same(self.game.draw(state, Replay(chance.drawn)), first)
         assert random.getstate() == global_state
+
+    @each_game
+    @given(data=st.data(), seed=st.integers(0, 2**32))
+    def test_a_committed_draw_depends_on_two_choices_that_are_in(self, data: st.DataObject, seed: int) -> None:
+        """Who chose first changes nothing, and the same seed and choices draw the same once more."""
+        made: list[tuple[str, Any]] = []
+        drawn = False
+        for state, player, move in self.play(data, Chance(seed)):
+            if player is not None:
+                with pytest.raises(ValueError, match=r"drawn"):
+                    self.game.drawn_from(state)
+                made.append((player, move))
+            elif self.game.outcome(state) is None:
+                drawn = True
+                drawn_from = self.game.drawn_from(state)
+                assert [type(choice) for choice in drawn_from] == [str, str]
+                assert [one for one in drawn_from if one == "" or one != one.strip() or "|" in one] == []
+                turned = self.game.new_state(PLAYERS)
+                for mover, choice in reversed(made):
+                    turned = self.game.apply(turned, mover, choice)
+                assert self.game.drawn_from(turned) == drawn_from
+                first, again = (CommittedDraw(SEED, "L", "R1M1", 1, drawn_from) for _ in range(2))
+                assert same(self.game.draw(state, first), self.game.draw(turned, again))
+        assert drawn == self.game.draws
 
     def allowed(self) -> list[Any]:
         """``valid_choices`` as values: words, and ranges such as "0-8"."""
