@@ -59,7 +59,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"DOES NOT HOLD: {error}")
         return EXIT_NOT
     except OSError as error:
-        options.refuse(f"{options.save} cannot be written: {error.strerror}")
+        print(f"{options.save} cannot be written: {error.strerror}")
+        return EXIT_USAGE
     print(told(found))
     return EXIT_OK
 
@@ -73,8 +74,8 @@ def told(found: Verified) -> str:
         "",
         "Checked:",
         f"  - {found.events} digests, each over the one before it",
-        f"  - {counted.get('results', 0)} results and {counted.get('corrections', 0)} corrections, added up to the table"
-        " that is shown",
+        f"  - {counted.get('results', 0)} results and {counted.get('corrections', 0)} corrections; added up they"
+        " give the table that is shown",
         f"  - {counted.get('draws', 0)} drawn numbers follow from seeds that were committed to before the choices",
         f"  - {counted.get('sealed', 0)} results are the verdicts that were sealed",
         "",

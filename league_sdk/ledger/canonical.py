@@ -49,7 +49,8 @@ def plain(value: Any) -> Any:
     that reads as the same number. A tuple becomes a list, a key becomes text, and a lone surrogate becomes U+FFFD.
     What is nested deeper than :data:`MAX_DEPTH` is left out: an event is never refused for what somebody sent.
     """
-    return _plain(value, MAX_DEPTH)
+    # An event has a few levels of its own around this.
+    return _plain(value, MAX_DEPTH - 10)
 
 
 def _plain(value: Any, left: int) -> Any:

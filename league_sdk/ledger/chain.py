@@ -96,9 +96,7 @@ def digest_of(before: str, public: Mapping[str, Any], private_sha256: str) -> st
     return hashlib.sha256(seen[0] + canonical(dict(public)) + seen[1]).hexdigest()
 
 
-def link(
-    before: str, salt: str, *, league_id: str, seq: int, kind: str, at: datetime, data: Mapping[str, Any]
-) -> Link:
+def link(before: str, salt: str, *, league_id: str, seq: int, kind: str, at: datetime, data: Mapping[str, Any]) -> Link:
     """An event with its digest.
 
     Args:

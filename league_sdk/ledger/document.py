@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 FORMAT = "leaguesite.ledger/1"
 _NUMBER = 2**53
-Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}\Z")]
+Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Whole = Annotated[int, Field(ge=-_NUMBER, le=_NUMBER)]
 Text = Annotated[str, StringConstraints(max_length=200)]
 
@@ -49,7 +49,7 @@ class Public(_Part):
 
     league_id: Text
     seq: Annotated[int, Field(ge=1, le=_NUMBER)]
-    kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,32}\Z")]
+    kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,32}$")]
     at: Text
     data: dict[str, Any]
 
@@ -69,7 +69,7 @@ class Page(_Part):
     league_id: Text
     display_name: Text
     game_type: Text
-    head: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?\Z")]
+    head: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
     last_seq: Annotated[int, Field(ge=0, le=_NUMBER)]
     events: list[Any]
     next: Annotated[int, Field(ge=1, le=_NUMBER)] | None

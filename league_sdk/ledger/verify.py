@@ -1,4 +1,4 @@
-"""Whether a league's public export holds: chain, commitments, seals, and the table added up again (ruling, 12). Pure."""
+"""Whether a league's public export holds: chain, commitments, seals, and the table added up again. Pure."""
 
 from __future__ import annotations
 
@@ -138,7 +138,9 @@ def _scoring(shown: Points, found: Recount) -> Scoring:
 def _same_table(shown: list[Line], found: Recount, scoring: Scoring) -> None:
     names = {line.player_id: line.display_name for line in shown}
     if len(names) != len(shown):
-        raise Broken("the table", seq=None, problem="a player stands in it twice.", seen=len(shown), expected=len(names))
+        raise Broken(
+            "the table", seq=None, problem="a player stands in it twice.", seen=len(shown), expected=len(names)
+        )
     if found.names is not None and found.names != names:
         code = min(set(found.names.items()) ^ set(names.items()))[0]
         raise Broken(
