@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -246,3 +249,46 @@ def test_a_site_is_read_page_by_page_and_never_in_a_circle() -> None:
         reading.read("https://site/leagues/fall/", fetch=lambda url, most: circle)
     with pytest.raises(NotALedger, match="names no league"):
         reading.read("https://site/", fetch=fetch)
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    """A site on this machine; what it answers goes by the league that is asked for."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps(ledger(finished("even_odd"))).encode() if "fall" in self.path else b'{"error": "none"}'
+            self.send_response(200 if "fall" in self.path else 404)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: Any) -> None:
+            """Nothing of it is of interest."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_site_is_asked_over_the_network(site: str, tmp_path: Path, capsys: Any) -> None:
+    kept = tmp_path / "kept.json"
+    assert main(["verify", f"{site}/leagues/fall/", "--save", str(kept)]) == 0
+    assert main(["verify", str(kept)]) == 0
+    capsys.readouterr()
+    assert main(["verify", f"{site}/leagues/spring/"]) == 1
+    assert "answered 404" in capsys.readouterr().out
+    assert main(["verify", "http://127.0.0.1:9/leagues/fall/"]) == 1
+    assert capsys.readouterr().out.startswith("Not verified. http://127.0.0.1:9/api/leagues/fall/ledger")
+
+
+def test_no_more_is_taken_than_is_allowed(site: str) -> None:
+    with pytest.raises(NotALedger, match="sends more than"):
+        reading._Fetch(lambda: 0.0).get(f"{site}/leagues/fall/", 100)
+    clock = iter([0.0, 10.0**6])
+    with pytest.raises(NotALedger, match="took longer than"):
+        reading._Fetch(lambda: next(clock)).get(f"{site}/leagues/fall/", 10**6)
