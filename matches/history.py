@@ -22,6 +22,7 @@ class Happened(NamedTuple):
     kind: str
     data: Mapping[str, Any]
     at: datetime
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class Moment:
 
     Attributes:
         seq: the number of that event; 0 before the first.
+        head: its digest, which is the head of the ledger at that moment.
         rounds: those that had started, by number.
         outcomes: the results that counted, by match, in the order in which they came to count.
         points: what corrections gave to players or took from them.
@@ -81,6 +83,7 @@ class Moment:
     """
 
     seq: int = 0
+    head: str = ""
     at: datetime | None = None
     state: str = LeagueState.REGISTRATION
     paused: bool = False
@@ -132,7 +135,7 @@ class Moment:
             fresh = Moment()
             for name in self.__slots__:
                 setattr(self, name, getattr(fresh, name))
-        self.seq, self.at = event.seq, event.at
+        self.seq, self.head, self.at = event.seq, event.digest, event.at
         step = _STEPS.get(event.kind)
         if step is not None:
             step(self, event)

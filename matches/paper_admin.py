@@ -176,8 +176,10 @@ def _sentence(done: importing.Imported) -> str:
     counted = ngettext("%(count)d match", "%(count)d matches", done.matches) % {"count": done.matches}
     named = {"league": done.league.display_name, "matches": counted}
     if done.stopped:
-        return _("%(league)s is here: %(matches)s. It was still being played, and is stopped here.") % named
-    return _("%(league)s is here: %(matches)s.") % named
+        here = _("%(league)s is here: %(matches)s. It was still being played, and is stopped here.") % named
+    else:
+        here = _("%(league)s is here: %(matches)s.") % named
+    return f"{here} {done.ledger}"
 
 
 def _file(name: str, league: League, write: Callable[[BinaryIO], None]) -> HttpResponse:

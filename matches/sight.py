@@ -71,7 +71,7 @@ def moment(league: League, upto: int | None = None) -> Moment:
 
 
 def _read(events: Iterable[Event]) -> list[Happened]:
-    return [Happened(event.seq, event.kind, event.data, event.at) for event in events]
+    return [Happened(event.seq, event.kind, event.data, event.at, event.digest) for event in events]
 
 
 def _before(key: tuple[str, datetime], upto: int | None) -> Moment:
@@ -192,6 +192,17 @@ class View:
         if self.frozen_after is None or not self.league.unveiled:
             return set()
         return {row.player_id for row in self.standings[-self.league.unveiled :]}
+
+    @property
+    def head(self) -> str:
+        """The head of the ledger as this audience may know it; behind a curtain that of the freeze.
+
+        It is kept apart from the events: of a league whose last event was deleted it fits none that is left.
+        """
+        if self.frozen_after is not None:
+            return str(self.league.frozen.get("head") or self.moment.head)
+        newest = self.now and self.league.event_seq >= self.moment.seq
+        return self.league.ledger_head if newest else self.moment.head
 
     def outcome(self, match_id: str) -> Outcome | None:
         """The result of a match, if it has one in this view."""

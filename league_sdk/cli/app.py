@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from league_sdk.cli import check
+from league_sdk.cli import check, verify
 from league_sdk.protocol import SDK_VERSION
 
 EXIT_INTERRUPTED = 130
@@ -17,6 +17,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--version", action="version", version=f"league_sdk {SDK_VERSION}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     check.add_to(commands)
+    verify.add_to(commands)
     return made
 
 

@@ -67,6 +67,7 @@ def fall_before(league: League, number: int) -> None:
     league.frozen_seq = seen.moment.seq
     league.frozen = {
         "after": number - 1,
+        "head": seen.moment.head,
         "names": seen.names,
         "states": dict(league.agents.filter(kind=Kind.PLAYER).order_by("pk").values_list("code", "state")),
         "agents": queries.agents_of(seen),

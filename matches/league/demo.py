@@ -69,6 +69,7 @@ def begin_afresh(demo: League) -> None:
         demo.rounds.all().delete()
         demo.broadcasts.all().delete()
         demo.events.all().delete()
+        League.objects.filter(pk=demo.pk).update(ledger_head="")
         registration.bring_back(agent_ids=demo.agents.values_list("pk", flat=True))
         record(demo.pk, "demo_afresh")
         changed(demo.pk)

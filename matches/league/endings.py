@@ -171,6 +171,7 @@ def _tell_standings(seen: View, *, conversation_id: str, round_number: int | Non
         round_number=round_number,
         to_retired=to_retired,
         standings=queries.standings_rows(seen),
+        ledger_head=seen.moment.head or None,
         **queries.frozen_mark(seen),
     )
 

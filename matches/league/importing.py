@@ -39,6 +39,7 @@ from matches.models import (
     Round,
 )
 from matches.pages import PageKey
+from matches.papers import ledger
 from matches.papers.reading import NotALeague, Read, read
 
 logger = logging.getLogger(__name__)
@@ -53,11 +54,13 @@ class Imported(NamedTuple):
 
     Attributes:
         stopped: whether it was still being played when it was exported, and is stopped here.
+        ledger: a sentence on whether the chain of its events holds.
     """
 
     league: League
     matches: int
     stopped: bool
+    ledger: str
 
 
 def import_league(*, file: BinaryIO, by: Any = None) -> Imported:
@@ -66,7 +69,7 @@ def import_league(*, file: BinaryIO, by: Any = None) -> Imported:
     Changes: a league with the same id, roster, agents, rounds, matches, transcripts, events under the same numbers,
     corrections and notices; all or nothing. Its agents are SHUTDOWN, have no token and are nobody's here: one that
     registers is another agent. A league with this id in which nothing has happened yet gives way. One that was not
-    over is stopped, which is one event more. Nothing is sent.
+    over is stopped, which is one event more. Digests are kept, whether they hold or not. Nothing is sent.
 
     Args:
         file: JSON, or an archive with ``league.json`` in it; can be read again from its beginning.
@@ -77,6 +80,9 @@ def import_league(*, file: BinaryIO, by: Any = None) -> Imported:
         ActionRefused: this site has a league with this id, or lacks its game.
     """
     found = read(file)
+    chained = ledger.sentence(found)
+    if not ledger.is_chained(found):
+        ledger.chain_anew(found)
     try:
         with transaction.atomic():
             _refuse(found)
@@ -95,7 +101,7 @@ def import_league(*, file: BinaryIO, by: Any = None) -> Imported:
         raise ActionRefused(
             _("The league clashes with one that is here, or with itself; nothing was imported.")
         ) from None
-    return Imported(league, len(found["matches"]), stopped)
+    return Imported(league, len(found["matches"]), stopped, chained)
 
 
 def _refuse(found: Read) -> None:

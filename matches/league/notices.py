@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent, Kind
+from league_sdk.ledger import chain
 from matches.league import lifecycle
 from matches.league.effects import record, shown
 from matches.league.errors import ActionRefused, Invalid, NotFound
@@ -69,7 +70,10 @@ def withdraw(*, league_id: str, number: int) -> Notice:
         if notice.agent_id is None:
             said = notice.made_at.isoformat()
             told = Event.objects.filter(league_id=league_id, kind=SAID, data__said=said)
-            told.update(kind=TAKEN_BACK, data={"said": said})
+            for event in told:
+                # The hash of what was said takes the place of its salt: the chain holds, and no guess can be tried.
+                kept = chain.hash_private(event.salt, event.kind, event.data)
+                Event.objects.filter(pk=event.pk).update(kind=TAKEN_BACK, data={"said": said}, salt=kept)
         shown(league_id)
         notice.refresh_from_db()
         return notice

@@ -17,7 +17,7 @@ from agents_registry.prepared import insert
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import LeagueState
 from league_sdk.rules.registry import games
-from matches import readiness
+from matches import readiness, sight
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.league.find import get_league
@@ -102,7 +102,7 @@ def create_league(
             raise ActionRefused(
                 _("A league with the id %(id)s exists already: choose another id.") % {"id": league_id}
             ) from None
-        record(league.pk, "league_created")
+        record(league.pk, "league_created", **_terms(league))
         _take_in(league)
         changed(league.pk)
         transaction.on_commit(lambda: take_in(league_id=league.pk), robust=True)
@@ -141,7 +141,7 @@ def edit_league(*, league_id: str, display_name: str, settings: dict[str, Any]) 
     with transaction.atomic():
         if not League.objects.filter(pk=league_id).update(display_name=display_name, settings=checked):
             raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
-        record(league_id, "settings_changed")
+        record(league_id, "settings_changed", **_terms(get_league(league_id)))
         changed(league_id)
     return get_league(league_id)
 
@@ -185,9 +185,21 @@ def close_registration(*, league_id: str) -> League:
             League.objects.filter(pk=league.pk).update(left_out=left_out)
             registration.retire(agent_ids=absent)
             record(league.pk, "left_out", players=", ".join(left_out))
-        record(league.pk, "schedule_made", players=len(players), rounds=league.rounds.count())
+        record(
+            league.pk,
+            "schedule_made",
+            players=len(players),
+            rounds=league.rounds.count(),
+            names={player.code: player.display_name for player in players},
+            **_terms(league),
+        )
         changed(league.pk)
         return league
+
+
+def _terms(league: League) -> dict[str, Any]:
+    """What the table follows from besides results: in the ledger, so that it cannot change unseen."""
+    return {"game_type": league.game_type, "scoring": sight.scoring(league)._asdict()}
 
 
 def _make_schedule(league: League, players: list[Agent]) -> None:

@@ -54,6 +54,9 @@ class League(Quick, models.Model):
         default=0, editable=False, help_text="Places of the final table shown already, from the last one up."
     )
     event_seq = models.PositiveBigIntegerField(default=0, editable=False)
+    ledger_head = models.CharField(
+        max_length=64, blank=True, default="", editable=False, help_text="The digest of the last event."
+    )
     created_at = models.DateTimeField(editable=False)
     started_at = models.DateTimeField(null=True, editable=False)
     completed_at = models.DateTimeField(null=True, editable=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from django.conf import settings as site
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
@@ -46,6 +47,7 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
             result_line(outcome, view) | {"corrected": _reason(view, outcome.correction)} for outcome in recent
         ],
         "feed": _feed(view),
+        "ledger": _ledger(view),
         "seq": view.moment.seq,
         **notices.of_view(view),
         # The replay shows the board without its charts.
@@ -208,6 +210,20 @@ def _deadline(match: Match, view: View, board: object) -> dict[str, Any] | None:
     longest = min(rules.request_patience_s, (rules.max_retries + 1) * asked + waits)
     tries = rules.max_retries + 1
     return {"since": match.lifecycle[-1]["at"], "first": f"{asked:g}", "limit": f"{longest:g}", "tries": tries}
+
+
+def _ledger(view: View) -> dict[str, str] | None:
+    """The head of the chain of events, and how to check it; a page of the past has that of its moment."""
+    if not view.head:
+        return None
+    league_id = view.league.pk
+    address = f"{site.LEAGUE_PUBLIC_URL.rstrip('/')}{reverse('board', args=[league_id])}"
+    return {
+        "head": view.head,
+        "short": view.head[:12],
+        "url": f"/api/leagues/{league_id}/ledger",
+        "command": f"python -m league_sdk verify {address}",
+    }
 
 
 def _feed(view: View) -> list[dict[str, Any]]:

@@ -57,6 +57,8 @@ Reason = Annotated[str, StringConstraints(max_length=500)]
 Address = Annotated[str, StringConstraints(max_length=MAX_ENDPOINT_CHARS)]
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Points = Annotated[int, Field(ge=-MOST, le=MOST)]
+MaybeHash = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
+Salt = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{32}){0,2}$")]
 Object = dict[str, Any]
 
 
@@ -95,6 +97,7 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     after: Count
+    head: MaybeHash = ""
     names: dict[Id, str]
     states: dict[Id, Short]
     agents: list[_FrozenAgent]
@@ -146,6 +149,7 @@ class LeaguePart(Part):
     frozen: Annotated[Object, AfterValidator(_frozen)]
     unveiled: Count
     event_seq: Count
+    ledger_head: MaybeHash = ""
     created_at: Moment
     started_at: Moment | None
     completed_at: Moment | None
@@ -191,6 +195,8 @@ class EventPart(Part):
     kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]+$", max_length=32)]
     data: Object
     at: Moment
+    digest: MaybeHash = ""
+    salt: Salt = ""
 
 
 class OutcomePart(BaseModel):

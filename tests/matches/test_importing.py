@@ -99,6 +99,37 @@ def test_the_archive_comes_back_the_same_too_and_is_the_same_each_time() -> None
     assert [name for name in files if again[name] != files[name]] == []
 
 
+def test_an_import_says_whether_the_chain_holds_and_keeps_it_as_it_is() -> None:
+    rich.over()
+    head = League.objects.get(pk="fall").ledger_head
+    whole, public = json.loads(exported()), json.loads(exported(people=False))
+    emptied()
+    assert taken(json.dumps(whole).encode()).ledger == f"Its ledger holds, from the first event to the head {head}."
+    emptied()
+    event = next(event for event in whole["events"] if event["kind"] == "match_finished")
+    event["data"]["attempt"] += 1
+    said = taken(json.dumps(whole).encode()).ledger
+    assert said.startswith(f"Its ledger DOES NOT HOLD. event {event['seq']} (match_finished, match ")
+    kept = Event.objects.get(seq=event["seq"])
+    assert (kept.digest, kept.salt) == (event["digest"], event["salt"])
+    emptied()
+    # Nobody's role or e-mail is in one without people; what is left out of an event is there as its hash.
+    assert taken(json.dumps(public).encode()).ledger == f"Its ledger holds, from the first event to the head {head}."
+
+
+def test_a_document_from_before_the_ledger_is_chained() -> None:
+    rich.over()
+    old = json.loads(exported())
+    del old["league"]["ledger_head"]
+    for event in old["events"]:
+        del event["digest"], event["salt"]
+    emptied()
+    assert taken(json.dumps(old).encode()).ledger.startswith("The file is older than the ledger")
+    again = exported()
+    emptied()
+    assert taken(again).ledger.startswith("Its ledger holds")
+
+
 def unpacked(data: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {info.filename: archive.read(info) for info in archive.infolist()}
@@ -177,7 +208,9 @@ def test_the_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_bytes(archived())
     emptied()
     call_command("import_league", str(file))
-    assert capsys.readouterr().out == "fall is imported: 6 matches.\n"
+    head = League.objects.get(pk="fall").ledger_head
+    holds = f"Its ledger holds, from the first event to the head {head}."
+    assert capsys.readouterr().out == f"fall is imported: 6 matches. {holds}\n"
     with pytest.raises(CommandError, match="has a league fall already"):
         call_command("import_league", str(file))
     with pytest.raises(CommandError, match="cannot be read"):

@@ -13,7 +13,7 @@ from agents_registry import registration
 from agents_registry.models import Agent
 from matches import due, nudge, queries, sight
 from matches.league import lifecycle
-from matches.models import Broadcast, Delivery, Match, Round
+from matches.models import Broadcast, Delivery, Event, Match, Round
 from tests import factories as make
 from tests import wire
 
@@ -99,6 +99,7 @@ def test_end_of_a_round_on_the_wire() -> None:
         "message_type": "LEAGUE_STANDINGS_UPDATE",
         "conversation_id": "conv-fall-round-1-standings",
         "standings": queries.standings_rows(sight.everything(place.league)),
+        "ledger_head": Event.objects.get(kind="round_completed").digest,
     }
     assert [row["player_id"] for row in table["standings"]] == ["P01", "P03", "P04", "P02"]
     assert completed == head | {

@@ -80,6 +80,9 @@ class LeagueStandingsUpdate(FromManager):
     frozen_after_round: Annotated[
         Number | None, told("The board is frozen: this is the table after that round.", "our choice")
     ] = None
+    ledger_head: Annotated[
+        Text | None, told("Ours: the digest of the league's last event; keep it to verify the league.", "our choice")
+    ] = None
     auth_token: LeagueToken = None
 
 

@@ -31,5 +31,5 @@ class Command(BaseCommand):
         except ActionRefused as refusal:
             raise CommandError(str(refusal)) from None
         stopped = " It was still being played, and is stopped here." if done.stopped else ""
-        self.stdout.write(f"{done.league.pk} is imported: {done.matches} matches.{stopped}")
+        self.stdout.write(f"{done.league.pk} is imported: {done.matches} matches.{stopped} {done.ledger}")
         sys.stdout.flush()

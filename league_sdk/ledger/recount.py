@@ -1,0 +1,212 @@
+"""The table added up again from public parts of events, and what they prove of draws and seals (ruling, section 12).
+
+Pure. What an older event does not have is tolerated and counted, so that the reader learns what is not proven.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from league_sdk.ledger.canonical import sha256_of
+from league_sdk.ledger.chain import Broken, is_hash, named
+from league_sdk.ledger.standings import Result, Row, Scoring, table
+from league_sdk.rules import draws, even_odd
+from league_sdk.rules.even_odd import parity
+
+SCORING = ("win", "draw", "loss", "technical_loss")
+DRAWING_GAMES = ("even_odd", "even_odd_numbers")
+"""Games whose number is drawn from a committed seed; of others no draw is checked."""
+
+
+class Recount:
+    """A league as its public events tell it, one after the other.
+
+    Attributes:
+        counted: how many of what was checked, or could not be, by name.
+        scoring: the points in force as the events say; None when none of them says it (older events).
+        names: display names by player id as the schedule has them; None when it does not say.
+    """
+
+    def __init__(self, game_type: str) -> None:
+        """
+        Args:
+            game_type: the game as the export names it; an event that names another one does not hold.
+        """
+        self.game_type = game_type
+        self.counted: Counter[str] = Counter()
+        self.scoring: Scoring | None = None
+        self.names: dict[str, str] | None = None
+        self._results: dict[str, Result] = {}
+        self._points: dict[str, int] = {}
+        self._out: dict[str, str] = {}
+        self._commitments: dict[str, str] = {}
+        self._plays: dict[str, int] = {}
+
+    def take(self, public: Mapping[str, Any]) -> None:
+        """Add one event.
+
+        Raises:
+            Broken: it contradicts itself or one before it: a seed its commitment, a number its seed, a result its
+                number or its seal.
+        """
+        data, kind = public["data"], public["kind"]
+        try:
+            self._take(public, kind, data)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise _broken(
+                public, f"it cannot be read: {type(error).__name__}.", error, "the fields of its kind"
+            ) from None
+
+    def rows(self, names: Mapping[str, str], scoring: Scoring) -> list[Row]:
+        """The table.
+
+        Args:
+            names: display names of everyone who is in it.
+            scoring: the points of the league.
+        """
+        results = sorted(self._results.values(), key=lambda result: result.round_number)
+        return table(names, results, scoring, points=self._points, out=self._out)
+
+    def _take(self, public: Mapping[str, Any], kind: str, data: Mapping[str, Any]) -> None:
+        if kind == "demo_afresh":
+            self._results, self._points, self._out, self._commitments, self._plays = {}, {}, {}, {}, {}
+        if "scoring" in data:
+            self.scoring = Scoring(*(_whole(data["scoring"][name]) for name in SCORING))
+        if "game_type" in data and data["game_type"] != self.game_type:
+            raise _broken(public, "it names another game than the export.", data["game_type"], self.game_type)
+        if "names" in data:
+            self.names = {str(code): str(name) for code, name in data["names"].items()}
+        self._commit(public, data)
+        if kind == "match_finished":
+            self._finish(public, data)
+        elif kind in ("corrected", "correction_undone"):
+            self._correct(data)
+
+    def _commit(self, public: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        for match_id, commitment in (data.get("draw_commitments") or {}).items():
+            if not is_hash(commitment):
+                raise _broken(public, "a commitment is no SHA-256.", commitment, "64 hex digits")
+            self._commitments[match_id] = commitment
+        for match_id, play in (data.get("plays") or {}).items():
+            self._plays[match_id] = _whole(play)
+
+    def _finish(self, public: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        match_id = data["match_id"]
+        if match_id in self._results:
+            raise _broken(
+                public, "the match has a result already, and no correction stands between.", "a second one", "one"
+            )
+        self._check_seal(public, data)
+        self._check_draw(public, data)
+        self._count(match_id, data)
+        self.counted["results"] += 1
+
+    def _correct(self, data: Mapping[str, Any]) -> None:
+        self.counted["corrections"] += 1
+        for match_id, result in data.get("results", {}).items():
+            if result is None:
+                self._results.pop(match_id, None)
+            else:
+                self._count(match_id, result)
+        for player_id, points in data.get("points", {}).items():
+            self._points[player_id] = self._points.get(player_id, 0) + _whole(points)
+        for player_id, word in data.get("out", {}).items():
+            if word is None:
+                self._out.pop(player_id, None)
+            else:
+                self._out[player_id] = str(word)
+
+    def _count(self, match_id: str, data: Mapping[str, Any]) -> None:
+        first, second = data["players"]
+        # What counts anew counts last, as on the site: the form of a player goes by this order within a round.
+        self._results.pop(match_id, None)
+        self._results[match_id] = Result(
+            _whole(data["round_id"]), str(first), str(second), str(data["status"]), data["winner_id"]
+        )
+
+    def _check_seal(self, public: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        seal = data.get("seal_sha256")
+        if not seal:
+            self.counted["unsealed"] += 1
+            return
+        verdict = {
+            "attempt": data.get("sealed_attempt", data.get("attempt")),
+            "status": data["status"],
+            "winner_player_id": data["winner_id"],
+            "draw": data.get("drawn_number"),
+        }
+        expected = sha256_of(verdict)
+        if seal != expected:
+            raise _broken(public, "the result is not the verdict that was sealed.", expected, seal)
+        self.counted["sealed"] += 1
+
+    def _check_draw(self, public: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        """A seed against its commitment, the number against the seed, the result against the number."""
+        match_id, seed, number = data["match_id"], data.get("draw_seed"), data.get("drawn_number")
+        # A seed is revealed with the result: one that is used a second time proves nothing.
+        committed = self._commitments.pop(match_id, None)
+        if not seed:
+            if committed and number is not None and data.get("seal_sha256"):
+                raise _broken(public, "a number was drawn, and the seed that was committed to is not shown.", "", "it")
+            self.counted["unproven draws"] += number is not None
+            return
+        expected = draws.commitment(bytes.fromhex(seed))
+        if committed and expected != committed:
+            raise _broken(public, "the seed is not the one that was committed to.", expected, committed)
+        if not committed:
+            self.counted["unproven draws"] += number is not None
+        play, planned = data.get("play"), self._plays.get(match_id, 1)
+        if committed and play is not None and play != planned:
+            raise _broken(public, "it is not that play of the match which the seed was made for.", play, planned)
+        # A foreign referee is given no seed, so its number cannot follow from one.
+        if number is None or not data.get("seal_sha256") or self.game_type not in DRAWING_GAMES:
+            return
+        self._check_number(public, data, bytes.fromhex(seed))
+        self.counted["draws"] += committed is not None
+
+    def _check_number(self, public: Mapping[str, Any], data: Mapping[str, Any], seed: bytes) -> None:
+        first, second = data["players"]
+        choices = data["choices"]
+        number = draws.draw(
+            seed,
+            league_id=public["league_id"],
+            match_id=data["match_id"],
+            play=_whole(data["play"]),
+            choice_a=str(choices[first]),
+            choice_b=str(choices[second]),
+        )
+        if data["drawn_number"] != number:
+            raise _broken(
+                public, "the number does not follow from the seed and the choices.", data["drawn_number"], number
+            )
+        if data["status"] not in ("WIN", "DRAW"):
+            return
+        if self.game_type == "even_odd":
+            winner = even_odd.determine_winner({first: choices[first], second: choices[second]}, number)
+        else:
+            total = _whole(choices[first]) + _whole(choices[second]) + number
+            winner = first if parity(total) == "even" else second
+        verdict = ("WIN" if winner else "DRAW", winner)
+        if (data["status"], data["winner_id"]) != verdict:
+            raise _broken(
+                public,
+                "the result does not follow from the number and the choices.",
+                _told(data["status"], data["winner_id"]),
+                _told(*verdict),
+            )
+
+
+def _told(status: str, winner: str | None) -> str:
+    return f"{status} of {winner}" if winner else status
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{value!r:.40} is no integer")
+    return value
+
+
+def _broken(public: Mapping[str, Any], problem: str, seen: object, expected: object) -> Broken:
+    return Broken(named(public), seq=public.get("seq"), problem=problem, seen=seen, expected=expected)

@@ -1,0 +1,123 @@
+"""One value has one text, and it is the same before a database stored it and after."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from league_sdk.ledger.canonical import canonical, plain, sha256_of
+from league_sdk.ledger.chain import BEGINNING, Broken, Link, digest_of, hash_private, link, walk
+
+TEXT = st.text(max_size=8)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+AT = datetime(2025, 1, 15, 10, 15, tzinfo=UTC)
+
+
+def test_the_text_is_sorted_tight_and_unescaped() -> None:
+    assert canonical({"b": [1, None, True], "a": 'é"\n'}) == '{"a":"é\\"\\n","b":[1,null,true]}'.encode()
+    assert sha256_of({}) == hashlib.sha256(b"{}").hexdigest()
+
+
+@given(VALUES)
+def test_a_plain_value_is_written_and_read_back_the_same(value: Any) -> None:
+    written = canonical(plain(value))
+    assert canonical(json.loads(written)) == written
+    assert canonical(plain(json.loads(json.dumps(value)))) == written
+
+
+def test_a_whole_float_is_what_a_database_may_make_of_it() -> None:
+    assert plain([1.0, 1e22, -0.0, 0.5, (2,)]) == [1, 10**22, 0, "0.5", [2]]
+
+
+@pytest.mark.parametrize("value", [1.5, {1: 2}, "\ud800", {"a": {1.0}}, b"x"])
+def test_what_has_no_one_text_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"float|key|surrogate|set|bytes"):
+        canonical(value)
+
+
+def test_what_is_nested_too_deeply_is_refused_and_cut() -> None:
+    deep: Any = []
+    for _ in range(100):
+        deep = [deep]
+    with pytest.raises(ValueError, match="nested"):
+        canonical(deep)
+    canonical({"data": plain(deep), "lone": plain("\ud800")})
+
+
+def events(count: int) -> list[Link]:
+    found: list[Link] = []
+    before = ""
+    for seq in range(1, count + 1):
+        data = {"round_id": seq, "why": f"secret {seq}"}
+        one = link(before, f"{seq:032x}", league_id="fall", seq=seq, kind="round_opened", at=AT, data=data)
+        before = one.digest
+        found.append(one)
+    return found
+
+
+def test_a_digest_is_what_the_ruling_says() -> None:
+    one = link("", "0" * 32, league_id="fall", seq=1, kind="round_opened", at=AT, data={"round_id": 1, "why": "x"})
+    public = (
+        '{"at":"2025-01-15T10:15:00.000000Z","data":{"round_id":1},"kind":"round_opened","league_id":"fall","seq":1}'
+    )
+    private = hashlib.sha256(bytes(16) + b'{"why":"x"}').digest()
+    assert canonical(dict(one.public)).decode() == public
+    assert one.private_sha256 == private.hex()
+    assert one.digest == hashlib.sha256(bytes.fromhex(BEGINNING) + public.encode() + private).hexdigest()
+
+
+def test_erasing_what_is_private_keeps_the_digest() -> None:
+    data = {"round_id": 1, "why": "x"}
+    one = link("", "0" * 32, league_id="fall", seq=1, kind="round_opened", at=AT, data=data)
+    kept = hash_private("0" * 32, "round_opened", data)
+    assert link("", kept, league_id="fall", seq=1, kind="round_opened", at=AT, data={"round_id": 1}) == one
+
+
+@given(st.integers(0, 5), st.sampled_from(["public", "private", "digest", "gone", "twice", "swapped"]))
+def test_whatever_is_changed_the_first_that_does_not_hold_is_named(place: int, how: str) -> None:
+    whole = events(7)
+    head = whole[-1].digest
+    assert walk(whole, league_id="fall", head=head)[-1] == head
+    one = whole[place]
+    expected = place + 1
+    if how == "public":
+        whole[place] = one._replace(public={**one.public, "data": {"round_id": 99}})
+    elif how == "private":
+        whole[place] = one._replace(private_sha256="a" * 64)
+    elif how == "digest":
+        whole[place] = one._replace(digest="a" * 64)
+    elif how == "gone":
+        del whole[place]
+        expected = place + 2
+    elif how == "twice":
+        whole.insert(place, one)
+    else:
+        whole[place], whole[place + 1] = whole[place + 1], one
+        expected = place + 2
+    with pytest.raises(Broken) as broken:
+        walk(whole, league_id="fall", head=head)
+    assert broken.value.seq == expected
+    assert f"event {expected} (round_opened)" in str(broken.value)
+
+
+def test_an_end_that_is_cut_off_does_not_give_the_head() -> None:
+    whole = events(3)
+    with pytest.raises(Broken, match="the head after event 2"):
+        walk(whole[:2], league_id="fall", head=whole[2].digest)
+    with pytest.raises(Broken, match="another league"):
+        walk(whole, league_id="spring", head=whole[2].digest)
+
+
+def test_a_hash_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="64"):
+        digest_of("A" * 64, {}, "a" * 64)

@@ -1,0 +1,50 @@
+"""Leagues from before the ledger are chained when the site is upgraded, and the way back works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.test import Client
+
+from league_sdk.ledger.verify import verify
+from matches.models import Event, League
+from tests import factories as make
+
+BEFORE, AFTER = [("matches", "0005_seals")], [("matches", "0006_ledger")]
+
+
+@pytest.fixture
+def back() -> Iterator[None]:
+    """Whatever happens, the tables are as the other tests expect them."""
+    yield
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+def migrate(target: list[tuple[str, str]]) -> None:
+    MigrationExecutor(connection).migrate(target)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_leagues_are_chained_forwards_and_back(client: Client, back: None) -> None:
+    place = make.playing()
+    make.finish_round(place)
+    make.open_league("spring")
+    events = list(Event.objects.order_by("pk").values_list("seq", "kind", "data", "at"))
+
+    migrate(BEFORE)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT DISTINCT digest, salt FROM matches_event")
+        assert cursor.fetchall() == [("", "")]
+    migrate(AFTER)
+
+    assert list(Event.objects.order_by("pk").values_list("seq", "kind", "data", "at")) == events
+    for league in League.objects.all():
+        found = verify(client.get(f"/api/leagues/{league.pk}/ledger").json())
+        assert (found.events, found.head) == (league.events.count(), league.ledger_head)
+    make.playing_on(place)
+    make.finish_round(place)
+    verify(client.get("/api/leagues/fall/ledger").json())
