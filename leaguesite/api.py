@@ -19,7 +19,17 @@ from pydantic import ConfigDict
 from agents_registry import registration
 from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import NotARequest
-from leaguesite import api_checks, api_corrections, api_events, api_notices, api_protocol, health, mcp, metrics
+from leaguesite import (
+    api_checks,
+    api_corrections,
+    api_events,
+    api_gateways,
+    api_notices,
+    api_protocol,
+    health,
+    mcp,
+    metrics,
+)
 from leaguesite.api_keys import KEY, METRICS_KEY, TooManyKeys
 from leaguesite.calls import Came
 from leaguesite.refusals import refusal
@@ -402,4 +412,5 @@ api.add_router("/api/protocol", api_protocol.router)
 api.add_router("/api", api_checks.router)
 api.add_router("/api", api_corrections.router)
 api.add_router("/api", api_events.router)
+api.add_router("/api", api_gateways.router)
 api.add_router("/api", api_notices.router)
