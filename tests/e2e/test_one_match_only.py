@@ -1,4 +1,4 @@
-"""An attacker registers a victim's program four more times: it is still in one match at a time, and loses none by it."""
+"""An attacker registers a victim's program four more times: it is in one match at a time, and loses none by it."""
 
 from __future__ import annotations
 
