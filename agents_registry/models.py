@@ -169,7 +169,7 @@ class AgentToken(models.Model):
 class Gateway(models.Model):
     """A host that many programs share, each under its own path: the instructor has said so."""
 
-    host = models.CharField(_("host"), max_length=MAX_ENDPOINT_CHARS, unique=True)
+    host = models.CharField(max_length=MAX_ENDPOINT_CHARS, unique=True)
     marked_at = models.DateTimeField()
 
     def __str__(self) -> str:

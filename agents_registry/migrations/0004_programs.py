@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
             name='Gateway',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('host', models.CharField(max_length=300, unique=True, verbose_name='host')),
+                ('host', models.CharField(max_length=300, unique=True)),
                 ('marked_at', models.DateTimeField()),
             ],
         ),

@@ -176,7 +176,7 @@ def test_a_name_is_looked_up_before_the_match_and_pinned_for_the_referee(zones: 
     # The name is not known yet: its match waits, and the other does not wait for it.
     assert len(given_out()) == 1
     first, other = make.Match.objects.get(state="ASSIGNED"), make.Match.objects.get(state="READY")
-    assert (first.player_a.name, first.player_b.name) == ("Victim", "Gamma")
+    assert (first.player_a.name, first.player_b.name) == ("Victim", "Beta")
     # Now it is known, and leads to the victim's program, which is in a match.
     zones.settle()
     assert given_out() == set()
