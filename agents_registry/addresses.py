@@ -20,6 +20,8 @@ DEFAULT_PATH = "/mcp"
 _WITHOUT_SCHEME = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\]):\d{1,5}(/.*)?", re.ASCII | re.IGNORECASE)
 """A host and a port: not ``javascript:alert(1)``, not a mere word."""
 
+_ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -87,10 +89,26 @@ def read_address(value: object, *, caller: str, field: str) -> Address:
         target = replace(target, path=DEFAULT_PATH)
         notes.append(f"address had no path, called at {DEFAULT_PATH}")
     named = "127.0.0.1" if target.host in LOOPBACK_NAMES else target.host
-    key = f"{named}|{target.number}{target.path.rstrip('/')}?{target.query}"
+    key = f"{named}|{target.number}{one_path(target.path)}?{target.query}"
     if max(len(target.url), len(key)) > MAX_ENDPOINT_CHARS:
         raise wrong
     return Address(url=target.url, key=key, notes=tuple(notes))
+
+
+def one_path(path: str) -> str:
+    """A path in one spelling: ``//mcp``, ``/./mcp``, ``/x/../mcp``, ``/%6dcp`` and ``/mcp/`` are all ``/mcp``."""
+    kept: list[str] = []
+    for part in _ESCAPED.sub(_unescaped, path).split("/"):
+        if part == "..":
+            kept[-1:] = []
+        elif part not in ("", "."):
+            kept.append(part)
+    return "".join(f"/{part}" for part in kept)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    char = chr(int(found[1], 16))
+    return char if char.isascii() and (char.isalnum() or char in "-._~") else found[0].upper()
 
 
 def is_loopback(url: str) -> bool:

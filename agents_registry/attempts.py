@@ -44,7 +44,7 @@ Found = TypeVar("Found")
 TOKEN, CODE, API_KEY, REFEREE_KEY = "token", "code", "API key", "referee key"
 """The kinds of secrets. Registration codes and personal codes are one: they are tried at the same doors."""
 
-CALLS, STRANGERS = "calls", "strangers"
+CALLS, STRANGERS, ENTRANTS = "calls", "strangers", "entrants"
 SAME_SECRET = RateLimitItemPerSecond(20, 60, "same")
 GUESSES_FROM_ADDRESS = RateLimitItemPerSecond(500, 600, "guesses")
 GUESSES = RateLimitItemPerSecond(1500, 600, "all-guesses")
@@ -212,6 +212,16 @@ class Attempts:
         who = (STRANGERS, network_of(address))
         words = "calls without auth_token from one address"
         return self._of(self._here[STRANGERS], _setting("LEAGUE_CALLS_PER_ADDRESS"), who, words)
+
+    def count_entrant(self, address: str) -> Wait | None:
+        """Count a call that is to register somebody; whether its address has made too many of these.
+
+        A budget of its own: a neighbour's pings, queries and answers with made-up tokens leave it alone.
+        """
+        rule, who = _setting("LEAGUE_REGISTRATIONS_PER_ADDRESS"), (ENTRANTS, network_of(address))
+        if self._here[ENTRANTS].hit(rule, *who):
+            return None
+        return self._of(self._here[ENTRANTS], rule, who, "registrations from one address")
 
     def count_registration(self, address: str, name: str, endpoint: str) -> Wait | None:
         """Count a registration; whether this one has come too often."""

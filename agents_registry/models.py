@@ -64,6 +64,15 @@ class Agent(Quick, models.Model):
     wanted_id = models.CharField(max_length=MAX_ID_CHARS, blank=True, default="", editable=False)
     endpoint = models.CharField(_("address"), max_length=MAX_ENDPOINT_CHARS)
     endpoint_key = models.CharField(max_length=MAX_ENDPOINT_CHARS, editable=False)
+    program = models.TextField(
+        blank=True,
+        default="",
+        editable=False,
+        help_text="What may be in one match only (agents_registry.programs), as found when a match was last given out.",
+    )
+    addresses = models.TextField(
+        blank=True, default="", editable=False, help_text="The IP addresses that the address led to then."
+    )
     version = models.CharField(_("version"), max_length=MAX_VERSION_CHARS, blank=True, default="")
     game_types = models.JSONField(_("games"), default=list, blank=True)
     dialect = models.CharField(_("dialect"), max_length=32, default="canonical")
@@ -155,3 +164,13 @@ class AgentToken(models.Model):
 
     def __str__(self) -> str:
         return f"token of {self.agent_id}"
+
+
+class Gateway(models.Model):
+    """A host that many programs share, each under its own path: the instructor has said so."""
+
+    host = models.CharField(max_length=MAX_ENDPOINT_CHARS, unique=True)
+    marked_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.host

@@ -14,9 +14,13 @@ from agents_registry.models import Agent, Kind
 from agents_registry.requests import Request
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import TokenInvalid
+from league_sdk.protocol.messages import MessageType
 from leaguesite import metrics
 from leaguesite.calls import Call
 from matches.league import entry
+
+REGISTERING = frozenset({MessageType.LEAGUE_REGISTER_REQUEST, MessageType.REFEREE_REGISTER_REQUEST})
+"""Counted apart from all other calls without a token that is known."""
 
 
 def admit(call: Call, *, known: bool) -> None:
@@ -28,6 +32,9 @@ def admit(call: Call, *, known: bool) -> None:
     """
     token = call.params.get("auth_token")
     address = call.came.address
+    if call.name in REGISTERING:
+        _refuse(attempts.count_entrant(address))
+        return
     if not (known and isinstance(token, str) and token):
         _refuse(attempts.count_stranger(address))
         return

@@ -23,6 +23,7 @@ from leaguesite import (
     api_checks,
     api_corrections,
     api_events,
+    api_gateways,
     api_ledger,
     api_notices,
     api_protocol,
@@ -413,4 +414,5 @@ api.add_router("/api", api_checks.router)
 api.add_router("/api", api_corrections.router)
 api.add_router("/api", api_events.router)
 api.add_router("/api", api_ledger.router)
+api.add_router("/api", api_gateways.router)
 api.add_router("/api", api_notices.router)

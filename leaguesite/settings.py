@@ -39,6 +39,8 @@ LEAGUE_ENDPOINTS = endpoint_settings.read(os.environ)
 # How many calls of agents are answered (agents_registry/attempts.py has the limits of failures).
 LEAGUE_CALLS_PER_TOKEN = os.environ.get("LEAGUE_CALLS_PER_TOKEN", "300 per 5 second")
 LEAGUE_CALLS_PER_ADDRESS = os.environ.get("LEAGUE_CALLS_PER_ADDRESS", "3000 per 10 second")
+# Registrations without a known token have a budget of their own: no other call of a neighbour uses it up.
+LEAGUE_REGISTRATIONS_PER_ADDRESS = os.environ.get("LEAGUE_REGISTRATIONS_PER_ADDRESS", "1000 per 10 second")
 LEAGUE_LIMITS_REDIS_URL = os.environ.get("REDIS_URL")
 
 # `host` and `web` add the public address; these are what is right without it.

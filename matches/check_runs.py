@@ -14,7 +14,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from agents_registry import registration
+from agents_registry import programs, registration
 from agents_registry.attempts import network_of
 from agents_registry.models import Agent
 from league_sdk.protocol.states import IN_PLAY, MatchState
@@ -76,19 +76,20 @@ def take(*, now: datetime, room: int = MOST_AT_ONCE) -> list[Job]:
     due = Check.objects.filter(state=CheckState.WANTED, due_at__lte=now)
     if room < 1 or not due.exists():
         return []
+    # A check calls a program as a match does, by whatever address: one that plays, or is about to, is left alone.
+    gateways = programs.gateways()
     playing = {
         key
-        for pair in Match.objects.filter(state__in=[MatchState.READY, *IN_PLAY]).values_list(
-            "player_a__endpoint_key", "player_b__endpoint_key"
-        )
-        for key in pair
+        for match in Match.objects.filter(state__in=[MatchState.READY, *IN_PLAY]).select_related("player_a", "player_b")
+        for seat in (match.player_a, match.player_b)
+        for key in seat.program.split() or programs.program(seat.endpoint, (), gateways).keys
     }
     busy = _Busy(Check.objects.filter(state=CheckState.RUNNING).values_list("address", "asked_by"))
     leagues = set(readiness.asking_leagues().values_list("pk", flat=True))
     waiting = [
         (_is_demanded(check, leagues), check)
         for check in due.defer("report").select_related("agent").order_by("due_at", "created_at")
-        if check.endpoint_key not in playing
+        if playing.isdisjoint(programs.program(check.endpoint, (), gateways).keys)
     ]
     waiting.sort(key=lambda one: not one[0])
     jobs: list[Job] = []

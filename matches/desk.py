@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from agents_registry import programs
 from agents_registry.models import Agent, Kind
 from agents_registry.words import answers
 from league_sdk.protocol.states import AgentState, MatchState
@@ -42,6 +43,9 @@ def context(league: League, allowed: Collection[Action] = EVERYTHING) -> dict[st
     view = sight.everything(league)
     # Who is in trouble stands first: the list is longer than what is seen of it.
     lines = [_agent_line(agent) | {"ready": facts.known.get(agent.pk)} for agent in sorted(facts.around, key=_well)]
+    shared = programs.sharing(facts.players)
+    for line in lines:
+        line["shares"] = ", ".join(other.code for other in shared.get(line["pk"], ()))
     asking = sum(1 for agent in facts.around if agent.check_wanted)
     checking = any(one.word == readiness.Ready.CHECKING for one in facts.known.values())
     return {

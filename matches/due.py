@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from agents_registry import learned, registration
+from agents_registry import learned, programs, registration
 from agents_registry.models import Agent, Kind
 from agents_registry.prepared import Prepared
 from league_sdk.protocol.faults import Cause
@@ -61,7 +61,7 @@ _IN_PLAY = Prepared(
     lambda: (
         Match.objects.filter(state__in=IN_PLAY)
         .select_related("player_a", "player_b")
-        .only("referee_id", "player_a__endpoint_key", "player_b__endpoint_key")
+        .only("referee_id", "player_a__program", "player_a__endpoint", "player_b__program", "player_b__endpoint")
     )
 )
 
@@ -214,11 +214,11 @@ def _dispatch() -> tuple[list[Start], bool]:
     if not ready:
         return [], False
     load: Counter[int] = Counter()
-    # An agent is never in two matches at once, also where one address plays in two leagues.
+    # A program is never in two matches at once, also where it plays in two leagues, or under two addresses.
     playing: set[str] = set()
     for one in _IN_PLAY.all():
         load[one.referee_id] += 1
-        playing.update((one.player_a.endpoint_key, one.player_b.endpoint_key))
+        playing |= programs.in_play(one.player_a) | programs.in_play(one.player_b)
     chosen = _choose(ready, load, playing)
     # While anybody has room, the others must not wait behind matches that cannot begin.
     if len(ready) == MOST_READY and any(load[one.pk] < one.max_concurrent for one in _JUDGING.all()):
@@ -276,10 +276,14 @@ def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str]) -> li
     """Assign matches in their order to referees that have room; load and who is playing are kept up."""
     referees: dict[str, list[Agent]] = {}
     chosen: list[Chosen] = []
+    gateways = programs.gateways()
     with transaction.atomic():
         for match in ready:
-            addresses = {match.player_a.endpoint_key, match.player_b.endpoint_key}
-            if not playing.isdisjoint(addresses):
+            seats = (match.player_a, match.player_b)
+            found = [programs.found(seat, gateways, _look_again) for seat in seats]
+            behind = [one for one in found if one is not None]
+            taken_up = {key for one in behind for key in one.keys} | {f"agent:{seat.pk}" for seat in seats}
+            if len(behind) < len(seats) or not playing.isdisjoint(taken_up):
                 continue
             if results.decide_absent(match):
                 endings.after_result(match)
@@ -294,9 +298,16 @@ def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str]) -> li
             taken = play.assign(match=match, referee=referee, lease_s=lease)
             if taken is not None:
                 load[referee.pk] += 1
-                playing.update(addresses)
+                playing |= taken_up
+                for seat, one in zip((taken.player_a, taken.player_b), behind, strict=True):
+                    programs.note(seat, one)
                 chosen.append(Chosen(taken, referee, named))
     return chosen
+
+
+def _look_again() -> None:
+    """A name was looked up: the matches that waited for it are given out in the next look."""
+    nudge.wake(urgent=True)
 
 
 def _referee_for(match: Match, candidates: Sequence[Agent], load: Counter[int]) -> Agent | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from agents_registry import registration
+from agents_registry import programs, registration
 from agents_registry.endpoints import endpoint_policy, ports_of
 from agents_registry.models import Agent, Kind
 from agents_registry.prepared import Prepared
@@ -109,7 +109,9 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
             if match.league_id not in tables:
                 players = [seat.code for other in ours if other.league_id == match.league_id for seat in _seats(other)]
                 tables[match.league_id] = queries.own_standings(sight.public(match.league), players)
-            message = _start_match(match, referee, digests, tables[match.league_id], policy)
+            message = _start_match(
+                match, referee, digests, tables[match.league_id], policy | programs.pins(*_seats(match))
+            )
             tries: tuple[Try, ...] = (Try("", rpc.dumps(rpc.call(START_MATCH, message, match.pk)), match.pk),)
         else:
             tries = _foreign_tries(match, referee)

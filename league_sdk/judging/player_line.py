@@ -40,6 +40,10 @@ VAGUE_SHARE = 0.1
 """The same after a success that says nothing."""
 
 
+_PERHAPS_OURS = frozenset({Cause.NAME_LOOKUP, *OWN_SIDE})
+"""Causes that a machine without a network would find, too."""
+
+
 @dataclass(slots=True)
 class _Exchange:
     """What a try has brought so far."""
@@ -125,7 +129,7 @@ class PlayerLine:
         network. That other agents are silent too shows nothing: they may have agreed on it (ruling, section 12).
         """
         unanswered = heard.error_code is not None or accepted(heard.message) is False
-        if heard.error_code is not None and (heard.cut_off or heard.cause in OWN_SIDE):
+        if heard.error_code is not None and (heard.cut_off or heard.cause in _PERHAPS_OURS):
             evidence = self._probe()
             if evidence:
                 return replace(heard, excuse=evidence, elapsed_s=self._clock.monotonic() - begun)

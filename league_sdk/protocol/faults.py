@@ -61,7 +61,8 @@ _OUT_OF = ("EMFILE", "WSAEMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "ENETDOWN")
 _OWN_ERRNOS = {getattr(errno, name, None) for name in _OUT_OF}
 _NO_WAY_ERRNOS = {errno.ENETUNREACH, errno.EADDRNOTAVAIL}
 _OWN_LOOKUPS = {getattr(socket, name, None) for name in ("EAI_SYSTEM", "EAI_MEMORY")}
-_NO_WAY_LOOKUPS = {socket.EAI_AGAIN, socket.EAI_FAIL}
+SILENT_LOOKUPS = frozenset({socket.EAI_AGAIN, socket.EAI_FAIL})
+"""A name server gave no answer, or none of use: whoever owns the name can bring this about."""
 
 
 def of_error(error_code: object) -> Cause:
@@ -106,14 +107,15 @@ def of_lookup(number: int | None, *, caller: Cause) -> Cause:
     return caller if number is not None and number in _OWN_LOOKUPS else Cause.NAME_LOOKUP
 
 
-def cut_off(number: int | None, *, lookup: bool) -> bool:
-    """Whether it may be the caller that has no network: one agent alone does not tell, two at once do.
+def cut_off(number: int | None) -> bool:
+    """Whether it may be the caller that has no network: one agent alone does not tell.
+
+    Of a name that is not found nothing is told: its owner's name server says what it likes, or nothing.
 
     Args:
-        number: the error number.
-        lookup: whether it is one of ``getaddrinfo``.
+        number: the error number of a connection that was not made.
     """
-    return number in (_NO_WAY_LOOKUPS if lookup else _NO_WAY_ERRNOS)
+    return number in _NO_WAY_ERRNOS
 
 
 SENTENCES: dict[Cause, str] = {

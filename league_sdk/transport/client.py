@@ -6,6 +6,7 @@ hooks are what a call to an agent must not have, and they cost more than the cal
 
 from __future__ import annotations
 
+import asyncio
 import time
 import zlib
 from collections.abc import Mapping
@@ -86,9 +87,14 @@ class _Resolver(PolicyResolver):
 
     async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[ResolveResult]:
         way = _WAY.get()
-        # Where other names hold all our threads, waiting for one is nothing that this agent is to blame for.
-        way.waits_for = self._caller if LOOKUPS.full else Cause.NAME_LOOKUP
-        found = await super().resolve(host, port, family)
+        way.waits_for = Cause.NAME_LOOKUP
+        try:
+            found = await super().resolve(host, port, family)
+        except asyncio.CancelledError:
+            # Where other zones' names hold our threads, waiting for one is nothing that this agent is to blame for.
+            if LOOKUPS.waits_for_others(host):
+                way.waits_for = self._caller
+            raise
         way.waits_for = Cause.CONNECT
         return found
 

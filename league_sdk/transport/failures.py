@@ -14,6 +14,11 @@ from league_sdk.transport.policy import NotCalled
 
 FILES_OF_A_LOOKUP = 8
 """More than one search for a name needs at a time."""
+_DETAILS = {
+    errno.ECONNREFUSED: "nobody listens at its address",
+    # The system's answer to a connection to a broadcast address.
+    errno.EACCES: "its address is that of a whole network, not of one machine",
+}
 NOT_CALLED = "the name of the address leads to one that is not called"
 
 
@@ -74,13 +79,8 @@ def out_of_time(waited_for: Cause, limit_s: float) -> TimedOut:
         **dict.fromkeys(faults.OWN_SIDE, "this machine was busy with other names and did not look this one up"),
     }
     sentence = f"{what.get(waited_for, 'no answer')} within {limit_s:g} s"
-    return TimedOut(
-        sentence,
-        connected=waited_for is Cause.DEADLINE,
-        cause=waited_for,
-        # A name server that is silent may be ours.
-        cut_off=waited_for is Cause.NAME_LOOKUP,
-    )
+    # That a name server is silent says nothing of our network: its owner can have it be silent.
+    return TimedOut(sentence, connected=waited_for is Cause.DEADLINE, cause=waited_for)
 
 
 def failure(error: Exception, caller: Cause) -> CallFailed:
@@ -111,9 +111,9 @@ def _no_name(error: OSError, caller: Cause) -> NotReached:
     found = faults.of_lookup(number, caller=caller) if _can_open_files() else caller
     if found is caller:
         return NotReached("this machine cannot look names up", connected=False, cause=found)
-    missing = faults.cut_off(number, lookup=True)
-    sentence = "names cannot be looked up at the moment" if missing else "the name of the address is not known"
-    return NotReached(sentence, connected=False, cause=found, cut_off=missing)
+    silent = number in faults.SILENT_LOOKUPS
+    sentence = "the name server of the address gave no answer" if silent else "the name of the address is not known"
+    return NotReached(sentence, connected=False, cause=found)
 
 
 def _can_open_files() -> bool:
@@ -138,6 +138,6 @@ def _no_connection(number: int | None, caller: Cause) -> NotReached:
         f"no connection: {os.strerror(number)}" if number else "no connection",
         connected=False,
         cause=found,
-        detail="nobody listens at its address" if number == errno.ECONNREFUSED else "",
-        cut_off=faults.cut_off(number, lookup=False),
+        detail=_DETAILS.get(number or 0, ""),
+        cut_off=faults.cut_off(number),
     )

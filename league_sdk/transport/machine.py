@@ -6,6 +6,8 @@ import errno
 import ipaddress
 import os
 import socket
+import sys
+from pathlib import Path
 
 from league_sdk.transport.targets import IP
 
@@ -66,3 +68,43 @@ def network_problem() -> str:
         else:
             return ""
     return f"this machine has no network: {problems[0]}"
+
+
+_ROUTES = Path("/proc/net/route")
+_ROUTE_FIELDS = 8
+_HOST_BITS = 0b11
+"""A network's first and last address end in two equal bits, whatever its size: all others are asked about nothing."""
+
+
+def is_no_host(address: IP) -> bool:
+    """Whether an address is that of a whole network this machine is in: its broadcast or its network address."""
+    if address.version != 4 or int(address) & _HOST_BITS not in (0, _HOST_BITS):
+        return False
+    if int(address) & _HOST_BITS == 0:
+        return any(address == network.network_address for network in _networks())
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # Connecting a datagram socket sends nothing; to a broadcast address it takes a permission not asked for.
+            probe.connect((str(address), 9))
+        except OSError as error:
+            return error.errno == errno.EACCES
+    return any(address == network.broadcast_address for network in _networks())
+
+
+def _networks() -> list[ipaddress.IPv4Network]:
+    """The IPv4 networks that this machine is in, as its routing table has them; the loopback's where it has none."""
+    found = [ipaddress.IPv4Network("127.0.0.0/8")]
+    try:
+        lines = _ROUTES.read_text().splitlines()[1:]
+    except OSError:
+        return found
+    for line in lines:
+        fields = line.split()
+        if len(fields) < _ROUTE_FIELDS or int(fields[2], 16):
+            continue
+        # The kernel writes the bytes of an address as a number of its own byte order.
+        first, mask = (int(field, 16).to_bytes(4, sys.byteorder) for field in (fields[1], fields[7]))
+        network = ipaddress.IPv4Network((int.from_bytes(first), str(ipaddress.IPv4Address(mask))), strict=False)
+        if 0 < network.prefixlen < 31:
+            found.append(network)
+    return found

@@ -80,6 +80,7 @@ class EndpointPolicy:
         ports: only ports in these ranges (first and last) are called.
         schemes: of ``http`` and ``https``, those that are called.
         loopback_by_name: whether any name may lead to the loopback; not where strangers give the names.
+        pinned: names, each with the only addresses that are called for it; such a name is not looked up.
     """
 
     refused_ports: tuple[int, ...] = ()
@@ -90,6 +91,7 @@ class EndpointPolicy:
     ports: tuple[tuple[int, int], ...] = EVERY_PORT
     schemes: tuple[str, ...] = SCHEMES
     loopback_by_name: bool = True
+    pinned: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @classmethod
     def from_params(cls, value: object) -> EndpointPolicy:
@@ -109,6 +111,7 @@ class EndpointPolicy:
             if given.get("schemes") is None
             else tuple(one for one in _texts(given["schemes"]) if one in SCHEMES),
             loopback_by_name=given.get("loopback_by_name") is not False,
+            pinned=_pins(given.get("pinned")),
         )
 
     def to_params(self) -> dict[str, Any]:
@@ -122,6 +125,7 @@ class EndpointPolicy:
             "ports": [list(one) for one in self.ports],
             "schemes": list(self.schemes),
             "loopback_by_name": self.loopback_by_name,
+            **({"pinned": {name: list(addresses) for name, addresses in self.pinned}} if self.pinned else {}),
         }
 
     def check_url(self, url: str) -> Target:
@@ -155,6 +159,8 @@ class EndpointPolicy:
         network = _never(ip) or _first(ip, self.refused_networks)
         if network is not None:
             raise Forbidden(f"addresses in {network} are not called")
+        if machine.is_no_host(ip):
+            raise Forbidden(f"{ip} is the address of a whole network, not of one machine")
         if self.networks is not None and _first(ip, self.networks) is None:
             raise Forbidden(f"only addresses in {', '.join(self.networks) or 'no network'} are called")
         # Whether an address is this machine's costs a look at the system: only where it matters.
@@ -210,7 +216,13 @@ class PolicyResolver(AbstractResolver):
         self._inner = ThreadedResolver(cast("asyncio.AbstractEventLoop", LOOKUPS))
 
     async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[ResolveResult]:
-        found = await self._inner.resolve(host, port, family)
+        pinned = dict(self._policy.pinned).get(host.removesuffix("."))
+        if pinned is None:
+            found = await self._inner.resolve(host, port, family)
+        elif pinned:
+            found = [_result(host, one, port) for one in pinned]
+        else:
+            raise OSError("the name was not found when this call was planned")
         try:
             called = self._policy.check_found(host, [one["host"] for one in found], port)
         except Forbidden:
@@ -221,6 +233,12 @@ class PolicyResolver(AbstractResolver):
 
     async def close(self) -> None:
         await self._inner.close()
+
+
+def _result(host: str, address: str, port: int) -> ResolveResult:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+    return ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=flags)
 
 
 def guarded_socket(policy: EndpointPolicy, info: tuple[Any, ...]) -> socket.socket:
@@ -299,6 +317,11 @@ def _readable(value: object) -> tuple[str, ...]:
         except ValueError:
             continue
     return tuple(found)
+
+
+def _pins(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    given = value if isinstance(value, Mapping) else {}
+    return tuple(sorted((name, _texts(addresses)) for name, addresses in given.items() if isinstance(name, str)))
 
 
 def _ranges(value: object) -> tuple[tuple[int, int], ...]:

@@ -143,6 +143,17 @@ def test_made_up_tokens_leave_nothing_behind_where_strangers_call_too_often(clie
     assert [standings(client, member.token).status_code for _ in range(7)] == [200] * 5 + [429] * 2
 
 
+def test_no_other_call_uses_up_the_registrations_of_the_class_behind_an_address(client: Client, settings: Any) -> None:
+    settings.LEAGUE_CALLS_PER_ADDRESS, settings.LEAGUE_REGISTRATIONS_PER_ADDRESS = "3 per 10 second", "4 per 10 second"
+    make.open_league("fall")
+    assert [asked(client, "ping", {}).status_code for _ in range(5)] == [200] * 3 + [429] * 2
+    answer = {"auth_token": WRONG, "message_type": "GAME_JOIN_ACK", "match_id": "R1M1"}
+    assert asked(client, "GAME_JOIN_ACK", answer).status_code == 429
+    wanted = [wire.player_request(f"Agent {n}", endpoint=f"http://192.0.2.1:{9000 + n}/mcp") for n in range(6)]
+    assert [asked(client, "register_player", one).status_code for one in wanted] == [200] * 4 + [429] * 2
+    assert Agent.objects.count() == 4
+
+
 @pytest.mark.parametrize("wrong", [{"league_id": "nowhere"}, {"protocol": "league.v9"}, {"timestamp": "noon"}])
 def test_a_call_that_fails_before_its_token_is_looked_at_is_a_strangers_too(
     client: Client, settings: Any, wrong: dict[str, str]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agents_registry import programs
 from matches import conductor, due, live
 from tests.matches.agent_server import Agents, serving
 
@@ -20,6 +21,8 @@ async def agents(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(live, "_loop", loop)
     monkeypatch.setattr(conductor, "AGAIN_AFTER_S", 0)
+    # All of them have one port: what is behind it is told apart by the path, as behind a gateway.
+    monkeypatch.setattr(programs, "gateways", lambda: frozenset({programs.THIS_MACHINE}))
     look = due.look
     async with serving() as found:
 

@@ -94,22 +94,21 @@ def test_what_an_answer_says_that_is_none(status: int, readable: bool) -> None:
 )
 def test_what_a_connection_says_that_was_not_made(number: int | None, ours: bool, cut_off: bool, caller: Cause) -> None:
     assert faults.of_connecting(number, caller=caller) == (caller if ours else "CONNECT")
-    assert faults.cut_off(number, lookup=False) is cut_off
+    assert faults.cut_off(number) is cut_off
 
 
 @pytest.mark.parametrize(
-    ("number", "ours", "cut_off"),
+    ("number", "ours"),
     [
-        (socket.EAI_NONAME, False, False),
-        (None, False, False),
-        (socket.EAI_AGAIN, False, True),
-        (socket.EAI_FAIL, False, True),
-        (socket.EAI_MEMORY, True, False),
+        (socket.EAI_NONAME, False),
+        (None, False),
+        (socket.EAI_AGAIN, False),
+        (socket.EAI_FAIL, False),
+        (socket.EAI_MEMORY, True),
     ],
 )
-def test_what_a_name_says_that_was_not_found(number: int | None, ours: bool, cut_off: bool) -> None:
+def test_what_a_name_says_that_was_not_found(number: int | None, ours: bool) -> None:
     assert faults.of_lookup(number, caller=Cause.LEAGUE) == ("LEAGUE" if ours else "NAME_LOOKUP")
-    assert faults.cut_off(number, lookup=True) is cut_off
 
 
 @pytest.mark.parametrize("cause", Cause)

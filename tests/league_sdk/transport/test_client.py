@@ -431,6 +431,7 @@ async def test_nobody_listens(client: Client) -> None:
         ([errno.EHOSTUNREACH], "CONNECT", "no connection: No route to host", False),
         ([errno.ENETUNREACH], "CONNECT", "no connection: Network is unreachable", True),
         ([errno.ECONNREFUSED, errno.EADDRNOTAVAIL], "CONNECT", "no connection", False),
+        ([errno.EACCES], "CONNECT", "its address is that of a whole network, not of one machine", False),
         ([errno.EMFILE], "REFEREE", "this machine cannot call anyone: Too many open files", False),
         ([errno.ENETDOWN], "REFEREE", "this machine cannot call anyone: Network is down", False),
     ],
@@ -452,7 +453,7 @@ async def test_connections_that_are_not_made(
     [
         (socket.gaierror(socket.EAI_NONAME, "x"), "NAME_LOOKUP", "the name of the address is not known", False),
         (OSError("resolves to nothing"), "NAME_LOOKUP", "the name of the address is not known", False),
-        (socket.gaierror(socket.EAI_AGAIN, "x"), "NAME_LOOKUP", "names cannot be looked up at the moment", True),
+        (socket.gaierror(socket.EAI_AGAIN, "x"), "NAME_LOOKUP", "the name server of the address gave no answer", False),
         (socket.gaierror(socket.EAI_SYSTEM, "x"), "REFEREE", "this machine cannot look names up", False),
     ],
 )
@@ -525,7 +526,7 @@ async def test_out_of_time_while_the_name_is_looked_up(client: Client, monkeypat
 
     monkeypatch.setattr(ThreadedResolver, "resolve", resolve)
     found = await seen(client, "http://agent.example:8101/mcp", HASTY)
-    assert found == ("E001", "NAME_LOOKUP", "the name of the address was not found within 0.05 s", False, True)
+    assert found == ("E001", "NAME_LOOKUP", "the name of the address was not found within 0.05 s", False, False)
 
 
 async def test_a_connection_that_is_used_again_waits_for_the_answer_only(client: Client) -> None:

@@ -16,7 +16,7 @@ from aiohttp import web
 from league_sdk.transport import client as client_module
 from league_sdk.transport import policy as policy_module
 from league_sdk.transport.client import CallFailed, Client
-from league_sdk.transport.lookups import MOST, MOST_OF_A_ZONE, Lookups, zone
+from league_sdk.transport.lookups import KEPT_FOR_FOUND, MOST, MOST_OF_A_ZONE, MOST_OF_SLOW, SLOW_S, Lookups, zone
 from tests.league_sdk.transport.test_client import HASTY, PATIENT, agent
 
 SLOW = "my-zone.example"
@@ -96,6 +96,61 @@ async def test_where_all_threads_are_taken_it_is_not_the_agents_fault(names: Nam
     assert names.asked.count("alice.local") == 0
 
 
+async def test_a_name_that_was_found_before_is_looked_up_while_strangers_zones_are_silent(names: Names) -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.json_response({"status": "ok"})
+
+    client = Client(agent_type="referee")
+    async with agent(answer) as url:
+        named = url.replace("127.0.0.1", "alice.local")
+        await client.post(named, {}, limit_s=PATIENT)
+        await asyncio.gather(*(failed(client, f"http://agent.zone{number}.example:8101/mcp") for number in range(MOST)))
+        # A connection of its own: nothing is kept of what was found.
+        other = Client(agent_type="referee")
+        reply = await other.post(named, {}, limit_s=PATIENT)
+    await client.aclose()
+    await other.aclose()
+    assert (reply.body, names.asked.count("alice.local")) == ({"status": "ok"}, 2)
+    assert len(names.asked) == MOST - KEPT_FOR_FOUND + 2
+
+
+async def test_who_waits_for_the_own_zone_is_not_excused_when_others_take_the_rest(names: Names) -> None:
+    client = Client(agent_type="referee")
+    own = [f"http://a{number}.{SLOW}:8101/mcp" for number in range(MOST_OF_A_ZONE + 1)]
+    assert {found[1] for found in await asyncio.gather(*(failed(client, url) for url in own))} == {"NAME_LOOKUP"}
+    await asyncio.gather(*(failed(client, f"http://agent.zone{number}.example:8101/mcp") for number in range(MOST)))
+    assert (await failed(client, own[-1]))[1] == "NAME_LOOKUP"
+    await client.aclose()
+
+
+async def test_zones_that_were_slow_have_one_share_together(names: Names) -> None:
+    now = [0.0]
+    lookups = Lookups(clock=lambda: now[0])
+
+    def ask(hosts: list[str]) -> list[asyncio.Future[Any]]:
+        return [asyncio.ensure_future(lookups.getaddrinfo(host, 80)) for host in hosts]
+
+    hosts = [f"agent.zone{number}.example" for number in range(MOST_OF_SLOW * 2)]
+    first = ask(hosts)
+    await lookups.getaddrinfo("alice.local", 80)
+    now[0] += SLOW_S * 2
+    names.silent.set()
+    await asyncio.gather(*first)
+    names.silent.clear()
+    again = ask(hosts)
+    await lookups.getaddrinfo("bob.local", 80)
+    assert len(names.asked) == len(hosts) + 2 + MOST_OF_SLOW
+    names.silent.set()
+    await asyncio.gather(*again)
+    # They were found quickly this time: they count as any other again.
+    names.silent.clear()
+    last = ask(hosts)
+    await lookups.getaddrinfo("bob.local", 80)
+    assert len(names.asked) == 3 * len(hosts) + 3
+    names.silent.set()
+    await asyncio.gather(*last)
+
+
 async def test_a_zone_is_looked_up_to_its_end_a_few_at_a_time(names: Names) -> None:
     lookups = Lookups()
     asked = [f"a{number}.{SLOW}" for number in range(20)]
@@ -107,7 +162,7 @@ async def test_a_zone_is_looked_up_to_its_end_a_few_at_a_time(names: Names) -> N
     assert found == [[(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80))]] * 40
     assert isinstance(unknown, socket.gaierror)
     assert sorted(names.asked) == sorted(["alice.local", *asked, f"unknown.{SLOW}"])
-    assert (names.most <= MOST_OF_A_ZONE + 1, lookups.full) == (True, False)
+    assert names.most <= MOST_OF_A_ZONE + 1
 
 
 async def test_no_thread_is_to_be_had(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +174,7 @@ async def test_no_thread_is_to_be_had(names: Names, monkeypatch: pytest.MonkeyPa
         patch.setattr(threading.Thread, "start", start)
         with pytest.raises(socket.gaierror) as caught:
             await lookups.getaddrinfo("alice.local", 80)
-    assert (caught.value.errno, lookups.full) == (socket.EAI_MEMORY, False)
+    assert caught.value.errno == socket.EAI_MEMORY
     assert len(await lookups.getaddrinfo("alice.local", 80)) == 1
 
 
@@ -130,6 +185,9 @@ async def test_no_thread_is_to_be_had(names: Names, monkeypatch: pytest.MonkeyPa
         ("A1.b.My-Zone.Example.", "my-zone.example"),
         # Nobody's zone but its own: a classroom's names all end like this.
         ("alice.local", "alice.local"),
+        ("www.uni.ac.il", "uni.ac.il"),
+        ("uni.ac.il", "uni.ac.il"),
+        ("co.il", "co.il"),
         ("bob.lan", "bob.lan"),
         ("carol", "carol"),
         ("a.carol.local", "carol.local"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp.abc import ResolveResult
+from aiohttp.resolver import ThreadedResolver
 
 from league_sdk.transport import machine
 from league_sdk.transport.policy import NEVER, EndpointPolicy, Forbidden, NotCalled, PolicyResolver
@@ -283,3 +284,25 @@ def test_what_is_missing_has_its_default(value: Any) -> None:
 @pytest.mark.parametrize("name", ["networks", "ports", "schemes"])
 def test_a_list_of_what_is_allowed_that_cannot_be_read_allows_nothing(name: str, junk: Any) -> None:
     refused(EndpointPolicy.from_params({name: junk}), "http://10.1.2.3:8101/mcp")
+
+
+async def test_a_pinned_name_is_called_where_it_was_found_and_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(*_: object) -> list[object]:
+        raise AssertionError("looked up")
+
+    monkeypatch.setattr(ThreadedResolver, "resolve", never)
+    sent = EndpointPolicy(pinned=(("a.example", ("192.0.2.7", "2001:db8::7")), ("b.example", ()))).to_params()
+    resolver = PolicyResolver(EndpointPolicy.from_params(sent))
+    found = await resolver.resolve("a.example", 8101)
+    assert [(one["host"], one["port"]) for one in found] == [("192.0.2.7", 8101), ("2001:db8::7", 8101)]
+    with pytest.raises(OSError, match="not found"):
+        await resolver.resolve("b.example", 8101)
+    # What is refused stays refused, whoever pinned it.
+    with pytest.raises(NotCalled):
+        await PolicyResolver(EndpointPolicy(pinned=(("a.example", ("224.0.0.1",)),))).resolve("a.example", 8101)
+
+
+@pytest.mark.parametrize("ip", ["127.255.255.255", "127.0.0.0"])
+def test_the_address_of_a_whole_network_is_no_machine(ip: str) -> None:
+    with pytest.raises(Forbidden, match="whole network"):
+        EndpointPolicy().check_ip(ip, 8101)
