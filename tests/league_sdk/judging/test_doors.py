@@ -12,12 +12,12 @@ from contextlib import ExitStack, asynccontextmanager
 import pytest
 from aiohttp import web
 
-from league_sdk.judging import server
+from league_sdk.judging import door_http
 from league_sdk.judging.doors import Doors, more_files
 from league_sdk.judging.referee import Referee
-from league_sdk.judging.server import application
 from league_sdk.protocol.limits import MAX_CONCURRENT_MATCHES
 from tests.knocking import needs
+from tests.league_sdk.judging.at_door import application
 from tests.league_sdk.judging.starts import Link
 
 PATIENCE_S = 60
@@ -36,7 +36,7 @@ async def referee_at(referee: Referee, link: Link, *, most: int, keepalive_s: fl
     await runner.setup()
     assert runner.server is not None
     doors = Doors(runner.server, most=most, keepalive_s=keepalive_s)
-    port = await doors.open("127.0.0.1", 0)
+    port = await doors.open(socket.create_server(("127.0.0.1", 0)))
     opened: list[asyncio.StreamWriter] = []
 
     async def connect() -> Connection:
@@ -112,7 +112,7 @@ async def test_a_connection_that_says_nothing_more_is_ended(referee: Referee, li
 async def test_a_body_that_does_not_come_is_not_waited_for(
     referee: Referee, link: Link, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "BODY_LIMIT_S", 0.05)
+    monkeypatch.setattr(door_http, "BODY_LIMIT_S", 0.05)
     async with referee_at(referee, link, most=10) as connect:
         connection = await connect()
         connection[1].write(HEAD + b"Content-Length: 1000\r\n\r\n{")
