@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,6 +28,10 @@ class League:
 
     def __init__(self) -> None:
         self.results: dict[str, dict[str, Any]] = {}
+        self.reports: list[str] = []
+        """The ids of matches, as often as they were reported."""
+        self.beats: dict[str, list[float]] = {}
+        """By match_id, when a heartbeat told of it, in monotonic seconds."""
         self.given_back: list[dict[str, Any]] = []
         self.changed = asyncio.Event()
         self.endpoint = ""
@@ -41,9 +46,12 @@ class League:
             answer = {"status": "ACCEPTED", "referee_id": "REF01", "auth_token": "tok_" + "d" * 32}
             answer["league_token"] = LEAGUE_TOKEN
         elif "matches" in fields:
+            for one in fields["matches"]:
+                self.beats.setdefault(one["match_id"], []).append(time.monotonic())
             self.given_back += [one for one in fields["matches"] if one["state"] == "HANDED_BACK"]
         else:
             self.results[fields["match_id"]] = fields
+            self.reports.append(fields["match_id"])
         self.changed.set()
         return web.json_response(rpc.result(body["id"], answer))
 
@@ -74,7 +82,9 @@ class LoneReferee:
         self.kinds: dict[str, str] = {}
 
     async def _start(self, fields: dict[str, Any]) -> dict[str, Any]:
-        async with self.session.post(self.league.endpoint, json=rpc.call("start_match", fields, 1)) as reply:
+        shown = {"Authorization": f"Bearer {LEAGUE_TOKEN}"}
+        body = rpc.call("start_match", fields, 1)
+        async with self.session.post(self.league.endpoint, json=body, headers=shown) as reply:
             answer = await reply.json()
         found: dict[str, Any] = answer.get("result", answer)
         return found
