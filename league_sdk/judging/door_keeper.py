@@ -123,7 +123,7 @@ class DoorKeeper:
                 return
             if time.monotonic() - begun > LIVED_S:
                 wait = FIRST_WAIT_S
-            logger.error("the door has ended: starting it again")
+            logger.error("the door has ended (%s): starting it again", self._process and self._process.returncode)
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT_S)
             while True:

@@ -197,6 +197,7 @@ async def test_a_door_that_ends_is_started_again_and_none_is_left_behind(
     urls = await first.start(), await second.start()
     try:
         async with refereed(tmp_path / "referee.log") as referee:
+            await referee.play(*urls, **RULES)
             before = door_of(referee)
             told = environment_of(before)
             # A signal to the whole group, as a terminal sends it, is left to the judging process.
