@@ -33,6 +33,8 @@ class League:
         self.beats: dict[str, list[float]] = {}
         """By match_id, when a heartbeat told of it, in monotonic seconds."""
         self.given_back: list[dict[str, Any]] = []
+        self.transcript: list[dict[str, Any]] = []
+        """Of all matches, as heartbeats told it."""
         self.changed = asyncio.Event()
         self.endpoint = ""
 
@@ -47,6 +49,7 @@ class League:
             answer["league_token"] = LEAGUE_TOKEN
         elif "matches" in fields:
             for one in fields["matches"]:
+                self.transcript += one["transcript"]
                 self.beats.setdefault(one["match_id"], []).append(time.monotonic())
             self.given_back += [one for one in fields["matches"] if one["state"] == "HANDED_BACK"]
         else:
@@ -93,7 +96,20 @@ class LoneReferee:
         """Give a match to the referee and wait for its end; its id. ``rules`` are settings of its league."""
         match = f"R1M{next(self.numbers)}"
         self.kinds[match] = kind
-        fields = {
+        fields = self.start_of(match, first, second, **rules)
+        # It has said how a match ended a little before it has room for the next one.
+        while not (answer := await self._start(fields)).get("accepted"):
+            if "matches already" not in str(answer):
+                raise RuntimeError(f"the referee does not take {match}: {answer}")
+            await asyncio.sleep(0.05)
+        while match not in self.league.results and not any(o["match_id"] == match for o in self.league.given_back):
+            self.league.changed.clear()
+            await self.league.changed.wait()
+        return match
+
+    def start_of(self, match: str, first: str, second: str, **rules: Any) -> dict[str, Any]:
+        """The fields of a ``start_match``."""
+        return {
             "auth_token": LEAGUE_TOKEN,
             "league_id": "bench",
             "round_id": 1,
@@ -105,15 +121,6 @@ class LoneReferee:
             "player_A": seat("P01", first),
             "player_B": seat("P02", second),
         }
-        # It has said how a match ended a little before it has room for the next one.
-        while not (answer := await self._start(fields)).get("accepted"):
-            if "matches already" not in str(answer):
-                raise RuntimeError(f"the referee does not take {match}: {answer}")
-            await asyncio.sleep(0.05)
-        while match not in self.league.results and not any(o["match_id"] == match for o in self.league.given_back):
-            self.league.changed.clear()
-            await self.league.changed.wait()
-        return match
 
     def memory_mb(self) -> float:
         """Of the referee, resident."""

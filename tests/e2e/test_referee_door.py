@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import json
 import os
+import re
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -20,7 +21,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.bots.hostile.base import MOVE, Agent, Asked, Behaviour, Talk, message, post, result
+from league_sdk.protocol import rpc
+from tests.bots.hostile.base import JOIN, MOVE, Agent, Asked, Behaviour, Talk, message, post, result
 from tests.e2e.lone_referee import LoneReferee, refereed
 
 pytestmark = pytest.mark.e2e
@@ -217,3 +219,55 @@ async def test_a_door_that_ends_is_started_again_and_none_is_left_behind(
         await second.stop()
     assert before == kept != after
     assert "SECRET-OF-THE-SITE" not in told
+
+
+async def test_a_start_whose_sender_has_hung_up_while_judging_stood_still_is_not_taken(tmp_path: Path) -> None:
+    first, second = Agent(), Agent()
+    urls = await first.start(), await second.start()
+    try:
+        async with refereed(tmp_path / "referee.log") as referee:
+            # A door that is there takes it from its sender.
+            await referee.play(*urls, **RULES)
+            lost = rpc.dumps(rpc.call("start_match", referee.start_of("R1M99", *urls, **RULES), 1))
+            _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(referee.league.endpoint).port)
+            referee.referee.send_signal(signal.SIGSTOP)
+            writer.write(HEAD % len(lost) + lost)
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+            referee.referee.send_signal(signal.SIGCONT)
+            # Given later, hence taken later.
+            await referee.play(*urls, **RULES)
+    finally:
+        await first.stop()
+        await second.stop()
+    assert "R1M99" not in referee.league.beats
+    assert sorted(referee.league.results) == ["R1M1", "R1M2"]
+
+
+async def test_both_players_have_paths_that_nobody_can_guess_and_the_old_one_still_works(tmp_path: Path) -> None:
+    paths: list[str] = []
+
+    async def join(talk: Talk, asked: Asked) -> None:
+        """Answers by a POST of its own to the address that the referee registered with, as real agents do."""
+        paths.append(urlsplit(asked.params["referee_endpoint"]).path)
+        await talk.say(result(asked, {"status": "RECEIVED"}))
+        endpoint = referee.league.endpoint
+        await post(endpoint, {"jsonrpc": "2.0", "id": 1, "method": "GAME_JOIN_ACK", "params": message(asked)})
+
+    first, second = Agent(Behaviour("joins", "", join, JOIN)), Agent(Behaviour("joins", "", join, JOIN))
+    urls = await first.start(), await second.start()
+    try:
+        async with refereed(tmp_path / "referee.log") as referee:
+            match = await referee.play(*urls, **RULES)
+    finally:
+        await first.stop()
+        await second.stop()
+    report = referee.league.results[match]
+    assert (report["status"] in ("WIN", "DRAW"), report["faults"]) == (True, [])
+    assert len(set(paths)) == 2
+    assert all(re.fullmatch(r"/mcp/tok_[0-9a-f]{32}", path) for path in paths)
+    # The transcript is shown to everybody.
+    told = json.dumps([report, referee.league.transcript])
+    assert "referee_endpoint" in told
+    assert not any(path.rpartition("/")[2] in told for path in paths)
