@@ -51,6 +51,7 @@ class Start:
         sent_before: an earlier try of it may have arrived.
         announced: the referee has taken the ROUND_ANNOUNCEMENT that names it for this match.
         about: what a log record tells of it.
+        shown: what a referee of ours knows us by before it reads the body: the league_token in it; for others empty.
     """
 
     match_pk: int
@@ -65,6 +66,7 @@ class Start:
     sent_before: bool = False
     announced: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
+    shown: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,7 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
                 announced=one.named and MessageType.ROUND_ANNOUNCEMENT in referee.spoken,
                 about=watching.about_match(match)
                 | {"message_type": START_MATCH, "peer": f"{referee.kind}:{referee.code}"},
+                shown=registration.league_token(referee) if referee.sends_progress else "",
             )
         )
     return found

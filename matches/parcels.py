@@ -39,6 +39,7 @@ class Parcel:
     Attributes:
         hunt: for a referee that may begin with the announcement: the search for what it understands.
         about: what a log record tells of it.
+        shown: as of :class:`matches.outgoing.Start`.
     """
 
     delivery_pk: int
@@ -47,6 +48,7 @@ class Parcel:
     limit_s: float
     hunt: Hunt | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    shown: str = field(default="", repr=False)
 
 
 class Stencil:
@@ -101,7 +103,8 @@ class _Encoder:
             self.stencils[key] = Stencil(message, shape, to_player=to_player)
         token = registration.league_token(agent)
         body = self.stencils[key].fill(token=token, code=agent.code, rpc_id=delivery.pk)
-        return Parcel(delivery.pk, agent.endpoint, body, limit, about=_about(agent, broadcast))
+        shown = token if agent.kind == Kind.REFEREE and agent.sends_progress else ""
+        return Parcel(delivery.pk, agent.endpoint, body, limit, about=_about(agent, broadcast), shown=shown)
 
     def _to_foreign_referee(self, delivery: Delivery, broadcast: Broadcast, limit: float) -> Parcel:
         """The announcement may be what it begins with: the addresses of its players are in it."""

@@ -9,16 +9,14 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import cast
-
-from aiohttp import web
 
 from league_sdk import collector, log_files, telemetry
 from league_sdk.judging import dry_run
-from league_sdk.judging.doors import MOST_CONNECTIONS, SHARE_OF_FILES, Doors, more_files
+from league_sdk.judging.door_keeper import DoorKeeper, bind
+from league_sdk.judging.doors import more_files
 from league_sdk.judging.league_link import Card, LeagueLink, Refused
 from league_sdk.judging.referee import Referee
-from league_sdk.judging.server import application
+from league_sdk.judging.server import RefereeServer
 from league_sdk.logger import safe_name
 from league_sdk.protocol import records, redaction
 from league_sdk.rules.registry import games
@@ -81,16 +79,17 @@ async def run(options: argparse.Namespace) -> int:
         max_concurrent=options.max_concurrent,
         orphaned=lambda: options.exit_with_parent and os.getppid() != parent,
     )
-    keys = (card.registration_code, os.environ.get("LEAGUE_METRICS_KEY", ""))
-    runner = web.AppRunner(application(referee, link, keys), access_log=None)
-    await runner.setup()
-    doors = Doors(cast("web.Server", runner.server), most=min(MOST_CONNECTIONS, more_files() // SHARE_OF_FILES))
+    # Every player that is called takes a file.
+    more_files()
     try:
-        await doors.open(options.host, options.port)
+        listening = await bind(options.host, options.port)
     except OSError as error:
         sys.stderr.write(f"referee: port {options.port} cannot be used: {error.strerror}\n")
-        await runner.cleanup()
         return EXIT_PORT_TAKEN
+    keys = (card.registration_code, os.environ.get("LEAGUE_METRICS_KEY", ""))
+    keeper = DoorKeeper(listening, RefereeServer(referee, link, keys))
+    referee.seats_changed = link.identified = keeper.tell
+    await keeper.open()
     collector.settle()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -104,8 +103,7 @@ async def run(options: argparse.Namespace) -> int:
         await referee.drain(DRAIN_S)
     work.cancel()
     await asyncio.gather(work, return_exceptions=True)
-    doors.close()
-    await runner.cleanup()
+    await keeper.aclose()
     await referee.aclose()
     await link.aclose()
     failure = None if work.cancelled() else work.exception()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InvalidFormat, MissingField
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import ROLES
@@ -25,6 +27,8 @@ class Seat:
         spoken: by message type, the way of speaking it was seen to understand.
         league_token: what our messages to it carry.
         token_digests: SHA-256 of the auth_tokens it may prove a callback with.
+        door: the secret at the end of the path at which it is heard (decision 13); it looks like a token, and is
+            hidden wherever tokens are.
         unproven: those of them that were given to whoever named its address; an answer from there shows whose they are.
         standings: ``your_standings`` (wins, losses, draws).
         joined_before: it accepted in an earlier attempt.
@@ -42,6 +46,7 @@ class Seat:
     suspended: bool
     spoken: dict[str, str] = field(default_factory=dict)
     unproven: tuple[str, ...] = ()
+    door: str = field(default_factory=tokens.new_token, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,12 @@ class Brief:
     def player_ids(self) -> tuple[str, str]:
         """PLAYER_A and PLAYER_B."""
         return self.seats[0].player_id, self.seats[1].player_id
+
+    def endpoint_for(self, seat: Seat) -> str:
+        """The address of this referee for the player at one seat: nobody else is told its path."""
+        parts = urlsplit(self.referee_endpoint)
+        path = parts.path.rstrip("/") or "/mcp"
+        return parts._replace(path=f"{path}/{seat.door}").geturl()
 
 
 def _get(holder: Mapping[str, Any], name: str, kind: type, where: str = "") -> Any:

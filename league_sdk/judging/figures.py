@@ -6,7 +6,7 @@ Labels are names of ours (message types, codes, causes), never what a player sen
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -54,6 +54,11 @@ class Counter(Family):
     def __init__(self, name: str, words: str, *labels: str) -> None:
         super().__init__(f"{name}_total", words, *labels)
         self._numbers: dict[Labels, int] = {} if labels else {(): 0}
+        self._elsewhere: Mapping[Labels, int] = {}
+
+    def add_elsewhere(self, numbers: Mapping[Labels, int]) -> None:
+        """What another process has counted until now, by the values of the labels; what it said before is replaced."""
+        self._elsewhere = numbers
 
     def add(self, *values: str) -> None:
         """One more, under these values of the labels."""
@@ -62,8 +67,8 @@ class Counter(Family):
     def lines(self) -> Iterator[str]:
         """The figure as text."""
         yield from super().lines()
-        for values, number in sorted(self._numbers.items()):
-            yield self._line(values, number)
+        for values in sorted(self._numbers.keys() | self._elsewhere.keys()):
+            yield self._line(values, self._numbers.get(values, 0) + self._elsewhere.get(values, 0))
 
 
 class Gauge(Family):
@@ -122,6 +127,7 @@ CALLS = Counter(
 )
 CALL_TIME = Histogram("call", "Time until a player answered, or did not.", "message_type")
 MESSAGES = Counter("messages", "Messages to this referee: ok, or the code of the error.", "message_type", "outcome")
+TURNED_AWAY = Counter("turned_away", "Requests and connections that were over a budget of the door.", "caller")
 REPORTS_REPEATED = Counter("reports_repeated", "Results that had to be reported once more.")
 HEARTBEATS_FAILED = Counter("heartbeats_failed", "Progress reports that the league manager did not take.")
 HEARTBEAT_AGE = Gauge("heartbeat_age_seconds", "Since the league manager last took a heartbeat.")

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -72,6 +72,8 @@ class LeagueLink:
         self._client = Client(agent_type="referee")
         self._ids = 0
         self.identity: Identity | None = None
+        self.identified: Callable[[], None] = lambda: None
+        """Called when it has an identity, or another one."""
         self.heard_at = time.monotonic()
         """When the league manager last accepted a heartbeat, in monotonic seconds."""
 
@@ -94,6 +96,7 @@ class LeagueLink:
             raise Refused("REJECTED", str(answer.get("reason")))
         self.identity = Identity(answer["referee_id"], answer["auth_token"], answer.get("league_token", ""))
         self.heard_at = time.monotonic()
+        self.identified()
         return self.identity
 
     def _registration(self) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def invitation(brief: Brief, seat: Seat, *, now: datetime, deadline: datetime) -
     facts = {
         "role_in_match": seat.role,
         "opponent_id": opponent(brief, seat).player_id,
-        "referee_endpoint": brief.referee_endpoint,
+        "referee_endpoint": brief.endpoint_for(seat),
         "deadline": stamp(deadline),
     }
     return _message(
@@ -72,7 +72,7 @@ def move_call(
         game.call_message,
         now,
         opponent_id=opponent(brief, seat).player_id,
-        referee_endpoint=brief.referee_endpoint,
+        referee_endpoint=brief.endpoint_for(seat),
         context=_context(brief, seat),
         deadline=stamp(deadline),
     )

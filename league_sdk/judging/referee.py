@@ -95,6 +95,8 @@ class Referee:
         self._done: dict[Key, str] = {}
         """The conversation of each match that is over."""
         self._heartbeat = Heartbeat(link, self._running, lost=self._give_up, given_back=self._forget)
+        self.seats_changed: Callable[[], None] = lambda: None
+        """Called when a match begins or ends: the door has to know which seats are in play."""
         self._passing_on = 0
         self._draining = False
         self._idle = asyncio.Event()
@@ -109,6 +111,11 @@ class Referee:
     def in_play(self) -> int:
         """How many matches are being played here."""
         return len(self._running)
+
+    @property
+    def open_seats(self) -> set[str]:
+        """The secrets of the paths at which players in play are heard."""
+        return {seat.door for running in self._running.values() for seat in running.brief.seats}
 
     def late_s(self, within_s: float) -> float:
         """For how many of the last ``within_s`` seconds this process itself was late."""
@@ -152,6 +159,7 @@ class Referee:
         policy = EndpointPolicy.from_params(params.get("endpoint_policy"))
         running = self._running[brief.key] = self._heartbeat.begin(brief, policy)
         self._idle.clear()
+        self.seats_changed()
         self._canary.sing()
         running.task = asyncio.create_task(self._play(running), name=f"match {brief.match_id}")
         return {"accepted": True, "reason": None}
@@ -343,6 +351,7 @@ class Referee:
         ended = self._running.pop(key, None)
         if ended is not None:
             self._done[key] = ended.brief.conversation_id
+            self.seats_changed()
         while len(self._done) > 10_000:
             self._done.pop(next(iter(self._done)))
         if not self._running:

@@ -248,15 +248,15 @@ def _note_accepted(injector: Injector, message: Any, body: Any) -> None:
 
 
 def _wrap_referee_server(injector: Injector, module: Any) -> None:
-    answer = module.RefereeServer.mcp
+    answer = module.RefereeServer.perform
 
     @functools.wraps(answer)
-    async def mcp(self: Any, request: Any) -> Any:
-        response = await answer(self, request)
-        await injector.strike_softly(plan.BEFORE_ANSWER, request.path)
-        return response
+    async def perform(self: Any, name: str, message: Any, there: Any) -> Any:
+        answered = await answer(self, name, message, there)
+        await injector.strike_softly(plan.BEFORE_ANSWER, "/mcp")
+        return answered
 
-    module.RefereeServer.mcp = mcp
+    module.RefereeServer.perform = perform
 
 
 def _wrap_handler(injector: Injector, module: Any) -> None:

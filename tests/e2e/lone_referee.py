@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,7 +28,13 @@ class League:
 
     def __init__(self) -> None:
         self.results: dict[str, dict[str, Any]] = {}
+        self.reports: list[str] = []
+        """The ids of matches, as often as they were reported."""
+        self.beats: dict[str, list[float]] = {}
+        """By match_id, when a heartbeat told of it, in monotonic seconds."""
         self.given_back: list[dict[str, Any]] = []
+        self.transcript: list[dict[str, Any]] = []
+        """Of all matches, as heartbeats told it."""
         self.changed = asyncio.Event()
         self.endpoint = ""
 
@@ -41,9 +48,13 @@ class League:
             answer = {"status": "ACCEPTED", "referee_id": "REF01", "auth_token": "tok_" + "d" * 32}
             answer["league_token"] = LEAGUE_TOKEN
         elif "matches" in fields:
+            for one in fields["matches"]:
+                self.transcript += one["transcript"]
+                self.beats.setdefault(one["match_id"], []).append(time.monotonic())
             self.given_back += [one for one in fields["matches"] if one["state"] == "HANDED_BACK"]
         else:
             self.results[fields["match_id"]] = fields
+            self.reports.append(fields["match_id"])
         self.changed.set()
         return web.json_response(rpc.result(body["id"], answer))
 
@@ -74,7 +85,9 @@ class LoneReferee:
         self.kinds: dict[str, str] = {}
 
     async def _start(self, fields: dict[str, Any]) -> dict[str, Any]:
-        async with self.session.post(self.league.endpoint, json=rpc.call("start_match", fields, 1)) as reply:
+        shown = {"Authorization": f"Bearer {LEAGUE_TOKEN}"}
+        body = rpc.call("start_match", fields, 1)
+        async with self.session.post(self.league.endpoint, json=body, headers=shown) as reply:
             answer = await reply.json()
         found: dict[str, Any] = answer.get("result", answer)
         return found
@@ -83,7 +96,20 @@ class LoneReferee:
         """Give a match to the referee and wait for its end; its id. ``rules`` are settings of its league."""
         match = f"R1M{next(self.numbers)}"
         self.kinds[match] = kind
-        fields = {
+        fields = self.start_of(match, first, second, **rules)
+        # It has said how a match ended a little before it has room for the next one.
+        while not (answer := await self._start(fields)).get("accepted"):
+            if "matches already" not in str(answer):
+                raise RuntimeError(f"the referee does not take {match}: {answer}")
+            await asyncio.sleep(0.05)
+        while match not in self.league.results and not any(o["match_id"] == match for o in self.league.given_back):
+            self.league.changed.clear()
+            await self.league.changed.wait()
+        return match
+
+    def start_of(self, match: str, first: str, second: str, **rules: Any) -> dict[str, Any]:
+        """The fields of a ``start_match``."""
+        return {
             "auth_token": LEAGUE_TOKEN,
             "league_id": "bench",
             "round_id": 1,
@@ -95,15 +121,6 @@ class LoneReferee:
             "player_A": seat("P01", first),
             "player_B": seat("P02", second),
         }
-        # It has said how a match ended a little before it has room for the next one.
-        while not (answer := await self._start(fields)).get("accepted"):
-            if "matches already" not in str(answer):
-                raise RuntimeError(f"the referee does not take {match}: {answer}")
-            await asyncio.sleep(0.05)
-        while match not in self.league.results and not any(o["match_id"] == match for o in self.league.given_back):
-            self.league.changed.clear()
-            await self.league.changed.wait()
-        return match
 
     def memory_mb(self) -> float:
         """Of the referee, resident."""

@@ -49,6 +49,7 @@ ROUNDS: list[dict[str, dict[str, Any]]] = [  # what is not the sample in the res
     {"R3M1": {}, "R3M2": {"result": {"winner": "P03"}}},
 ]
 ZERO = {"wins": 0, "losses": 0, "draws": 0}
+DOOR = "tok_" + "5a" * 16
 LEAGUE_ID = "league_2025_even_odd"
 
 Story = dict[str, dict[str, Any]]
@@ -117,8 +118,8 @@ class Generic(EvenOdd):
 
 async def test_what_a_referee_sends_to_players() -> None:
     seats = {
-        "a": {"league_token": "tok_" + "a1" * 16, "standings": ZERO},
-        "b": {"league_token": "tok_" + "b2" * 16, "standings": ZERO},
+        "a": {"league_token": "tok_" + "a1" * 16, "standings": ZERO, "door": DOOR},
+        "b": {"league_token": "tok_" + "b2" * 16, "standings": ZERO, "door": DOOR},
     }
     played, silent = Table(brief=brief(**seats)), Table(brief=brief(**seats), moves={B: [SILENCE] * 4})
     await played.play()

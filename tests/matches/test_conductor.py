@@ -111,9 +111,9 @@ async def test_a_failed_connection_is_tried_once_more(agents: Agents, monkeypatc
     calls: Counter[str] = Counter()
     post = Client.post
 
-    async def counted(self: Client, url: str, message: Any, *, limit_s: float) -> Any:
+    async def counted(self: Client, url: str, message: Any, *, limit_s: float, **more: Any) -> Any:
         calls[url] += 1
-        return await post(self, url, message, limit_s=limit_s)
+        return await post(self, url, message, limit_s=limit_s, **more)
 
     monkeypatch.setattr(Client, "post", counted)
     nowhere = f"http://127.0.0.1:{free_port()}/mcp"
@@ -204,12 +204,12 @@ async def test_a_start_that_another_conductor_may_have_sent_goes_to_no_other_ref
     tried: list[str] = []
     post = Client.post
 
-    async def unreached(self: Client, url: str, message: Any, *, limit_s: float) -> Any:
+    async def unreached(self: Client, url: str, message: Any, *, limit_s: float, **more: Any) -> Any:
         if b'"start_match"' in message and url == agents.url("REF01"):
             tried.append(url)
             agents.news.set()
             raise NotReached("no connection", connected=False)
-        return await post(self, url, message, limit_s=limit_s)
+        return await post(self, url, message, limit_s=limit_s, **more)
 
     monkeypatch.setattr(Client, "post", unreached)
     async with conducting():
@@ -226,10 +226,10 @@ async def test_a_start_may_be_taken_in_the_first_part_of_a_lease_only(
     limits: dict[str, float] = {}
     post = Client.post
 
-    async def noted(self: Client, url: str, message: Any, *, limit_s: float) -> Any:
+    async def noted(self: Client, url: str, message: Any, *, limit_s: float, **more: Any) -> Any:
         if b'"start_match"' in message:
             limits[url] = limit_s
-        return await post(self, url, message, limit_s=limit_s)
+        return await post(self, url, message, limit_s=limit_s, **more)
 
     monkeypatch.setattr(Client, "post", noted)
     league = await agents.in_db(lambda: place(agents, referee_lease_s=8, generic_timeout_s=10))

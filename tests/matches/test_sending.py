@@ -91,3 +91,24 @@ async def test_a_start_is_in_doubt_until_the_referee_has_answered(
     start = Start(1, 1, 1, URL, (Try("", b"", 1),), 2.0, 8.0, sent_before=sent_before)
     offered = await sending.offer(Scripted(end), start, limit_s=2.0)  # type: ignore[arg-type]
     assert offered.in_doubt == in_doubt
+
+
+class Asked:
+    """Instead of the HTTP client: notes the headers of each call."""
+
+    def __init__(self) -> None:
+        self.headers: list[Any] = []
+
+    async def post(self, url: str, body: bytes, *, limit_s: float, headers: Any = None) -> Reply:
+        self.headers.append(headers)
+        return said(result={"accepted": True})
+
+
+@pytest.mark.parametrize(("shown", "headers"), [("", None), ("tok_1", {"authorization": "Bearer tok_1"})])
+async def test_a_referee_of_ours_knows_us_by_the_head_of_a_request(shown: str, headers: Any) -> None:
+    """Its door serves the league manager however many strangers call, and must know it before it reads a body."""
+    client = Asked()
+    start = Start(1, 1, 1, URL, (Try("", b"", 1),), 2.0, 8.0, shown=shown)
+    await sending.offer(client, start, limit_s=2.0)  # type: ignore[arg-type]
+    await sending.deliver(client, Parcel(7, URL, b"", 10.0, shown=shown))  # type: ignore[arg-type]
+    assert client.headers == [headers, headers]

@@ -12,6 +12,8 @@ from league_sdk.conformance import referee as checking
 from league_sdk.conformance.clauses import REFEREE
 from league_sdk.conformance.referee import check_referee
 from league_sdk.conformance.report import Report, Verdict
+from league_sdk.judging.door_budgets import Budgets
+from league_sdk.judging.door_http import FrontDesk
 from league_sdk.judging.league_link import Card, LeagueLink
 from league_sdk.judging.referee import Referee
 from league_sdk.judging.server import RefereeServer
@@ -164,11 +166,11 @@ async def checked(referee: Small) -> Report:
 
 async def test_our_own_referee_conforms_in_every_clause() -> None:
     client = Client(agent_type="check")
-    servers: list[RefereeServer] = []
+    desks: list[FrontDesk] = []
     tasks: list[asyncio.Task[None]] = []
 
     async def serve(request: web.Request) -> web.Response:
-        return await servers[0].mcp(request)
+        return await desks[0].mcp(request)
 
     async def work(link: LeagueLink, referee: Referee) -> None:
         try:
@@ -184,7 +186,9 @@ async def test_our_own_referee_conforms_in_every_clause() -> None:
             card = Card("Ours", url, ("even_odd",), 4, registration_code="")
             link = LeagueLink(manager, card)
             referee = Referee(link, endpoint=url, max_concurrent=4)
-            servers.append(RefereeServer(referee, link))
+            server, budgets = RefereeServer(referee, link), Budgets()
+            link.identified = lambda: budgets.expect_league(server.league_digest)
+            desks.append(FrontDesk(server, budgets))
             tasks.append(asyncio.create_task(work(link, referee)))
 
         report = await check_referee(url, client=client, on_listening=listening, register_wait_s=5)

@@ -12,10 +12,10 @@ from aiohttp import web
 from league_sdk.judging.canary import Canary
 from league_sdk.judging.league_link import LeagueLink
 from league_sdk.judging.referee import Referee
-from league_sdk.judging.server import application
 from league_sdk.protocol import tokens
 from league_sdk.protocol.league_settings import LeagueSettings
 from tests.bots.hostile.base import OVER, OWN, Agent, Behaviour
+from tests.league_sdk.judging.at_door import application
 from tests.league_sdk.judging.starts import START, Link
 
 A, B = "P01", "P02"

@@ -12,13 +12,14 @@ from contextlib import ExitStack, asynccontextmanager
 import pytest
 from aiohttp import web
 
-from league_sdk.judging import server
-from league_sdk.judging.doors import Doors, more_files
+from league_sdk.judging import door_http
+from league_sdk.judging.door_budgets import STRANGER, Budgets
+from league_sdk.judging.doors import MOST_OF_A_SEAT, Doors, more_files
 from league_sdk.judging.referee import Referee
-from league_sdk.judging.server import application
 from league_sdk.protocol.limits import MAX_CONCURRENT_MATCHES
 from tests.knocking import needs
-from tests.league_sdk.judging.starts import Link
+from tests.league_sdk.judging.at_door import application
+from tests.league_sdk.judging.starts import LEAGUE_TOKEN, Link
 
 PATIENCE_S = 60
 LONG_S = 3600.0
@@ -31,12 +32,15 @@ Connect = Callable[[], Awaitable[Connection]]
 
 
 @asynccontextmanager
-async def referee_at(referee: Referee, link: Link, *, most: int, keepalive_s: float = LONG_S) -> AsyncIterator[Connect]:
-    runner = web.AppRunner(application(referee, link), access_log=None, shutdown_timeout=0)  # type: ignore[arg-type]
+async def referee_at(
+    referee: Referee, link: Link, *, most: int, keepalive_s: float = LONG_S, budgets: Budgets | None = None
+) -> AsyncIterator[Connect]:
+    budgets = budgets or Budgets()
+    runner = web.AppRunner(application(referee, link, budgets=budgets), access_log=None, shutdown_timeout=0)  # type: ignore[arg-type]
     await runner.setup()
     assert runner.server is not None
-    doors = Doors(runner.server, most=most, keepalive_s=keepalive_s)
-    port = await doors.open("127.0.0.1", 0)
+    doors = Doors(runner.server, most=most, keepalive_s=keepalive_s, budgets=budgets)
+    port = await doors.open(socket.create_server(("127.0.0.1", 0)))
     opened: list[asyncio.StreamWriter] = []
 
     async def connect() -> Connection:
@@ -51,9 +55,9 @@ async def referee_at(referee: Referee, link: Link, *, most: int, keepalive_s: fl
     await runner.cleanup()
 
 
-async def ping(connection: Connection) -> int:
+async def ping(connection: Connection, said: bytes = WHOLE) -> int:
     reader, writer = connection
-    writer.write(WHOLE)
+    writer.write(said)
     async with asyncio.timeout(PATIENCE_S):
         head = await reader.readuntil(b"\r\n\r\n")
         size = next(line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
@@ -112,7 +116,7 @@ async def test_a_connection_that_says_nothing_more_is_ended(referee: Referee, li
 async def test_a_body_that_does_not_come_is_not_waited_for(
     referee: Referee, link: Link, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "BODY_LIMIT_S", 0.05)
+    monkeypatch.setattr(door_http, "BODY_LIMIT_S", 0.05)
     async with referee_at(referee, link, most=10) as connect:
         connection = await connect()
         connection[1].write(HEAD + b"Content-Length: 1000\r\n\r\n{")
@@ -140,3 +144,70 @@ def test_a_system_that_refuses_more_files(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, resource.RLIM_INFINITY))
     monkeypatch.setattr(resource, "setrlimit", refuse)
     assert more_files() == 256
+
+
+# Budgets ---------------------------------------------------------------------------------------
+
+SEAT_DOOR = "tok_" + "9" * 32
+AT_SEAT = WHOLE.replace(b"/mcp", f"/mcp/{SEAT_DOOR}".encode(), 1)
+AS_LEAGUE = WHOLE.replace(b"Host:", f"Authorization: Bearer {LEAGUE_TOKEN}\r\nHost:".encode(), 1)
+
+
+def flooded() -> Budgets:
+    """Budgets of which strangers have used up theirs, from the address that all tests call from, too."""
+    made = Budgets(clock=lambda: 1000.0)
+    made.open_seats([SEAT_DOOR])
+    while made.take_request(STRANGER, "127.0.0.1"):
+        continue
+    return made
+
+
+async def test_a_player_and_the_league_manager_are_served_while_strangers_flood(referee: Referee, link: Link) -> None:
+    async with referee_at(referee, link, most=10, budgets=flooded()) as connect:
+        assert [await ping(await connect(), said) for said in (AT_SEAT, AS_LEAGUE)] == [200, 200]
+        connection = await connect()
+        connection[1].write(HEAD + b"Content-Length: 60000\r\n\r\n")
+        # The body is not waited for.
+        head, _, body = (await ended(connection)).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 429 ")
+        assert json.loads(body)["error"]["data"]["error_code"] == "E009"
+
+
+async def test_a_connection_that_was_a_players_is_asked_again_who_it_is(referee: Referee, link: Link) -> None:
+    async with referee_at(referee, link, most=10, budgets=flooded()) as connect:
+        connection = await connect()
+        assert [await ping(connection, said) for said in (AT_SEAT, AT_SEAT, WHOLE)] == [200, 200, 429]
+        assert await ended(connection) == b""
+
+
+async def test_a_body_over_the_budget_is_not_read_to_its_end(referee: Referee, link: Link) -> None:
+    budgets = Budgets(clock=lambda: 1000.0)
+    async with referee_at(referee, link, most=10, budgets=budgets) as connect:
+        connection = await connect()
+        # Chunks have no length that could be refused before.
+        connection[1].write(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+        with pytest.raises(ConnectionError):
+            while True:
+                connection[1].write(b"8000\r\n" + b" " * 0x8000 + b"\r\n")
+                await connection[1].drain()
+
+
+async def test_strangers_push_out_no_player(referee: Referee, link: Link) -> None:
+    budgets = Budgets(clock=lambda: 1000.0)
+    budgets.open_seats([SEAT_DOOR])
+    async with referee_at(referee, link, most=5, budgets=budgets) as connect:
+        player, league = await connect(), await connect()
+        assert [await ping(player, AT_SEAT), await ping(league, AS_LEAGUE)] == [200, 200]
+        strangers = [await connect() for _ in range(20)]
+        assert [await ended(one) for one in strangers[:17]] == [b""] * 17
+        assert [await ping(player, AT_SEAT), await ping(league, AS_LEAGUE)] == [200, 200]
+
+
+async def test_a_player_has_so_many_connections(referee: Referee, link: Link) -> None:
+    budgets = Budgets(clock=lambda: 1000.0)
+    budgets.open_seats([SEAT_DOOR])
+    async with referee_at(referee, link, most=100, budgets=budgets) as connect:
+        connections = [await connect() for _ in range(MOST_OF_A_SEAT + 1)]
+        assert [await ping(one, AT_SEAT) for one in connections] == [200] * len(connections)
+        assert await ended(connections[0]) == b""
+        assert await ping(connections[1], AT_SEAT) == 200

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from league_sdk.judging import watching
 from league_sdk.judging.guesses import Guesses
 from league_sdk.judging.referee import Referee
-from league_sdk.judging.server import application
+from tests.league_sdk.judging.at_door import application
 from tests.league_sdk.judging.starts import Link
 
 KEY = "key-of-the-referees"

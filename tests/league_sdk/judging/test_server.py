@@ -11,8 +11,8 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from league_sdk.judging.referee import MOST_PASSED_ON, Referee
-from league_sdk.judging.server import application
 from league_sdk.protocol.limits import MAX_BODY_BYTES
+from tests.league_sdk.judging.at_door import application
 from tests.league_sdk.judging.staged import Stage
 from tests.league_sdk.judging.starts import START, Link
 
