@@ -21,6 +21,7 @@ from leaguesite.admission import admit_registration, note_codes, note_referee_co
 from leaguesite.calls import Call
 from leaguesite.mcp_queries import league_query, tool
 from leaguesite.mcp_tools import create_schedule
+from leaguesite.turns import known_tokens
 from matches import referee_queries
 from matches.league import entry, outbox, play, reports, results
 from matches.models import League
@@ -93,6 +94,7 @@ def _registered(call: Call, message_type: str, id_field: str, done: entry.Entry)
             rejection_reason=done.reason,
             legacy_code=done.legacy_code,
         )
+    known_tokens.learn(done.auth_token, done.agent)
     return call.message(
         message_type,
         auth_token=done.auth_token,
