@@ -9,6 +9,7 @@ from django.conf import settings
 
 from agents_registry.attempts import attempts
 from leaguesite.turns import known_tokens
+from matches import kept
 
 API_KEY = "key-of-the-tests"
 
@@ -26,6 +27,7 @@ def nobody_has_tried_yet() -> None:
     """No test waits for what another did from the same address."""
     attempts.forget_all()
     known_tokens.forget_all()
+    kept.forget_all()
 
 
 @pytest.fixture
