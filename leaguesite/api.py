@@ -146,7 +146,9 @@ def _sent(found: mcp.Answering) -> HttpResponse:
     content = found.content()
     if content is None:
         return HttpResponse(status=found.status, headers=found.head)
-    response = HttpResponse(content, status=found.status, content_type="application/json", headers=found.head)
+    # With a length it goes out in one piece: no middleware that would add one is passed.
+    head = found.head | {"Content-Length": str(len(content))}
+    response = HttpResponse(content, status=found.status, content_type="application/json", headers=head)
     # A refusal is an answer like any other: who sends too much does not fill the log besides.
     response._has_been_logged = True
     return response

@@ -38,7 +38,7 @@ def application(database: sqlite3.Connection) -> FastAPI:
         if database.execute(f"{owner} WHERE t.sha256 = ?", (token,)).fetchone() is None:
             return {"jsonrpc": "2.0", "error": {"code": -32001, "message": "no such token"}, "id": call.id}
         league = params["league_id"]
-        database.execute("SELECT * FROM matches_league WHERE id = ?", (league,)).fetchone()
+        database.execute("SELECT * FROM matches_league WHERE league_id = ?", (league,)).fetchone()
         data = {"standings": standings(database, league)}
         message = {
             "protocol": "league.v2",
