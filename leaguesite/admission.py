@@ -17,6 +17,7 @@ from league_sdk.protocol.errors import TokenInvalid
 from league_sdk.protocol.messages import MessageType
 from leaguesite import metrics
 from leaguesite.calls import Call
+from leaguesite.turns import known_tokens
 from matches.league import entry
 
 REGISTERING = frozenset({MessageType.LEAGUE_REGISTER_REQUEST, MessageType.REFEREE_REGISTER_REQUEST})
@@ -54,9 +55,11 @@ def owner_of(call: Call, token: str) -> Agent:
     try:
         agent = call.agent or registration.authenticate(token)
     except TokenInvalid:
+        known_tokens.forget(token)
         _refuse(attempts.count_stranger(call.came.address))
         attempts.secret_was_wrong(TOKEN, call.came.address, token)
         raise
+    known_tokens.learn(token, agent)
     if agent.site_key:
         attempts.let_call(token)
     if uncounted:

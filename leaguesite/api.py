@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +19,6 @@ from ninja.errors import HttpError, ValidationError
 from pydantic import ConfigDict
 
 from agents_registry import registration
-from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import NotARequest
 from leaguesite import (
     api_checks,
@@ -34,8 +35,8 @@ from leaguesite import (
 from leaguesite.api_keys import KEY, METRICS_KEY, TooManyKeys
 from leaguesite.calls import Came
 from leaguesite.refusals import refusal
-from leaguesite.serving import is_agent_path
-from matches import busy, queries, referee_queries, sight, summaries
+from leaguesite.serving import PutOff, is_agent_path
+from matches import busy, kept, lists, queries, referee_queries, sight, summaries
 from matches.league import lifecycle, opening, play, results
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.masking import without_addresses
@@ -139,12 +140,26 @@ def _mcp(request: HttpRequest, league_id: str | None = None, *, register: bool =
         authorization=request.headers.get("Authorization", ""),
         address=caller.ip,
     )
-    head: dict[str, str] = {}
-    given = request.headers.get("Content-Type", "")
-    status, reply = mcp.answer(request.body, content_type=given, came=came, head=head)
-    if reply is None:
-        return HttpResponse(status=status, headers=head)
-    response = HttpResponse(rpc.dumps(reply), status=status, content_type="application/json", headers=head)
+    found = mcp.begin(request.body, content_type=request.headers.get("Content-Type", ""), came=came)
+    if found.put_off:
+        if getattr(request, "may_be_put_off", False):
+            return PutOff(lambda: _finished(found))
+        found.finish()
+    return _sent(found)
+
+
+def _finished(found: mcp.Answering) -> HttpResponse:
+    found.finish()
+    return _sent(found)
+
+
+def _sent(found: mcp.Answering) -> HttpResponse:
+    content = found.content()
+    if content is None:
+        return HttpResponse(status=found.status, headers=found.head)
+    # With a length it goes out in one piece: no middleware that would add one is passed.
+    head = found.head | {"Content-Length": str(len(content))}
+    response = HttpResponse(content, status=found.status, content_type="application/json", headers=head)
     # A refusal is an answer like any other: who sends too much does not fill the log besides.
     response._has_been_logged = True
     return response
@@ -334,22 +349,21 @@ def show_league(request: HttpRequest, league_id: str) -> dict[str, Any]:
 
 
 @router.get("/leagues/{league_id}/standings", tags=["public"], response=LISTED)
-def show_standings(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
+def show_standings(request: HttpRequest, league_id: str, limit: str = "", cursor: str = "") -> HttpResponse:
     """The table as it is now, or as it was when the board was frozen."""
-    return queries.standings_rows(_view(request, league_id))
+    return _list(request, league_id, "standings", lists.standings)
 
 
 @router.get("/leagues/{league_id}/rounds", tags=["public"], response=LISTED)
-def show_rounds(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
-    """The schedule with the state of every round and match."""
-    return queries.schedule(_view(request, league_id))
+def show_rounds(request: HttpRequest, league_id: str, limit: str = "", cursor: str = "") -> HttpResponse:
+    """The schedule with the state of every round and match; ``limit`` counts matches."""
+    return _list(request, league_id, "rounds", partial(lists.schedule, wire=False))
 
 
 @router.get("/leagues/{league_id}/matches", tags=["public"], response=LISTED)
-def show_matches(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
+def show_matches(request: HttpRequest, league_id: str, limit: str = "", cursor: str = "") -> HttpResponse:
     """Every match."""
-    view = _view(request, league_id)
-    return [queries.match_line(match, view) for match in queries.matches_of(view.league)]
+    return _list(request, league_id, "matches", lists.matches)
 
 
 @router.get("/leagues/{league_id}/matches/{match_id}", tags=["public"], response=SHOWN)
@@ -363,9 +377,9 @@ def show_match(request: HttpRequest, league_id: str, match_id: str) -> dict[str,
 
 
 @router.get("/leagues/{league_id}/agents", tags=["public"], response=LISTED)
-def show_agents(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
+def show_agents(request: HttpRequest, league_id: str, limit: str = "", cursor: str = "") -> HttpResponse:
     """Players and referees; no token, no address."""
-    return queries.agents_of(_view(request, league_id))
+    return _list(request, league_id, "agents", lambda view, want: lists.rows_of(queries.agents_of(view), want))
 
 
 @router.get("/games", tags=["public"], response=dict)
@@ -381,6 +395,27 @@ def _view(request: HttpRequest, league_id: str) -> View:
     if staff and KEY(request) is None:
         raise HttpError(401, "")
     return sight.view(league, staff=staff)
+
+
+def _list(
+    request: HttpRequest, league_id: str, name: str, make: Callable[[View, lists.Wanted], lists.Part]
+) -> HttpResponse:
+    """A list that grows with a league: an array, at most 1 MiB of it; the headers say what comes after and how many."""
+    try:
+        want = lists.wanted(request.GET.get("limit"), request.GET.get("cursor"))
+    except lists.NotWanted as error:
+        raise Invalid(str(error), field=error.field) from None
+    staff = _is_staff(request)
+    view = _view(request, league_id) if staff else None
+    league = view.league if view is not None else lifecycle.get_league(league_id)
+
+    def made(seen: View) -> bytes:
+        part = make(seen, want)
+        head = {f"X-{key.replace('_', '-').title()}": str(value) for key, value in part.more(want).items() if value}
+        return json.dumps(head).encode() + b"\n" + part.rows.encode()
+
+    head, _newline, rows = kept.answer(league, ("api", name, staff, want), view, made).partition(b"\n")
+    return HttpResponse(rows, content_type="application/json; charset=utf-8", headers=json.loads(head))
 
 
 def _is_staff(request: HttpRequest) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,3 +88,20 @@ class Call:
             now=timezone.now(),
             **fields,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """What a handler returns whose answer takes long to make: it is made where no other call waits for it.
+
+    Attributes:
+        make: makes the answer; it may raise what a handler may.
+    """
+
+    make: Callable[[], dict[str, Any]]
+
+
+class Json(bytes):
+    """A value in an answer that is JSON already: it is put into the body as it is."""
+
+    __slots__ = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import resolve
@@ -10,6 +11,10 @@ from django.urls import resolve
 from leaguesite.serving import is_agent_path
 
 Answer = Callable[[HttpRequest], HttpResponseBase]
+
+
+# There are a few addresses, and each is called all the time; those that lead nowhere are not kept.
+_resolved = lru_cache(maxsize=256)(resolve)
 
 
 class AgentsDirectly:
@@ -32,6 +37,6 @@ class AgentsDirectly:
         if not is_agent_path(request.path):
             return self.get_response(request)
         request.get_host()
-        match = request.resolver_match = resolve(request.path_info)
+        match = request.resolver_match = _resolved(request.path_info)
         answer: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
         return answer

@@ -7,7 +7,11 @@ here and nowhere else. What a request asks for, and how it was dressed, is read 
 
 from __future__ import annotations
 
+import json
 import logging
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from agents_registry import registration
@@ -32,7 +36,7 @@ from league_sdk.protocol.limits import MAX_ID_CHARS
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.transcript import clean
 from leaguesite.admission import admit, note_failed, owner_of
-from leaguesite.calls import Call, Came
+from leaguesite.calls import Call, Came, Json, Later
 from leaguesite.mcp_methods import EXPECTED, METHODS, PUBLIC_NAMES, Method
 from leaguesite.refusals import error_message
 from leaguesite.watching import Seen, watched
@@ -55,43 +59,130 @@ def answer(
 
     Returns the HTTP status and the reply; no reply for a notification.
     """
+    found = begin(raw, content_type=content_type, came=came)
+    found.finish()
+    if head is not None:
+        head.update(found.head)
+    content = found.content()
+    return found.status, None if content is None else json.loads(content)
+
+
+def begin(raw: bytes, *, content_type: str, came: Came) -> Answering:
+    """Answer one HTTP request as far as that is quick; the arguments are those of :func:`answer`."""
+    found = Answering(came)
     with watched() as seen:
-        return _answer(raw, content_type, came, seen, {} if head is None else head)
+        found.begin(raw, content_type, seen)
+    return found
 
 
-def _answer(
-    raw: bytes, content_type: str, came: Came, seen: Seen, head: dict[str, str]
-) -> tuple[int, dict[str, Any] | None]:
-    body: Any = None
-    call: Call | None = None
-    asked: inbound.Inbound | None = None
-    status = 200
-    try:
-        rpc.check_http(content_type, len(raw))
-        body = rpc.loads(raw)
-        asked = inbound.read(body, register=came.register)
-        inbound.with_bearer(asked, came.authorization)
-        call = seen.read(Call(asked, came))
-        reply = inbound.reply(asked, _perform(call))
-    except LeagueError as error:
-        status, reply, seen.error_code = error.http_status, _refusal(error, body, call), error.error_code
-        if isinstance(error, TooOften):
-            # No error of ours: it has a figure of its own.
-            seen.error_code = str(error.http_status)
-            head["Retry-After"] = str(error.context["retry_after_s"])
-    except Exception:
-        logger.exception("a call of %s failed", call.name if call else "/mcp")
-        error = InternalError("The league manager failed; nothing was changed.")
-        reply, seen.error_code = _refusal(error, body, call), error.error_code
-    if asked is not None and asked.notification:
-        if status == TooOften.http_status:
-            return status, None
-        # JSON-RPC 2.0, 4.1: not even an error is answered. MCP wants its own notifications accepted with 202.
-        return 202 if asked.name.startswith("notifications/") else 204, None
-    return status, reply
+_HOLE = f"<{secrets.token_hex(16)}>"
+"""Stands in a reply for what is JSON already; nobody else knows it."""
 
 
-def _perform(call: Call) -> dict[str, Any]:
+class Answering:
+    """One HTTP request on its way to its answer.
+
+    Attributes:
+        status: the HTTP status, once it is answered.
+        head: the headers that belong to the answer.
+    """
+
+    def __init__(self, came: Came) -> None:
+        self.status = 200
+        self.head: dict[str, str] = {}
+        self._came = came
+        self._body: Any = None
+        self._asked: inbound.Inbound | None = None
+        self._call: Call | None = None
+        self._later: Later | None = None
+        self._reply: dict[str, Any] | None = None
+        self._data: Json | None = None
+
+    @property
+    def put_off(self) -> bool:
+        """Whether the answer takes long to make: :meth:`finish` makes it."""
+        return self._later is not None
+
+    def begin(self, raw: bytes, content_type: str, seen: Seen) -> None:
+        """Read the request, and answer it unless that takes long."""
+        with self._refusing(seen):
+            rpc.check_http(content_type, len(raw))
+            self._body = rpc.loads(raw)
+            asked = self._asked = inbound.read(self._body, register=self._came.register)
+            inbound.with_bearer(asked, self._came.authorization)
+            call = self._call = seen.read(Call(asked, self._came))
+            found = _perform(call)
+            if isinstance(found, Later):
+                self._later = found
+                seen.put_off = True
+            else:
+                self._answer(found)
+
+    def finish(self) -> None:
+        """Make the answer that was put off; nothing if none was."""
+        later, self._later = self._later, None
+        if later is None or self._call is None:
+            return
+        with watched() as seen:
+            seen.read(self._call)
+            with self._refusing(seen):
+                self._answer(later.make())
+
+    def content(self) -> bytes | None:
+        """The body of the answer; None for a notification."""
+        if self._reply is None:
+            return None
+        content = rpc.dumps(self._reply)
+        return content if self._data is None else content.replace(f'"{_HOLE}"'.encode(), self._data, 1)
+
+    def _answer(self, message: dict[str, Any]) -> None:
+        asked = self._asked
+        if asked is None or self._silent():
+            return
+        data = message.get("data")
+        if isinstance(data, Json):
+            if asked.plain:
+                self._data = data
+                message = message | {"data": _HOLE}
+            else:
+                message = message | {"data": json.loads(data)}
+        self._reply = inbound.reply(asked, message)
+
+    @contextmanager
+    def _refusing(self, seen: Seen) -> Iterator[None]:
+        """What goes wrong becomes an answer, too."""
+        try:
+            yield
+        except LeagueError as error:
+            self.status, seen.error_code = error.http_status, error.error_code
+            self._refuse(error)
+            if isinstance(error, TooOften):
+                # No error of ours: it has a figure of its own.
+                seen.error_code = str(error.http_status)
+                self.head["Retry-After"] = str(error.context["retry_after_s"])
+        except Exception:
+            logger.exception("a call of %s failed", self._call.name if self._call else "/mcp")
+            error = InternalError("The league manager failed; nothing was changed.")
+            seen.error_code = error.error_code
+            self._refuse(error)
+        self._silent()
+
+    def _refuse(self, error: LeagueError) -> None:
+        self._data = None
+        self._reply = _refusal(error, self._body, self._call)
+
+    def _silent(self) -> bool:
+        """JSON-RPC 2.0, 4.1: not even an error is answered. MCP wants its own notifications accepted with 202."""
+        asked = self._asked
+        if asked is None or not asked.notification:
+            return False
+        self._reply = None
+        if self.status != TooOften.http_status:
+            self.status = 202 if asked.name.startswith("notifications/") else 204
+        return True
+
+
+def _perform(call: Call) -> dict[str, Any] | Later:
     method = METHODS.get(call.name)
     if method is None:
         raise UnknownMethod(

@@ -18,9 +18,10 @@ from league_sdk.protocol.errors import MissingField, RefereeNotRegistered, RuleE
 from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, REPORT_PROGRESS, MessageType
 from leaguesite import mcp_handshake
 from leaguesite.admission import admit_registration, note_codes, note_referee_codes
-from leaguesite.calls import Call
+from leaguesite.calls import Call, Later
 from leaguesite.mcp_queries import league_query, tool
 from leaguesite.mcp_tools import create_schedule
+from leaguesite.turns import known_tokens
 from matches import referee_queries
 from matches.league import entry, outbox, progress, reports, results
 from matches.models import League
@@ -36,7 +37,7 @@ class Method:
         lenient: neither league nor token nor timestamp is looked at before the handler.
     """
 
-    handle: Callable[[Call], dict[str, Any]]
+    handle: Callable[[Call], dict[str, Any] | Later]
     required: tuple[str, ...] = ()
     authenticated: bool = False
     lenient: bool = False
@@ -93,6 +94,7 @@ def _registered(call: Call, message_type: str, id_field: str, done: entry.Entry)
             rejection_reason=done.reason,
             legacy_code=done.legacy_code,
         )
+    known_tokens.learn(done.auth_token, done.agent)
     return call.message(
         message_type,
         auth_token=done.auth_token,

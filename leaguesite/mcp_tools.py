@@ -9,14 +9,14 @@ from league_sdk.protocol.limits import MAX_ID_CHARS
 from league_sdk.rules.registry import games
 from leaguesite.accounts import is_api_key
 from leaguesite.admission import admit_key, key_was_wrong
-from leaguesite.calls import Call
+from leaguesite.calls import Call, Later
 from matches import queries, sight
 from matches.league import entry, opening
 from matches.league.errors import ActionRefused
 from matches.models import League
 
 
-def create_schedule(call: Call) -> dict[str, Any]:
+def create_schedule(call: Call) -> Later:
     """Close registration and make the schedule (004 2.6.1), for who holds the instructor's API key.
 
     The key is the request's ``Authorization: Bearer``, or its ``auth_token``. The league is the one of the address
@@ -30,6 +30,10 @@ def create_schedule(call: Call) -> dict[str, Any]:
         RuleError: the league is not open, or has too few players.
     """
     _check_key(call)
+    return Later(lambda: _create_schedule(call))
+
+
+def _create_schedule(call: Call) -> dict[str, Any]:
     league = _meant(call)
     try:
         league = opening.close_registration(league_id=league.pk)

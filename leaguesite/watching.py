@@ -32,14 +32,16 @@ class Seen:
     Attributes:
         call: the call, once it could be read.
         error_code: of the error it was answered with; empty for none.
+        put_off: its answer is made elsewhere, and told of there.
     """
 
-    __slots__ = ("_about", "call", "error_code")
+    __slots__ = ("_about", "call", "error_code", "put_off")
 
     def __init__(self, about: dict[str, Any]) -> None:
         self._about = about
         self.call: Call | None = None
         self.error_code = ""
+        self.put_off = False
 
     def read(self, call: Call) -> Call:
         """The call can be read: what is logged from now on names its message and its conversation."""
@@ -58,7 +60,8 @@ def watched() -> Iterator[Seen]:
         try:
             yield seen
         finally:
-            _tell(seen, about, time.perf_counter() - begun)
+            if not seen.put_off:
+                _tell(seen, about, time.perf_counter() - begun)
 
 
 def _tell(seen: Seen, about: dict[str, Any], seconds: float) -> None:

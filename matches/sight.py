@@ -62,7 +62,11 @@ def moment(league: League, upto: int | None = None) -> Moment:
     if upto is not None:
         events = Event.objects.filter(league_id=league.pk, seq__gt=known.seq, seq__lte=upto).order_by("seq")
         return _fold(key, known, _read(events))
-    found = known.after(_read(_SINCE.all(league_id=league.pk, seq=known.seq)))
+    events = _SINCE.all(league_id=league.pk, seq=known.seq)
+    if not events:
+        # Nobody changes a moment: one copy of it is enough.
+        return known
+    found = known.after(_read(events))
     if found.seq > known.seq:
         keep = partial(_keep, key, found)
         # What is not committed may still be taken back.

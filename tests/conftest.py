@@ -8,6 +8,8 @@ import pytest
 from django.conf import settings
 
 from agents_registry.attempts import attempts
+from leaguesite.turns import known_tokens
+from matches import kept
 
 API_KEY = "key-of-the-tests"
 
@@ -24,6 +26,8 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 def nobody_has_tried_yet() -> None:
     """No test waits for what another did from the same address."""
     attempts.forget_all()
+    known_tokens.forget_all()
+    kept.forget_all()
 
 
 @pytest.fixture

@@ -59,6 +59,11 @@ class Inbound:
     rpc: bool = True
     request_id: Any = None
 
+    @property
+    def plain(self) -> bool:
+        """Whether a successful answer is the message itself as the ``result``, and nothing of it stands twice."""
+        return self.rpc and self.shape not in (REGISTER_PATH, "legacy", "legacy_flat", "league_handle", "tools_call")
+
 
 def read(body: Any, *, register: bool = False) -> Inbound:
     """Read a decoded body.

@@ -25,9 +25,9 @@ class TimedClient(Client):
         super().__init__(**options)
         self.calls: list[tuple[str, float, float]] = []
 
-    async def post(self, url: str, message: Any, *, limit_s: float) -> Reply:
+    async def post(self, url: str, message: Any, *, limit_s: float, headers: Any = None) -> Reply:
         begun = time.perf_counter()
-        reply = await super().post(url, message, limit_s=limit_s)
+        reply = await super().post(url, message, limit_s=limit_s, headers=headers)
         self.calls.append((message["method"], (time.perf_counter() - begun) * 1000, time.time()))
         return reply
 

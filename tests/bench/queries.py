@@ -1,0 +1,147 @@
+"""How many LEAGUE_QUERY calls the site answers, beside a minimal FastAPI on uvicorn that reads the same rows.
+
+``python -m tests.bench.queries``. A league is played to its end; then the table is asked for at ``/mcp`` of the site
+(``manage.py host``) and of ``tests.bench.minimal``, in turn, in pairs. What counts is the median of the pairs' ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from league_sdk.protocol import rpc
+from tests import wire
+from tests.bench.processes import LEAGUE, Bench, Process, running
+from tests.e2e.site import free_port, wait_for
+
+PLAYERS = 30
+PAIRS = 7
+CONNECTIONS = 4
+CALLS = 250
+"""Of each connection, for one figure."""
+UNLIMITED = "1000000 per 1 second"
+"""How often one token may call is not what is measured."""
+PATIENCE_S = 600.0
+
+
+def play(bench: Bench) -> None:
+    """Play the whole league."""
+    headers = {"Authorization": f"Bearer {bench.key}"}
+    start = f"{bench.url}/api/leagues/{LEAGUE}/start"
+    httpx.post(start, headers=headers, json={"auto_advance": True}, trust_env=False, timeout=60).raise_for_status()
+    done = "SELECT state FROM matches_league WHERE league_id = ?"
+    wait_for("the league is over", lambda: bench.rows(done, LEAGUE) == [("COMPLETED",)], PATIENCE_S)
+
+
+def asking(bench: Bench) -> dict[str, Any]:
+    """The call that is measured, with the token of an agent in the lobby."""
+    request = wire.request("register_player", wire.player_request("Asker", port=20_000))
+    answer = httpx.post(f"{bench.url}/mcp", json=request, trust_env=False, timeout=60).json()["result"]
+    return rpc.call(
+        "league_query",
+        {
+            "protocol": "league.v2",
+            "message_type": "LEAGUE_QUERY",
+            "sender": f"player:{answer['player_id']}",
+            "timestamp": wire.STAMP,
+            "conversation_id": "conv-bench",
+            "auth_token": answer["auth_token"],
+            "league_id": LEAGUE,
+            "query_type": "GET_STANDINGS",
+        },
+        1,
+    )
+
+
+async def rate(port: int, call: dict[str, Any], connections: int, calls: int) -> float:
+    """Answered calls a second over connections that stay open."""
+    body = rpc.dumps(call)
+    head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
+    request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+    async def ask() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(calls):
+            writer.write(request)
+            answered = await reader.readuntil(b"\r\n\r\n")
+            fields = dict(line.lower().split(b": ", 1) for line in answered.split(b"\r\n")[1:-2])
+            content = await reader.readexactly(int(fields[b"content-length"]))
+            if not answered.startswith(b"HTTP/1.1 200") or b'"standings"' not in content:
+                raise RuntimeError(f"no table came: {answered!r} {content[:300]!r}")
+        writer.close()
+        await writer.wait_closed()
+
+    begun = time.perf_counter()
+    await asyncio.gather(*(ask() for _ in range(connections)))
+    return connections * calls / (time.perf_counter() - begun)
+
+
+def same_table(bench: Bench, port: int, call: dict[str, Any]) -> None:
+    """Both give the same answer but for the order of equal players.
+
+    Raises:
+        RuntimeError: they do not.
+    """
+    answers = [
+        httpx.post(f"http://127.0.0.1:{one}/mcp", json=call, trust_env=False, timeout=60).json()["result"]["data"]
+        for one in (bench.port, port)
+    ]
+    if answers[0] != answers[1]:
+        raise RuntimeError(f"two different tables: {json.dumps(answers)[:1000]}")
+
+
+def measure(bench: Bench, folder: Path, pairs: int) -> list[tuple[float, float]]:
+    """Calls a second of the site and of the minimal one, in turn."""
+    play(bench)
+    call, port = asking(bench), free_port()
+    database = str(folder / "data" / "league.sqlite3")
+    minimal = Process("minimal", folder / "minimal.log", "-m", "tests.bench.minimal", str(port), database)
+    try:
+
+        def answers() -> bool:
+            minimal.says("")
+            try:
+                return httpx.post(f"http://127.0.0.1:{port}/mcp", json=call, trust_env=False).status_code == 200
+            except httpx.TransportError:
+                return False
+
+        wait_for("the minimal one answers", answers)
+        same_table(bench, port, call)
+        found = []
+        for number in range(-1, pairs):
+            pair = tuple(asyncio.run(rate(one, call, CONNECTIONS, CALLS)) for one in (bench.port, port))
+            # The first is for warming up.
+            if number >= 0:
+                found.append(pair)
+                sys.stdout.write(f"site {pair[0]:6.0f}/s   minimal {pair[1]:6.0f}/s   ratio {pair[0] / pair[1]:.2f}\n")
+                sys.stdout.flush()
+        return found
+    finally:
+        minimal.stop()
+
+
+def main() -> None:
+    """Measure and say it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=PAIRS)
+    parser.add_argument("--players", type=int, default=PLAYERS)
+    options = parser.parse_args()
+    os.environ["LEAGUE_CALLS_PER_TOKEN"] = UNLIMITED
+    with tempfile.TemporaryDirectory(prefix="league-bench-") as folder, running(Path(folder), options.players) as bench:
+        found = measure(bench, Path(folder), options.pairs)
+    ratio = statistics.median(site / minimal for site, minimal in found)
+    sys.stdout.write(f"LEAGUE_QUERY: {ratio:.2f} times the rate of a minimal FastAPI, median of {len(found)} pairs\n")
+
+
+if __name__ == "__main__":
+    main()
