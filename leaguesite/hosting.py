@@ -22,6 +22,7 @@ from league_sdk.protocol.states import AgentState, LeagueState
 from leaguesite import health
 from leaguesite.addresses import host_of, is_free, next_free
 from leaguesite.children import Child
+from leaguesite.environment import Unusable
 from leaguesite.listening import BACKLOG, end_stalled
 from leaguesite.place import ensure_league, migrations_checked, near_url, settle
 from leaguesite.serving import conductor_thread
@@ -228,10 +229,7 @@ class _Ports:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._chosen: dict[str, int] = {}
-        try:
-            self._known: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            self._known = {}
+        self._known = _known_ports(path)
 
     def choose(self, name: str, host: str, first: int) -> int:
         """The port ``name`` had, if it is free, else the next free one from ``first`` on."""
@@ -246,6 +244,22 @@ class _Ports:
         scratch.write_text(json.dumps(self._known), encoding="utf-8")
         scratch.replace(self._path)
         return port
+
+
+def _known_ports(path: Path) -> dict[str, int]:
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        known = None
+    if isinstance(known, dict) and all(type(port) is int and 0 < port < 65536 for port in known.values()):
+        return known
+    # With other ports, referees and sample players would be other agents than those that the league knows.
+    raise Unusable(
+        f"{path} is damaged: it must be an object of names and ports. Put it back from a backup; or delete it, "
+        "and referees and sample players register anew."
+    )
 
 
 def _endpoint(host: str, port: int) -> str:
