@@ -4,7 +4,6 @@ import os
 
 import django
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
 from django.apps import apps
 from django.urls import path
 
@@ -15,6 +14,7 @@ if not apps.ready:
 
 # Everything below needs the apps to be loaded.
 from leaguesite.callers import Called
+from leaguesite.origins import OwnPages
 from leaguesite.serving import OneHopHandler, live_thread
 from matches.consumers import LivePage
 from matches.hub import hub
@@ -35,5 +35,5 @@ sockets = URLRouter(
 )
 
 application = ProtocolTypeRouter(
-    {"http": OneHopHandler(), "websocket": AllowedHostsOriginValidator(Called(sockets))},
+    {"http": OneHopHandler(), "websocket": OwnPages(Called(sockets))},
 )

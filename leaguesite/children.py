@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from subprocess import DEVNULL, PIPE
 
 from leaguesite.environment import BASE_DIR
@@ -15,6 +15,26 @@ from leaguesite.environment import BASE_DIR
 logger = logging.getLogger(__name__)
 
 FIRST_WAIT_S, LONGEST_WAIT_S, STEADY_S = 0.2, 5.0, 10.0
+
+PASSED_ON = frozenset(
+    (
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "VIRTUAL_ENV"),
+        *("LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+        *("LEAGUE_LOG_FORMAT", "LEAGUE_LOG_LEVEL", "LEAGUE_LOG_FILE_LEVEL"),
+    )
+)
+PASSED_ON_BEGINNINGS = ("LC_", "PYTHON")
+
+
+def harmless(environment: Mapping[str, str]) -> dict[str, str]:
+    """What of an environment any child may have: a list of what is passed on, so that nothing secret is forgotten.
+
+    Whoever may look at a child (``/proc/*/environ``) must not find the password of the desk or the database there.
+    ``LEAGUE_PASS_ON`` names more, with commas between them: what a profiler or another tool of the operator needs.
+    """
+    more = {"LEAGUE_PASS_ON", *(name.strip() for name in environment.get("LEAGUE_PASS_ON", "").split(","))}
+    more.update(name for name in environment if name.startswith(PASSED_ON_BEGINNINGS))
+    return {name: value for name, value in environment.items() if name in PASSED_ON or name in more}
 
 
 class Child:
@@ -26,13 +46,17 @@ class Child:
     Args:
         name: for the log.
         command: makes the command line anew for each start (a port may have been taken meanwhile).
-        environment: what is added to ours.
+        environment: what it gets beside what :func:`harmless` lets through: no password or key of anybody else.
+        told: one line that it reads first from its standard input: what no other process may see.
     """
 
-    def __init__(self, name: str, command: Callable[[], Sequence[str]], environment: dict[str, str]) -> None:
+    def __init__(
+        self, name: str, command: Callable[[], Sequence[str]], environment: dict[str, str], *, told: str = ""
+    ) -> None:
         self.name = name
         self._command = command
         self._environment = environment
+        self._told = told
         self._process: asyncio.subprocess.Process | None = None
         self._keeper: asyncio.Task[None] | None = None
 
@@ -56,14 +80,17 @@ class Child:
             await asyncio.sleep(wait)
 
     async def _spawn(self) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             *self._command(),
             stdin=PIPE,
             stdout=DEVNULL,
             cwd=BASE_DIR,
-            env=os.environ | self._environment,
+            env=harmless(os.environ) | self._environment,
             start_new_session=True,
         )
+        if self._told and process.stdin is not None:
+            process.stdin.write(f"{self._told}\n".encode())
+        return process
 
     def release(self) -> None:
         """Do not restart it any more."""

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import resolve
 
+from league_sdk.protocol.errors import NotARequest
+from leaguesite.origins import is_ours
+from leaguesite.refusals import refusal
 from leaguesite.serving import is_agent_path
 
 Answer = Callable[[HttpRequest], HttpResponseBase]
+
+_NOT_OURS = NotARequest(
+    "A page of another site may not call this address.",
+    field="Origin",
+    seen="a page that is not the league's",
+    expected="no Origin, or that of the league; the site's operator may allow more (LEAGUE_TRUSTED_ORIGINS)",
+)
 
 
 # There are a few addresses, and each is called all the time; those that lead nowhere are not kept.
@@ -28,7 +38,7 @@ class AgentsDirectly:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """The answer to an agent, or whatever comes next.
+        """The answer to an agent, or whatever comes next; 403 to a browser's page that is not ours.
 
         Raises:
             DisallowedHost: the call was meant for another site.
@@ -36,7 +46,11 @@ class AgentsDirectly:
         """
         if not is_agent_path(request.path):
             return self.get_response(request)
-        request.get_host()
+        host = request.get_host()
+        origin = request.META.get("HTTP_ORIGIN")
+        if origin is not None and request.method == "POST" and not is_ours(origin, host):
+            # No agent sends one. A page of another site would speak from the browser of somebody in the room.
+            return HttpResponse(refusal(_NOT_OURS), status=403, content_type="application/json")
         match = request.resolver_match = _resolved(request.path_info)
         answer: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
         return answer

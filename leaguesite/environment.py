@@ -6,6 +6,7 @@ import ipaddress
 import json
 import os
 import secrets
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from urllib.parse import unquote, urlsplit
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+SHORTEST_KEY = 16
+_ANOTHER = "Give it to the user that runs the site, or choose another folder with --data."
 HSTS_S = 30 * 24 * 3600
 """A browser that has been here by https comes by nothing else for so long."""
 NEVER_REDIRECTED = [
@@ -34,11 +37,29 @@ def export_data_folder(argv: Sequence[str]) -> None:
             os.environ["LEAGUE_DATA"] = str(Path(word.partition("=")[2]).resolve())
 
 
+class Unusable(Exception):
+    """What is on the disk cannot be worked with; the text says what is wrong and what to do."""
+
+
 def data_folder() -> Path:
-    """The folder that holds everything the site writes (``LEAGUE_DATA``, default ``data``)."""
+    """The folder that holds everything the site writes (``LEAGUE_DATA``, default ``data``).
+
+    It and all that this process writes from here on is for this user alone, also where the folder was there before.
+
+    Raises:
+        Unusable: it cannot be made, or not be written to.
+    """
     folder = Path(os.environ.get("LEAGUE_DATA") or BASE_DIR / "data")
     # Names, codes and sessions are in it: nobody else on the machine reads them.
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.umask(0o077)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if stat.S_IMODE(folder.stat().st_mode) != 0o700:
+            folder.chmod(0o700)
+    except OSError as error:
+        raise Unusable(f"The data folder {folder} cannot be used: {error.strerror}. {_ANOTHER}") from None
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        raise Unusable(f"The data folder {folder} cannot be written to. {_ANOTHER}")
     return folder
 
 
@@ -48,12 +69,23 @@ def kept_key(name: str, variable: str) -> str:
     Args:
         name: the file under ``keys/`` in the data folder.
         variable: the environment variable that fixes it.
+
+    Raises:
+        Unusable: the file is empty, damaged, or cannot be read.
     """
     fixed = os.environ.get(variable)
     if fixed:
         return fixed
     path = data_folder() / "keys" / name
-    path.parent.mkdir(mode=0o700, exist_ok=True)
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        return _key_in(path)
+    except OSError as error:
+        raise Unusable(f"The key in {path} cannot be read: {error.strerror}. {_ANOTHER}") from None
+
+
+def _key_in(path: Path) -> str:
+    name = path.name
     try:
         # Created with its content in one step, so that two processes agree on one key.
         scratch = path.with_name(f".{name}.{secrets.token_hex(4)}")
@@ -64,7 +96,14 @@ def kept_key(name: str, variable: str) -> str:
             scratch.unlink()
     except FileExistsError:
         scratch.unlink()
-    return path.read_text(encoding="ascii").strip()
+    key = path.read_bytes().strip()
+    # Ours have 64 characters; with an empty one whoever asks would be let in.
+    if len(key) < SHORTEST_KEY or not all(33 <= byte <= 126 for byte in key):
+        raise Unusable(
+            f"The key in {path} is damaged or empty: it must be one line of at least {SHORTEST_KEY} ASCII characters. "
+            "Put it back from a backup; or delete it, and a new one is made that nobody knows yet."
+        )
+    return key.decode("ascii")
 
 
 def database(url: str | None, folder: Path) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -16,10 +17,12 @@ from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
 from league_sdk import collector
+from league_sdk.log_files import FOLDER_VARIABLE
 from league_sdk.protocol.states import AgentState, LeagueState
 from leaguesite import health
 from leaguesite.addresses import host_of, is_free, next_free
 from leaguesite.children import Child
+from leaguesite.environment import Unusable
 from leaguesite.listening import BACKLOG, end_stalled
 from leaguesite.place import ensure_league, migrations_checked, near_url, settle
 from leaguesite.serving import conductor_thread
@@ -35,6 +38,7 @@ PLAYER_PATIENCE_S = 0.4
 LARGEST_FRAME = 4 * 1024 * 1024
 WATCHABLE_S = 2.0
 """How long a sample player thinks about a choice."""
+_OF_REFEREES = (FOLDER_VARIABLE, "LEAGUE_METRICS_KEY", "LEAGUE_OTEL")
 SAMPLE_PLAYERS = (("Ada", "random"), ("Blaise", "even"), ("Grace", "odd"), ("Kurt", "history"))
 
 
@@ -136,14 +140,16 @@ class Host:
         def command() -> Sequence[str]:
             port = self._ports.choose(name, listen, self._site.referee_port)
             return [
-                sys.executable,
-                "manage.py",
-                "referee",
+                # What manage.py referee becomes; without it, as that reads settings and keys no referee needs.
+                *(sys.executable, "-m", "league_sdk.judging", "--started-by", "manage.py", "referee"),
                 *("--league", f"{site.local_url}/mcp", "--port", str(port), "--host", listen),
                 *("--endpoint", f"http://{public}:{port}/mcp", "--name", name, "--exit-with-parent"),
             ]
 
-        return Child(name, command, {"LEAGUE_REFEREE_KEY": settings.LEAGUE_REFEREE_KEY})
+        # Its own key, that of its figures, and where its traces and logs go.
+        own = {name: os.environ[name] for name in os.environ if name in _OF_REFEREES or name.startswith("OTEL_")}
+        own.setdefault(FOLDER_VARIABLE, str(settings.DATA_DIR / "logs"))
+        return Child(name, command, own | {"LEAGUE_REFEREE_KEY": settings.LEAGUE_REFEREE_KEY})
 
     def _player(self, name: str, strategy: str) -> Child:
         def command() -> Sequence[str]:
@@ -151,12 +157,10 @@ class Host:
             return [
                 *(sys.executable, "-m", "league_sdk.player", "--league", f"{self._site.local_url}/mcp"),
                 *("--name", name, "--port", str(port), "--strategy", strategy, "--think", str(WATCHABLE_S)),
-                # In one word: a key may begin like an option.
-                *("--league-id", settings.LEAGUE_DEMO_ID, f"--registration-code={settings.LEAGUE_DEMO_KEY}"),
-                "--exit-with-parent",
+                *("--league-id", settings.LEAGUE_DEMO_ID, "--code-from-stdin", "--exit-with-parent"),
             ]
 
-        return Child(f"sample player {name}", command, {})
+        return Child(f"sample player {name}", command, {}, told=settings.LEAGUE_DEMO_KEY)
 
     async def _watch_demo(self) -> None:
         """When the demo has been stopped, its players go home."""
@@ -225,10 +229,7 @@ class _Ports:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._chosen: dict[str, int] = {}
-        try:
-            self._known: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            self._known = {}
+        self._known = _known_ports(path)
 
     def choose(self, name: str, host: str, first: int) -> int:
         """The port ``name`` had, if it is free, else the next free one from ``first`` on."""
@@ -243,6 +244,22 @@ class _Ports:
         scratch.write_text(json.dumps(self._known), encoding="utf-8")
         scratch.replace(self._path)
         return port
+
+
+def _known_ports(path: Path) -> dict[str, int]:
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        known = None
+    if isinstance(known, dict) and all(type(port) is int and 0 < port < 65536 for port in known.values()):
+        return known
+    # With other ports, referees and sample players would be other agents than those that the league knows.
+    raise Unusable(
+        f"{path} is damaged: it must be an object of names and ports. Put it back from a backup; or delete it, "
+        "and referees and sample players register anew."
+    )
 
 
 def _endpoint(host: str, port: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from django.conf import settings
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from leaguesite.addresses import EVERYWHERE, host_of, own_names
@@ -54,8 +54,20 @@ def make_tables() -> None:
     """Bring the database's tables up to date.
 
     Raises:
-        CommandError: the database cannot hold what agents say.
+        CommandError: the database cannot hold what agents say, or cannot be used at all.
     """
+    try:
+        _refuse_encoding()
+        call_command("migrate", verbosity=0, interactive=False)
+    except Error as error:
+        where = connection.settings_dict["NAME"]
+        raise CommandError(
+            f"The database {where} cannot be used: {error}. See that it is there and may be written to; "
+            "a file that is damaged is put back from a backup (docs/deployment.md)."
+        ) from None
+
+
+def _refuse_encoding() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SHOW server_encoding")
@@ -68,7 +80,6 @@ def make_tables() -> None:
                 f"The database has the encoding {encoding}, and what agents say is UTF8. "
                 f"Make it anew: {shlex.join(words)}"
             )
-    call_command("migrate", verbosity=0, interactive=False)
 
 
 def ensure_league() -> None:

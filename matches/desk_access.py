@@ -44,13 +44,19 @@ class LeagueAccess:
         shown = {**self.admin_site.each_context(request), "opts": self.model._meta, "title": title, **context}
         return TemplateResponse(request, f"admin/matches/league/{template}", shown)
 
-    def desk_do(self, request: HttpRequest, action: Callable[[], Any], done: str, back: str) -> HttpResponse:
-        """Carry out one POST: say in words that it is done, or why not, and go back."""
+    def desk_do(
+        self, request: HttpRequest, action: Callable[[], Any], done: str | Callable[[], str], back: str
+    ) -> HttpResponse:
+        """Carry out one POST: say in words that it is done, or why not, and go back.
+
+        Args:
+            done: the sentence that says it is done, or what makes it afterwards.
+        """
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
             busy.once_more(action)
-            self.message_user(request, done, messages.SUCCESS)
+            self.message_user(request, done if isinstance(done, str) else done(), messages.SUCCESS)
         except ActionRefused as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
         except busy.AWAY as error:

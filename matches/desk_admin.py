@@ -23,7 +23,7 @@ from matches.desk_access import LeagueAccess
 from matches.desk_controls import MATCH_ACTIONS, VERB_ACTIONS
 from matches.desk_forms import FreezeForm, PlanForm, first_error
 from matches.desk_problems import AGENT_ACTIONS
-from matches.league import curtain, lifecycle, opening, planned, play, results
+from matches.league import curtain, lifecycle, making, opening, planned, play, results
 from matches.models import League
 from matches.nudge import nudge
 
@@ -55,6 +55,13 @@ VERBS: dict[str, tuple[Callable[..., Any], Any]] = {
     "check": (_check_agents, gettext_lazy("The agents are being asked: their answers appear on this page.")),
 }
 """What the buttons do, and the sentence that confirms it; who may is in ``desk_controls.VERB_ACTIONS``."""
+
+
+def _said(league: League, done: Any) -> str:
+    """That a verb is done; or that its league's schedule is still being made, which takes seconds if it is long."""
+    league.refresh_from_db(fields=["state"])
+    return _("Registration is closed: the schedule is being made.") if making.is_made(league) else str(done)
+
 
 TO_AGENTS: dict[str, tuple[Callable[[Agent], Any], Any]] = {
     "ask": (
@@ -126,7 +133,7 @@ class DeskPages(LeagueAccess):
         """One button of the desk."""
         league = self._league_for_verb(request, object_id, VERB_ACTIONS, verb)
         action, done = VERBS[verb]
-        return self._do(request, league, lambda: action(league_id=league.pk), str(done))
+        return self._do(request, league, lambda: action(league_id=league.pk), lambda: _said(league, done))
 
     def do_to_match(self, request: HttpRequest, object_id: str, match_id: str, verb: str) -> HttpResponse:
         """Release or cancel an open match."""
@@ -212,7 +219,9 @@ class DeskPages(LeagueAccess):
             raise Http404
         return league
 
-    def _do(self, request: HttpRequest, league: League, action: Callable[[], Any], done: str) -> HttpResponse:
+    def _do(
+        self, request: HttpRequest, league: League, action: Callable[[], Any], done: str | Callable[[], str]
+    ) -> HttpResponse:
         return self.desk_do(request, action, done, self._desk_of(league))
 
     def _refused(self, request: HttpRequest, league: League, sentence: str) -> HttpResponse:

@@ -46,7 +46,8 @@ class Facts:
 
     def __post_init__(self) -> None:
         self.around = agents(self.league)
-        self.rounds = list(self.league.rounds.order_by("number"))
+        shown = self.league.state != LeagueState.REGISTRATION
+        self.rounds = list(self.league.rounds.order_by("number")) if shown else []
         unfinished = [MatchState.READY, MatchState.HELD, *IN_PLAY]
         self.matches = list(queries.matches_of(self.league).filter(state__in=unfinished))
         self.able = outbox.referees_of(self.league)

@@ -22,7 +22,7 @@ from agents_registry.prepared import Prepared
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState, RoundState
 from matches import nudge, outgoing, referee_queries
-from matches.league import demo, endings, holds, lifecycle, losses, outbox, planned, play, results
+from matches.league import demo, endings, holds, lifecycle, losses, making, outbox, planned, play, results
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
 from matches.outgoing import Check, Chosen, Start
@@ -72,7 +72,7 @@ class Plan:
 
     Attributes:
         made_at: when the rows were read, monotonic seconds.
-        more: a round moved and nothing goes out: there may be more to do at once.
+        more: a round moved and nothing goes out, or a schedule is being made: there may be more to do at once.
         waiting: matches wait for room at their referee, or for a player that is in another match.
     """
 
@@ -158,13 +158,14 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, a
             holds.try_again(now=now)
             planned.begin_due(now)
     moved = _move_rounds(now, draining)
+    making_more = not draining and making.go_on()
     plan = Plan()
     if not draining:
         given = _given() if again else []
         plan.starts, plan.waiting = _dispatch()
         plan.starts[:0] = [*given, *_tell_sealed()]
     plan.parcels = parcels_of(busy_agents, now)
-    plan.more = moved and not (plan.starts or plan.parcels)
+    plan.more = making_more or (moved and not (plan.starts or plan.parcels))
     # Also in a quick look: somebody has just clicked, and waits for the answers.
     plan.checks = outgoing.checks({*busy_agents, *plan.parcels})
     return plan

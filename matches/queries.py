@@ -12,7 +12,7 @@ from django.db.models import Q
 from agents_registry.models import Agent, Kind
 from agents_registry.prepared import Prepared
 from league_sdk.protocol.envelope import stamp
-from league_sdk.protocol.states import PROGRESS_ORDER, MatchState, RoundState
+from league_sdk.protocol.states import PROGRESS_ORDER, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import describe, games
 from matches import readiness
 from matches.models import League, Match, Message, Round
@@ -91,6 +91,9 @@ def round_summary(played: Round, *, hidden: bool) -> dict[str, Any]:
 def schedule(view: View) -> list[dict[str, Any]]:
     """Every round with its matches, as GET_SCHEDULE and the API show it (004 4.9.1)."""
     rounds: dict[int, dict[str, Any]] = {}
+    if view.league.state == LeagueState.REGISTRATION:
+        # There is none, or it is being made: nobody sees half of one.
+        return []
     for one in view.league.rounds.select_related("bye").order_by("number"):
         then = view.moment.rounds.get(one.number)
         rounds[one.number] = {
@@ -115,9 +118,10 @@ def wire_schedule(view: View) -> list[dict[str, Any]]:
 
 
 def matches_of(league: League) -> Any:
-    """A league's matches with everything a line shows, in playing order."""
+    """A league's matches with everything a line shows, in playing order; none while its schedule is being made."""
+    found = Match.objects.filter(league=league)
     return (
-        Match.objects.filter(league=league)
+        (found.none() if league.state == LeagueState.REGISTRATION else found)
         .select_related("round", "player_a", "player_b", "referee", "winner")
         .order_by("round__number", "pk")
     )

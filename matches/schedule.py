@@ -39,25 +39,39 @@ def round_robin(players: int) -> Sequence[PlannedRound]:
     """
     if players < 2:
         raise ValueError("a round robin needs at least two players")
-    odd = players % 2 == 1
-    others = players - 1 + odd
-    empty = players if odd else None
-    rounds = []
-    for turn in range(others):
-        pairs = [(0, 1 + turn)]
-        for step in range(1, others // 2 + 1):
-            left, right = 1 + (turn + step) % others, 1 + (turn - step) % others
-            pairs.append((min(left, right), max(left, right)))
-        bye = next((a for a, b in pairs if b == empty), None)
-        played = [_roles(a, b, players) for a, b in pairs if b != empty]
-        rounds.append(
-            PlannedRound(
-                number=turn + 1,
-                pairings=tuple(Pairing(f"R{turn + 1}M{number}", a, b) for number, (a, b) in enumerate(played, start=1)),
-                bye=bye,
-            )
-        )
-    return rounds
+    return [planned_round(players, number) for number in range(1, rounds_of(players) + 1)]
+
+
+def rounds_of(players: int) -> int:
+    """How many rounds so many players have."""
+    return players - 1 + players % 2
+
+
+def matches_of(players: int) -> int:
+    """How many matches so many players have."""
+    return players * (players - 1) // 2
+
+
+def planned_round(players: int, number: int) -> PlannedRound:
+    """One round of :func:`round_robin` by itself.
+
+    Args:
+        players: how many, at least 2.
+        number: of the round, from 1.
+    """
+    turn, others = number - 1, rounds_of(players)
+    empty = players if players % 2 else None
+    pairs = [(0, 1 + turn)]
+    for step in range(1, others // 2 + 1):
+        left, right = 1 + (turn + step) % others, 1 + (turn - step) % others
+        pairs.append((min(left, right), max(left, right)))
+    bye = next((a for a, b in pairs if b == empty), None)
+    played = [_roles(a, b, players) for a, b in pairs if b != empty]
+    return PlannedRound(
+        number=number,
+        pairings=tuple(Pairing(f"R{number}M{place}", a, b) for place, (a, b) in enumerate(played, start=1)),
+        bye=bye,
+    )
 
 
 def _roles(lower: int, higher: int, players: int) -> tuple[int, int]:

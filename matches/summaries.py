@@ -13,6 +13,7 @@ from agents_registry.models import Agent, Kind
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.models import Event, League, Match, Round
 from matches.queries import frozen_mark
+from matches.schedule import matches_of, rounds_of
 from matches.sight import View
 from matches.standings import Row
 
@@ -148,11 +149,15 @@ def _summary(league: League, rounds: list[Round], counts: Tally, champion: dict[
         by_state[state] += count
         if current is not None and round_id == current.pk:
             in_round[state] += count
+    players, planned, drawn = counts.players - len(league.left_out), len(rounds), by_state.total()
+    if league.state == LeagueState.REGISTRATION and rounds:
+        # The schedule is being made: nobody sees how far it is, but how long it will be.
+        planned, drawn = rounds_of(players), matches_of(players)
     return Summary(
         state=league.state,
         paused=league.paused,
-        players=counts.players - len(league.left_out),
-        rounds=len(rounds),
+        players=players,
+        rounds=planned,
         round_number=current.number if current else None,
         round_state=current.state if current else None,
         round_started_at=current.started_at if current and current.state != RoundState.COMPLETED else None,
@@ -160,7 +165,7 @@ def _summary(league: League, rounds: list[Round], counts: Tally, champion: dict[
         round_done=in_round[MatchState.FINISHED],
         round_waiting=in_round[MatchState.READY],
         held=by_state[MatchState.HELD],
-        matches=by_state.total(),
+        matches=drawn,
         matches_done=by_state[MatchState.FINISHED],
         started_at=league.started_at,
         completed_at=league.completed_at,

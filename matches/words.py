@@ -56,6 +56,16 @@ def match_state(state: str, board: Mapping[str, Any] | None = None) -> str:
     }[MatchState(state)]
 
 
+def _registering(known: Summary) -> str:
+    if known.rounds:
+        return _("Registration is closed: the schedule is being made.")
+    return ngettext(
+        "Registration is open: %(count)d player so far.",
+        "Registration is open: %(count)d players so far.",
+        known.players,
+    ) % {"count": known.players}
+
+
 def headline(league: Mapping[str, Any], known: Summary, auto_advance: bool) -> str:
     """One sentence: what is happening now, and why nothing is if nothing is."""
     state = known.state
@@ -64,11 +74,7 @@ def headline(league: Mapping[str, Any], known: Summary, auto_advance: bool) -> s
             "round": league["frozen_after"]
         }
     if state == LeagueState.REGISTRATION:
-        return ngettext(
-            "Registration is open: %(count)d player so far.",
-            "Registration is open: %(count)d players so far.",
-            known.players,
-        ) % {"count": known.players}
+        return _registering(known)
     if state == LeagueState.STOPPED:
         return _("The league was stopped.")
     rounds_over = known.round_state == RoundState.COMPLETED and known.round_number == known.rounds

@@ -43,6 +43,11 @@ def _parser(own_strategy: bool, *, dry_run: bool = False) -> argparse.ArgumentPa
     parser.add_argument("--data", type=Path, help="a folder to keep the history in")
     parser.add_argument("--exit-with-parent", action="store_true", help="end when stdin ends")
     parser.add_argument("--registration-code", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--code-from-stdin",
+        action="store_true",
+        help="read the registration code from stdin, as one line",
+    )
     return parser
 
 
@@ -68,6 +73,18 @@ def make_players(options: argparse.Namespace, make: Callable[[], Strategy]) -> d
 def _say(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+def read_line(descriptor: int) -> str:
+    """One line of a pipe and nothing after it, as what follows is the parent's (``--exit-with-parent``).
+
+    Args:
+        descriptor: read until a line ends, the pipe ends, or 4096 bytes have come.
+    """
+    line = b""
+    while len(line) < 4096 and (byte := os.read(descriptor, 1)) not in (b"", b"\n"):
+        line += byte
+    return line.decode("utf-8", "replace").strip()
 
 
 def _watch_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
@@ -146,6 +163,8 @@ def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str]
         parser.error(str(error))
     if options.count < 1 or options.think < 0 or not 0 < len(options.name) <= MAX_NAME_CHARS:
         parser.error(f"--count from 1, --think from 0, --name of 1 to {MAX_NAME_CHARS} characters")
+    if options.code_from_stdin:
+        options.registration_code = read_line(0)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     return asyncio.run(_main(options, strategy or STRATEGIES[options.strategy]))
 

@@ -41,7 +41,8 @@ def plan(*, league_id: str, from_round: int | None) -> None:
 
 def _refuse_round(league: League, from_round: int) -> None:
     started = max(sight.moment(league).rounds, default=0)
-    planned = league.rounds.count()
+    # While the schedule is being made, nobody knows yet how long it is.
+    planned = league.rounds.count() if league.state != LeagueState.REGISTRATION else 0
     if from_round <= started:
         raise ActionRefused(
             _("Round %(asked)d has begun already: freeze from round %(next)d on, or later.")

@@ -18,7 +18,7 @@ from agents_registry.spellings import LEAGUE_FIELDS, Facts, plays
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import LeagueError, UnknownLeague
 from league_sdk.protocol.states import LeagueState, MatchState
-from matches.league import losses, opening
+from matches.league import losses, making, opening
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import League, Match
@@ -64,7 +64,7 @@ def named_league(params: dict[str, Any], meta: Any, address_league: str | None) 
 
 
 def _is_open(league: League) -> bool:
-    return league.state == LeagueState.REGISTRATION and not league.demo
+    return not league.demo and making.is_open(league)
 
 
 def choose_league(named: str | None) -> League | None:
@@ -162,7 +162,7 @@ def wrong_codes(league_id: str | None, codes: Collection[str]) -> list[str]:
 
 def _no_room(league: League) -> tuple[str, str] | None:
     """Why a league takes no further player, with 002's code."""
-    if league.state != LeagueState.REGISTRATION:
+    if not making.is_open(league):
         return f"Registration for {league.pk} is closed.", "L001"
     most = league.rules.max_players
     if league.agents.filter(kind=Kind.PLAYER).count() >= most:
@@ -261,7 +261,7 @@ def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: ob
             raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
         if league.demo:
             raise ActionRefused(_("The demo league has players of its own: choose another league."))
-        if league.state != LeagueState.REGISTRATION:
+        if not making.is_open(league):
             raise ActionRefused(
                 _("The schedule of %(league)s is made: it takes no further players.") % {"league": league.display_name}
             )

@@ -16,13 +16,14 @@ from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LEAGUE_ARROWS, AgentState, LeagueState, MatchState, RoundState
 from league_sdk.rules.draws import commitment
 from league_sdk.rules.registry import get_game
-from matches.league import curtain, endings, opening, outbox, results, sealing
+from matches.league import curtain, endings, making, opening, outbox, results, sealing
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
 from matches.league.find import get_league
 from matches.league.moves import move, named, refuse_over
 from matches.league.play import fresh_seed
 from matches.models import League, Match, Round
+from matches.schedule import matches_of
 
 _NO_PLAN: dict[str, Any] = {"starts_at": None, "starts_all": False}
 """No start at a time chosen beforehand (``matches.league.planned``)."""
@@ -30,6 +31,9 @@ _NO_PLAN: dict[str, Any] = {"starts_at": None, "starts_all": False}
 
 def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
     """Close registration if it is open, make the schedule, start the next round; all in one.
+
+    Where the schedule is so long that it is made in pieces (``matches.league.making``), the round starts when it is
+    made, as a planned start that is due.
 
     Args:
         auto_advance: when given, becomes the league's setting.
@@ -45,7 +49,16 @@ def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
             league.settings = league.settings | {"auto_advance": auto_advance}
             League.objects.filter(pk=league.pk).update(settings=league.settings)
         if league.state == LeagueState.REGISTRATION:
-            opening.close_registration(league_id=league_id)
+            if not making.is_made(league):
+                if matches_of(league.agents.filter(kind=Kind.PLAYER).count()) > making.AT_ONCE:
+                    # What would refuse the start refuses it now, with nothing changed.
+                    _refuse_paused(league)
+                    _judges(league, begun)
+                league = opening.close_registration(league_id=league_id)
+            if making.is_made(league):
+                League.objects.filter(pk=league.pk).update(starts_at=begun, starts_all=False)
+                changed(league.pk)
+                return get_league(league_id)
         start_round(league_id=league_id, alive_at=begun)
         return get_league(league_id)
 
@@ -75,15 +88,7 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
     with transaction.atomic():
         league = get_league(league_id)
         _refuse_start(league)
-        referees = outbox.referees_of(league, at=alive_at)
-        if not referees:
-            raise ActionRefused(
-                _(
-                    "No referee may judge %(game)s now: start one (manage.py referee), "
-                    "or tick “may judge” at a registered one."
-                )
-                % {"game": league.game_type}
-            )
+        referees = _judges(league, alive_at)
         coming = _COMING.one(league_id=league.pk)
         if coming is None:
             raise ActionRefused(_("Every round of %(league)s has been played.") % named(league))
@@ -142,9 +147,27 @@ _ON = Prepared(
 )
 
 
-def _refuse_start(league: League) -> None:
+def _judges(league: League, alive_at: datetime | None) -> list[Agent]:
+    referees = outbox.referees_of(league, at=alive_at)
+    if not referees:
+        raise ActionRefused(
+            _(
+                "No referee may judge %(game)s now: start one (manage.py referee), "
+                "or tick “may judge” at a registered one."
+            )
+            % {"game": league.game_type}
+        )
+    return referees
+
+
+def _refuse_paused(league: League) -> None:
     if league.paused:
         raise ActionRefused(_("%(league)s is paused: resume it first.") % named(league))
+
+
+def _refuse_start(league: League) -> None:
+    _refuse_paused(league)
+    making.refuse_while_made(league)
     if league.state == LeagueState.REGISTRATION:
         raise ActionRefused(_("%(league)s has no schedule yet: close registration first.") % named(league))
     refuse_over(league)
@@ -250,6 +273,7 @@ def stop(*, league_id: str) -> League:
     """End a league for good without playing it out; open matches are given up by their referees."""
     with transaction.atomic():
         league = get_league(league_id)
+        making.refuse_while_made(league)
         # Matches before their league, as every report takes them: the other way round both would wait for ever.
         open_ones = Match.objects.filter(league=league).exclude(state=MatchState.FINISHED)
         for match in open_ones.select_for_update(no_key=True).order_by("pk").only("match_id", "seal"):

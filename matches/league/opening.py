@@ -13,17 +13,17 @@ from pydantic import ValidationError as SettingsError
 
 from agents_registry import places, registration, roster
 from agents_registry.models import Agent, Kind
-from agents_registry.prepared import insert
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import LeagueState
 from league_sdk.rules.registry import games
-from matches import readiness, sight
+from matches import readiness
+from matches.league import making
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.league.find import get_league
 from matches.league.moves import move, named, refuse_over
-from matches.models import League, Match, Round
-from matches.schedule import round_robin
+from matches.models import League
+from matches.schedule import matches_of, rounds_of
 from matches.standings import natural
 
 
@@ -102,7 +102,7 @@ def create_league(
             raise ActionRefused(
                 _("A league with the id %(id)s exists already: choose another id.") % {"id": league_id}
             ) from None
-        record(league.pk, "league_created", **_terms(league))
+        record(league.pk, "league_created", **making.terms(league))
         _take_in(league)
         changed(league.pk)
         transaction.on_commit(lambda: take_in(league_id=league.pk), robust=True)
@@ -131,7 +131,7 @@ def take_in(*, league_id: str, only: int | None = None) -> None:
     """
     with transaction.atomic():
         league = League.objects.select_for_update(no_key=True).filter(pk=league_id).first()
-        if league is not None and league.state == LeagueState.REGISTRATION and _take_in(league, only):
+        if league is not None and making.is_open(league) and _take_in(league, only):
             changed(league_id)
 
 
@@ -141,7 +141,7 @@ def edit_league(*, league_id: str, display_name: str, settings: dict[str, Any]) 
     with transaction.atomic():
         if not League.objects.filter(pk=league_id).update(display_name=display_name, settings=checked):
             raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
-        record(league_id, "settings_changed", **_terms(get_league(league_id)))
+        record(league_id, "settings_changed", **making.terms(get_league(league_id)))
         changed(league_id)
     return get_league(league_id)
 
@@ -150,9 +150,11 @@ def close_registration(*, league_id: str) -> League:
     """REGISTRATION to SCHEDULED: every pair once, by the circle method.
 
     With ``require_check``, players whose check has not passed are left out: they are shown as such and not called.
+    A schedule of more than ``making.AT_ONCE`` matches is only begun here: nobody registers any more, and the league is
+    returned in REGISTRATION until the conductor has written the rest, piece by piece (``matches.league.making``).
 
     Raises:
-        ActionRefused: not open, or too few players.
+        ActionRefused: not open, too few players, or its schedule is being made already.
     """
     with transaction.atomic():
         # Whoever is registering at this moment is in the schedule, or is told that it is too late.
@@ -178,49 +180,26 @@ def close_registration(*, league_id: str) -> League:
                 _("%(league)s has %(count)s of at least %(least)s players: wait until more have registered.")
                 % {**named(league), "count": len(players), "least": least}
             )
-        move(league, LeagueState.REGISTRATION, LeagueState.SCHEDULED)
-        _make_schedule(league, players)
+        making.refuse_while_made(league)
+        whole = matches_of(len(players)) <= making.AT_ONCE
+        if whole:
+            move(league, LeagueState.REGISTRATION, LeagueState.SCHEDULED)
+            _make_schedule(league, players)
+        else:
+            making.begin(league, players)
         if left_out:
             league.left_out = left_out
             League.objects.filter(pk=league.pk).update(left_out=left_out)
             registration.retire(agent_ids=absent)
             record(league.pk, "left_out", players=", ".join(left_out))
-        record(
-            league.pk,
-            "schedule_made",
-            players=len(players),
-            rounds=league.rounds.count(),
-            names={player.code: player.display_name for player in players},
-            **_terms(league),
-        )
+        if whole:
+            making.record_made(league, players)
         changed(league.pk)
         return league
 
 
-def _terms(league: League) -> dict[str, Any]:
-    """What the table follows from besides results: in the ledger, so that it cannot change unseen."""
-    return {"game_type": league.game_type, "scoring": sight.scoring(league)._asdict()}
-
-
 def _make_schedule(league: League, players: list[Agent]) -> None:
-    plan = round_robin(len(players))
-    rounds = Round.objects.bulk_create(
-        Round(league=league, number=one.number, bye=players[one.bye] if one.bye is not None else None) for one in plan
-    )
-    by_number = {one.number: one.pk for one in rounds}
-    names = [field.attname for field in Match._meta.concrete_fields if not field.primary_key]
-    blank = Match(league=league)
-    same = {name: getattr(blank, name) for name in names}
-    for one in plan:
+    seats = [player.pk for player in players]
+    for number in range(1, rounds_of(len(seats)) + 1):
         # Round by round: a thousand players have half a million matches, too many to hold at once.
-        same["round_id"] = by_number[one.number]
-        rows = [
-            same
-            | {
-                "match_id": pairing.match_id,
-                "player_a_id": players[pairing.a].pk,
-                "player_b_id": players[pairing.b].pk,
-            }
-            for pairing in one.pairings
-        ]
-        insert(Match, names, [list(row.values()) for row in rows])
+        making.write_round(league, seats, number)

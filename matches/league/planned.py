@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from league_sdk.protocol.states import LeagueState
-from matches.league import lifecycle, outbox
+from matches.league import lifecycle, making, outbox
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
@@ -83,6 +83,8 @@ def begin_due(now: datetime) -> int:
     """
     due = list(League.objects.filter(starts_at__lte=now).order_by("starts_at", "pk"))
     for league in due:
+        if making.is_made(league):
+            continue
         if now - league.starts_at <= LATEST and not outbox.referees_of(league):
             continue
         with transaction.atomic():

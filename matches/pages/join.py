@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from django.urls import reverse
 
 from agents_registry import roster
-from league_sdk.protocol.states import LeagueState
 from matches import qr
+from matches.league import making
 from matches.models import League
 from matches.pages.keys import PageKey, socket_path
 from matches.pages.parts import league_of
@@ -39,7 +39,7 @@ def state(league: League, players: int) -> dict[str, Any]:
     word = "open"
     if league.demo:
         word = "demo"
-    elif league.state != LeagueState.REGISTRATION:
+    elif not making.is_open(league):
         word = "closed"
     elif players >= most:
         word = "full"

@@ -15,6 +15,7 @@ from django.db.models import F, Model, Q, QuerySet
 
 from agents_registry.models import Agent, RosterEntry
 from league_sdk.ledger import chain
+from league_sdk.protocol.states import LeagueState
 from matches import readiness, words_events
 from matches.models import Check, Event, League, Match, Message
 from matches.papers.shape import (
@@ -126,7 +127,8 @@ def _agent(agent: Agent, people: bool) -> dict[str, Any]:
 
 
 def _rounds(league: League) -> QuerySet[Any]:
-    return league.rounds.select_related("bye").order_by("number")
+    found = league.rounds.select_related("bye").order_by("number")
+    return found.none() if league.state == LeagueState.REGISTRATION else found
 
 
 def _corrections(league: League, people: bool) -> Iterator[dict[str, Any]]:

@@ -39,6 +39,8 @@ class Site:
             "PYTHONUNBUFFERED": "1",
             "CHAOS_FOLDER": str(folder),
             "CHAOS_SEED": str(seed),
+            # The host's referees get nothing that is not named.
+            "LEAGUE_PASS_ON": "CHAOS_FOLDER, CHAOS_SEED",
             "LEAGUE_API_KEY": API_KEY,
             "LEAGUE_ADMIN_PASSWORD": "password-of-the-chaos",
             "LEAGUE_REFEREE_KEY": "referee-key-of-the-chaos",

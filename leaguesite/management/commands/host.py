@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -9,9 +10,10 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
 
 from league_sdk import telemetry
-from leaguesite import logs
+from leaguesite import data_lock, logs
 from leaguesite.accounts import INSTRUCTOR, FirstRun, ensure_accounts
 from leaguesite.addresses import EVERYWHERE, is_free, public_url
+from leaguesite.environment import Unusable
 from leaguesite.place import make_tables
 
 
@@ -39,6 +41,11 @@ class Command(BaseCommand):
             raise CommandError(
                 f"Port {port} at {host} is in use. Stop what listens there, or choose another with --port."
             )
+        try:
+            # Kept open until the process ends, however it does.
+            data_lock.take(settings.DATA_DIR, f"process {os.getpid()}, port {port}")
+        except data_lock.Held as held:
+            raise CommandError(str(held)) from None
         logs.start("web", name="host")
         telemetry.start("host")
         make_tables()
@@ -48,7 +55,12 @@ class Command(BaseCommand):
 
         url = public_url(host, port, options["public_url"])
         self._welcome(url, host, first)
-        Host(Site(host, port, url, options["referees"], options["referee_port"], options["demo"])).run()
+        site = Site(host, port, url, options["referees"], options["referee_port"], options["demo"])
+        try:
+            here = Host(site)
+        except Unusable as error:
+            raise CommandError(str(error)) from None
+        here.run()
 
     def _welcome(self, url: str, host: str, first: FirstRun) -> None:
         lines = [
