@@ -16,7 +16,9 @@ from matches.models import Event, League, Match, Message, Notice
 _ENTRIES = Subquery(
     Message.objects.filter(match=OuterRef("pk")).order_by().values("match").annotate(found=Count("pk")).values("found")
 )
-_OF_LEAGUE = tuple(one.attname for one in League._meta.concrete_fields if one.attname not in ("league_id", "event_seq"))
+# An event names its match; the head of the ledger, which changes with each, would say only "anything".
+_OF_EVENTS = ("league_id", "event_seq", "ledger_head")
+_OF_LEAGUE = tuple(one.attname for one in League._meta.concrete_fields if one.attname not in _OF_EVENTS)
 # Not when it was heard last: referees are heard of all the time.
 _OF_AGENT = ("code", "display_name", "state", "checked_at", "problem")
 _OF_MATCH = ("state", "attempt", "referee_id", "joined", "locked_in", "view", "entries")

@@ -161,7 +161,7 @@ def test_the_way_to_a_moment_is_short_from_anywhere(
     monkeypatch.setattr(sight, "EVERY", 4)
     place = make.playing(players=4)
     make.finish_round(place)
-    events = [sight.Happened(*row) for row in place.league.events.values_list("seq", "kind", "data", "at")]
+    events = [sight.Happened(*row) for row in place.league.events.values_list("seq", "kind", "data", "at", "digest")]
     with django_capture_on_commit_callbacks(execute=True):
         sight.past(place.league, len(events) - 1)
         sight.everything(place.league)
