@@ -1,0 +1,240 @@
+"""Once a verdict is sealed it stands: whatever ends its attempt, nothing plays the match again (ruling, section 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from agents_registry.models import Agent
+from league_sdk.rules.draws import commitment
+from matches.league import corrections, lifecycle, losses, results, sealing
+from matches.league.errors import ActionRefused
+from matches.models import Event, Match
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+LATER = timedelta(minutes=1)
+
+
+def seal_of(match: Match, **changes: Any) -> dict[str, Any]:
+    """A verdict as a referee sends it: P02 has won by the number 3."""
+    return {
+        "status": "WIN",
+        "winner_player_id": "P02",
+        "reason": "P02 chose odd, number was 3 (odd)",
+        "details": {"drawn_number": 3, "number_parity": "odd", "choices": {"P01": "even", "P02": "odd"}},
+        "faults": [],
+        "draw": 3,
+        "conversation_id": match.conversation_id,
+    } | changes
+
+
+def sealed(*, referees: int = 2) -> make.Setting:
+    """A match whose verdict is sealed, and that its players have not been told."""
+    place = make.playing(players=2, referees=referees)
+    match = place.match("R1M1")
+    assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match)) == "sealed"
+    return place
+
+
+def result(place: make.Setting) -> tuple[str, str, str | None]:
+    """State, status and winner of the match."""
+    match = place.match("R1M1")
+    return match.state, match.status, match.winner.code if match.winner else None
+
+
+COUNTS = ("FINISHED", "WIN", "P02")
+
+
+def expire(place: make.Setting) -> None:
+    losses.expire_leases(now=timezone.now() + LATER)
+
+
+def hand_back(place: make.Setting) -> None:
+    make.progress(place.match("R1M1"), state="HANDED_BACK", why="the league manager did not take the result")
+
+
+def restart(place: make.Setting) -> None:
+    losses.expect_again(names=list(Agent.objects.filter(kind="referee").values_list("name", flat=True)))
+
+
+def begin_anew(place: make.Setting) -> None:
+    losses.lose_all_of(referee_id=place.referee_of("R1M1").agent.pk)
+
+
+def undeliverable(place: make.Setting) -> None:
+    match = place.match("R1M1")
+    losses.undeliverable(match_pk=match.pk, attempt=match.attempt, lease_until=match.lease_until, problem="no answer")
+
+
+ENDS: list[Callable[[make.Setting], None]] = [expire, hand_back, restart, begin_anew, undeliverable]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_whatever_ends_the_attempt_another_referee_only_tells_the_sealed_verdict(
+    end: Callable[[make.Setting], None],
+) -> None:
+    place = sealed()
+    first = place.match("R1M1")
+    end(place)
+    waits = place.match("R1M1")
+    # Nobody sees that there is a verdict, and no player of it is given another match.
+    assert (waits.state, waits.referee, waits.attempt, waits.view) == ("DRAWING_NUMBER", None, 1, {})
+    Agent.objects.filter(kind="referee").update(state="ACTIVE", problem="", heard_at=timezone.now())
+    (start,) = make.look().starts
+    told = place.match("R1M1")
+    assert (told.state, told.attempt, told.conversation_id) == ("ASSIGNED", 2, first.conversation_id)
+    assert start.attempt == 2
+    # It reports what it was given to tell, and even if it says something else the seal counts.
+    answer = make.report(told, "P01")
+    assert answer["status"] == "ACCEPTED"
+    assert result(place) == COUNTS
+    assert place.match("R1M1").seal["told"] is True
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("again", ENDS)
+def test_when_the_second_referee_is_lost_too_the_verdict_counts_untold(
+    end: Callable[[make.Setting], None], again: Callable[[make.Setting], None]
+) -> None:
+    place = sealed()
+    end(place)
+    Agent.objects.filter(kind="referee").update(state="ACTIVE", problem="", heard_at=timezone.now())
+    make.look()
+    assert place.match("R1M1").attempt == 2
+    again(place)
+    assert result(place) == COUNTS
+    assert place.match("R1M1").seal["untold"] is True
+
+
+def test_when_no_referee_comes_within_a_lease_the_verdict_counts_untold() -> None:
+    place = sealed(referees=1)
+    expire(place)
+    assert result(place) == ("DRAWING_NUMBER", "", None)
+    assert make.look().starts == []
+    expire(place)
+    assert (result(place), place.match("R1M1").seal["untold"]) == (COUNTS, True)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_when_the_players_have_heard_it_the_verdict_counts_at_once(end: Callable[[make.Setting], None]) -> None:
+    place = sealed()
+    make.progress(place.match("R1M1"), state="DRAWING_NUMBER", told=True)
+    end(place)
+    assert (result(place), "untold" in place.match("R1M1").seal) == (COUNTS, False)
+
+
+def test_the_first_seal_stands() -> None:
+    place = sealed()
+    match = place.match("R1M1")
+    other = seal_of(match, winner_player_id="P01", draw=2)
+    assert make.progress(match, state="DRAWING_NUMBER", seal=other) == "sealed"
+    assert make.report(place.match("R1M1"), "P01")["reason"] == (
+        "the sealed verdict counts; this report differs: WIN P01 in place of WIN P02"
+    )
+    assert result(place) == COUNTS
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"winner_player_id": "P07"},
+        {"winner_player_id": None},
+        {"status": "WON"},
+        {"draw": "three"},
+        {"draw": True},
+        {"conversation_id": "conv-of-another-attempt"},
+    ],
+)
+def test_what_is_no_verdict_of_this_attempt_is_not_sealed(changes: dict[str, Any]) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match, **changes)) == "refused"
+    assert place.match("R1M1").seal is None
+
+
+def test_a_referee_without_the_sites_key_does_not_seal() -> None:
+    place = make.playing(players=2)
+    Agent.objects.filter(kind="referee").update(site_key=False)
+    match = place.match("R1M1")
+    assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match)) == "refused"
+    assert place.match("R1M1").seal is None
+
+
+def test_what_a_player_said_never_keeps_a_seal_from_being_stored() -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    said = seal_of(match, reason="P02\x00 \ud800 chose", details={"choices": {"P\x00": "\udfff"}})
+    assert make.progress(match, state="DRAWING_NUMBER", seal=said) == "sealed"
+    kept = place.match("R1M1").seal
+    assert (kept["reason"], kept["details"]) == ("P02\ufffd ? chose", {"choices": {"P\ufffd": "?"}})
+
+
+def test_nobody_sees_the_verdict_before_the_end_was_told() -> None:
+    place = sealed()
+    expire(place)
+    kinds = Event.objects.values_list("kind", flat=True)
+    assert "match_finished" not in kinds
+    told = [event.data for event in Event.objects.all()]
+    assert not any("draw_seed" in data or "seal_sha256" in data for data in told)
+    assert place.match("R1M1").draw_seed not in str(told)
+
+
+@pytest.mark.parametrize("waiting", [False, True])
+def test_the_instructor_changes_nothing_while_the_end_is_told(waiting: bool) -> None:
+    place = sealed()
+    if waiting:
+        expire(place)
+    sentence = "The result of R1M1 is being told to its players: try again in a few seconds."
+    asked: list[Callable[[], Any]] = [
+        lambda: results.cancel(league_id="fall", match_id="R1M1", why="a test"),
+        lambda: lifecycle.stop(league_id="fall"),
+        lambda: corrections.set_result(
+            league_id="fall", match_id="R1M1", status="WIN", winner="P01", reason="a test", by="ada"
+        ),
+        lambda: corrections.withdraw(
+            league_id="fall", player_id="P02", matches_become="lose", reason="a test", by="ada"
+        ),
+        lambda: corrections.disqualify(
+            league_id="fall", player_id="P02", matches_become="void", reason="a test", by="ada"
+        ),
+    ]
+    for ask in asked:
+        with pytest.raises(ActionRefused) as caught:
+            ask()
+        assert str(caught.value.sentence) == sentence
+    assert result(place)[0] == "DRAWING_NUMBER"
+
+
+def test_a_result_says_what_it_can_be_checked_by_and_a_replay_is_drawn_anew() -> None:
+    place = sealed()
+    first = place.match("R1M1").draw_seed
+    (started,) = Event.objects.filter(kind="round_started")
+    assert started.data["draw_commitments"] == {"R1M1": commitment(bytes.fromhex(first))}
+    make.report(place.match("R1M1"), "P02")
+    (finished,) = Event.objects.filter(kind="match_finished")
+    assert {name: finished.data[name] for name in ("play", "draw_seed", "sealed_attempt")} == {
+        "play": 1,
+        "draw_seed": first,
+        "sealed_attempt": 1,
+    }
+    assert finished.data["seal_sha256"] == sealing.digest(place.match("R1M1").seal)
+    corrections.replay(league_id="fall", match_id="R1M1", reason="the network was gone", by="ada")
+    again = place.match("R1M1")
+    assert (again.play, again.seal, again.moves, again.draw_seed == first) == (2, None, [], False)
+    (corrected,) = Event.objects.filter(kind="corrected")
+    assert corrected.data["plays"] == {"R1M1": 2}
+    assert corrected.data["draw_commitments"] == {"R1M1": commitment(bytes.fromhex(again.draw_seed))}
+
+
+def test_a_second_attempt_without_a_verdict_goes_on_with_the_same_seed() -> None:
+    place = make.playing(players=2)
+    before = place.match("R1M1").draw_seed
+    hand_back(place)
+    make.look()
+    assert (place.match("R1M1").attempt, place.match("R1M1").draw_seed) == (2, before)
