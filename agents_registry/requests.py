@@ -76,6 +76,7 @@ class Request:
     caller: str
     sends_progress: bool
     notes: tuple[str, ...]
+    seals: bool = False
     wanted_id: str = ""
     shape: str = "canonical"
 
@@ -134,7 +135,7 @@ def read_request(
     wanted, more = wanted_id(facts, sender)
     notes += more
     token = first(facts.envelope(*TOKEN_FIELDS))
-    progress = first(facts.meta("sends_progress"))
+    progress, seals = first(facts.meta("sends_progress")), first(facts.meta("seals"))
     return Request(
         kind=kind,
         name=name,
@@ -147,6 +148,7 @@ def read_request(
         token=token.value if token is not None and isinstance(token.value, str) else "",
         caller=caller,
         sends_progress=progress is not None and progress.value is True,
+        seals=seals is not None and seals.value is True,
         notes=(*notes, *address.notes)[:MOST_NOTES],
         wanted_id=wanted,
         shape=shape,

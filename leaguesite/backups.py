@@ -71,6 +71,13 @@ def _copy_sqlite(source: Path, target: Path) -> Path:
             closing(sqlite3.connect(target)) as copy,
         ):
             live.backup(copy)
+            # Whoever reads a backup must not know the numbers of matches that are still to be drawn, nor how one ended
+            # whose players have not heard it (ruling, section 12).
+            if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'matches_match'").fetchone():
+                copy.execute("UPDATE matches_match SET draw_seed = '', seal = NULL WHERE state <> 'FINISHED'")
+                copy.commit()
+                # What was blanked is not left in pages that are free.
+                copy.execute("VACUUM")
             found = copy.execute("PRAGMA quick_check").fetchone()[0]
     except sqlite3.Error as error:
         raise BackupFailed(f"The database cannot be read: {error}.") from None

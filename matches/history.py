@@ -250,6 +250,7 @@ _STEPS = {
     "schedule_made": _schedule_made,
     "round_started": _round_started,
     "round_opened": _round_opened,
+    "draw_committed": _committed,
     "round_completed": _round_completed,
     "paused": _paused,
     "resumed": _paused,

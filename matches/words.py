@@ -174,6 +174,7 @@ def event(kind: str, data: Mapping[str, Any]) -> str:
         "attempt_lost": _("%(match_id)s lost its referee %(referee_id)s (%(why)s) and is played again."),
         "match_held": _("%(match_id)s is held after three lost referees."),
         "match_released": _("%(match_id)s is released."),
+        "draw_committed": _("%(match_id)s has a new seed for its draw."),
         "played_again": _("%(match_id)s has been played again: the table of the league is final anew."),
         "paused": _("The league was paused."),
         "resumed": _("The league was resumed."),

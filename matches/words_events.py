@@ -19,6 +19,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     "settings_changed": (),
     "auto_advance_on": (),
     "round_started": ("round_id",),
+    "draw_committed": ("match_id",),
     "round_opened": ("round_id",),
     "round_completed": ("round_id",),
     "match_finished": ("match_id", "round_id", "players", "status", "winner_id", "attempt", "referee_id"),

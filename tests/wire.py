@@ -83,6 +83,7 @@ def referee_request(name: str = "Referee Alpha", *, port: int = 8001, **changes:
     }
     if "code" in changes:
         meta["registration_code"] = changes.pop("code")
+        meta["seals"] = changes.pop("seals", True)
     if "progress" in changes:
         meta["sends_progress"] = changes.pop("progress")
     return {

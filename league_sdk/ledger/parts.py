@@ -32,6 +32,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "schedule_made": ("players", "rounds", "scoring", "game_type", "names"),
     "settings_changed": ("scoring",),
     "round_started": ("round_id", "draw_commitments"),
+    "draw_committed": ("match_id", "draw_commitments", "plays"),
     "round_opened": ("round_id",),
     "round_completed": ("round_id",),
     "match_finished": _RESULT,

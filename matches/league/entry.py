@@ -282,14 +282,23 @@ def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: ob
         return agent
 
 
+TOO_OLD = (
+    "This referee is too old: with the site's key it must have verdicts sealed before it tells them "
+    "(referee_meta.seals is true). Start the one that came with this site."
+)
+
+
 def register_referee(*, request: Request, named: str | None, own_address: bool) -> Entry:
     """Take a referee in: for the site, or for one league when it came to that league's own address.
 
-    A referee that registers again has lost all that it was playing (ruling, section 10).
+    A referee that registers again has lost all that it was playing (ruling, section 10). One that shows the site's key
+    and does not seal its verdicts is refused (section 12).
 
     Raises:
         UnknownLeague: E014, it came to the address of a league that is not there.
     """
+    if request.brings(settings.LEAGUE_REFEREE_KEY) and not request.seals:
+        return Entry(league_id=settings.LEAGUE_DEFAULT_ID, reason=TOO_OLD)
     with transaction.atomic():
         league = choose_league(named) if own_address else None
         home = league.pk if league is not None else None

@@ -21,7 +21,7 @@ from agents_registry.prepared import JsonText, insert, swap
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
 from league_sdk.protocol.states import IN_PLAY, PROGRESS_ORDER, AgentState, MatchState
 from league_sdk.protocol.transcript import clean_json
-from league_sdk.rules.draws import SEED_BYTES
+from league_sdk.rules.draws import SEED_BYTES, commitment
 from league_sdk.rules.registry import get_game
 from matches import watching
 from matches.league.effects import changed, record, shown
@@ -63,8 +63,12 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     }
     # A look gives out many in one transaction: a savepoint around each would be two statements more.
     with transaction.atomic(savepoint=False):
+        if not match.draw_seed and get_game(match.league.game_type).draws:
+            news |= _late_seed(match)
         if not swap(Match, news, pk=match.pk, state=MatchState.READY, attempt=match.attempt):
             return None
+        if "play" in news:
+            record(match.league_id, "draw_committed", **_commitment_of(match.match_id, news["draw_seed"], news["play"]))
         shown(match.league_id, match.match_id)
     # Not refresh_from_db, which would forget the players and the league that came with the match.
     for name, value in news.items():
@@ -72,6 +76,20 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     match.referee = referee
     watching.assigned(match)
     return match
+
+
+def _late_seed(match: Match) -> dict[str, Any]:
+    """A seed for a match that has none: its round began on an older site, or it comes out of a backup.
+
+    Where a seed was committed to before, this one counts as that of the next play: nobody may choose between two.
+    """
+    committed = match.league.events.filter(kind="round_started", data__draw_commitments__has_key=match.match_id)
+    return {"draw_seed": fresh_seed(), "play": match.play + committed.exists()}
+
+
+def _commitment_of(match_id: str, seed: str, play: int) -> dict[str, Any]:
+    commitments = {match_id: commitment(bytes.fromhex(seed))}
+    return {"match_id": match_id, "draw_commitments": commitments, "plays": {match_id: play}}
 
 
 def assign_teller(*, match: Match, referee: Agent, lease_s: float) -> Match | None:

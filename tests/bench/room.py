@@ -131,6 +131,7 @@ class Cast:
             "contact_endpoint": f"http://127.0.0.1:{self._port}/{name.replace(' ', '')}",
             "max_concurrent_matches": 100,
             "registration_code": self._referee_key,
+            "seals": True,
         }
         return await self.call(
             f"register_{kind}",

@@ -7,14 +7,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
-from agents_registry.models import Agent
+from agents_registry.models import Agent, Kind
+from agents_registry.requests import read_request
 from league_sdk.rules.draws import commitment
-from matches.league import corrections, lifecycle, losses, results, sealing
+from matches.league import corrections, entry, lifecycle, losses, results, sealing
 from matches.league.errors import ActionRefused
 from matches.models import Event, Match
 from tests import factories as make
+from tests import wire
 
 pytestmark = pytest.mark.django_db
 
@@ -166,6 +169,14 @@ def test_a_referee_without_the_sites_key_does_not_seal() -> None:
     assert place.match("R1M1").seal is None
 
 
+def test_a_referee_with_the_sites_key_that_does_not_seal_is_refused_as_too_old() -> None:
+    params = wire.referee_request(code=settings.LEAGUE_REFEREE_KEY, seals=False)
+    read = read_request(params, kind=Kind.REFEREE, caller="127.0.0.1")
+    done = entry.register_referee(request=read, named=None, own_address=False)
+    assert (done.agent, done.reason) == (None, entry.TOO_OLD)
+    assert not Agent.objects.filter(kind="referee").exists()
+
+
 def test_what_a_player_said_never_keeps_a_seal_from_being_stored() -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
@@ -230,6 +241,27 @@ def test_a_result_says_what_it_can_be_checked_by_and_a_replay_is_drawn_anew() ->
     (corrected,) = Event.objects.filter(kind="corrected")
     assert corrected.data["plays"] == {"R1M1": 2}
     assert corrected.data["draw_commitments"] == {"R1M1": commitment(bytes.fromhex(again.draw_seed))}
+
+
+@pytest.mark.parametrize(("known", "play"), [(True, 2), (False, 1)])
+def test_a_match_without_a_seed_gets_one_when_it_is_given_out(known: bool, play: int) -> None:
+    """Its round began on an older site, or it comes out of a backup, which holds no seed that is still secret."""
+    place = make.playing(players=2)
+    hand_back(place)
+    Match.objects.update(draw_seed="")
+    if not known:
+        Event.objects.filter(kind="round_started").update(data={"round_id": 1})
+    make.look()
+    match = place.match("R1M1")
+    (event,) = Event.objects.filter(kind="draw_committed")
+    assert (match.play, event.data) == (
+        play,
+        {
+            "match_id": "R1M1",
+            "draw_commitments": {"R1M1": commitment(bytes.fromhex(match.draw_seed))},
+            "plays": {"R1M1": play},
+        },
+    )
 
 
 def test_a_second_attempt_without_a_verdict_goes_on_with_the_same_seed() -> None:
