@@ -88,7 +88,7 @@ api = NinjaAPI(
 )
 router = Router()
 SHOWN = {200: dict, 401: Refusal, 404: Refusal, 429: Refusal, 503: Refusal}
-LISTED = {200: list[dict], 401: Refusal, 404: Refusal, 429: Refusal, 503: Refusal}
+LISTED = {200: list[dict], 401: Refusal, 404: Refusal, 422: Refusal, 429: Refusal, 503: Refusal}
 REFUSED = {400: Refusal, 401: Refusal, 404: Refusal, 409: Refusal, 422: Refusal, 429: Refusal, 503: Refusal}
 PLAIN_TEXT = {"responses": {200: {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}}}}
 

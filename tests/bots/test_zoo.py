@@ -33,6 +33,7 @@ from tests.bots.zoo.speech import (
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 LEAGUE = "http://127.0.0.1:9/mcp"
+SEAT = json.loads((SAMPLES / "CHOOSE_PARITY_CALL.json").read_text(encoding="utf-8"))["referee_endpoint"]
 CHAPTER_8 = {
     INVITE: "handle_game_invitation",
     CHOOSE: "choose_parity",
@@ -507,11 +508,11 @@ def test_the_first_choice_is_none_until_a_readable_game_error() -> None:
 @pytest.mark.parametrize(
     ("name", "join_to", "choice_to", "ack"),
     [
-        ("SmallBody", "http://localhost:8001/mcp", "http://localhost:8001/mcp", "RECEIVED"),
+        ("SmallBody", SEAT, SEAT, "RECEIVED"),
         ("PortByHeart", "http://127.0.0.1:8099/mcp", "http://127.0.0.1:8099/mcp", "RECEIVED"),
         ("ToTheManager", LEAGUE, LEAGUE, "RECEIVED"),
-        ("OkThenCallback", None, "http://localhost:8001/mcp", "ok"),
-        ("FlatAfterRegister", None, "http://localhost:8001/mcp", "ACK"),
+        ("OkThenCallback", None, SEAT, "ok"),
+        ("FlatAfterRegister", None, SEAT, "ACK"),
     ],
 )
 def test_callbacks_go_where_they_go(name: str, join_to: str | None, choice_to: str, ack: str) -> None:

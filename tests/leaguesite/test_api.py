@@ -204,7 +204,7 @@ def test_the_document_lists_every_operation(client: Client) -> None:
     expected += ["get /api/games", "get /api/leagues/{league_id}/matches/{match_id}", "get /health"]
     expected += ["get /metrics", "get /api/leagues/{league_id}/ledger"]
     expected += ["get /api/protocol/", "get /api/protocol/{message_type}"]
-    expected += ["post /api/referees/{referee_id}/trust"]
+    expected += ["post /api/referees/{referee_id}/trust", "get /api/gateways", "post /api/gateways"]
     expected += ["get /api/checks/{check_id}", "post /api/checks"]
     corrections = "/api/leagues/{league_id}/corrections"
     expected += [f"get {corrections}", f"post {corrections}", f"post {corrections}/{{number}}/undo"]

@@ -11,12 +11,20 @@ from django.conf import settings
 from django.test import Client
 
 from agents_registry.models import Agent
-from matches.league import corrections, lifecycle
+from matches.league import corrections, lifecycle, making
 from matches.models import Delivery, League, Match, Message
 from tests import factories as make
 from tests.leaguesite.test_pages import HOSTILE, Tags, cost, many_players
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def schedules_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A league of 300 has its schedule when the click returns: no conductor writes the rest of it here."""
+    monkeypatch.setattr(making, "AT_ONCE", 10**6)
+
+
 LIGHT = 150_000
 
 

@@ -52,6 +52,8 @@ def check_of(part: str) -> dict[str, Any]:
 
 def test_a_league_without_commitments_says_nothing(client: Client) -> None:
     make.playing(players=2)
+    # As with a round that an older site has begun.
+    Event.objects.filter(kind="round_started").update(data={"round_id": 1})
     assert " hidden>" in told(client)
 
 

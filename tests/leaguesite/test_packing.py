@@ -30,5 +30,5 @@ def test_what_agents_get_is_plain(client: Client, path: str) -> None:
     assert (answer.status_code, answer.get("Content-Encoding")) == (200, None)
     assert len(answer.content) > 200
     # And nothing that is for pages: no language, no session, no policy.
-    ours = {"Content-Type", "X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy"}
+    ours = {"Content-Type", "Content-Length", "X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy"}
     assert set(answer.headers) == ours

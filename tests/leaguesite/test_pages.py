@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from agents_registry.models import Agent
 from matches import pages
-from matches.league import lifecycle, losses, opening
+from matches.league import lifecycle, losses, making, opening, play
 from matches.league.effects import record
 from matches.league.results import outcome_data
 from matches.models import Event, League, Match, Message
@@ -23,6 +23,14 @@ from matches.pages import PageKey
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def schedules_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A league of 300 has its schedule when the click returns: no conductor writes the rest of it here."""
+    monkeypatch.setattr(making, "AT_ONCE", 10**6)
+
+
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 
 
@@ -204,7 +212,7 @@ def test_the_headline_says_what_happens_or_why_nothing_does() -> None:
     Match.objects.filter(match_id="R1M1").update(lost_attempts=2)
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="test")
     note("HELD")
-    make.play.release(league_id="fall", match_id="R1M1")
+    play.release(league_id="fall", match_id="R1M1")
     make.finish_round(place)
     note("BETWEEN")
     lifecycle.pause(league_id="fall")

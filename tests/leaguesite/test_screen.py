@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from agents_registry.models import Agent, RosterEntry
 from matches import pages
-from matches.league import corrections, curtain, lifecycle, opening
+from matches.league import corrections, curtain, lifecycle, making, opening
 from matches.models import League, Notice
 from matches.pages import PageKey, screen
 from matches.pages.screen import sheets
@@ -22,6 +22,14 @@ from tests.matches.reports import clause
 from tests.matches.test_wall import checked, many, student
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def schedules_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A league of 300 has its schedule when the click returns: no conductor writes the rest of it here."""
+    monkeypatch.setattr(making, "AT_ONCE", 10**6)
+
+
 PATH = "/leagues/fall/screen/"
 KEY = PageKey("screen", "fall")
 STAFF = PageKey("screen", "fall", staff=True)

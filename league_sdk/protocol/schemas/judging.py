@@ -169,7 +169,9 @@ class StartMatch(FromManager):
     settings: Annotated[SettingsAsSent | None, told("The league's times, retries and points.", OURS)] = None
     endpoint_policy: Annotated[dict[str, Any] | None, told("Addresses that may not be called.", OURS)] = None
     seals: Annotated[bool | None, told("Verdicts are sealed before they are told, moves recorded.", OURS)] = None
-    play: Annotated[Number | None, told("1, and one more for each replay by the instructor.", OURS)] = None
+    play: Annotated[
+        Count | None, told("Which play of the match this is: each replay by the instructor is one more.", OURS)
+    ] = None
     draw_seed: Annotated[Digest | None, told("What the number is drawn from: a secret until the end.", OURS)] = None
     draw_commitment: Annotated[Digest | None, told("Its SHA-256, which the players are told.", OURS)] = None
     moves: Annotated[list[Any] | None, told("Player and move of earlier attempts, to go on from.", OURS)] = None

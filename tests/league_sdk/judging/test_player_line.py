@@ -131,6 +131,7 @@ async def test_after_five_failures_in_a_row_a_player_is_not_called(
 async def test_what_may_be_our_own_failure_is_not_counted_against_an_address(
     referee: Referee, stage: Stage, monkeypatch: pytest.MonkeyPatch, fault: dict[str, Any]
 ) -> None:
+    monkeypatch.setattr(module, "network_problem", lambda: "this machine has no network")
     ours = NotReached("no way out", connected=False, **fault)
     line = Line(*[ours] * 9, reply(200, {"result": ACCEPT}))
     call = await ask(referee, stage, monkeypatch, line)
