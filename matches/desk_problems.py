@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents_registry.models import Agent, Kind
-from league_sdk.protocol.states import AgentState, LeagueState, MatchState
+from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
 from matches.desk_facts import Facts
-from matches.models import Event
+from matches.models import Event, Match
 from matches.roles import Action
 
 AGENT_ACTIONS = {"ask": Action.RERUN, "bring_back": Action.EDIT, "let_judge": Action.EDIT}
@@ -31,6 +31,7 @@ def problems(facts: Facts) -> list[Problem]:
         *_failed_start(facts),
         *_no_referee(facts),
         *_held(facts),
+        *_not_excused(facts),
         *_too_few(facts),
         *_silent(facts),
         *_not_ready(facts),
@@ -109,6 +110,28 @@ def _held(facts: Facts) -> list[Problem]:
     why = _why_lost(facts, [match.match_id for match in held])
     to_matches = {"label": _("Decide"), "post": False, "url": "#desk-held"}
     return [_problem(text, to_matches, causes=[f"{match.match_id}: {why.get(match.match_id, '')}" for match in held])]
+
+
+def _not_excused(facts: Facts) -> list[Problem]:
+    """Matches of the last two rounds in which this side failed once more than is excused (ruling, section 12)."""
+    begun = [one.pk for one in facts.rounds if one.state != RoundState.PENDING][-2:]
+    rows = Match.objects.filter(league=facts.league, round__in=begun).exclude(excused=[]).order_by("pk")
+    evidence = [
+        f"{match_id}: {one.get('player_id', '')}, {one.get('message_type', '')}: {one.get('evidence', '')}"
+        for match_id, excused in rows.values_list("match_id", "excused")
+        for one in excused
+        if one.get("counted") == "yes"
+    ]
+    if not evidence:
+        return []
+    text = ngettext(
+        "In %(count)d match the referee's own machine failed once more than is excused, and that try counted. "
+        "Look at the evidence: you may have it played again.",
+        "In %(count)d matches the referee's own machine failed once more than is excused, and those tries counted. "
+        "Look at the evidence: you may have them played again.",
+        len(evidence),
+    ) % {"count": len(evidence)}
+    return [_problem(text, causes=evidence)]
 
 
 def _why_lost(facts: Facts, match_ids: list[str]) -> dict[str, str]:

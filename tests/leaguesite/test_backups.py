@@ -90,6 +90,27 @@ def test_what_is_in_it_and_who_may_read_it(data: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "site.tar.gz"]
 
 
+def test_it_holds_no_seed_and_no_verdict_that_is_still_secret(data: Path, tmp_path: Path) -> None:
+    """Whoever reads a backup would else know the numbers of the matches that are being played."""
+    with closing(sqlite3.connect(data / "league.sqlite3")) as database:
+        database.execute("CREATE TABLE matches_match (state, draw_seed, seal)")
+        rows = [("FINISHED", "5eed0f0ne", "{}"), ("ASSIGNED", "5eed0ftw0", "{}"), ("READY", "5eed0fthree", None)]
+        database.executemany("INSERT INTO matches_match VALUES (?, ?, ?)", rows)
+        database.commit()
+    file = tmp_path / "site.tar.gz"
+    back_up(file, database=settings_of(data), data=data)
+    with tarfile.open(file) as archive:
+        archive.extract("league.sqlite3", tmp_path / "out", filter="data")
+    copy = tmp_path / "out" / "league.sqlite3"
+    with closing(sqlite3.connect(copy)) as database:
+        assert database.execute("SELECT * FROM matches_match ORDER BY rowid").fetchall() == [
+            ("FINISHED", "5eed0f0ne", "{}"),
+            ("ASSIGNED", "", None),
+            ("READY", "", None),
+        ]
+    assert (b"5eed0f0ne" in copy.read_bytes(), b"5eed0ftw0" in copy.read_bytes()) == (True, False)
+
+
 def test_an_earlier_backup_is_not_written_over(data: Path, tmp_path: Path) -> None:
     file = tmp_path / "site.tar.gz"
     file.write_text("an earlier one")

@@ -190,6 +190,18 @@ def test_a_held_match_is_a_problem_until_it_is_decided(desk: Client) -> None:
     assert place.states()["R1M1"] == "READY"
 
 
+def test_a_try_that_was_not_excused_any_more_is_shown_with_its_evidence(desk: Client) -> None:
+    place = make.playing(players=2)
+    late = {"player_id": "P01", "message_type": "GAME_INVITATION", "evidence": "late for 2.0 s of 5 s"}
+    tries = [late | {"counted": "no"}] * 3
+    make.progress(place.match("R1M1"), excused=tries)
+    assert texts(desk) == []
+    make.progress(place.match("R1M1"), excused=[*tries, late | {"counted": "yes"}])
+    (problem,) = shown(desk)["problems"]
+    assert problem["text"].startswith("In 1 match the referee's own machine failed once more than is excused")
+    assert problem["causes"] == ["R1M1: P01, GAME_INVITATION: late for 2.0 s of 5 s"]
+
+
 def test_a_referee_that_is_lost_is_named(desk: Client) -> None:
     place = make.setting(players=2, referees=2)
     registration.suspend_referee(agent_id=place.referees[0].agent.pk, problem="no sign of life")
