@@ -69,7 +69,7 @@ _THREADS = {
 MOST_WAITING = {
     metrics.AGENTS: 2000,
     REFEREES: 2000,
-    metrics.PAGES: 500,
+    metrics.PAGES: 1000,
     DESK: 500,
     metrics.PAPERS: 20,
     LOGINS: 20,
@@ -78,7 +78,7 @@ MOST_WAITING = {
 """Requests that have come in whole and wait for their thread; more are told to come again."""
 MOST_OF_A_PLAYER, MOST_OF_A_REFEREE = 16, 300
 """Of the agents' line: calls of one agent that has shown its token. A referee may report all its matches at once."""
-MOST_OF_AN_ADDRESS = {metrics.AGENTS: 500, metrics.PAGES: 200, DESK: 200}
+MOST_OF_AN_ADDRESS = {metrics.AGENTS: 500, metrics.PAGES: 500, DESK: 200}
 """Requests of one address without a token that is known: a whole class may be behind it."""
 MOST_UNKNOWN = 1500
 """Of the agents' line, all calls without a token that is known: those who play have room beside any crowd."""

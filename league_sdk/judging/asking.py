@@ -13,7 +13,7 @@ from league_sdk.dialects.answers import accepted, oddities
 from league_sdk.judging import messages, watching
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.clock import Clock
-from league_sdk.judging.fault import MAX_DETAIL_CHARS, Fault, Fenced
+from league_sdk.judging.fault import MAX_DETAIL_CHARS, Fault, Fenced, MachineFailed
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.mailbox import MOST_WAITING, Box, Mailbox
 from league_sdk.protocol import faults, tokens
@@ -29,7 +29,7 @@ MOST_NAMES = 8
 """Of the fields an answer has, in a fault."""
 CALLED_BACK = "called back"
 """With this message an ask is cancelled when its answer has come by a POST: it worked."""
-NETWORK_WAIT_S = 5.0
+NETWORK_WAIT_S = 2.0
 """After a try that failed as this machine had no network: so long until the next one."""
 MAX_EXCUSED_TRIES = 3
 """Tries of one match, in all its attempts, that do not count for a failure of this side; the fourth counts."""
@@ -127,6 +127,9 @@ class Conversation:
             max_retries: instead of the league's.
 
         Returns the value, or the Fault that stands after the last try.
+
+        Raises:
+            MachineFailed: this machine has no network any more, and no attempt of the match was lost for that yet.
         """
         rules = self.brief.settings
         retries = rules.max_retries if max_retries is None else max_retries
@@ -143,7 +146,7 @@ class Conversation:
                     heard = self._called_back(seat, box, answer_type, hidden)
                 else:
                     heard = await self._exchange(seat, message, limit, answer_type, hidden, box)
-                if heard.excuse and self._excuse(seat, message["message_type"], heard.excuse):
+                if heard.excuse and self._excuse(seat, message["message_type"], heard):
                     # It is asked once more as if this had not been: neither tries nor patience are less for it.
                     begun += heard.elapsed_s
                     self._mailbox.ask_again(seat.player_id)
@@ -170,10 +173,14 @@ class Conversation:
                 if error.code in RETRYABLE:
                     delay *= rules.retry_factor
 
-    def _excuse(self, seat: Seat, message_type: str, evidence: str) -> bool:
+    def _excuse(self, seat: Seat, message_type: str, heard: Heard) -> bool:
         """Whether a try does not count: at most so many of a match, whoever is served by that (ruling, section 12)."""
+        evidence = heard.excuse
         used = self.brief.excused + len(self.log.excused)
         counts = used >= MAX_EXCUSED_TRIES
+        if counts and not heard.connected and self.brief.attempt == 1:
+            # Once only: a second referee without a network has this try count.
+            raise MachineFailed(evidence)
         if used <= MAX_EXCUSED_TRIES:
             self.log.excused.append(
                 {

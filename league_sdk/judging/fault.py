@@ -11,6 +11,10 @@ from league_sdk.protocol.faults import Cause
 MAX_DETAIL_CHARS = 200
 
 
+class MachineFailed(Exception):
+    """This referee's own probe says that its machine can call nobody; another referee may. The text is the evidence."""
+
+
 class Fenced(Exception):
     """A match may be another referee's by now: its players are not called any more."""
 

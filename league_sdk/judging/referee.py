@@ -17,7 +17,7 @@ from league_sdk.judging.brief import Seat, read_brief
 from league_sdk.judging.callbacks import RELAYED_FOR, find_seat
 from league_sdk.judging.canary import Canary
 from league_sdk.judging.clock import SystemClock
-from league_sdk.judging.fault import Fenced
+from league_sdk.judging.fault import Fenced, MachineFailed
 from league_sdk.judging.heartbeat import BODY_BUDGET, NOT_ABOUT_THE_CONTENT, Heartbeat, Key, Running
 from league_sdk.judging.league_link import LeagueLink, Refused
 from league_sdk.judging.match import NoSafe, Played, Safe, play_match, tell_sealed
@@ -247,6 +247,9 @@ class Referee:
         except Fenced:
             logger.error("no heartbeat accepted for too long: giving up %s", brief.match_id)
             self._end(running)
+        except MachineFailed as error:
+            logger.error("match %s of %s is given back: %s", brief.match_id, brief.league_id, error)
+            self._fail(running, Cause.REFEREE, str(error))
         except SealRefused:
             logger.error("the verdict of %s was not sealed", brief.match_id)
             self._fail(running, Cause.LEAGUE, "the league manager did not take the verdict")

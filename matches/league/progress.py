@@ -86,6 +86,7 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
                 # First of all, whatever else is said of the match: from here on this verdict stands.
                 status = sealing.take(match, referee, item) or status
                 if item["state"] == HANDED_BACK:
+                    sealing.keep_excused(match, item)
                     add_entries(match, item["transcript"])
                     losses.lose_attempt(
                         matches=Match.objects.filter(pk=match.pk, attempt=match.attempt),

@@ -108,6 +108,12 @@ def refuse_sealed(match_id: str, *, sealed: bool) -> None:
         )
 
 
+def keep_excused(match: Match, item: Mapping[str, Any]) -> None:
+    """Write down the excused tries of a match that is given back: its next attempt has so many less."""
+    if item["excused"]:
+        Match.objects.filter(pk=match.pk, attempt=match.attempt).update(excused=with_excused(match, item))
+
+
 def with_excused(match: Match, item: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The tries of a match that did not count: those of earlier attempts, and those told of this one."""
     earlier = [one for one in match.excused if one.get("attempt") != match.attempt]

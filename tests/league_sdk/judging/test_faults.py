@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from league_sdk.judging.asking import Heard
+from league_sdk.judging.fault import MachineFailed
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.schemas.judging import Fault as FaultModel
 from league_sdk.rules.even_odd import EvenOdd
@@ -118,7 +119,7 @@ async def test_what_a_player_said_is_not_told_to_the_other_and_to_its_owner_with
 # -- the referee's own side -------------------------------------------------------------------------------
 
 
-EXCUSED = replace(OURS, excuse="this machine has no network: Too many open files")
+EXCUSED = replace(OURS, connected=True, excuse="this machine has no network: Too many open files")
 
 
 @pytest.mark.parametrize("kind", ["joins", "moves"])
@@ -129,6 +130,15 @@ async def test_three_tries_of_a_match_are_excused_and_the_fourth_counts(kind: st
     assert (played.winner, fault.player_id, fault.tries) == (A, B, 4)
     assert [one["counted"] for one in table.log.excused] == ["no", "no", "no", "yes"]
     assert {one["evidence"] for one in table.log.excused} == {EXCUSED.excuse}
+
+
+async def test_a_machine_without_a_network_gives_the_match_back_once() -> None:
+    """A healthy referee may play it; in the second attempt the same failure counts."""
+    gone = replace(EXCUSED, connected=False)
+    with pytest.raises(MachineFailed, match="Too many open files"):
+        await Table(joins={B: [gone] * 4}).play()
+    again = replace(brief(attempt=2, max_retries=0), excused=3)
+    assert (await Table(joins={B: [gone] * 4}, brief=again).play()).winner == A
 
 
 async def test_what_is_excused_is_counted_for_the_match_and_not_for_each_request() -> None:
