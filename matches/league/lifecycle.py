@@ -270,20 +270,25 @@ def _set_paused(league_id: str, paused: bool) -> League:
 
 
 def stop(*, league_id: str) -> League:
-    """End a league for good without playing it out; open matches are given up by their referees."""
+    """End a league for good without playing it out; open matches are given up by their referees.
+
+    Raises:
+        ActionRefused: it is stopped already, its schedule is being made, or a result is being told to its players.
+    """
     with transaction.atomic():
         league = get_league(league_id)
         making.refuse_while_made(league)
         # Matches before their league, as every report takes them: the other way round both would wait for ever.
         open_ones = Match.objects.filter(league=league).exclude(state=MatchState.FINISHED)
         for match in open_ones.select_for_update(no_key=True).order_by("pk").only("match_id", "seal"):
-            sealing.refuse_sealed(match.match_id, sealed=match.seal is not None)
+            # The demo makes room for a real league at once: nobody's points hang on it.
+            sealing.refuse_sealed(match.match_id, sealed=match.seal is not None and not league.demo)
         sources = [state for state, targets in LEAGUE_ARROWS.items() if LeagueState.STOPPED in targets]
         going = League.objects.filter(pk=league_id, state__in=sources)
         ended = league.completed_at or timezone.now()
         if not going.update(state=LeagueState.STOPPED, completed_at=ended, paused=False, **_NO_PLAN):
             raise ActionRefused(_("%(league)s is stopped already.") % named(league))
-        open_ones.update(state=MatchState.PENDING, lease_until=None, held_at=None)
+        open_ones.update(state=MatchState.PENDING, lease_until=None, held_at=None, seal=None)
         Round.objects.filter(league=league, state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).update(
             state=RoundState.PENDING
         )

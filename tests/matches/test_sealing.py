@@ -15,7 +15,7 @@ from agents_registry.requests import read_request
 from league_sdk.rules.draws import commitment
 from matches.league import corrections, entry, lifecycle, losses, results, sealing
 from matches.league.errors import ActionRefused
-from matches.models import Event, Match
+from matches.models import Event, League, Match
 from tests import factories as make
 from tests import wire
 
@@ -220,6 +220,14 @@ def test_the_instructor_changes_nothing_while_the_end_is_told(waiting: bool) -> 
             ask()
         assert str(caught.value.sentence) == sentence
     assert result(place)[0] == "DRAWING_NUMBER"
+
+
+def test_the_demo_makes_room_for_a_real_league_at_once() -> None:
+    sealed()
+    League.objects.filter(pk="fall").update(demo=True)
+    lifecycle.stop(league_id="fall")
+    match = Match.objects.get(match_id="R1M1")
+    assert (League.objects.get(pk="fall").state, match.state, match.seal) == ("STOPPED", "PENDING", None)
 
 
 def test_a_result_says_what_it_can_be_checked_by_and_a_replay_is_drawn_anew() -> None:
