@@ -16,7 +16,7 @@ from league_sdk.judging import messages
 from league_sdk.judging.asking import Ask, Conversation, Tell
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.clock import Clock
-from league_sdk.judging.fault import Fault
+from league_sdk.judging.fault import Fault, MachineFailed
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.mailbox import Mailbox
 from league_sdk.protocol.errors import RETRYABLE, MissingField
@@ -87,6 +87,9 @@ async def play_match(
         safe: where moves are recorded and the verdict is sealed; None when nobody keeps them.
 
     Returns the result to report.
+
+    Raises:
+        MachineFailed: this machine has no network, so that another referee has to play the match, or to tell its end.
     """
     safe = safe or NoSafe()
     talk = Conversation(brief, ask=ask, tell=tell, clock=clock, log=log, mailbox=mailbox)
@@ -310,6 +313,9 @@ async def _tell_the_end(talk: Conversation, played: Played, attempt: int, conver
     Args:
         attempt: the one that was decided.
         conversation_id: of that attempt, when it was an earlier one.
+
+    Raises:
+        MachineFailed: this machine could not even try to tell a player of a verdict that is sealed.
     """
     brief = talk.brief
     result = {
@@ -321,14 +327,20 @@ async def _tell_the_end(talk: Conversation, played: Played, attempt: int, conver
     if brief.draw_seed is not None:
         result["draw_seed"] = brief.draw_seed.hex()
 
-    async def one(seat: Seat) -> None:
+    async def one(seat: Seat) -> str:
+        evidence = ""
         for _ in range(2):
             now = talk.clock.now()
             message = messages.game_over(
                 brief, seat, now=now, attempt=attempt, result=result, conversation_id=conversation_id
             )
             heard = await talk.tell(seat, message, limit_s=brief.settings.game_over_timeout_s, hidden=True)
+            evidence = heard.excuse
             if heard.connected:
                 break
+        return evidence
 
-    await _together(*(one(seat) for seat in brief.seats))
+    unable = [evidence for evidence in await _together(*(one(seat) for seat in brief.seats)) if evidence]
+    if unable and brief.seals and brief.sealed is None:
+        # The verdict is sealed: another referee tells it.
+        raise MachineFailed(unable[0])

@@ -118,7 +118,7 @@ class PlayerLine:
             return heard
 
         async def tell(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
-            return await self._say(seat, message, limit_s)
+            return self._without_network(await self._say(seat, message, limit_s))
 
         return ask, tell
 
@@ -129,13 +129,9 @@ class PlayerLine:
         network. That other agents are silent too shows nothing: they may have agreed on it (ruling, section 12).
         """
         unanswered = heard.error_code is not None or accepted(heard.message) is False
-        if heard.error_code is not None and (heard.cut_off or heard.cause in _PERHAPS_OURS):
-            evidence = self._probe()
-            if evidence:
-                return replace(heard, excuse=evidence, elapsed_s=self._clock.monotonic() - begun)
-            if heard.cause in OWN_SIDE:
-                # It says "this machine", and this machine is well.
-                heard = replace(heard, cause=Cause.CONNECT)
+        heard = self._without_network(heard)
+        if heard.excuse:
+            return replace(heard, elapsed_s=self._clock.monotonic() - begun)
         over = heard.error_code == "E001" or self._clock.monotonic() - begun >= limit_s
         late = self._canary.blames_us(begun, limit_s) if unanswered and over else 0.0
         if not late:
@@ -150,6 +146,16 @@ class PlayerLine:
             elapsed_s=self._clock.monotonic() - begun,
             excuse=f"the referee itself was late for {late:.1f} s of {limit_s:g} s",
         )
+
+    def _without_network(self, heard: Heard) -> Heard:
+        """What was heard; with an excuse when a call could not be made and this machine finds no network."""
+        if heard.error_code is None or not (heard.cut_off or heard.cause in _PERHAPS_OURS):
+            return heard
+        evidence = self._probe()
+        if evidence:
+            return replace(heard, excuse=evidence)
+        # One that says "this machine" is wrong: it is well.
+        return replace(heard, cause=Cause.CONNECT) if heard.cause in OWN_SIDE else heard
 
     def spoken(self, seat: Seat) -> dict[str, str]:
         """What was found out of a player's ways of speaking beyond what its seat said; empty when nothing."""

@@ -154,8 +154,16 @@ def freeze_referees(site: Site) -> None:
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     try:
-        lost = ("SUSPENDED", "SHUTDOWN")
-        wait_for("a lost lease", lambda: any(one["state"] in lost for one in site.get("/referees")), 30)
+        going = [one["league_id"] for one in site.get("/leagues") if one["status"] == "RUNNING"]
+
+        def lost() -> bool:
+            return any(
+                event["kind"] == "attempt_lost"
+                for league in going
+                for event in site.get(f"/leagues/{league}/events")["events"]
+            )
+
+        wait_for("a lost lease", lost, 30)
     finally:
         for pid in pids:
             os.kill(pid, signal.SIGCONT)

@@ -19,7 +19,11 @@ def mode(path: Path) -> int:
 
 
 def manage(data: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LEAGUE_", "DJANGO_"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("LEAGUE_", "DJANGO_", "DATABASE_", "REDIS_"))
+    }
     return subprocess.run(
         [sys.executable, "manage.py", *words, "--data", str(data)],
         cwd=BASE_DIR,

@@ -141,6 +141,14 @@ async def test_a_machine_without_a_network_gives_the_match_back_once() -> None:
     assert (await Table(joins={B: [gone] * 4}, brief=again).play()).winner == A
 
 
+async def test_a_machine_without_a_network_has_a_sealed_verdict_told_by_another() -> None:
+    gone = replace(EXCUSED, connected=False)
+    with pytest.raises(MachineFailed):
+        await Table(ends={B: [gone] * 2}, brief=replace(brief(), seals=True)).play()
+    # Where nothing is sealed the report is all there is.
+    assert (await Table(ends={B: [gone] * 2}).play()).status == "WIN"
+
+
 async def test_what_is_excused_is_counted_for_the_match_and_not_for_each_request() -> None:
     table = Table(joins={A: [EXCUSED, EXCUSED, JOIN]}, moves={B: [EXCUSED, EXCUSED, choice("odd")]})
     played = await table.play()
