@@ -226,7 +226,8 @@ def _finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Seq
         "finished_at": now,
         "lease_until": None,
         "locked_in": [],
-        "seal": match.seal,
+        # A report without a seal leaves the column alone: one that came meanwhile must not be taken off.
+        **({"seal": match.seal} if match.seal is not None else {}),
         "lifecycle": [*_timed(match.lifecycle, steps), lifecycle_step(MatchState.FINISHED, now)],
     }
     if not swap(Match, news, pk=match.pk, attempt=match.attempt, state=tuple(states)):
