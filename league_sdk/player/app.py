@@ -32,14 +32,14 @@ def _parser(own_strategy: bool, *, dry_run: bool = False) -> argparse.ArgumentPa
         "--dry-run", action="store_true", help="play a match here, without league and port, and say how"
     )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on and to register")
-    parser.add_argument("--port", type=int, default=8101, help="0 is a free one")
+    parser.add_argument("--port", type=int, default=8101, help="0 is a free one; with --count the first of N")
     if not own_strategy:
         parser.add_argument("--strategy", choices=list(STRATEGIES), default="random")
     known = ", ".join(games())
     parser.add_argument("--game", action="append", metavar="TYPE", help=f"a game to register for; all of them: {known}")
     parser.add_argument("--league-id", help="which league, when there are several")
     parser.add_argument("--think", type=float, default=0.0, metavar="SECONDS", help="how long a choice takes")
-    parser.add_argument("--count", type=int, default=1, metavar="N", help="N players in one process")
+    parser.add_argument("--count", type=int, default=1, metavar="N", help="N players in one process, on N ports")
     parser.add_argument("--data", type=Path, help="a folder to keep the history in")
     parser.add_argument("--exit-with-parent", action="store_true", help="end when stdin ends")
     parser.add_argument("--registration-code", help=argparse.SUPPRESS)
@@ -51,23 +51,20 @@ def _parser(own_strategy: bool, *, dry_run: bool = False) -> argparse.ArgumentPa
     return parser
 
 
-def make_players(options: argparse.Namespace, make: Callable[[], Strategy]) -> dict[str, Player]:
-    """The players of one process, by path: /mcp, or /1/mcp to /N/mcp."""
-    if options.count == 1:
-        names = {"/mcp": options.name}
-    else:
-        names = {f"/{n}/mcp": f"{options.name} {n}" for n in range(1, options.count + 1)}
-    return {
-        path: Player(
-            name,
+def make_players(options: argparse.Namespace, make: Callable[[], Strategy]) -> list[Player]:
+    """The players of one process; several are numbered from 1."""
+    several = options.count > 1
+    return [
+        Player(
+            f"{options.name} {number}" if several else options.name,
             make(),
             Memory(options.data),
             think_s=options.think,
             game_types=tuple(options.game or ()),
             league_id=options.league_id or None,
         )
-        for path, name in names.items()
-    }
+        for number in range(1, options.count + 1)
+    ]
 
 
 def _say(text: str) -> None:
@@ -97,40 +94,63 @@ def _watch_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     threading.Thread(target=read, name="watch-parent", daemon=True).start()
 
 
-def _summary(base: str, players: dict[str, Player]) -> str:
-    (first, one), *rest = players.items()
+def _summary(players: dict[str, Player]) -> str:
+    (endpoint, one), *rest = players.items()
     if not rest:
-        return f"{one.name} is {one.player_id} of {one.league_id} at {base}{first}"
+        return f"{one.name} is {one.player_id} of {one.league_id} at {endpoint}"
     # They register at once, and whoever comes first is the first.
     ids = sorted((player.player_id for player in players.values()), key=lambda code: (len(code), code))
-    where = f"at {base}{first} to {base}{rest[-1][0]}"
+    where = f"at {endpoint} to {rest[-1][0]}"
     return f"{len(players)} players are {ids[0]} to {ids[-1]} of {one.league_id}, in any order, {where}"
 
 
-async def serve(options: argparse.Namespace, players: dict[str, Player]) -> int:
-    """Open the port, register, and play until told to stop; returns the exit code."""
+async def _open_ports(options: argparse.Namespace, players: Sequence[Player], servers: list[PlayerServer]) -> list[int]:
+    """Open a port for each player, as the league plays the matches of one address and port one after the other.
+
+    Args:
+        servers: gets each server as soon as its port is open.
+
+    Raises:
+        OSError: a port is taken; the text names it.
+    """
+    ports = []
+    for number, player in enumerate(players):
+        port = options.port and options.port + number
+        server = PlayerServer({"/mcp": player})
+        try:
+            ports.append(await server.start(options.host, port))
+        except (OSError, OverflowError) as error:
+            raise OSError(f"cannot listen on {options.host}:{port}: {error}") from error
+        servers.append(server)
+    return ports
+
+
+async def serve(options: argparse.Namespace, players: Sequence[Player]) -> int:
+    """Open the ports, register, and play until told to stop; returns the exit code."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     if options.exit_with_parent:
         _watch_parent(loop, stop)
-    server = PlayerServer(players)
+    servers: list[PlayerServer] = []
     try:
-        port = await server.start(options.host, options.port)
+        ports = await _open_ports(options, players, servers)
     except OSError as error:
-        _say(f"cannot listen on {options.host}:{options.port}: {error}")
+        await asyncio.gather(*(server.stop() for server in servers))
+        _say(str(error))
         return 1
     # An address that means "every interface" is not one to be called at.
     host = "127.0.0.1" if options.host in ("0.0.0.0", "::") else options.host  # noqa: S104
-    base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    registration = register_all(players, league=options.league, base=base, code=options.registration_code)
+    host = f"[{host}]" if ":" in host else host
+    by_endpoint = {f"http://{host}:{port}/mcp": player for port, player in zip(ports, players, strict=True)}
+    registration = register_all(by_endpoint, league=options.league, code=options.registration_code)
     registering, stopping = asyncio.create_task(registration), asyncio.create_task(stop.wait())
     code = 0
     try:
         await asyncio.wait({registering, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if registering.done() and not stop.is_set():
             registering.result()
-            _say(_summary(base, players))
+            _say(_summary(by_endpoint))
             await stopping
     except RegistrationRefused as refused:
         _say(f"REJECTED: {refused}")
@@ -139,7 +159,7 @@ async def serve(options: argparse.Namespace, players: dict[str, Player]) -> int:
         for task in (registering, stopping):
             task.cancel()
         await asyncio.gather(registering, stopping, return_exceptions=True)
-        await server.stop()
+        await asyncio.gather(*(server.stop() for server in servers))
     return code
 
 

@@ -120,20 +120,20 @@ async def register(
         wait = min(wait * 2, LONGEST_WAIT_S)
 
 
-async def register_all(players: dict[str, Player], *, league: str, base: str, code: str | None = None) -> None:
-    """Register players under ``base`` + their path, a few at a time, in order.
+async def register_all(players: dict[str, Player], *, league: str, code: str | None = None) -> None:
+    """Register players, given by their endpoints, a few at a time, in order.
 
     Raises:
         RegistrationRefused: the first refusal, with the player's name.
     """
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def one(path: str, player: Player, session: aiohttp.ClientSession) -> None:
+    async def one(endpoint: str, player: Player, session: aiohttp.ClientSession) -> None:
         async with gate:
             try:
-                await register(player, league=league, endpoint=base + path, session=session, code=code)
+                await register(player, league=league, endpoint=endpoint, session=session, code=code)
             except RegistrationRefused as refused:
                 raise RegistrationRefused(f"{player.name} was rejected: {refused}") from None
 
     async with aiohttp.ClientSession(headers={"User-Agent": USER_AGENT}) as session:
-        await asyncio.gather(*(one(path, player, session) for path, player in players.items()))
+        await asyncio.gather(*(one(endpoint, player, session) for endpoint, player in players.items()))
