@@ -54,7 +54,8 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
         leagues = [f"scale_{number}" for number in range(LEAGUES)]
         for league in leagues:
             webs[0].post("/leagues", {"league_id": league}, status=201)
-        # Each league has addresses of its own: an agent is never in two matches at once.
+        # Each league has addresses of its own: an agent is never in two matches at once. They are paths of one port.
+        webs[0].post("/gateways", {"host": "127.0.0.1"})
         agents = Process(
             "players",
             folder / "players.log",
