@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from league_sdk.protocol.errors import InvalidFormat
@@ -116,6 +117,7 @@ def is_loopback(url: str) -> bool:
     return _is_this_machine((urlsplit(url).hostname or "").lower(), "")
 
 
+@lru_cache(maxsize=4096)
 def plain_ip(caller: str) -> str:
     """An IPv4 address that came through an IPv6 socket (``::ffff:192.0.2.7``) as itself."""
     try:

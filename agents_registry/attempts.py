@@ -25,7 +25,7 @@ import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TypeVar
 
 from django.conf import settings
@@ -301,6 +301,7 @@ def too_often(wait: Wait, *, field: str | None = None) -> TooOften:
     )
 
 
+@lru_cache(maxsize=4096)
 def network_of(address: str) -> str:
     """What counts as one address: all that one machine may take for itself in IPv6 (/64), else the address."""
     try:

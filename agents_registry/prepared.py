@@ -106,15 +106,10 @@ class Sql(str):
 
 
 @lru_cache(maxsize=500)
-def _update(model: type[Model], changes: tuple[tuple[str, str], ...], where: tuple[tuple[str, int | None], ...]) -> str:
+def _update(model: type[Model], changes: tuple[tuple[str, str], ...], where: tuple[tuple[str, str], ...]) -> str:
     quote, column = connections[DEFAULT_DB_ALIAS].ops.quote_name, _column
     news = ", ".join(f"{quote(column(model, name))} = {value}" for name, value in changes)
-    tests = [
-        f"{quote(column(model, name))} = %s"
-        if size is None
-        else f"{quote(column(model, name))} IN ({', '.join(['%s'] * size)})"
-        for name, size in where
-    ]
+    tests = [f"{quote(column(model, name))} {test}" for name, test in where]
     return f"UPDATE {quote(model._meta.db_table)} SET {news} WHERE {' AND '.join(tests)}"  # noqa: S608 - names are ours
 
 
@@ -137,7 +132,7 @@ def swap(model: type[Model], changes: Mapping[str, Any], **where: Any) -> int:
 
     Args:
         changes: by field, the new value, or an :class:`Sql`; a foreign key takes a primary key.
-        where: by field, what it must be, or a tuple of what it may be; never None.
+        where: by field, what it must be, or a tuple of what it may be; None for NULL.
 
     Returns how many rows were changed.
     """
@@ -150,16 +145,18 @@ def swap(model: type[Model], changes: Mapping[str, Any], **where: Any) -> int:
         if not isinstance(value, Sql)
     ]
     news = tuple((name, str(value) if isinstance(value, Sql) else "%s") for name, value in changes.items())
-    shape: list[tuple[str, int | None]] = []
+    tests: list[tuple[str, str]] = []
     for name, value in where.items():
-        if isinstance(value, tuple):
-            shape.append((name, len(value)))
+        if value is None:
+            tests.append((name, "IS NULL"))
+        elif isinstance(value, tuple):
+            tests.append((name, f"IN ({', '.join(['%s'] * len(value))})"))
             params.extend(value)
         else:
-            shape.append((name, None))
+            tests.append((name, "= %s"))
             params.append(value)
     with connection.cursor() as cursor:
-        cursor.execute(_update(model, news, tuple(shape)), params)
+        cursor.execute(_update(model, news, tuple(tests)), params)
         return int(cursor.rowcount)
 
 

@@ -102,10 +102,10 @@ class KnownTokens:
 
     def learn(self, token: str, agent: Agent) -> None:
         """This token is that agent's."""
-        ours = agent.kind == Kind.REFEREE and agent.site_key
+        bearer = Bearer(agent.pk, agent.kind, agent.kind == Kind.REFEREE and agent.site_key)
+        digest = tokens.digest(token)
         with self._lock:
-            digest = tokens.digest(token)
-            self._found[digest] = Bearer(agent.pk, agent.kind, ours)
+            self._found[digest] = bearer
             self._found.move_to_end(digest)
             while len(self._found) > self._most:
                 self._found.popitem(last=False)

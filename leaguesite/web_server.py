@@ -35,14 +35,15 @@ class CappedRequest(WebRequest):
         return body_cap(raw.partition(b"?")[0].decode("latin1"))
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - twisted's name
-        self._stop_timer()
         most, limit_s = self._cap()
         if length is not None and length > most:
+            self._stop_timer()
             self._refuse(f"{length} bytes", most)
             # Nothing of the body is kept from here on.
             length = 0
-        elif length != 0:
-            self._timer = reactor.callLater(limit_s, self._too_slow)
+        elif self._timer is not None and self._timer.active():
+            # From here on it is the body that may take so long.
+            self._timer.reset(limit_s)
         super().gotLength(length)
 
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802 - twisted's name
@@ -103,6 +104,8 @@ class CappedServer(Server):
 
     def _cap(self) -> None:
         self.ws_factory.protocol = CappedSocket
+        # Twisted's own access log is read by nobody; what was asked is in ours.
+        self.http_factory.log = lambda request: None
         build = self.http_factory.buildProtocol
 
         def capped(address: Any) -> Any:

@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent
+from agents_registry.prepared import swap
 from league_sdk.protocol.errors import LeagueError
 from league_sdk.protocol.states import IN_PLAY
 from league_sdk.protocol.transcript import clean
@@ -39,7 +40,7 @@ def take(match: Match, referee: Agent, item: Mapping[str, Any]) -> str:
         answer = SEALED if match.seal is not None or _keep(match, referee, item["seal"]) else REFUSED
     if item["told"] and match.seal is not None and not match.seal.get("told"):
         match.seal = {**match.seal, "told": True}
-        Match.objects.filter(pk=match.pk, attempt=match.attempt, state__in=IN_PLAY).update(seal=match.seal)
+        swap(Match, {"seal": match.seal}, pk=match.pk, attempt=match.attempt, state=IN_PLAY)
     return answer
 
 
@@ -66,8 +67,7 @@ def _keep(match: Match, referee: Agent, given: Mapping[str, Any]) -> bool:
         "faults": clean(given.get("faults") or []),
         "draw": draw,
     }
-    open_still = Match.objects.filter(pk=match.pk, attempt=match.attempt, state__in=IN_PLAY, seal__isnull=True)
-    if not open_still.update(seal=seal):
+    if not swap(Match, {"seal": seal}, pk=match.pk, attempt=match.attempt, state=IN_PLAY, seal=None):
         return False
     match.seal = seal
     return True

@@ -90,6 +90,8 @@ def test_a_swap_changes_what_is_as_expected_and_nothing_else() -> None:
         swap(Agent, {"heard_at": None, "state": "ACTIVE"}, pk=(one.pk, other.pk), state=("REGISTERED", "ACTIVE")) == 2
     )
     assert set(Agent.objects.values_list("heard_at", "state")) == {(None, "ACTIVE")}
+    assert swap(Agent, {"heard_at": NOW}, pk=one.pk, heard_at=None) == 1
+    assert swap(Agent, {"silences": 9}, pk=one.pk, heard_at=None) == 0
 
 
 def test_what_is_json_already_is_inserted_as_it_is() -> None:
