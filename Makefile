@@ -53,6 +53,7 @@ bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench.scale
 	$(BIN)/python -m tests.bench.sizes
 	$(BIN)/python -m tests.bench.queries
+	$(BIN)/python -m tests.bench.neighbours
 
 chaos: setup  ## kill, stop and cut off everything while leagues are played, 1,000 times; docs/chaos.md
 	$(BIN)/python -m tests.chaos

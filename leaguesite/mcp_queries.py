@@ -47,8 +47,7 @@ def _query(call: Call, query: str) -> dict[str, Any] | Later:
         return _list(call, query, league)
     if query == _STATS:
         return Later(lambda: _answer(call, query, league, _player_stats(call, kept.public_view(league))))
-    view = sight.public(league)
-    return _answer(call, query, league, {"next_match": _next_match(call, view)} | queries.frozen_mark(view))
+    return Later(lambda: _answer(call, query, league, _next_match(call, kept.public_view(league))))
 
 
 def _answer(call: Call, query: str, league: League | None, data: dict[str, Any] | Json | None) -> dict[str, Any]:
@@ -111,12 +110,13 @@ def _asked_player(call: Call, view: View) -> str:
     return player_id
 
 
-def _next_match(call: Call, view: View) -> dict[str, Any] | None:
+def _next_match(call: Call, view: View) -> dict[str, Any]:
     """A player's next match: its own as it is now, as it must find it; another's as far as the view goes."""
     player_id = _asked_player(call, view)
     agent = call.agent
     own = agent is not None and (agent.kind, agent.code, agent.league_id) == (Kind.PLAYER, player_id, view.league.pk)
-    return queries.next_match(sight.everything(view.league) if own else view, player_id)
+    found = queries.next_match(sight.everything(view.league) if own else view, player_id)
+    return {"next_match": found} | queries.frozen_mark(view)
 
 
 def _player_stats(call: Call, view: View) -> dict[str, Any]:

@@ -85,6 +85,7 @@ class Bench:
         self.url = f"http://127.0.0.1:{self.port}"
         self.key = secrets.token_hex(8)
         self.referee_key = secrets.token_hex(16)
+        self.password = secrets.token_hex(8)
         self._all: list[Process] = []
 
     def start(self) -> None:
@@ -101,7 +102,7 @@ class Bench:
         """Start the host and its referees, each for so many matches at once; returns when these have registered."""
         keys = {
             "LEAGUE_API_KEY": self.key,
-            "LEAGUE_ADMIN_PASSWORD": secrets.token_hex(8),
+            "LEAGUE_ADMIN_PASSWORD": self.password,
             "LEAGUE_REFEREE_KEY": self.referee_key,
         }
         options = ("--port", str(self.port), "--data", str(self.folder / "data"), "--no-demo", "--referees", "0")

@@ -1,0 +1,164 @@
+"""How long a student's ping and the instructor's desk wait while a neighbour loops over one public answer.
+
+``python -m tests.bench.neighbours``. A league is closed, so that its whole schedule stands. Then each of the dearest
+public queries and pages is asked for in several loops from another address, one kind after the other, while a student
+pings and the instructor opens the desk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests import wire
+from tests.bench.__main__ import percentiles
+from tests.bench.processes import Bench, running_site
+
+LEAGUE = "crowd"
+PLAYERS = 600
+LOOPS = 6
+FOR_S = 5.0
+PING_AIM_MS, DESK_AIM_MS = 250, 1000
+STUDENT, NEIGHBOUR = "127.0.0.2", "127.0.0.3"
+CLOSING_S = 1200.0
+GAP_S = 0.05
+"""Between two pings, and between two looks at the desk."""
+
+Ask = Callable[[httpx.AsyncClient], Awaitable[httpx.Response]]
+
+
+def query(method: str, **params: Any) -> Ask:
+    """A query at ``/mcp`` without a token."""
+    request = wire.request(method, {"league_id": LEAGUE, **params})
+    return lambda client: client.post("/mcp", json=request)
+
+
+def page(path: str) -> Ask:
+    """A page or an answer of the API; {league} stands for the league."""
+    return lambda client: client.get(path.format(league=LEAGUE))
+
+
+WAYS: dict[str, Ask] = {
+    "nothing": lambda client: client.get("/health"),
+    "get_standings": query("get_standings"),
+    "get_schedule": query("get_schedule"),
+    "get_next_match": query("get_next_match", player_id="P01"),
+    "get_player_stats": query("get_player_stats", player_id="P01"),
+    "/api/…/standings": page("/api/leagues/{league}/standings"),
+    "/api/…/rounds": page("/api/leagues/{league}/rounds"),
+    "/api/…/matches": page("/api/leagues/{league}/matches"),
+    "/api/…/ledger": page("/api/leagues/{league}/ledger"),
+    "board": page("/leagues/{league}/"),
+    "charts": page("/leagues/{league}/charts/"),
+    "screen": page("/leagues/{league}/screen/"),
+    "replay": page("/leagues/{league}/replay/"),
+    "a player's page": page("/leagues/{league}/players/P01/"),
+}
+
+
+def fill(bench: Bench, players: int) -> float:
+    """A closed league of so many; how many seconds closing took."""
+    headers = {"Authorization": f"Bearer {bench.key}"}
+    with httpx.Client(base_url=bench.url, trust_env=False, timeout=CLOSING_S) as client:
+        client.post("/api/leagues", json={"league_id": LEAGUE}, headers=headers).raise_for_status()
+        for number in range(players):
+            request = wire.player_request(f"Crowd {number}", port=20_000 + number, league_id=LEAGUE)
+            answer = client.post("/mcp", json=wire.request("register_player", request)).json()
+            if answer["result"]["status"] != "ACCEPTED":
+                raise RuntimeError(f"a player was not let in: {answer}")
+        begun = time.perf_counter()
+        client.post(f"/api/leagues/{LEAGUE}/close", headers=headers).raise_for_status()
+        return time.perf_counter() - begun
+
+
+async def log_in(client: httpx.AsyncClient, password: str) -> None:
+    """Open the desk's session."""
+    form = await client.get("/admin/login/")
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', form.text)
+    if token is None:
+        raise RuntimeError("the login page has no form")
+    sent = {"username": "instructor", "password": password, "csrfmiddlewaretoken": token[1]}
+    answer = await client.post("/admin/login/", data=sent, headers={"Referer": str(form.url)})
+    if answer.status_code != 302:
+        raise RuntimeError(f"the login was refused: {answer.status_code}")
+
+
+async def waits(client: httpx.AsyncClient, ask: Ask, until: float) -> list[float]:
+    """How long each answer took, in milliseconds, asked for one after the other."""
+    found = []
+    while time.perf_counter() < until:
+        begun = time.perf_counter()
+        answer = await ask(client)
+        found.append(1000 * (time.perf_counter() - begun))
+        if answer.status_code != 200:
+            raise RuntimeError(f"{answer.url} was answered with {answer.status_code}: {answer.text[:300]}")
+        await asyncio.sleep(GAP_S)
+    return found
+
+
+async def crowd(url: str, ask: Ask, until: float) -> Counter[int]:
+    """The neighbour's loops; how often each status was answered."""
+    statuses: Counter[int] = Counter()
+
+    async def loop() -> None:
+        transport = httpx.AsyncHTTPTransport(local_address=NEIGHBOUR)
+        async with httpx.AsyncClient(base_url=url, transport=transport, timeout=120) as client:
+            while time.perf_counter() < until:
+                statuses[(await ask(client)).status_code] += 1
+
+    await asyncio.gather(*(loop() for _ in range(LOOPS)))
+    return statuses
+
+
+async def measure(bench: Bench, ways: list[str], for_s: float) -> int:
+    """Print a line for each way; how many of them were over an aim."""
+    over = 0
+    transport = httpx.AsyncHTTPTransport(local_address=STUDENT)
+    student = httpx.AsyncClient(base_url=bench.url, transport=transport, timeout=120)
+    instructor = httpx.AsyncClient(base_url=bench.url, trust_env=False, timeout=120)
+    async with student, instructor:
+        await log_in(instructor, bench.password)
+        for name in ways:
+            until = time.perf_counter() + for_s
+            pings, desks, statuses = await asyncio.gather(
+                waits(student, query("ping"), until),
+                waits(instructor, page("/admin/matches/league/{league}/change/"), until),
+                crowd(bench.url, WAYS[name], until),
+            )
+            ping, desk = percentiles(pings), percentiles(desks)
+            over += ping["p99"] > PING_AIM_MS or desk["p99"] > DESK_AIM_MS
+            print(
+                f"{name:18} ping p50 {ping['p50']:5.0f} p99 {ping['p99']:5.0f} max {ping['max']:5.0f} ms   "
+                f"desk p50 {desk['p50']:5.0f} p99 {desk['p99']:5.0f} max {desk['max']:5.0f} ms   "
+                f"answers {dict(statuses)}",
+                flush=True,
+            )
+    return over
+
+
+def main() -> None:
+    """Measure and say it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--players", type=int, default=PLAYERS)
+    parser.add_argument("--seconds", type=float, default=FOR_S)
+    parser.add_argument("ways", nargs="*", choices=[*WAYS, []], help="all by default")
+    options = parser.parse_args()
+    os.environ["LEAGUE_REGISTRATIONS_PER_ADDRESS"] = "1000000 per 1 second"
+    with tempfile.TemporaryDirectory(prefix="league-bench-") as folder, running_site(Path(folder)) as bench:
+        print(f"closing a league of {options.players}: {fill(bench, options.players):.1f} s", flush=True)
+        over = asyncio.run(measure(bench, options.ways or list(WAYS), options.seconds))
+        print(f"{over} ways kept a ping waiting for over {PING_AIM_MS} ms or the desk for over {DESK_AIM_MS} ms (p99)")
+
+
+if __name__ == "__main__":
+    main()
