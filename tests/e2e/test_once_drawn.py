@@ -89,9 +89,9 @@ def test_no_answer_to_game_over_has_a_match_played_again(arena: Site, tmp_path: 
 
 def test_what_a_player_says_to_an_error_costs_no_other_match_its_referee(arena: Site, tmp_path: Path) -> None:
     """Alice and Bob think for longer than a referee may go without an accepted heartbeat."""
-    open_league(arena, "strangers", move_timeout_s=8)
+    open_league(arena, "strangers", referee_lease_s=2)
     cast_names = ("Mallory:nul_to_game_error", "Trudy:nul_to_game_error", "Alice:", "Bob:")
-    with losers(arena, "strangers", tmp_path, *cast_names, options=("--think", "4.5")) as cast:
+    with losers(arena, "strangers", tmp_path, *cast_names, options=("--think", "2.5")) as cast:
         start(arena, "strangers")
         stands(arena, "strangers", cast)
         assert cast.lines("trick") != []
@@ -99,6 +99,7 @@ def test_what_a_player_says_to_an_error_costs_no_other_match_its_referee(arena: 
     assert attempts == [1] * 6
 
 
+@pytest.mark.long
 def test_dear_queries_take_no_referee_its_lease(arena: Site, tmp_path: Path) -> None:
     arena.create("large", max_players=LARGE)
     dummies = [f"Dummy{number}:" for number in range(LARGE)]
@@ -113,7 +114,10 @@ def test_dear_queries_take_no_referee_its_lease(arena: Site, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("does", "game_type"),
-    [("flood_the_referee", "even_odd"), ("flood_instead_of_moving", "tic_tac_toe")],
+    [
+        ("flood_the_referee", "even_odd"),
+        pytest.param("flood_instead_of_moving", "tic_tac_toe", marks=pytest.mark.long),
+    ],
 )
 def test_a_flooded_referee_keeps_its_matches(arena: Site, tmp_path: Path, does: str, game_type: str) -> None:
     league_id = f"flood-{game_type}"
@@ -249,7 +253,8 @@ def register_nowhere(site: Site, league_id: str, name: str, port: int) -> str:
 
 def test_players_that_nobody_can_reach_hold_no_league_up(arena: Site, tmp_path: Path) -> None:
     """Two of them meet. That there is no way to an address of theirs is not for ever our own fault."""
-    open_league(arena, "nowhere", join_timeout_s=1, suspend_after=5)
+    short = {"join_timeout_s": 1, "generic_timeout_s": 1, "game_over_timeout_s": 1}
+    open_league(arena, "nowhere", suspend_after=5, **short)
     nowhere = {register_nowhere(arena, "nowhere", f"Ghost{number}", 18000 + number) for number in (1, 2)}
     with losers(arena, "nowhere", tmp_path, "Alice:", "Bob:") as cast:
         start(arena, "nowhere")
