@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from league_sdk.ledger.chain import Broken, is_hash
+from league_sdk.ledger.chain import Broken, is_hash, short
 from league_sdk.ledger.reading import read
 from league_sdk.ledger.verify import NotALedger, Verified, verify
 
@@ -69,7 +69,7 @@ def told(found: Verified) -> str:
     """What was checked, what that proves, and what it does not."""
     counted = found.counted
     lines = [
-        f"HOLDS: league {found.league_id}, {found.events} events, the last is number {found.last_seq}.",
+        f"HOLDS: league {short(found.league_id)}, {found.events} events, the last is number {found.last_seq}.",
         f"head: {found.head or 'none: there is no event yet'}",
         "",
         "Checked:",
@@ -86,11 +86,16 @@ def told(found: Verified) -> str:
         lines += ["You gave no head that you kept: the site could have written the whole chain anew."]
     lines += ["Not proven:"]
     if counted.get("unproven draws"):
-        lines += [f"  - {counted['unproven draws']} drawn numbers without a commitment (older, or a foreign referee)"]
+        lines += [
+            f"  - {counted['unproven draws']} drawn numbers that are not shown, or had no commitment"
+            " (older, or a foreign referee)"
+        ]
     if counted.get("unsealed"):
         lines += [f"  - {counted['unsealed']} results without a seal (older, cancelled, or a foreign referee)"]
     if not found.points_in_chain:
         lines += ["  - the points for a win or a draw: no event has them, they are the site's word"]
+    if not found.players_in_chain:
+        lines += ["  - who plays, and under which names: no event lists the players, the table does"]
     if found.frozen_after_round is not None:
         lines += [f"  - anything after round {found.frozen_after_round}: the board is frozen"]
     lines += [

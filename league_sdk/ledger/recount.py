@@ -18,6 +18,8 @@ from league_sdk.rules.even_odd import parity
 SCORING = ("win", "draw", "loss", "technical_loss")
 DRAWING_GAMES = ("even_odd", "even_odd_numbers")
 """Games whose number is drawn from a committed seed; of others no draw is checked."""
+PLAYED = ("WIN", "DRAW")
+"""How a match ends that was played to its end."""
 
 
 class Recount:
@@ -38,6 +40,7 @@ class Recount:
         self.counted: Counter[str] = Counter()
         self.scoring: Scoring | None = None
         self.names: dict[str, str] | None = None
+        self._begun = False
         self._results: dict[str, Result] = {}
         self._points: dict[str, int] = {}
         self._out: dict[str, str] = {}
@@ -52,12 +55,21 @@ class Recount:
                 number or its seal.
         """
         data, kind = public["data"], public["kind"]
+        if kind == "demo_afresh" and self._begun:
+            raise _broken(public, "a league begins once, with its first event.", kind, "nothing that undoes results")
+        self._begun = True
         try:
             self._take(public, kind, data)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _broken(
                 public, f"it cannot be read: {type(error).__name__}.", error, "the fields of its kind"
             ) from None
+
+    @property
+    def players(self) -> set[str]:
+        """Everyone who has a result, points or a place outside of the league."""
+        played = {player for one in self._results.values() for player in (one.player_a, one.player_b)}
+        return {*played, *self._points, *self._out}
 
     def rows(self, names: Mapping[str, str], scoring: Scoring) -> list[Row]:
         """The table.
@@ -70,8 +82,6 @@ class Recount:
         return table(names, results, scoring, points=self._points, out=self._out)
 
     def _take(self, public: Mapping[str, Any], kind: str, data: Mapping[str, Any]) -> None:
-        if kind == "demo_afresh":
-            self._results, self._points, self._out, self._commitments, self._plays = {}, {}, {}, {}, {}
         if "scoring" in data:
             self.scoring = Scoring(*(_whole(data["scoring"][name]) for name in SCORING))
         if "game_type" in data and data["game_type"] != self.game_type:
@@ -150,21 +160,40 @@ class Recount:
         if not seed:
             if committed and number is not None and data.get("seal_sha256"):
                 raise _broken(public, "a number was drawn, and the seed that was committed to is not shown.", "", "it")
-            self.counted["unproven draws"] += number is not None
+            self.counted["unproven draws"] += self._has_draw(data)
             return
         expected = draws.commitment(bytes.fromhex(seed))
         if committed and expected != committed:
             raise _broken(public, "the seed is not the one that was committed to.", expected, committed)
         if not committed:
-            self.counted["unproven draws"] += number is not None
+            self.counted["unproven draws"] += self._has_draw(data)
         play, planned = data.get("play"), self._plays.get(match_id, 1)
         if committed and play is not None and play != planned:
             raise _broken(public, "it is not that play of the match which the seed was made for.", play, planned)
-        # A foreign referee is given no seed, so its number cannot follow from one.
-        if number is None or not data.get("seal_sha256") or self.game_type not in DRAWING_GAMES:
+        if self.game_type not in DRAWING_GAMES:
+            return
+        if committed and data.get("seal_sha256") and (number is not None) != self._is_played(data):
+            # Without its number a result could be any, and so it could with one that it does not follow from.
+            raise _broken(
+                public,
+                "a number and a result in play belong together.",
+                f"{_told(data['status'], data['winner_id'])}, number {number}",
+                "a number with a win or a draw, and none without",
+            )
+        if number is None:
+            self.counted["unproven draws"] += committed is not None and self._has_draw(data)
             return
         self._check_number(public, data, bytes.fromhex(seed))
         self.counted["draws"] += committed is not None
+
+    def _has_draw(self, data: Mapping[str, Any]) -> bool:
+        """Whether a number decided a result, be it shown or not."""
+        drawn: bool = data.get("drawn_number") is not None
+        return drawn or (self.game_type in DRAWING_GAMES and self._is_played(data))
+
+    @staticmethod
+    def _is_played(data: Mapping[str, Any]) -> bool:
+        return data["status"] in PLAYED
 
     def _check_number(self, public: Mapping[str, Any], data: Mapping[str, Any], seed: bytes) -> None:
         first, second = data["players"]
@@ -181,7 +210,7 @@ class Recount:
             raise _broken(
                 public, "the number does not follow from the seed and the choices.", data["drawn_number"], number
             )
-        if data["status"] not in ("WIN", "DRAW"):
+        if not self._is_played(data):
             return
         if self.game_type == "even_odd":
             winner = even_odd.determine_winner({first: choices[first], second: choices[second]}, number)

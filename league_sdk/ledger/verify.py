@@ -34,6 +34,7 @@ class Verified:
         kept_at: the number of the event whose digest was kept by the reader; None when none was given.
         frozen_after_round: the round after which the public sees no more; None without a freeze.
         points_in_chain: whether the points of the league are in the chain, not only beside it.
+        players_in_chain: the same of its players.
         counted: what was checked, and what older events do not say, by name.
     """
 
@@ -45,6 +46,7 @@ class Verified:
     kept_at: int | None
     frozen_after_round: int | None
     points_in_chain: bool
+    players_in_chain: bool
     counted: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -93,6 +95,7 @@ def verify(document: Any, *, head: str | None = None) -> Verified:
         kept_at=kept_at,
         frozen_after_round=page.frozen_after_round,
         points_in_chain=found.scoring is not None,
+        players_in_chain=found.names is not None,
         counted=found.counted,
     )
 
@@ -149,6 +152,15 @@ def _same_table(shown: list[Line], found: Recount, scoring: Scoring) -> None:
             problem="its players are not those that the schedule has.",
             seen=names.get(code),
             expected=found.names.get(code),
+        )
+    missing = found.players - set(names)
+    if missing:
+        raise Broken(
+            f"the table, player {short(min(missing))}",
+            seq=None,
+            problem="an event has results or points of this player.",
+            seen="no line",
+            expected="one",
         )
     for line, row in zip(shown, found.rows(names, scoring), strict=True):
         expected = _line(row)

@@ -15,7 +15,7 @@ import pytest
 from league_sdk.cli import main
 from league_sdk.ledger import reading
 from league_sdk.ledger.canonical import sha256_of
-from league_sdk.ledger.chain import Broken, link
+from league_sdk.ledger.chain import Broken, digest_of, link
 from league_sdk.ledger.verify import NotALedger, verify
 from league_sdk.rules import draws
 
@@ -128,6 +128,71 @@ def test_what_does_not_follow_is_named(game: str, changes: dict[str, Any], probl
         verify(ledger(finished(game, **changes), game=game))
     assert broken.value.seq == 3
     assert "event 3 (match_finished, match R1M1)" in str(broken.value)
+
+
+@pytest.mark.parametrize("game", ["even_odd", "even_odd_numbers"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"drawn_number": None},
+        {"drawn_number": None, "status": "DRAW", "winner_id": None},
+        {"status": "TECHNICAL_LOSS", "winner_id": "P01"},
+        {"status": "CANCELLED", "winner_id": None},
+    ],
+)
+def test_a_sealed_result_has_a_number_when_it_was_played_and_none_else(game: str, changes: dict[str, Any]) -> None:
+    with pytest.raises(Broken, match="a number and a result in play belong together") as broken:
+        verify(ledger(finished(game, **changes), game=game))
+    assert broken.value.seq == 3
+    lost = {"drawn_number": None, "status": "TECHNICAL_LOSS"}
+    assert verify(_lost(ledger(finished(game, **lost), game=game))).counted["unproven draws"] == 0
+
+
+def _lost(found: dict[str, Any]) -> dict[str, Any]:
+    loser = found["table"][1]
+    loser["technical_losses"] = 1
+    return found
+
+
+def test_a_result_whose_seal_was_taken_off_must_still_follow_from_its_seed() -> None:
+    """No foreign referee has a seed: a number beside one is ours."""
+    with pytest.raises(Broken, match="the number does not follow"):
+        verify(ledger(finished("even_odd", drawn_number=11, seal_sha256="")))
+    hidden = verify(ledger(finished("even_odd", drawn_number=None, seal_sha256="", draw_seed="")))
+    assert (hidden.counted["draws"], hidden.counted["unproven draws"]) == (0, 1)
+
+
+def test_results_are_not_undone_by_a_league_that_begins_again() -> None:
+    """The demo does, but then its chain begins anew."""
+    found = ledger(finished("even_odd"))
+    afresh = link("", "0" * 32, league_id="fall", seq=4, kind="demo_afresh", at=AT, data={})
+    found = chained(found, [*found["events"], afresh._asdict()])
+    table = [row("P01", "Ada", 1, None), row("P02", "Bob", 2, None)]
+    with pytest.raises(Broken, match="a league begins once") as broken:
+        verify(found | {"table": table})
+    assert broken.value.seq == 4
+
+
+def chained(found: dict[str, Any], events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The ledger with these events in place of its own, every digest made anew."""
+    head, made = "", []
+    for one in events:
+        head = digest_of(head, one["public"], one["private_sha256"])
+        made.append(one | {"digest": head})
+    return found | {"events": made, "head": head}
+
+
+def test_who_has_results_stands_in_the_table_of_an_older_league_too(tmp_path: Path, capsys: Any) -> None:
+    """No event of an older league lists its players."""
+    found = ledger(finished("even_odd"))
+    start = link("", "0" * 32, league_id="fall", seq=1, kind="schedule_made", at=AT, data={"players": 2, "rounds": 1})
+    older = chained(found, [start._asdict(), *found["events"][1:]])
+    assert not verify(older).players_in_chain
+    (tmp_path / "older.json").write_text(json.dumps(older))
+    assert main(["verify", str(tmp_path / "older.json")]) == 0
+    assert "who plays, and under which names" in capsys.readouterr().out
+    with pytest.raises(Broken, match="an event has results or points of this player"):
+        verify(older | {"table": [one | {"rank": 1} for one in older["table"] if one["rank"] == 1]})
 
 
 def test_a_second_result_needs_a_correction_and_a_commitment_of_its_own() -> None:
