@@ -36,7 +36,11 @@ def add_to(commands: Any) -> None:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("source", metavar="FILE_OR_URL", help="a saved ledger, or the address of the league's board")
+    parser.add_argument(
+        "source",
+        metavar="FILE_OR_URL",
+        help="a saved ledger, the export league.json or league.zip, or the address of the league's board",
+    )
     parser.add_argument("--head", metavar="HASH", help="a head that you kept earlier: 64 hex digits")
     parser.add_argument("--save", metavar="FILE", type=Path, help="keep what was read, to check it again offline")
     parser.set_defaults(run=run, refuse=parser.error)
@@ -75,7 +79,7 @@ def told(found: Verified) -> str:
         "Checked:",
         f"  - {found.events} digests, each over the one before it",
         f"  - {counted.get('results', 0)} results and {counted.get('corrections', 0)} corrections; added up they"
-        " give the table that is shown",
+        f" give {'the table that is shown' if found.table_shown else 'the results that stand beside them'}",
         f"  - {counted.get('draws', 0)} drawn numbers follow from seeds that were committed to before the choices",
         f"  - {counted.get('sealed', 0)} results are the verdicts that were sealed",
         "",

@@ -8,12 +8,15 @@ import re
 import time
 import urllib.error
 import urllib.request
+import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from league_sdk.ledger.chain import short
+from league_sdk.ledger.export import DOCUMENT
 from league_sdk.ledger.verify import NotALedger
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -25,14 +28,15 @@ TIMEOUT_S = 30
 MAX_SECONDS = 600
 """For all pages together."""
 _PIECE = 65_536
+_ZIP = b"PK\x03\x04"
 _LEAGUE = re.compile(r"^(?P<before>.*?)(?:/api)?/leagues/(?P<id>[A-Za-z0-9][A-Za-z0-9_-]*)(?:/.*)?$")
 
 
 def read(source: str, *, fetch: Callable[[str, int], bytes] | None = None) -> Any:
-    """The whole ledger, decoded.
+    """The whole ledger, decoded; or the whole league, as the desk exports it.
 
     Args:
-        source: a file, or an address: the league's board or its ledger.
+        source: a file (JSON, or the export's archive), or an address: the league's board or its ledger.
         fetch: gets an address's body, of at most so many bytes; None asks over the network.
 
     Raises:
@@ -60,13 +64,27 @@ def address_of(url: str) -> str:
 def _read_file(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            begins = file.read(len(_ZIP))
+            file.seek(0)
+            data = file.read(MAX_BYTES + 1) if begins != _ZIP else _unpacked(file)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise NotALedger(f"{short(path)} cannot be read: {why}.") from None
     if len(data) > MAX_BYTES:
         raise NotALedger(f"{short(path)} is larger than {MAX_BYTES // 2**20} MB.")
     return data
+
+
+def _unpacked(file: BinaryIO) -> bytes:
+    """The league's document in an archive; of a larger one, one byte more than is taken."""
+    try:
+        with zipfile.ZipFile(file) as archive, archive.open(DOCUMENT) as packed:
+            # What the archive says of the size is not believed.
+            return packed.read(MAX_BYTES + 1)
+    except KeyError:
+        raise ValueError(f"the archive has no {DOCUMENT} in it") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        raise ValueError(f"the archive cannot be unpacked ({short(error)})") from None
 
 
 def _read_site(source: str, fetch: Callable[[str, int], bytes]) -> Any:

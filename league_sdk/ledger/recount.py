@@ -29,6 +29,7 @@ class Recount:
         counted: how many of what was checked, or could not be, by name.
         scoring: the points in force as the events say; None when none of them says it (older events).
         names: display names by player id as the schedule has them; None when it does not say.
+        results: those that count, by match.
     """
 
     def __init__(self, game_type: str) -> None:
@@ -41,7 +42,7 @@ class Recount:
         self.scoring: Scoring | None = None
         self.names: dict[str, str] | None = None
         self._begun = False
-        self._results: dict[str, Result] = {}
+        self.results: dict[str, Result] = {}
         self._points: dict[str, int] = {}
         self._out: dict[str, str] = {}
         self._commitments: dict[str, str] = {}
@@ -68,7 +69,7 @@ class Recount:
     @property
     def players(self) -> set[str]:
         """Everyone who has a result, points or a place outside of the league."""
-        played = {player for one in self._results.values() for player in (one.player_a, one.player_b)}
+        played = {player for one in self.results.values() for player in (one.player_a, one.player_b)}
         return {*played, *self._points, *self._out}
 
     def rows(self, names: Mapping[str, str], scoring: Scoring) -> list[Row]:
@@ -78,7 +79,7 @@ class Recount:
             names: display names of everyone who is in it.
             scoring: the points of the league.
         """
-        results = sorted(self._results.values(), key=lambda result: result.round_number)
+        results = sorted(self.results.values(), key=lambda result: result.round_number)
         return table(names, results, scoring, points=self._points, out=self._out)
 
     def _take(self, public: Mapping[str, Any], kind: str, data: Mapping[str, Any]) -> None:
@@ -104,7 +105,7 @@ class Recount:
 
     def _finish(self, public: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         match_id = data["match_id"]
-        if match_id in self._results:
+        if match_id in self.results:
             raise _broken(
                 public, "the match has a result already, and no correction stands between.", "a second one", "one"
             )
@@ -117,7 +118,7 @@ class Recount:
         self.counted["corrections"] += 1
         for match_id, result in data.get("results", {}).items():
             if result is None:
-                self._results.pop(match_id, None)
+                self.results.pop(match_id, None)
             else:
                 self._count(match_id, result)
         for player_id, points in data.get("points", {}).items():
@@ -131,8 +132,8 @@ class Recount:
     def _count(self, match_id: str, data: Mapping[str, Any]) -> None:
         first, second = data["players"]
         # What counts anew counts last, as on the site: the form of a player goes by this order within a round.
-        self._results.pop(match_id, None)
-        self._results[match_id] = Result(
+        self.results.pop(match_id, None)
+        self.results[match_id] = Result(
             _whole(data["round_id"]), str(first), str(second), str(data["status"]), data["winner_id"]
         )
 

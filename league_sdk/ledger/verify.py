@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from league_sdk.ledger import export
 from league_sdk.ledger.canonical import canonical
 from league_sdk.ledger.chain import Broken, Link, named, short, walk
 from league_sdk.ledger.document import Line, Page, Points, Public, Told
@@ -35,6 +36,7 @@ class Verified:
         frozen_after_round: the round after which the public sees no more; None without a freeze.
         points_in_chain: whether the points of the league are in the chain, not only beside it.
         players_in_chain: the same of its players.
+        table_shown: whether a table was compared; else it was the results that stand beside the events.
         counted: what was checked, and what older events do not say, by name.
     """
 
@@ -47,6 +49,7 @@ class Verified:
     frozen_after_round: int | None
     points_in_chain: bool
     players_in_chain: bool
+    table_shown: bool
     counted: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -54,27 +57,67 @@ def verify(document: Any, *, head: str | None = None) -> Verified:
     """Check a whole ledger.
 
     Args:
-        document: the decoded JSON, all pages put together: its ``next`` is null.
+        document: the decoded JSON: a public ledger with all pages put together (its ``next`` is null), or the whole
+            league as the desk exports it.
         head: a digest that was kept earlier, 64 hex digits; it must be the digest of one of the events.
 
     Raises:
         NotALedger: it is no ledger, or not a whole one.
         Broken: names the first event that does not hold.
     """
+    if isinstance(document, dict) and document.get("format") == export.FORMAT:
+        return _verify_export(_read(export.Export, document, "the export"), head)
     page: Page = _read(Page, document, "the export")
     if page.next is not None:
         raise NotALedger("The export is one page of several: take all of them, or give the league's address.")
     if page.scoring is None or page.table is None:
         raise NotALedger("The export has no table: take it from the first page on.")
+    links, digests = _chain(page)
+    found = _recount(page, links)
+    _same_table(page.table, found, _scoring(page.scoring, found))
+    return _verified(page, links, digests, found, head)
+
+
+def _verify_export(whole: export.Export, head: str | None) -> Verified:
+    if not whole.is_chained:
+        raise NotALedger("The export is older than the ledger: its events have no digests.")
+    try:
+        page: Page = _read(Page, whole.ledger(), "the export")
+    except ValueError as error:
+        raise NotALedger(f"The export cannot be read: {short(error)}.") from None
+    try:
+        links, digests = _chain(page)
+    except Broken as broken:
+        if whole.people:
+            raise
+        raise NotALedger(
+            "The export was made without people, which leaves events out: take the one with people, or the league's"
+            f" public ledger. {broken}"
+        ) from None
+    found = _recount(page, links)
+    if page.scoring is not None:
+        _scoring(page.scoring, found)
+    _same_names(whole.names, found)
+    _same_results(whole.matches, found)
+    return _verified(page, links, digests, found, head)
+
+
+def _chain(page: Page) -> tuple[list[Link], list[str]]:
+    """The events, and their digests, which hold."""
     if len(page.events) > MAX_EVENTS:
         raise NotALedger(f"The export has more than {MAX_EVENTS} events.")
     links = _links(page)
-    digests = walk(links, league_id=page.league_id, head=page.head)
+    return links, walk(links, league_id=page.league_id, head=page.head)
+
+
+def _recount(page: Page, links: list[Link]) -> Recount:
     found = Recount(page.game_type)
     for one in links:
         found.take(one.public)
-    scoring = _scoring(page.scoring, found)
-    _same_table(page.table, found, scoring)
+    return found
+
+
+def _verified(page: Page, links: list[Link], digests: list[str], found: Recount, head: str | None) -> Verified:
     kept_at = None
     if head is not None:
         if head not in digests:
@@ -96,6 +139,7 @@ def verify(document: Any, *, head: str | None = None) -> Verified:
         frozen_after_round=page.frozen_after_round,
         points_in_chain=found.scoring is not None,
         players_in_chain=found.names is not None,
+        table_shown=page.table is not None,
         counted=found.counted,
     )
 
@@ -144,6 +188,22 @@ def _same_table(shown: list[Line], found: Recount, scoring: Scoring) -> None:
         raise Broken(
             "the table", seq=None, problem="a player stands in it twice.", seen=len(shown), expected=len(names)
         )
+    _same_names(names, found)
+    for line, row in zip(shown, found.rows(names, scoring), strict=True):
+        expected = _line(row)
+        seen = line.model_dump()
+        if seen != expected:
+            name = next(name for name in expected if seen[name] != expected[name])
+            raise Broken(
+                f"the table, line {row.rank}, {name}",
+                seq=None,
+                problem="the events add up to something else.",
+                seen=seen[name],
+                expected=expected[name],
+            )
+
+
+def _same_names(names: dict[str, str], found: Recount) -> None:
     if found.names is not None and found.names != names:
         code = min(set(found.names.items()) ^ set(names.items()))[0]
         raise Broken(
@@ -162,17 +222,20 @@ def _same_table(shown: list[Line], found: Recount, scoring: Scoring) -> None:
             seen="no line",
             expected="one",
         )
-    for line, row in zip(shown, found.rows(names, scoring), strict=True):
-        expected = _line(row)
-        seen = line.model_dump()
-        if seen != expected:
-            name = next(name for name in expected if seen[name] != expected[name])
+
+
+def _same_results(rows: list[export.Row], found: Recount) -> None:
+    shown = {row.match_id: (row.status, row.winner) for row in rows if row.status}
+    for match_id in sorted(shown.keys() | found.results.keys()):
+        counted = found.results.get(match_id)
+        expected = (counted.status, counted.winner) if counted is not None else None
+        if shown.get(match_id) != expected:
             raise Broken(
-                f"the table, line {row.rank}, {name}",
+                f"the result of match {short(match_id)}",
                 seq=None,
-                problem="the events add up to something else.",
-                seen=seen[name],
-                expected=expected[name],
+                problem="the events say something else.",
+                seen=shown.get(match_id) or "none",
+                expected=expected or "none",
             )
 
 
