@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 MAX_DEPTH = 60
@@ -63,7 +64,8 @@ def _plain(value: Any, left: int) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             return str(value)
-        return int(value) if value.is_integer() else repr(value)
+        # Of a large one the shortest digits, not those of the binary number: PostgreSQL keeps those that it is sent.
+        return int(Decimal(repr(value))) if value.is_integer() else repr(value)
     if left == 0:
         return None
     if isinstance(value, Mapping):

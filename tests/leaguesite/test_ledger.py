@@ -129,6 +129,18 @@ def test_settings_changed_by_the_desk_hold(client: Client) -> None:
     assert verify(found).points_in_chain
 
 
+def test_numbers_that_databases_write_in_other_ways_hold(client: Client) -> None:
+    """What a referee says in its details is kept as it is: as text in SQLite, as decimal digits in PostgreSQL."""
+    place = make.playing()
+    numbers = [1e23, 1.5e300, -0.0, 1e-7, 0.1, 2**70, 12345678901234567890.0]
+    fields = make.result_fields(place.match("R1M1"), place.match("R1M1").player_a.code)
+    fields["result"]["details"]["numbers"] = numbers
+    make.report(place.match("R1M1"), None, **fields)
+    found = Event.objects.get(kind="match_finished").data["details"]["numbers"]
+    assert [float(one) for one in found] == numbers
+    verify(ledger(client))
+
+
 def test_an_announcement_withdrawn_holds_and_is_gone(client: Client) -> None:
     make.playing()
     said = notices.say(league_id="fall", text="a secret word", by="ada")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -37,6 +38,13 @@ def test_a_plain_value_is_written_and_read_back_the_same(value: Any) -> None:
 
 def test_a_whole_float_is_what_a_database_may_make_of_it() -> None:
     assert plain([1.0, 1e22, -0.0, 0.5, (2,)]) == [1, 10**22, 0, "0.5", [2]]
+
+
+@pytest.mark.parametrize("value", [1e23, -1e23, 1.5e300, 2.0**53 + 2, 123456789012345680000.0])
+def test_a_large_float_is_the_same_after_postgresql_wrote_it_in_decimal(value: float) -> None:
+    """``jsonb`` keeps the decimal digits that it is sent, without an exponent."""
+    stored = json.loads(f"{Decimal(json.dumps(value)):f}".removesuffix(".0"))
+    assert canonical(plain(stored)) == canonical(plain(value))
 
 
 @pytest.mark.parametrize("value", [1.5, {1: 2}, "\ud800", {"a": {1.0}}, b"x"])
