@@ -150,11 +150,21 @@ class _Fetch:
 
 def _decoded(body: bytes, where: str) -> Any:
     try:
-        return json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)
+        return json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant, object_pairs_hook=_unique)
     except RecursionError:
         raise NotALedger(f"{short(where)} is nested too deeply.") from None
     except ValueError as error:
         raise NotALedger(f"{short(where)} is not JSON in UTF-8: {short(error)}.") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names differ: of two alike, other readers might take the one that we do not check."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _value in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ValueError(f"{short(twice)!r} stands twice in one object")
+    return found
 
 
 def _no_constant(name: str) -> Any:

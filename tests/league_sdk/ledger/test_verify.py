@@ -293,6 +293,16 @@ def test_hostile_files_give_a_sentence(content: bytes, tmp_path: Path, capsys: A
     assert stopped.value.code == 2
 
 
+def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    """Another reader of the same file might take the first where we take the last."""
+    file = tmp_path / "ledger.json"
+    file.write_text(
+        json.dumps(ledger(finished("even_odd"))).replace('"winner_id": ', '"winner_id": "P09", "winner_id": ')
+    )
+    with pytest.raises(NotALedger, match="'winner_id' stands twice in one object"):
+        reading.read(str(file))
+
+
 def test_a_site_is_read_page_by_page_and_never_in_a_circle() -> None:
     whole = ledger(finished("even_odd"))
     asked: list[str] = []
