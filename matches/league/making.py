@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, Max, OuterRef
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent
@@ -27,7 +27,7 @@ from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
 from matches.league.moves import move, named
 from matches.models import League, Match, Round
-from matches.schedule import planned_round, rounds_of
+from matches.schedule import matches_of, planned_round, rounds_of
 
 AT_ONCE = 10_000
 """Matches that one transaction may write, in a third of a second on a laptop: 141 players."""
@@ -124,19 +124,27 @@ def write_piece(*, league_id: str) -> None:
         if league is None or not is_made(league):
             return
         seats = _seats(league)
-        if seats is None:
-            # Somebody deleted a row by hand: the league is open again, and whoever closes it begins anew.
-            league.rounds.all().delete()
-            changed(league_id)
+        number = league.rounds.count()
+        if seats is None or number != league.rounds.aggregate(last=Max("number"))["last"]:
+            _begin_anew(league)
             return
-        number, last, written = league.rounds.count(), rounds_of(len(seats)), 0
+        last, written = rounds_of(len(seats)), 0
         while number < last and written < PIECE:
             number += 1
             written += write_round(league, seats, number)
         if number == last:
+            if league.matches.count() != matches_of(len(seats)):
+                _begin_anew(league)
+                return
             move(league, LeagueState.REGISTRATION, LeagueState.SCHEDULED)
             record_made(league, list(Agent.objects.filter(pk__in=seats)))
             changed(league_id)
+
+
+def _begin_anew(league: League) -> None:
+    """Somebody deleted a row by hand: the league is open again, and whoever closes it begins anew."""
+    league.rounds.all().delete()
+    changed(league.pk)
 
 
 def _seats(league: League) -> list[int] | None:

@@ -136,6 +136,30 @@ def test_a_first_round_that_lost_a_match_opens_the_league_again() -> None:
     assert state() == ("REGISTRATION", 4)
 
 
+@pytest.mark.parametrize("gone", ["the bye of the first round", "a later round", "a match of a later round"])
+def test_a_schedule_that_lost_anything_meanwhile_opens_the_league_again(gone: str) -> None:
+    """By hand, as by the admin or SQL: no league is played with half a schedule, and other leagues go on."""
+    begun()
+    make.look()
+    make.look()
+    if gone == "a later round":
+        Round.objects.get(league_id="fall", number=3).delete()
+    elif gone == "a match of a later round":
+        Match.objects.filter(match_id="R3M2").delete()
+    else:
+        bye = Round.objects.get(league_id="fall", number=1).bye
+        assert bye is not None
+        bye.delete()
+    for _ in range(PLAYERS):
+        make.look()
+    assert state() == ("REGISTRATION", 0)
+    opening.close_registration(league_id="fall")
+    while state()[0] == LeagueState.REGISTRATION:
+        make.look()
+    players = Agent.objects.filter(league_id="fall", kind="player").count()
+    assert state() == ("SCHEDULED", players * (players - 1) // 2)
+
+
 @pytest.mark.parametrize("players", [2, 3, 4, 5, 12, 13])
 def test_a_round_by_itself_is_that_of_the_whole_plan(players: int) -> None:
     plan = round_robin(players)
