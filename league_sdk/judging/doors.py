@@ -99,7 +99,7 @@ class Connection(web.RequestHandler):
             self._head += data[: MOST_HEAD_BYTES - len(self._head)]
             caller = _caller_in(self._head, budgets)
             if not caller:
-                self._doors.heard(self, "")
+                # In no budget, and no reason to stay: bytes of a head would keep a place from who has just come.
                 return True
             self.is_of(caller)
             if not budgets.has_room(caller, self._address):

@@ -203,6 +203,34 @@ async def test_strangers_push_out_no_player(referee: Referee, link: Link) -> Non
         assert [await ping(player, AT_SEAT), await ping(league, AS_LEAGUE)] == [200, 200]
 
 
+async def test_a_head_that_comes_byte_by_byte_is_no_reason_to_push_out_who_has_just_come(
+    referee: Referee, link: Link
+) -> None:
+    """Nothing of such a head is in any budget: whoever sends it would look busier than a player that has connected."""
+    budgets = Budgets(clock=lambda: 1000.0)
+    budgets.open_seats([SEAT_DOOR])
+    async with referee_at(referee, link, most=10, budgets=budgets) as connect:
+        witness = await connect()
+
+        async def settled() -> None:
+            # What came before is read with the first of these, and whoever connected is in with the second.
+            assert [await ping(witness, AT_SEAT) for _ in range(2)] == [200, 200]
+
+        await settled()
+        dripping = [await connect() for _ in range(8)]
+        for _, writer in dripping:
+            writer.write(HEAD)
+        await settled()
+        player = await connect()
+        await settled()
+        for _, writer in dripping:
+            writer.write(b"X")
+        await settled()
+        await connect()
+        await settled()
+        assert await ping(player, AT_SEAT) == 200
+
+
 async def test_a_player_has_so_many_connections(referee: Referee, link: Link) -> None:
     budgets = Budgets(clock=lambda: 1000.0)
     budgets.open_seats([SEAT_DOOR])
