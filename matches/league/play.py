@@ -78,12 +78,16 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     return match
 
 
+_COMMIT = ("round_started", "draw_committed", "corrected", "correction_undone")
+"""Events that commit to draws."""
+
+
 def _late_seed(match: Match) -> dict[str, Any]:
     """A seed for a match that has none: its round began on an older site, or it comes out of a backup.
 
     Where a seed was committed to before, this one counts as that of the next play: nobody may choose between two.
     """
-    committed = match.league.events.filter(kind="round_started", data__draw_commitments__has_key=match.match_id)
+    committed = match.league.events.filter(kind__in=_COMMIT, data__draw_commitments__has_key=match.match_id)
     return {"draw_seed": fresh_seed(), "play": match.play + committed.exists()}
 
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.test import Client
 from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import read_request
+from league_sdk.ledger.verify import verify
 from league_sdk.rules.draws import commitment
 from matches.league import corrections, entry, lifecycle, losses, results, sealing
 from matches.league.errors import ActionRefused
@@ -278,3 +280,19 @@ def test_a_second_attempt_without_a_verdict_goes_on_with_the_same_seed() -> None
     hand_back(place)
     make.look()
     assert (place.match("R1M1").attempt, place.match("R1M1").draw_seed) == (2, before)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_nobody_chooses_between_two_seeds_however_often_a_backup_is_restored(known: bool, client: Client) -> None:
+    place = make.playing(players=2)
+    if not known:
+        Event.objects.filter(kind="round_started").update(data={"round_id": 1})
+    plays = []
+    for _ in range(2):
+        hand_back(place)
+        Match.objects.update(draw_seed="")
+        make.look()
+        plays.append(place.match("R1M1").play)
+    assert plays == ([2, 3] if known else [1, 2])
+    if known:
+        verify(client.get("/api/leagues/fall/ledger").json())
