@@ -94,6 +94,11 @@ def told(found: Verified) -> str:
             f"  - {counted['unproven draws']} drawn numbers that are not shown, or had no commitment"
             " (older, or a foreign referee)"
         ]
+    if counted.get("late draws"):
+        lines += [
+            f"  - {counted['late draws']} of the drawn numbers were committed to only after their round had started"
+            " (an upgraded or restored site): perhaps with the choices known"
+        ]
     if counted.get("unsealed"):
         lines += [f"  - {counted['unsealed']} results without a seal (older, cancelled, or a foreign referee)"]
     if not found.points_in_chain:

@@ -18,6 +18,8 @@ from league_sdk.rules.even_odd import parity
 SCORING = ("win", "draw", "loss", "technical_loss")
 DRAWING_GAMES = ("even_odd", "even_odd_numbers")
 """Games whose number is drawn from a committed seed; of others no draw is checked."""
+COMMITTING = ("round_started", "draw_committed")
+"""Events that commit to draws by themselves; a correction opens the match anew with its commitment."""
 PLAYED = ("WIN", "DRAW")
 """How a match ends that was played to its end."""
 
@@ -47,6 +49,7 @@ class Recount:
         self._out: dict[str, str] = {}
         self._commitments: dict[str, str] = {}
         self._plays: dict[str, int] = {}
+        self._late: set[str] = set()
 
     def take(self, public: Mapping[str, Any]) -> None:
         """Add one event.
@@ -96,12 +99,19 @@ class Recount:
             self._correct(data)
 
     def _commit(self, public: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        plays = {match_id: _whole(play) for match_id, play in (data.get("plays") or {}).items()}
         for match_id, commitment in (data.get("draw_commitments") or {}).items():
             if not is_hash(commitment):
                 raise _broken(public, "a commitment is no SHA-256.", commitment, "64 hex digits")
+            known, play = self._plays.get(match_id, 1), plays.get(match_id, 1)
+            if public["kind"] in COMMITTING and match_id in self._commitments and play <= known:
+                # Whoever has seen the choices could choose a seed with the number that is wanted.
+                raise _broken(public, "a second commitment for one play of the match.", commitment, "the first")
             self._commitments[match_id] = commitment
-        for match_id, play in (data.get("plays") or {}).items():
-            self._plays[match_id] = _whole(play)
+            self._late.discard(match_id)
+            if public["kind"] == "draw_committed":
+                self._late.add(match_id)
+        self._plays |= plays
 
     def _finish(self, public: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         match_id = data["match_id"]
@@ -186,6 +196,7 @@ class Recount:
             return
         self._check_number(public, data, bytes.fromhex(seed))
         self.counted["draws"] += committed is not None
+        self.counted["late draws"] += committed is not None and match_id in self._late
 
     def _has_draw(self, data: Mapping[str, Any]) -> bool:
         """Whether a number decided a result, be it shown or not."""

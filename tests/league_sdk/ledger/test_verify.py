@@ -195,6 +195,31 @@ def test_who_has_results_stands_in_the_table_of_an_older_league_too(tmp_path: Pa
         verify(older | {"table": [one | {"rank": 1} for one in older["table"] if one["rank"] == 1]})
 
 
+def committed_again(**data: Any) -> dict[str, Any]:
+    """A ledger in which the draw was committed to once more after the round's start, and has a result."""
+    found = ledger(finished("even_odd", play=data.get("plays", {}).get("R1M1", 1)), commitment="c" * 64)
+    *begun, result = found["events"]
+    told = {"match_id": "R1M1", "draw_commitments": {"R1M1": draws.commitment(SEED)}} | data
+    again = link("", "0" * 32, league_id="fall", seq=3, kind="draw_committed", at=AT, data=told)._asdict()
+    return chained(found, [*begun, again, result | {"public": result["public"] | {"seq": 4}}])
+
+
+@pytest.mark.parametrize("data", [{}, {"plays": {"R1M1": 1}}])
+def test_a_commitment_is_not_replaced_by_one_that_was_made_with_the_choices_known(data: dict[str, Any]) -> None:
+    with pytest.raises(Broken, match="a second commitment for one play") as broken:
+        verify(committed_again(**data))
+    assert broken.value.seq == 3
+
+
+def test_a_commitment_that_came_late_is_told(tmp_path: Path, capsys: Any) -> None:
+    """A restored site has lost the seeds of its open matches, and makes others: each is another play."""
+    late = committed_again(plays={"R1M1": 2})
+    assert verify(late).counted["late draws"] == verify(late).counted["draws"] == 1
+    (tmp_path / "late.json").write_text(json.dumps(late))
+    assert main(["verify", str(tmp_path / "late.json")]) == 0
+    assert "1 of the drawn numbers were committed to only after their round had started" in capsys.readouterr().out
+
+
 def test_a_second_result_needs_a_correction_and_a_commitment_of_its_own() -> None:
     with pytest.raises(Broken, match="no correction stands between"):
         verify(ledger(finished("even_odd"), finished("even_odd")))
