@@ -6,9 +6,11 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings
+from django.test import Client
 from django.utils import timezone
 
 from agents_registry.models import Agent
+from league_sdk.ledger.verify import verify
 from matches.league import demo, lifecycle, opening
 from matches.models import Broadcast, League, Match, Round
 from tests import factories as make
@@ -65,6 +67,7 @@ def test_it_begins_afresh_after_its_rest(show: make.Setting) -> None:
     assert {one.fresh().state for one in show.players} == {"ACTIVE"}
     assert list(Broadcast.objects.values_list("message_type", flat=True)) == ["ROUND_ANNOUNCEMENT"]
     assert show.events() == ["demo_afresh", "schedule_made", "round_started"]
+    assert verify(Client().get(f"/api/leagues/{DEMO}/ledger").json()).events == 3
 
 
 def test_beginning_afresh_needs_a_referee_and_changes_nothing_without_one(show: make.Setting) -> None:
