@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from league_sdk.dialects import objections, shapes
-from league_sdk.dialects.answers import Answer, Understanding, read_answer, understanding
+from league_sdk.dialects import objections, rates, shapes
+from league_sdk.dialects.answers import Answer, Understanding, accepted, read_answer, understanding
 from league_sdk.dialects.session import Session
 from league_sdk.dialects.tools import LIST_TOOLS, Tool, choose_tool, read_tools
 from league_sdk.protocol import rpc
@@ -36,6 +36,7 @@ class Memory:
         text_ids: it takes JSON-RPC ids that are texts only.
         unwanted: fields that it called too many; None while it takes every field.
         session: of a server that wants one; ``sessions`` counts how often one was opened.
+        searched_at: when a request was last sent to it that only looked for its words; monotonic seconds of the caller.
     """
 
     dialect: str = shapes.CANONICAL
@@ -48,6 +49,7 @@ class Memory:
     unwanted: frozenset[str] | None = None
     session: Session | None = None
     sessions: int = 0
+    searched_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ class Hunt:
         memory: what is known of it; what is found out is added.
         choice_field: the game's name for a move, for messages that ask for one.
         patient: try every spelling; else only the first, for messages whose answer does not matter.
+        only: of an earlier hunt for the same answer: this spelling at this address is sent, and no other.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class Hunt:
         memory: Memory,
         choice_field: str = "",
         patient: bool = True,
+        only: Proposal | None = None,
     ) -> None:
         self._whole = message
         self._kind = str(message["message_type"])
@@ -120,6 +124,12 @@ class Hunt:
         self._names = sorted(names, key=lambda name: patient and shapes.signature(name, self._kind) in refused)
         self._at = memory.url or url
         self._elsewhere: list[str] | None = None
+        self._only = only
+        self._spelt = 0
+        self.limited = False
+        """Whether the agent has refused for a rate: it is not asked any more."""
+        if only is not None:
+            self._names, self._at = [only.shape], only.url
 
     @property
     def _message(self) -> Mapping[str, Any]:
@@ -168,7 +178,7 @@ class Hunt:
 
     def propose(self, rpc_id: int) -> Proposal | None:
         """The next request, or None when every spelling was tried."""
-        if self._count >= (MOST_TRIES if self._patient else 1):
+        if self._count >= (MOST_TRIES if self._patient else 1) or (self._only is not None and self._spelt):
             return None
         while self._names:
             shape = self._names[0]
@@ -194,6 +204,7 @@ class Hunt:
 
     def _proposal(self, shape: str, method: str, body: dict[str, Any], rpc_id: int) -> Proposal:
         self._count += 1
+        self._spelt += method != LIST_TOOLS
         if self._memory.text_ids and "id" in body:
             body = body | {"id": str(rpc_id)}
         self._under_way = Proposal(shape, method, self._at, body, body.get("id", rpc_id))
@@ -210,12 +221,19 @@ class Hunt:
         """
         self._under_way = None
         answer = read_answer(body, rpc_id=proposal.rpc_id)
+        found = understanding(answer, status=status, readable=not problem, message_type=self._kind, field=self._field)
+        refused = found is Understanding.NOT_UNDERSTOOD or accepted(answer.message) is False
+        if refused and rates.is_about_a_rate(status, body):
+            # It has not looked at the words: nothing is learned of them, and more requests only make it worse.
+            self.limited = True
+            self._names.clear()
+            self._told.append(f"{proposal.method or proposal.shape} was one request too many{_why(status, answer)}")
+            return Finding(Understanding.NOT_UNDERSTOOD, answer)
         if proposal.method == LIST_TOOLS:
             self._memory.tools = read_tools(body)
             if not self._memory.tools:
                 self._names.pop(0)
             return Finding(Understanding.NOT_UNDERSTOOD, answer)
-        found = understanding(answer, status=status, readable=not problem, message_type=self._kind, field=self._field)
         if found is Understanding.RECEIPT and status == 204 and "id" not in proposal.body:
             # A correct JSON-RPC server takes a body without an id for a notification: it has understood nothing.
             found = Understanding.NOT_UNDERSTOOD
@@ -244,6 +262,7 @@ class Hunt:
         self._under_way = None
         self._tried.discard(self._last_mark)
         self._count -= 1
+        self._spelt -= 1
 
     def give_up(self, proposal: Proposal) -> None:
         """The connection broke over this spelling: go on with the next."""

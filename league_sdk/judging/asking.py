@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from league_sdk.dialects.answers import accepted, oddities
+from league_sdk.dialects.hunt import Proposal
 from league_sdk.judging import messages, watching
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.clock import Clock
 from league_sdk.judging.fault import MAX_DETAIL_CHARS, Fault, Fenced, MachineFailed
+from league_sdk.judging.heard import Ask, Heard, Tell
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.mailbox import MOST_WAITING, Box, Mailbox
 from league_sdk.protocol import faults, tokens
@@ -21,8 +23,9 @@ from league_sdk.protocol.errors import LEGACY_CODES, RETRYABLE, LeagueError, Mis
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import METHODS, MessageType
 from league_sdk.protocol.tokens import REDACTED, redact
-from league_sdk.protocol.transcript import Wire, entry, storable
+from league_sdk.protocol.transcript import entry, storable
 
+__all__ = ["Ask", "Conversation", "Heard", "Tell"]
 logger = logging.getLogger(__name__)
 
 MOST_NAMES = 8
@@ -33,58 +36,6 @@ NETWORK_WAIT_S = 2.0
 """After a try that failed as this machine had no network: so long until the next one."""
 MAX_EXCUSED_TRIES = 3
 """Tries of one match, in all its attempts, that do not count for a failure of this side; the fourth counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """What came of one try.
-
-    Attributes:
-        message: the answer's fields, empty when there was none.
-        error_code: E001 or E009 when no answer came, E002 when what came was none, else None.
-        problem: what was wrong, for people.
-        elapsed_s: seconds from sending to the answer or to giving up.
-        http_status: of the answer.
-        notes: what was tolerated.
-        body: what came, for the transcript.
-        connected: whether the message may have arrived.
-        cause: whose fault it is that there was no answer, where the error code does not say it all.
-        detail: what was seen or understood instead, for people.
-        cut_off: a machine without a network would fail in the same way.
-        excuse: what shows that this side failed, not the player; empty when nothing does.
-        wire: the requests that were sent for it.
-    """
-
-    message: Mapping[str, Any] = field(default_factory=dict)
-    error_code: str | None = None
-    problem: str = ""
-    elapsed_s: float = 0.0
-    http_status: int | None = None
-    notes: tuple[str, ...] = ()
-    body: Any = None
-    connected: bool = True
-    cause: Cause | None = None
-    detail: str = ""
-    cut_off: bool = False
-    excuse: str = ""
-    wire: tuple[Wire, ...] = field(default=(), compare=False)
-
-    @property
-    def spoke(self) -> bool:
-        """Whether the player said something, which may give a hidden choice away."""
-        return self.body is not None or self.http_status is not None
-
-
-class Ask(Protocol):
-    """Send a message to a seat and wait for its answer, at most ``limit_s`` seconds."""
-
-    def __call__(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Awaitable[Heard]: ...
-
-
-class Tell(Protocol):
-    """Send a message to a seat whose answer does not matter, at most ``limit_s`` seconds."""
-
-    def __call__(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Awaitable[Heard]: ...
 
 
 class Conversation:
@@ -136,6 +87,7 @@ class Conversation:
         begun = self.clock.monotonic()
         delay = rules.retry_base_s
         tries = 0
+        eased, only = False, None
         with self._mailbox.expecting(seat.player_id, answer_type) as box:
             while True:
                 left = rules.request_patience_s - (self.clock.monotonic() - begun)
@@ -145,7 +97,7 @@ class Conversation:
                 if box.messages:
                     heard = self._called_back(seat, box, answer_type, hidden)
                 else:
-                    heard = await self._exchange(seat, message, limit, answer_type, hidden, box)
+                    heard = await self._exchange(seat, message, limit, answer_type, hidden, box, only)
                 if heard.excuse and self._excuse(seat, message["message_type"], heard):
                     # It is asked once more as if this had not been: neither tries nor patience are less for it.
                     begun += heard.elapsed_s
@@ -154,6 +106,13 @@ class Conversation:
                         begun += NETWORK_WAIT_S
                         await self.clock.sleep(NETWORK_WAIT_S)
                     continue
+                if not eased and heard.limited is not None:
+                    # Once a request, within the time of this try: the next one sends one spelling, and counts.
+                    eased, only = True, heard.limited.proposal
+                    await self._pause(_hold_off_s(heard, limit, rules.retry_base_s), box)
+                    self._mailbox.ask_again(seat.player_id)
+                    continue
+                only = None
                 tries += 1
                 error = self._judge(heard, accept)
                 if not isinstance(error, _Wrong):
@@ -172,6 +131,14 @@ class Conversation:
                 self._mailbox.ask_again(seat.player_id)
                 if error.code in RETRYABLE:
                     delay *= rules.retry_factor
+
+    async def _pause(self, seconds: float, box: Box) -> None:
+        """Wait; a callback ends it."""
+        pause = asyncio.ensure_future(self.clock.sleep(seconds))
+        try:
+            await _either(pause, box)
+        finally:
+            pause.cancel()
 
     def _excuse(self, seat: Seat, message_type: str, heard: Heard) -> bool:
         """Whether a try does not count: at most so many of a match, whoever is served by that (ruling, section 12)."""
@@ -201,11 +168,18 @@ class Conversation:
         return heard
 
     async def _exchange(
-        self, seat: Seat, message: dict[str, Any], limit: float, answer_type: str, hidden: bool, box: Box
+        self,
+        seat: Seat,
+        message: dict[str, Any],
+        limit: float,
+        answer_type: str,
+        hidden: bool,
+        box: Box,
+        only: Proposal | None,
     ) -> Heard:
         """One try: whichever comes first, the reply or a callback; a failed try does not hide a callback."""
         self._note_sent(seat, message, False)
-        asked = asyncio.ensure_future(self._guarded(self._ask(seat, message, limit_s=limit)))
+        asked = asyncio.ensure_future(self._guarded(self._ask(seat, message, limit_s=limit, only=only)))
         await _either(asked, box)
         if box.messages:
             asked.cancel(CALLED_BACK)
@@ -302,11 +276,7 @@ class Conversation:
         )
         # A player that is slow to take the complaint must not delay its own next try for long.
         limit = max(wait or 0.0, min(1.0, rules.generic_timeout_s))
-        pause = asyncio.ensure_future(self.clock.sleep(wait or 0.0))
-        try:
-            await asyncio.gather(_either(pause, box), self.tell(seat, message, limit_s=limit, hidden=hidden))
-        finally:
-            pause.cancel()
+        await asyncio.gather(self._pause(wait or 0.0, box), self.tell(seat, message, limit_s=limit, hidden=hidden))
 
     def _note_sent(self, seat: Seat, message: dict[str, Any], hidden: bool) -> None:
         kind = message["message_type"]
@@ -395,6 +365,12 @@ def _seen(heard: Heard, error: LeagueError) -> str:
         names = [str(name)[:30] for name, value in heard.message.items() if value is not None][:MOST_NAMES]
         return f"it has {', '.join(names) or 'nothing'}"
     return f"seen: {error.context.get('seen', 'nothing')}"
+
+
+def _hold_off_s(heard: Heard, limit_s: float, usual_s: float) -> float:
+    """How long to leave a player alone that has refused for a rate: at most what is left of the try's limit."""
+    wanted = heard.limited.wait_s if heard.limited is not None else None
+    return min(usual_s if wanted is None else wanted, max(0.0, limit_s - heard.elapsed_s))
 
 
 async def _either(work: asyncio.Future[Any], box: Box) -> None:

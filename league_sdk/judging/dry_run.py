@@ -65,7 +65,7 @@ class _Script:
         self._silent = silent
         self.wrong: list[str] = []
 
-    async def ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
+    async def ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> Heard:
         self._check(message)
         if seat.player_id in self._silent:
             await self._clock.sleep(limit_s)

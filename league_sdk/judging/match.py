@@ -141,7 +141,7 @@ async def tell_sealed(brief: Brief, *, tell: Tell, clock: Clock, log: MatchLog) 
         faults=(),
     )
 
-    async def never(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Any:
+    async def never(seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> Any:
         raise RuntimeError("a sealed match asks nobody")
 
     log.move_to(MatchState.DRAWING_NUMBER, clock.now())

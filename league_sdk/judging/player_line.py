@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
-from league_sdk.dialects import session
+from league_sdk.dialects import rates, session
 from league_sdk.dialects.answers import Answer, Understanding, accepted
 from league_sdk.dialects.hunt import Finding, Hunt, Memory, Proposal
 from league_sdk.dialects.shapes import CANONICAL
@@ -18,6 +18,7 @@ from league_sdk.judging.asking import CALLED_BACK, Ask, Heard, Tell
 from league_sdk.judging.brief import Seat
 from league_sdk.judging.canary import Canary
 from league_sdk.judging.clock import Clock
+from league_sdk.judging.heard import Limited
 from league_sdk.protocol.faults import OWN_SIDE, Cause, of_answer, of_error
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
@@ -38,6 +39,8 @@ PACE_S = 0.004
 must not make it late for the others."""
 VAGUE_SHARE = 0.1
 """The same after a success that says nothing."""
+SEARCH_COUNTS_S = 60.0
+"""For so long an agent that counts requests may count those of our search for its words."""
 
 
 _PERHAPS_OURS = frozenset({Cause.NAME_LOOKUP, *OWN_SIDE})
@@ -93,7 +96,7 @@ class PlayerLine:
             choice_field: the game's name for a move.
         """
 
-        async def ask(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
+        async def ask(seat: Seat, message: dict[str, Any], *, limit_s: float, only: Proposal | None = None) -> Heard:
             # A suspended player has one invitation to recover by: it is made, whatever the breaker says.
             if not seat.suspended and not self._breaker.allows(seat.endpoint, reset_s=rules.breaker_reset_s):
                 return Heard(
@@ -105,7 +108,7 @@ class PlayerLine:
                 )
             begun = self._clock.monotonic()
             try:
-                heard = self._whose(await self._ask(seat, message, limit_s, choice_field), begun, limit_s)
+                heard = self._whose(await self._ask(seat, message, limit_s, choice_field, only), begun, limit_s)
             except asyncio.CancelledError as cancelled:
                 if cancelled.args == (CALLED_BACK,):
                     self._breaker.succeeded(seat.endpoint)
@@ -176,9 +179,11 @@ class PlayerLine:
                 del self._memories[next(iter(self._memories))]
         return memory
 
-    async def _ask(self, seat: Seat, message: dict[str, Any], limit_s: float, choice_field: str) -> Heard:
-        """Every spelling in turn within one limit, until one brings an answer."""
-        hunt = Hunt(message, url=seat.endpoint, memory=self._memory(seat), choice_field=choice_field)
+    async def _ask(
+        self, seat: Seat, message: dict[str, Any], limit_s: float, choice_field: str, only: Proposal | None
+    ) -> Heard:
+        """Every spelling in turn within one limit, until one brings an answer; with ``only`` none but that."""
+        hunt = Hunt(message, url=seat.endpoint, memory=self._memory(seat), choice_field=choice_field, only=only)
         try:
             return await self._search(hunt, limit_s, self._memory(seat))
         except asyncio.CancelledError as cancelled:
@@ -188,7 +193,7 @@ class PlayerLine:
 
     async def _search(self, hunt: Hunt, limit_s: float, memory: Memory) -> Heard:
         state = _Exchange(begun=self._clock.monotonic(), left=limit_s)
-        while (proposal := await self._next(hunt, state, limit_s)) is not None:
+        while (proposal := await self._next(hunt, state, limit_s, memory)) is not None:
             try:
                 reply = await self._post(proposal, state.left, memory)
             except Broken as error:
@@ -202,13 +207,15 @@ class PlayerLine:
                 state.left = limit_s - (self._clock.monotonic() - state.begun)
             finding = hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
             heard = self._heard(proposal, reply, finding, state, hunt)
+            if hunt.limited and self._is_ours(memory):
+                heard = replace(heard, limited=Limited(proposal, rates.wait_s(reply.body, reply.headers)))
             if finding.understanding is Understanding.ANSWERED:
                 return heard
             if finding.understanding is Understanding.NOT_UNDERSTOOD:
                 if accepted(finding.answer.message) is False:
                     state.refusal = replace(heard, message=finding.answer.message, error_code=None, problem="")
-                elif state.failure is None or proposal.shape == CANONICAL:
-                    state.failure = heard if proposal.method != LIST_TOOLS else state.failure
+                elif state.failure is None or proposal.shape == CANONICAL or hunt.limited:
+                    state.failure = heard if proposal.method != LIST_TOOLS or hunt.limited else state.failure
                 continue
             # A token that is cut would not be known for one any more.
             state.pending = f"its reply {redact(str(reply.body))[:80]} holds no answer, and none followed"
@@ -224,14 +231,23 @@ class PlayerLine:
             return state.refusal
         return state.failure or self._failed(None, state, hunt)
 
-    async def _next(self, hunt: Hunt, state: _Exchange, limit_s: float) -> Proposal | None:
+    async def _next(self, hunt: Hunt, state: _Exchange, limit_s: float, memory: Memory) -> Proposal | None:
         """The next request of a message; all but the first wait for their turn among those of other matches."""
-        if hunt.has_begun:
+        searching = hunt.has_begun
+        if searching:
             async with self._searching:
                 # Of the loop's time, not of a match's: whoever else is due comes first.
                 await asyncio.sleep(PACE_S)
             state.left = limit_s - (self._clock.monotonic() - state.begun)
-        return hunt.propose(next(self._ids)) if state.left > 0 else None
+        proposal = hunt.propose(next(self._ids)) if state.left > 0 else None
+        if searching and proposal is not None:
+            memory.searched_at = self._clock.monotonic()
+        return proposal
+
+    def _is_ours(self, memory: Memory) -> bool:
+        """Whether an agent that has had too many requests had them of our search for its words."""
+        at = memory.searched_at
+        return at is not None and self._clock.monotonic() - at <= SEARCH_COUNTS_S
 
     async def _wait_out(self, state: _Exchange, hunt: Hunt) -> Heard:
         """Something was understood: the answer may come by a POST until the time is over."""
@@ -254,7 +270,7 @@ class PlayerLine:
         hunt = Hunt(message, url=seat.endpoint, memory=memory, patient=patient)
         state = _Exchange(begun=self._clock.monotonic(), left=limit_s)
         first: Heard | None = None
-        while (proposal := await self._next(hunt, state, limit_s)) is not None:
+        while (proposal := await self._next(hunt, state, limit_s, memory)) is not None:
             try:
                 reply = await self._post(proposal, state.left, memory)
             except CallFailed as error:

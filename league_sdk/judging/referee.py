@@ -8,16 +8,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from league_sdk.judging import watching
-from league_sdk.judging.asking import Ask, Heard
 from league_sdk.judging.brief import Seat, read_brief
 from league_sdk.judging.callbacks import RELAYED_FOR, find_seat
 from league_sdk.judging.canary import Canary
 from league_sdk.judging.clock import SystemClock
 from league_sdk.judging.fault import Fenced, MachineFailed
+from league_sdk.judging.heard import Heard
 from league_sdk.judging.heartbeat import BODY_BUDGET, NOT_ABOUT_THE_CONTENT, Heartbeat, Key, Running
 from league_sdk.judging.league_link import LeagueLink, Refused
 from league_sdk.judging.match import NoSafe, Played, Safe, play_match, tell_sealed
@@ -264,7 +264,7 @@ class Referee:
             watching.ended()
             self._end(running)
 
-    def _fenced(self, running: Running, call: Ask) -> Ask:
+    def _fenced(self, running: Running, call: Callable[..., Awaitable[Heard]]) -> Callable[..., Awaitable[Heard]]:
         """Calls a player only while the match is surely ours.
 
         ``keep_reporting`` looks too, but one that was stopped and goes on may get to the players first: they would
@@ -272,11 +272,11 @@ class Referee:
         started again while it stood still: a new site gives its matches to others at once.
         """
 
-        async def fenced(seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
+        async def fenced(seat: Seat, message: dict[str, Any], **more: Any) -> Heard:
             if running.left_s() <= 0 or self._orphaned():
                 raise Fenced
             with watching.asking(seat.player_id, message["message_type"]):
-                return await call(seat, message, limit_s=limit_s)
+                return await call(seat, message, **more)
 
         return fenced
 

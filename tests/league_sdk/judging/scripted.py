@@ -188,7 +188,7 @@ class Table:
         self.drawn_after = len(self.published)
         return self.number
 
-    async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
+    async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> Heard:
         self._note(seat, message, limit_s)
         kind = "joins" if message["message_type"] == "GAME_INVITATION" else "moves"
         return await self._answer(kind, seat, limit_s)

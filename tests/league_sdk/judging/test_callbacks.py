@@ -47,7 +47,7 @@ class Posting(Table):
             mailbox=self.mailbox,
         )
 
-    async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
+    async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> Heard:
         count = self._asked[seat.player_id, message["message_type"]] = (
             self._asked.get((seat.player_id, message["message_type"]), 0) + 1
         )
