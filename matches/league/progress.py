@@ -24,10 +24,16 @@ _AT_ONCE = (8, 32, 256)
 
 
 def _judged(most: int) -> Prepared[Match]:
-    """Matches of a referee by their ids; only what a report is compared with, as that is done ten times a second."""
+    """Matches of a referee by their ids; only what a report is compared with, as that is done ten times a second.
+
+    They are held until the end, in the order in which everybody takes them: what is answered is what is on record,
+    whoever ends an attempt, or tells of it once more, at the same time (PostgreSQL; SQLite lets only one write).
+    """
     return Prepared(
         lambda *, referee_id, **ids: (
             Match.objects.filter(referee_id=referee_id, match_id__in=list(ids.values()), state__in=IN_PLAY)
+            .select_for_update(no_key=True, of=("self",))
+            .order_by("pk")
             .select_related("league", "player_a", "player_b")
             .only(
                 *("match_id", "attempt", "state", "lease_until", "joined", "locked_in", "view", "lifecycle"),
@@ -99,9 +105,13 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
                     if match.league_id not in leases:
                         leases[match.league_id] = lease_s_of(match, referee)
                     lease_s = leases[match.league_id]
-                    if _advance(match, item, lease_s, now):
+                    done = _advance(match, item, lease_s, now)
+                    if done is None:
+                        status = "lost"
+                    else:
+                        entries += rows_of(match, item["transcript"])
+                    if done is False:
                         renewed.setdefault((lease_s, match.attempt, match.state), []).append(match.pk)
-                    entries += rows_of(match, item["transcript"])
             answers.append(
                 {
                     "league_id": item["league_id"],
@@ -117,8 +127,11 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
     return answers
 
 
-def _advance(match: Match, item: Mapping[str, Any], lease_s: float, now: datetime) -> bool:
-    """Take the news of one match, if there are any; whether nothing is left to do but to renew its lease."""
+def _advance(match: Match, item: Mapping[str, Any], lease_s: float, now: datetime) -> bool | None:
+    """Take the news of one match, if there are any.
+
+    Returns whether that is all; false when its lease is still to be renewed, None when the attempt is over.
+    """
     old, new = MatchState(match.state), MatchState(item["state"])
     state = new if PROGRESS_ORDER.index(new) > PROGRESS_ORDER.index(old) else old
     players = {match.player_a.code, match.player_b.code}
@@ -129,7 +142,8 @@ def _advance(match: Match, item: Mapping[str, Any], lease_s: float, now: datetim
         "locked_in": sorted(players.intersection(item["locked_in"])),
         "view": item["view"] if may_be_seen else {},
     }
-    if item["moves"] is not None and not get_game(match.league.game_type).hidden:
+    if not get_game(match.league.game_type).hidden and len(item["moves"] or ()) > len(match.moves):
+        # Moves are never taken back: a report that comes late has less of them.
         news["moves"] = item["moves"]
     if item["excused"]:
         news["excused"] = sealing.with_excused(match, item)
@@ -137,9 +151,10 @@ def _advance(match: Match, item: Mapping[str, Any], lease_s: float, now: datetim
     if state != old:
         news |= {"state": state, "lifecycle": [*match.lifecycle, lifecycle_step(state, now)]}
     lease = timedelta(seconds=lease_s)
-    if news:
-        # When another report came between, this one is old news; the next one tells all again.
-        swap(Match, {"lease_until": now + lease, **news}, pk=match.pk, attempt=match.attempt, state=old)
+    later = {"lease_until": now + lease, **news}
+    if news and not swap(Match, later, pk=match.pk, attempt=match.attempt, state=old):
+        # The row is held, and this cannot be; were it so, nothing of this would be on record.
+        return None
     if news or item["transcript"]:
         shown(match.league_id, match.match_id)
-    return not news and (match.lease_until is None or match.lease_until - now < lease * 0.9)
+    return bool(news) or (match.lease_until is not None and match.lease_until - now >= lease * 0.9)

@@ -69,6 +69,25 @@ def test_late_progress_does_not_take_a_match_back(monkeypatch: pytest.MonkeyPatc
     assert place.match("R1M1").state == "DRAWING_NUMBER"
 
 
+def test_a_report_whose_news_were_not_written_down_is_not_told_that_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next player would be asked by a referee that takes its move for recorded."""
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    before(monkeypatch, progress, "lease_s_of", lambda: Match.objects.update(state="READY"))
+    assert make.progress(match, state="COLLECTING_CHOICES", transcript=[make.line(0)]) == "lost"
+    assert (place.match("R1M1").state, place.match("R1M1").messages.count()) == ("READY", 0)
+
+
+def test_moves_are_never_taken_back() -> None:
+    place = make.playing(players=2)
+    League.objects.update(game_type="tic_tac_toe")
+    first, second = ["P01", 4], ["P02", 0]
+    match = place.match("R1M1")
+    for moves in ([first], [first, second], [first], None, []):
+        assert make.progress(match, state="COLLECTING_CHOICES", moves=moves) == "ok"
+    assert place.match("R1M1").moves == [first, second]
+
+
 def test_two_clicks_start_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
     make.setting(players=4)
     opening.close_registration(league_id="fall")

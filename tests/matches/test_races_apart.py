@@ -20,12 +20,13 @@ from agents_registry import places, registration
 from agents_registry.models import Kind
 from matches import sight, summaries
 from matches.history import Moment
-from matches.league import corrections, curtain, endings, lifecycle, losses, opening, results
+from matches.league import corrections, curtain, endings, lifecycle, losses, opening, progress, results, sealing
 from matches.league.corrections import LookAgain
 from matches.league.errors import ActionRefused
 from matches.models import Broadcast, Correction, Delivery, League, Match
 from tests import factories as make
 from tests.matches.test_races import before
+from tests.matches.test_sealing import seal_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WHY = "wrong game started"
@@ -265,6 +266,36 @@ def test_a_referee_is_heard_while_its_lease_runs_out(monkeypatch: pytest.MonkeyP
     assert (place.match("R1M1").state, place.events()[-1] == "attempt_lost") == (
         ("WAITING_FOR_PLAYERS", False) if in_time else ("READY", True)
     )
+
+
+def test_a_match_is_lost_while_its_referee_records_a_move(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    """Told that the move is on record it asks the next player: then the next attempt goes on from that move."""
+    place = make.playing(players=2)
+    League.objects.update(game_type="tic_tac_toe")
+    match, moves = place.match("R1M1"), [["P01", 4]]
+    lose = partial(losses.lose_attempt, matches=Match.objects.filter(pk=match.pk), why="a test")
+    before(monkeypatch, progress, "lease_s_of", lambda: other.does(lose))
+    assert make.progress(match, state="COLLECTING_CHOICES", moves=moves) == "ok"
+    assert (other.is_done(), place.match("R1M1").state, place.match("R1M1").moves) == (1, "READY", moves)
+
+
+def test_one_seal_comes_twice_at_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    """A referee that had no answer sends it once more, perhaps to another process of the site."""
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    sealed = partial(make.progress, match, state="DRAWING_NUMBER", seal=seal_of(match))
+    before(monkeypatch, sealing, "_keep", lambda: other.does(sealed))
+    assert (sealed(), other.is_done()) == ("sealed", "sealed")
+
+
+def test_a_match_is_lost_while_its_verdict_is_sealed(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    lose = partial(losses.lose_attempt, matches=Match.objects.filter(pk=match.pk), why="a test")
+    before(monkeypatch, sealing, "_keep", lambda: other.does(lose))
+    assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match)) == "sealed"
+    waits = (other.is_done(), place.match("R1M1").referee, place.match("R1M1").state)
+    assert waits == (1, None, "DRAWING_NUMBER")
 
 
 def test_leases_run_out_while_the_instructor_takes_a_player_out(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
