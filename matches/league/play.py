@@ -85,10 +85,14 @@ _COMMIT = ("round_started", "draw_committed", "corrected", "correction_undone")
 def _late_seed(match: Match) -> dict[str, Any]:
     """A seed for a match that has none: its round began on an older site, or it comes out of a backup.
 
-    Where a seed was committed to before, this one counts as that of the next play: nobody may choose between two.
+    Where a seed was committed to before, this one counts as that of the next play: nobody may choose between two. A
+    backup has neither seed nor play: what was told of both is in the events.
     """
-    committed = match.league.events.filter(kind__in=_COMMIT, data__draw_commitments__has_key=match.match_id)
-    return {"draw_seed": fresh_seed(), "play": match.play + committed.exists()}
+    told = match.league.events.filter(kind__in=_COMMIT, data__draw_commitments__has_key=match.match_id)
+    plays = [data.get("plays", {}).get(match.match_id, 1) for data in told.values_list("data", flat=True)]
+    # An imported event may hold anything.
+    later = [play + 1 for play in plays if isinstance(play, int)]
+    return {"draw_seed": fresh_seed(), "play": max([match.play, *later])}
 
 
 def _commitment_of(match_id: str, seed: str, play: int) -> dict[str, Any]:

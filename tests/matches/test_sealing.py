@@ -274,6 +274,24 @@ def test_a_match_without_a_seed_gets_one_when_it_is_given_out(known: bool, play:
     )
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_after_a_backup_no_play_is_committed_to_twice(times: int) -> None:
+    """A backup has neither seeds nor plays; what was committed to is in the events, whatever they are."""
+    place = sealed()
+    make.report(place.match("R1M1"), "P02")
+    corrections.replay(league_id="fall", match_id="R1M1", reason="the network was gone", by="ada")
+    for _ in range(times):
+        Match.objects.update(draw_seed="", play=1)
+        make.look()
+        hand_back(place)
+    committed = [
+        event.data for event in Event.objects.order_by("seq") if "R1M1" in event.data.get("draw_commitments", {})
+    ]
+    plays = [data.get("plays", {}).get("R1M1", 1) for data in committed]
+    assert plays == [1, 2, 3, 4][: 2 + times]
+    assert place.match("R1M1").play == plays[-1]
+
+
 def test_a_second_attempt_without_a_verdict_goes_on_with_the_same_seed() -> None:
     place = make.playing(players=2)
     before = place.match("R1M1").draw_seed
