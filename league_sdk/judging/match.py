@@ -325,7 +325,8 @@ async def _tell_the_end(talk: Conversation, played: Played, attempt: int, conver
         "reason": played.reason,
     }
     if brief.draw_seed is not None:
-        result["draw_seed"] = brief.draw_seed.hex()
+        # Which play it was is part of what the draw follows from.
+        result |= {"draw_seed": brief.draw_seed.hex(), "play": brief.play}
 
     async def one(seat: Seat) -> str:
         evidence = ""

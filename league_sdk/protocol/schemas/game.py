@@ -197,6 +197,9 @@ class GameResult(Part):
     draw_seed: Annotated[
         Digest | None, told("What the number was drawn from; its SHA-256 is draw_commitment.", "our choice")
     ] = None
+    play: Annotated[
+        Number | None, told("Which play of the match was drawn for: one more for each replay ordered.", "our choice")
+    ] = None
 
 
 class GameOver(_ToPlayer):
