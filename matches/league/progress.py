@@ -140,7 +140,8 @@ def _advance(match: Match, item: Mapping[str, Any], lease_s: float, now: datetim
     news: dict[str, Any] = {
         "joined": sorted(players.intersection(item["joined"]) | set(match.joined)),
         "locked_in": sorted(players.intersection(item["locked_in"])),
-        "view": item["view"] if may_be_seen else {},
+        # Who only tells a sealed end knows no board: what everybody has seen of the game stays.
+        "view": (item["view"] or match.view) if may_be_seen else {},
     }
     if not get_game(match.league.game_type).hidden and len(item["moves"] or ()) > len(match.moves):
         # Moves are never taken back: a report that comes late has less of them.

@@ -134,6 +134,20 @@ def test_when_the_players_have_heard_it_the_verdict_counts_at_once(end: Callable
     assert (result(place), "untold" in place.match("R1M1").seal) == (COUNTS, False)
 
 
+def test_the_board_stays_while_another_referee_tells_the_end() -> None:
+    place = make.playing(players=2, referees=2)
+    League.objects.update(game_type="tic_tac_toe")
+    match, board = place.match("R1M1"), {"board": [["X", "", ""]]}
+    make.progress(match, state="COLLECTING_CHOICES", view=board)
+    make.progress(match, state="DRAWING_NUMBER", view=board, seal=seal_of(match, draw=None))
+    expire(place)
+    news = {"state": "ACTIVE", "problem": "", "heard_at": timezone.now(), "game_types": ["tic_tac_toe"]}
+    Agent.objects.filter(kind="referee").update(**news)
+    make.look()
+    make.progress(place.match("R1M1"), state="DRAWING_NUMBER", view={})
+    assert (place.match("R1M1").attempt, place.match("R1M1").view) == (2, board)
+
+
 def test_the_first_seal_stands() -> None:
     place = sealed()
     match = place.match("R1M1")
