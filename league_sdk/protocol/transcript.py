@@ -14,8 +14,11 @@ from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES, MAX_TRANSCRIPT
 from league_sdk.protocol.tokens import REDACTED, redact
 
 _PLAIN = json.JSONEncoder(ensure_ascii=False)
-# A token, or a secret field with anything in it but the mark: as _PLAIN writes them, and no escape can hide them there.
-_SECRET = re.compile(rf'tok_[0-9a-f]{{16}}|"(?:{"|".join(sorted(SECRET_FIELDS))})": (?!"{REDACTED}"[,}}])')
+# A token, a secret field with anything in it but the mark, a NUL or a lone surrogate: as _PLAIN writes them, and no
+# escape can hide them there.
+_UNCLEAN = re.compile(
+    rf'tok_[0-9a-f]{{16}}|"(?:{"|".join(sorted(SECRET_FIELDS))})": (?!"{REDACTED}"[,}}])|\\u0000|[\ud800-\udfff]'
+)
 MAX_WIRE_TEXT_CHARS = 500
 """Of an answer that could not be read."""
 
@@ -100,7 +103,7 @@ def clean_json(value: Any) -> str:
         value: decoded JSON.
     """
     text = _PLAIN.encode(value)
-    return _PLAIN.encode(clean(value)) if _SECRET.search(text) else text
+    return _PLAIN.encode(clean(value)) if _UNCLEAN.search(text) else text
 
 
 def body_for_transcript(value: Any) -> Any:

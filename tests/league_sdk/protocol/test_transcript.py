@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from league_sdk.protocol import rpc
@@ -61,6 +61,8 @@ sent = st.recursive(
 
 
 @given(sent)
+@example({"a\x00": 1})
+@example(["\x00", "\ud800"])
 def test_as_json_it_is_as_clean_as_it_would_be_otherwise(value: Any) -> None:
     assert json.loads(clean_json(value)) == clean(value)
 
