@@ -80,8 +80,10 @@ MOST_OF_A_PLAYER, MOST_OF_A_REFEREE = 16, 300
 """Of the agents' line: calls of one agent that has shown its token. A referee may report all its matches at once."""
 MOST_OF_AN_ADDRESS = {metrics.AGENTS: 500, metrics.PAGES: 500, DESK: 200}
 """Requests of one address without a token that is known: a whole class may be behind it."""
-MOST_UNKNOWN = 1500
-"""Of the agents' line, all calls without a token that is known: those who play have room beside any crowd."""
+MOST_UNKNOWN = {metrics.AGENTS: 1500, DESK: 400}
+"""Of a line, all requests without a token or a browser that is known: these have room beside any crowd."""
+MOST_OF_A_BROWSER = 50
+"""Of the desk's line, requests of one browser in which somebody has logged in."""
 MOST_LOGINS_OF_ONE = 2
 """Of these, logins of one address, or of one browser that is known: nobody fills the line alone."""
 LEAGUES_OF_THE_DESK = "/admin/matches/league/"
@@ -167,7 +169,8 @@ def _agents_line(scope: HTTPScope, raw: bytes) -> _Line:
         address = network_of(caller_of(cast("dict[str, Any]", scope)))
         who = f"agents at {address}"
         most = MOST_OF_AN_ADDRESS[metrics.AGENTS]
-        return _Line(metrics.AGENTS, who, {who: most, "agents unknown": MOST_UNKNOWN, metrics.AGENTS: in_all})
+        unknown = MOST_UNKNOWN[metrics.AGENTS]
+        return _Line(metrics.AGENTS, who, {who: most, "agents unknown": unknown, metrics.AGENTS: in_all})
     who = f"agent {owner.agent}"
     if owner.ours:
         return _Line(REFEREES, who, {REFEREES: MOST_WAITING[REFEREES]})
@@ -185,6 +188,8 @@ def _line(scope: HTTPScope, body: Any) -> _Line:
     if kind == LOGINS:
         kind, who = _login_line(scope)
         return _Line(kind, who, {f"{kind} of {who}": MOST_LOGINS_OF_ONE, kind: MOST_WAITING[kind]})
+    if kind == DESK:
+        return _desk_line(scope)
     who = f"{kind} at {network_of(caller_of(cast('dict[str, Any]', scope)))}"
     counts = {kind: MOST_WAITING[kind]}
     if kind in MOST_OF_AN_ADDRESS:
@@ -192,13 +197,29 @@ def _line(scope: HTTPScope, body: Any) -> _Line:
     return _Line(kind, who, counts)
 
 
+def _device(scope: HTTPScope) -> devices.Device | None:
+    """The browser that sends a request, if somebody has logged in there."""
+    cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie").decode("latin1")
+    return devices.known(parse_cookie(cookies).get(devices.COOKIE, ""))
+
+
 def _login_line(scope: HTTPScope) -> tuple[str, str]:
     """Which line a login waits in, and as whose: a known browser's, or that of the address it comes from."""
-    cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie").decode("latin1")
-    device = devices.known(parse_cookie(cookies).get(devices.COOKIE, ""))
+    device = _device(scope)
     if device is not None:
         return KNOWN_LOGINS, device.key
     return LOGINS, network_of(caller_of(cast("dict[str, Any]", scope)))
+
+
+def _desk_line(scope: HTTPScope) -> _Line:
+    """The instructor's browser waits in its own name: a class that floods the desk may be behind the same address."""
+    device = _device(scope)
+    if device is not None:
+        who = f"desk of {device.key}"
+        return _Line(DESK, who, {who: MOST_OF_A_BROWSER, DESK: MOST_WAITING[DESK]})
+    who = f"desk at {network_of(caller_of(cast('dict[str, Any]', scope)))}"
+    counts = {who: MOST_OF_AN_ADDRESS[DESK], "desk unknown": MOST_UNKNOWN[DESK], DESK: MOST_WAITING[DESK]}
+    return _Line(DESK, who, counts)
 
 
 def too_large(seen: str, most: int = MAX_BODY_BYTES) -> bytes:

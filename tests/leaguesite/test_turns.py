@@ -13,7 +13,7 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 
 from agents_registry import registration
-from leaguesite import serving
+from leaguesite import devices, serving
 from leaguesite.asgi import application
 from leaguesite.turns import Turns, known_tokens
 from tests import factories as make
@@ -154,7 +154,7 @@ async def test_as_many_wait_for_one_token_and_one_address_and_the_rest_is_told_t
     known_tokens.learn(student.token, student.agent)
     monkeypatch.setattr(serving, "MOST_OF_A_PLAYER", 2)
     monkeypatch.setitem(serving.MOST_OF_AN_ADDRESS, "agents", 3)
-    monkeypatch.setattr(serving, "MOST_UNKNOWN", 4)
+    monkeypatch.setitem(serving.MOST_UNKNOWN, "agents", 4)
     talks = [await call({}, "ping", bearer=student.token) for _ in range(2)]
     talks += [await call({}, "ping") for _ in range(3)]
     await held.wait_for(*talks)
@@ -167,6 +167,33 @@ async def test_as_many_wait_for_one_token_and_one_address_and_the_rest_is_told_t
     assert [(await answered(talk))[0] for talk in talks] == [200] * 6
     monkeypatch.setitem(serving._THREADS, "agents", serving.agents_thread)
     assert (await answered(await call({}, "ping", bearer=student.token)))[0] == 200
+
+
+async def test_a_browser_that_has_logged_in_has_room_beside_a_crowd_at_the_desk(
+    here: Agents, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The crowd may be behind the instructor's own address."""
+    monkeypatch.setitem(serving._THREADS, "desk", held.pool)
+    monkeypatch.setitem(serving.MOST_OF_AN_ADDRESS, "desk", 3)
+    monkeypatch.setattr(serving, "MOST_OF_A_BROWSER", 1)
+
+    async def get(cookie: str = "") -> ApplicationCommunicator:
+        asked = scope("GET", "/admin/login/", {})
+        asked["headers"] = [*asked["headers"], (b"cookie", cookie.encode())]
+        talk = ApplicationCommunicator(application, asked)
+        await talk.send_input({"type": "http.request", "body": b""})
+        return talk
+
+    crowd = [await get() for _ in range(3)]
+    await held.wait_for(*crowd)
+    known = f"{devices.COOKIE}={devices.new_cookie('instructor')}"
+    forged = known[:-1] + ("a" if known[-1] != "a" else "b")
+    assert [(await answered(await get(cookie)))[0] for cookie in ("", forged)] == [429, 429]
+    crowd += await held.wait_for(await get(known))
+    # A copied cookie is one browser: it fills no more of the line.
+    assert (await answered(await get(known)))[0] == 429
+    held.end()
+    assert [(await talk.receive_output(PATIENCE_S))["status"] for talk in crowd] == [200] * 4
 
 
 async def test_the_desk_waits_for_no_page(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
