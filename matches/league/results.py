@@ -107,11 +107,13 @@ def report(
             expected="a match of the league",
         )
     claimed = match.attempt if attempt is None else attempt
-    if match.seal is not None and claimed == match.seal["attempt"] and referee.code == match.seal["referee_id"]:
+    if _has_sealed(match, referee) and claimed == match.seal["attempt"]:
         # Whoever sealed the verdict reports that the players have heard it, be it late.
         return _report_sealed(match, params, transcript)
     if match.referee_id != referee.pk:
-        if 0 < claimed < match.attempt or (match.seal is not None and claimed == match.attempt):
+        # That a verdict is sealed is for the site's own referees to know.
+        lost = match.seal is not None and referee.site_key and claimed == match.attempt
+        if lost or 0 < claimed < match.attempt:
             return {
                 "status": "IGNORED",
                 "reason": f"attempt {claimed} was lost; the match went on without it",
@@ -150,6 +152,14 @@ def report(
         _learn(match, spoken, found_at, proofs)
         after_result(match)
     return {"status": "ACCEPTED", "reason": None}
+
+
+def _has_sealed(match: Match, referee: Agent) -> bool:
+    """Whether this referee has sealed the verdict of a match.
+
+    An id alone does not say so: at a league's own address anybody may register and get the id of a referee of the site.
+    """
+    return match.seal is not None and referee.site_key and referee.code == match.seal["referee_id"]
 
 
 def _report_sealed(match: Match, params: Mapping[str, Any], transcript: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -297,3 +297,27 @@ def test_a_match_handed_back_is_not_a_lost_one(client: Client, place: make.Setti
     assert (match.state, match.lost_attempts, match.attempt, match.lease_until) == ("READY", 0, 1, None)
     assert entries() == [(1, 0, "kept")]
     assert advance(client, place) == "lost"
+
+
+def test_a_stranger_with_the_id_of_the_sites_referee_reports_nothing_of_its_sealed_match(client: Client) -> None:
+    """At a league's own address anybody registers as a referee, and the first one of a league is REF01 there."""
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    seal = {"status": "WIN", "winner_player_id": "P02", "reason": "", "details": {}, "faults": [], "draw": 3}
+    seal |= {"conversation_id": match.conversation_id}
+    assert make.progress(match, state="DRAWING_NUMBER", seal=seal) == "sealed"
+    address = Agent.objects.get(kind="player", code="P02").endpoint
+    meta = {"display_name": "Mallory", "version": "1.0.0", "game_types": ["even_odd"], "max_concurrent_matches": 2}
+    meta |= {"contact_endpoint": "http://127.0.0.1:9999/mcp"}
+    asked = {"message_type": "REFEREE_REGISTER_REQUEST", "protocol": "league.v2", "referee_meta": meta}
+    stranger = wire.ask(client, "register_referee", asked, path="/leagues/fall/mcp")
+    assert stranger["referee_id"] == place.referee_of("R1M1").agent.code
+    fields = make.result_fields(match, "P02") | {"found_at": {"P02": "/nowhere"}, "proofs": {"P02": "0" * 64}}
+    head = {"protocol": "league.v2", "message_type": "MATCH_RESULT_REPORT", "timestamp": wire.STAMP}
+    head |= {"sender": "referee:REF01", "conversation_id": "c", "auth_token": stranger["auth_token"]}
+    refused = wire.post(client, wire.request("report_match_result", head | fields)).json()
+    assert refused.get("error", {}).get("data", {}).get("error_code") == "E013", refused
+    # Its players have not been told yet, and nobody has learnt a path of theirs.
+    now = place.match("R1M1")
+    assert (now.state, "told" in now.seal) == ("DRAWING_NUMBER", False)
+    assert Agent.objects.get(kind="player", code="P02").endpoint == address
