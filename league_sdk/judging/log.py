@@ -13,7 +13,7 @@ from typing import Any
 
 from league_sdk.protocol import rpc
 from league_sdk.protocol.states import MatchState
-from league_sdk.protocol.transcript import Entry
+from league_sdk.protocol.transcript import Entry, fitting
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +72,7 @@ class MatchLog:
     def add(self, entry: Entry, *, hidden: bool = False) -> None:
         """Add an entry, for now only to ourselves if it is hidden."""
         self.count += 1
+        entry = fitting(entry)
         self._bytes[entry["n"]] = len(rpc.dumps(entry))
         (self._hidden if hidden and not self._revealed else self._unsent).append(entry)
         self._on_change()

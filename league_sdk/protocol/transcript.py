@@ -21,6 +21,9 @@ _UNCLEAN = re.compile(
 )
 MAX_WIRE_TEXT_CHARS = 500
 """Of an answer that could not be read."""
+MAX_ENTRY_CHARS = 2 * MAX_TRANSCRIPT_BODY_BYTES
+"""A longer entry is kept without its requests, and with few of its notes."""
+MOST_NOTES_OF_A_LONG_ENTRY, NOTE_CHARS = 8, 40
 
 
 class Wire(TypedDict):
@@ -152,6 +155,19 @@ def entry(
     if wire:
         made["wire"] = [_clean_wire(one, last=one is wire[-1]) for one in wire]
     return made
+
+
+def fitting(made: Entry) -> Entry:
+    """An entry that every report has room for: one that is too long loses its requests and most of its notes.
+
+    An agent that is asked in many words may fill its wire with what it answered to each, beyond what a report holds.
+    """
+    if len(_PLAIN.encode(made)) < MAX_ENTRY_CHARS:
+        return made
+    notes = [note[:NOTE_CHARS] for note in made["notes"][:MOST_NOTES_OF_A_LONG_ENTRY]]
+    shorter = Entry(**{**made, "notes": [*notes, "its requests were left out: it is too long"]})
+    shorter.pop("wire", None)
+    return shorter
 
 
 def _clean_wire(one: Wire, *, last: bool) -> Wire:
