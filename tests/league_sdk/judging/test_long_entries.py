@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from league_sdk.protocol.transcript import MAX_ENTRY_CHARS
-from tests.bots.hostile.base import Agent, Asked, Behaviour, Talk, message, result
+from tests.bots.hostile.base import Agent, Asked, Behaviour, Talk, result
 from tests.bots.hostile.playing import error
 from tests.league_sdk.judging import hostile_match
 from tests.league_sdk.judging.hostile_match import A
