@@ -55,9 +55,18 @@ def found(agent: Agent, gateways: frozenset[str], tell: Callable[[], None]) -> P
         gateways: of :func:`gateways`.
         tell: called in another thread when the name has been looked up.
     """
-    target = _read(agent.endpoint)
+    return found_at(agent.endpoint, gateways, tell)
+
+
+def found_at(endpoint: str, gateways: frozenset[str], tell: Callable[[], None]) -> Program | None:
+    """What is behind an address now; None while its name is being looked up. The arguments are those of :func:`found`.
+
+    Args:
+        endpoint: the address.
+    """
+    target = _read(endpoint)
     addresses = NAMES.addresses(target.host, tell) if target is not None and _is_looked_up(target) else ()
-    return None if addresses is None else program(agent.endpoint, addresses, gateways)
+    return None if addresses is None else program(endpoint, addresses, gateways)
 
 
 def program(endpoint: str, addresses: Iterable[str], gateways: frozenset[str]) -> Program:
@@ -79,13 +88,15 @@ def program(endpoint: str, addresses: Iterable[str], gateways: frozenset[str]) -
 
 def pins(*agents: Agent) -> dict[str, dict[str, list[str]]]:
     """For the endpoint policy of a match: the names of its players, each with the addresses that were found for it."""
-    named = {agent: _read(agent.endpoint) for agent in agents if agent.program}
-    pinned = {
-        target.host: agent.addresses.split()
-        for agent, target in named.items()
-        if target is not None and _is_looked_up(target)
-    }
+    named = {agent: looked_up(agent.endpoint) for agent in agents if agent.program}
+    pinned = {host: agent.addresses.split() for agent, host in named.items() if host}
     return {"pinned": pinned} if pinned else {}
+
+
+def looked_up(endpoint: str) -> str:
+    """The name in an address that is looked up before it is called; empty when there is none."""
+    target = _read(endpoint)
+    return target.host if target is not None and _is_looked_up(target) else ""
 
 
 def note(agent: Agent, seen: Program) -> None:

@@ -48,6 +48,7 @@ class Job:
         player_id: as what the agent is registered, with its league and the token our messages to it carry; empty
             for one that is not.
         dialect: the way of speaking to try first.
+        pinned: the name in its address, with the only addresses that are called for it.
     """
 
     check_id: UUID
@@ -59,6 +60,21 @@ class Job:
     league_id: str = ""
     league_token: str = ""
     dialect: str = "canonical"
+    pinned: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+_called: dict[UUID, frozenset[str]] = {}
+"""By check that this process runs, the program that it calls, as it was found when the check began."""
+
+
+def occupied() -> set[str]:
+    """READ: the programs that are being checked, as keys of :mod:`agents_registry.programs`.
+
+    None of them is given a match meanwhile: whoever has one checked as a round starts must not make it lose.
+    """
+    running = list(Check.objects.filter(state=CheckState.RUNNING).values_list("pk", "endpoint"))
+    gateways = programs.gateways() if running else frozenset()
+    return {key for pk, url in running for key in _called.get(pk) or programs.program(url, (), gateways).keys}
 
 
 def topic(check_id: UUID) -> str:
@@ -78,29 +94,30 @@ def take(*, now: datetime, room: int = MOST_AT_ONCE) -> list[Job]:
         return []
     # A check calls a program as a match does, by whatever address: one that plays, or is about to, is left alone.
     gateways = programs.gateways()
-    playing = {
-        key
-        for match in Match.objects.filter(state__in=[MatchState.READY, *IN_PLAY]).select_related("player_a", "player_b")
-        for seat in (match.player_a, match.player_b)
-        for key in seat.program.split() or programs.program(seat.endpoint, (), gateways).keys
-    }
+    playing: set[str] = set()
+    for match in Match.objects.filter(state__in=[MatchState.READY, *IN_PLAY]).select_related("player_a", "player_b"):
+        for seat in (match.player_a, match.player_b):
+            here = None if seat.program else programs.found(seat, gateways, nudge)
+            playing |= {*seat.program.split(), *(here.keys if here is not None else ())}
     busy = _Busy(Check.objects.filter(state=CheckState.RUNNING).values_list("address", "asked_by"))
     leagues = set(readiness.asking_leagues().values_list("pk", flat=True))
     waiting = [
-        (_is_demanded(check, leagues), check)
+        (_is_demanded(check, leagues), check, behind)
         for check in due.defer("report").select_related("agent").order_by("due_at", "created_at")
-        if playing.isdisjoint(programs.program(check.endpoint, (), gateways).keys)
+        if (behind := programs.found_at(check.endpoint, gateways, nudge)) and playing.isdisjoint(behind.keys)
     ]
     waiting.sort(key=lambda one: not one[0])
     jobs: list[Job] = []
     for more in (False, True):
-        for demanded, check in waiting:
+        for demanded, check, behind in waiting:
             kept = 0 if demanded and not more else KEPT_FOR_LEAGUES
             if len(jobs) >= room - kept or check.address in busy.addresses or not (more or busy.has_room(check)):
                 continue
             if _claim(check, now):
                 busy.add(check.address, check.asked_by)
-                jobs.append(_job(check))
+                _called[check.pk] = behind.keys
+                name = programs.looked_up(check.endpoint)
+                jobs.append(replace(_job(check), pinned=((name, behind.addresses),) if name else ()))
     return jobs
 
 
@@ -225,6 +242,9 @@ def fail(*, check_id: UUID, run: int, problem: str, now: datetime | None = None)
 
 def _move(check_id: UUID, run: int, **changes: Any) -> bool:
     moved = Check.objects.filter(pk=check_id, state=CheckState.RUNNING, runs=run).update(**changes)
+    if moved and "state" in changes:
+        _called.pop(check_id, None)
+        transaction.on_commit(nudge)
     if moved:
         transaction.on_commit(lambda: live.push(topic(check_id)))
         if "state" in changes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 from django.db import close_old_connections
@@ -159,12 +160,14 @@ async def _run(job: Job, client: Client, in_thread: InThread) -> None:
         clauses.append(clause.to_json())
         news.set()
 
+    # A name that led elsewhere when the check began must not lead it to a program that plays by now.
+    pinned = Client(agent_type="league_manager", policy=replace(client.policy, pinned=job.pinned))
     showing = asyncio.create_task(_keep_showing(job, clauses, news, in_thread))
     report: Report | None = None
     problem = ""
     try:
         async with asyncio.timeout(RUN_LIMIT_S):
-            report = await CHECKS[job.role](job, client, heard)
+            report = await CHECKS[job.role](job, pinned, heard)
     except TimeoutError:
         problem = _("The check did not end within %(limit)d s.") % {"limit": RUN_LIMIT_S}
     except Exception:
@@ -172,6 +175,7 @@ async def _run(job: Job, client: Client, in_thread: InThread) -> None:
         problem = _("The check itself failed; the site's log says why.")
     finally:
         showing.cancel()
+        await pinned.aclose()
 
     def end() -> bool:
         if report is None:

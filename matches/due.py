@@ -21,7 +21,7 @@ from agents_registry.models import Agent, Kind
 from agents_registry.prepared import Prepared
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState, RoundState
-from matches import nudge, outgoing, referee_queries
+from matches import check_runs, nudge, outgoing, referee_queries
 from matches.league import demo, endings, holds, lifecycle, losses, making, outbox, planned, play, results
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
@@ -216,7 +216,7 @@ def _dispatch() -> tuple[list[Start], bool]:
         return [], False
     load: Counter[int] = Counter()
     # A program is never in two matches at once, also where it plays in two leagues, or under two addresses.
-    playing: set[str] = set()
+    playing = check_runs.occupied()
     for one in _IN_PLAY.all():
         load[one.referee_id] += 1
         playing |= programs.in_play(one.player_a) | programs.in_play(one.player_b)

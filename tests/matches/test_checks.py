@@ -9,6 +9,7 @@ import pytest
 from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
+from agents_registry import programs
 from agents_registry.models import Agent
 from matches import check_runs, checks, queries, readiness, sight
 from matches.checks import Caller, NotTheirs, TooOften
@@ -224,7 +225,10 @@ def test_two_of_one_place_or_asker_while_others_wait() -> None:
     "hosts",
     [("[2001:db8::1]", "[2001:db8::2]", "[2001:db8::3]"), ("a.zone.example", "b.zone.example", "c.zone.example")],
 )
-def test_names_of_a_zone_and_addresses_of_a_network_are_one_place(hosts: tuple[str, ...]) -> None:
+def test_names_of_a_zone_and_addresses_of_a_network_are_one_place(
+    hosts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs.NAMES, "addresses", lambda host, tell: ("192.0.2.30",))
     for host in hosts:
         ask(f"http://{host}:8101/mcp", TEACHER)
     last = ask("http://192.0.2.20:8101/mcp", Caller("192.0.2.20"))
@@ -263,6 +267,42 @@ def test_an_agent_in_a_match_is_checked_when_it_is_over() -> None:
     assert check_runs.take(now=NOW) == []
     make.report(place.match("R1M1"), "P01")
     assert [job.check_id for job in check_runs.take(now=NOW)] == [check.pk]
+
+
+def test_a_program_that_is_being_checked_is_given_its_match_when_that_is_over() -> None:
+    """Somebody has it checked, by another address of it, as its round starts."""
+    place = make.setting(players=2)
+    make.open_league("winter")
+    alias = make.join("Alias", "winter", endpoint=f"{place.players[0].agent.endpoint}/x")
+    ask("", FAR, token=alias.token)
+    [job] = check_runs.take(now=NOW)
+    make.playing_on(place)
+    assert place.states() == {"R1M1": "READY"}
+    check_runs.finish(check_id=job.check_id, run=job.run, report=report(passed=True), now=NOW)
+    make.look()
+    assert place.states() == {"R1M1": "ASSIGNED"}
+
+
+def test_a_name_brings_no_check_to_a_program_whose_match_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: dict[str, tuple[str, ...]] = {}
+    monkeypatch.setattr(programs.NAMES, "addresses", lambda host, tell: known.get(host))
+    make.hire()
+    make.open_league("fall")
+    victim = make.join("Victim", "fall", endpoint="http://192.0.2.7:8101/mcp")
+    make.join("Beta", "fall", endpoint="http://192.0.2.8:8101/mcp")
+    make.open_league("winter")
+    alias = make.join("Alias", "winter", endpoint="http://alias.example:8101/x")
+    place = make.Setting("fall", [victim], [])
+    make.playing_on(place)
+    ask("", FAR, token=alias.token)
+    # Where it leads to is not known yet; then, that it leads to a program that plays.
+    assert taken() == []
+    known["alias.example"] = ("192.0.2.7",)
+    assert taken() == []
+    make.results.cancel(league_id="fall", match_id="R1M1", why="over")
+    [job] = check_runs.take(now=NOW)
+    # Wherever the name leads a moment later: this is what is called.
+    assert job.pinned == (("alias.example", ("192.0.2.7",)),)
 
 
 def test_progress_and_the_end_are_written_down() -> None:
