@@ -253,6 +253,17 @@ def league_token(agent: Agent) -> str:
     return tokens.league_token(settings.SECRET_KEY, str(agent.pk), agent.token_epoch)
 
 
+def token_from(referee: Agent, player: Agent) -> str:
+    """The token that a referee's messages to a player carry: its league_token, where the referee is one of the site's.
+
+    Any other, be it trusted, gets one that is good at itself alone: with the league_token it could answer in the
+    player's name in matches that it does not judge.
+    """
+    if referee.site_key:
+        return league_token(player)
+    return tokens.league_token(settings.SECRET_KEY, f"{player.pk} at referee {referee.pk}", player.token_epoch)
+
+
 def token_digests(agent_ids: Iterable[int]) -> dict[int, dict[str, bool]]:
     """The hashes of all valid tokens of some agents, for the referee that reads their answers; and which are proven."""
     found: dict[int, dict[str, bool]] = {}

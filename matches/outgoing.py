@@ -165,7 +165,7 @@ def _start_match(
             "endpoint": player.endpoint,
             "dialect": player.dialect,
             "spoken": player.spoken,
-            "league_token": registration.league_token(player),
+            "league_token": registration.token_from(referee, player),
             "auth_token_sha256": list(known),
             **({"unproven_sha256": unproven} if unproven else {}),
             "your_standings": table[player.code],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -433,3 +434,17 @@ def test_one_that_judges_the_same_match_of_two_leagues_must_say_which(client: Cl
     params = make.signed(league.referees[0], "MATCH_RESULT_REPORT", **fields)
     assert wire.refused(client, "report_match_result", params)["error_code"] == "E003"
     assert league.states() == {"R1M1": "READY"}
+
+
+def test_a_students_referee_that_sends_progress_gets_no_token_that_is_good_in_other_matches() -> None:
+    """With a player's league_token it could answer for that player at the referee of any match."""
+    place = make.setting(players=2, referees=0)
+    student = make.hire("Student", port=9001, trusted=False, progress=True)
+    registration.trust(agent_ids=[student.agent.pk], trusted=True)
+    make.playing_on(place)
+    Match.objects.update(state="READY", attempt=0)
+    [start] = make.look().starts
+    told = json.loads(start.tries[0].body)["params"]
+    given = {told[seat]["league_token"] for seat in ("player_A", "player_B")}
+    assert len(given) == 2
+    assert given.isdisjoint(registration.league_token(one.fresh()) for one in place.players)
