@@ -114,6 +114,8 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     _describe(agent, request)
     agent.notes = notes
     agent.trusted = agent.trusted or has_key
+    # Whoever had this name and port until now is not the site's referee, even if it stood at its own address.
+    taken_over = again and has_key and not agent.site_key
     agent.site_key = agent.site_key or has_key
     readmitted = agent.readmit and not _has_token(agent, request)
     agent.readmit = False
@@ -129,7 +131,8 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     known_before = agent.pk is not None
     # Somebody elsewhere may have registered this address first: nothing that they were given is of use any more, once
     # the agent comes itself, or the instructor has let it in because it cannot show that it does.
-    expelled = known_before and (proven or readmitted) and agent.tokens.filter(proven=False).delete()[0]
+    void = {} if taken_over else {"proven": False}
+    expelled = known_before and (proven or readmitted) and agent.tokens.filter(**void).delete()[0]
     # A start on its way to a referee that has begun anew meanwhile is of an attempt that is lost.
     begun_anew = again and request.kind == Kind.REFEREE and request.sends_progress
     if expelled or begun_anew:

@@ -44,6 +44,20 @@ def test_a_students_referee_keeps_its_tick_at_its_address_and_loses_it_elsewhere
     assert (moved.code, moved.trusted) == ("REF01", False)
 
 
+def test_who_took_the_name_and_port_of_a_referee_of_the_site_before_it_came_has_nothing_from_that() -> None:
+    """A site that is started with one referee more has a name and a port that everybody knew before."""
+    params = referee_request("Referee 1", port=8001, endpoint="http://10.9.9.9:8001/mcp")
+    request = read_request(params, kind=Kind.REFEREE, caller="10.9.9.9")
+    early = registration.register(request=request, league_id=None)
+    before = registration.league_token(early.agent)
+    site = hire("Referee 1", trusted=True)
+    assert (site.agent.pk, site.agent.site_key) == (early.agent.pk, True)
+    with pytest.raises(TokenInvalid):
+        registration.authenticate(early.auth_token)
+    assert registration.league_token(site.fresh()) != before
+    assert registration.authenticate(site.token).pk == site.agent.pk
+
+
 def test_an_agent_that_registers_again_and_again_keeps_its_newest_tokens() -> None:
     first = join("Alpha", None)
     for _ in range(20):
