@@ -4,6 +4,8 @@
 const facts = document.getElementById("fragment-match_draw");
 const area = document.querySelector("[data-draw]");
 const found = area?.querySelector("[data-draw-found]");
+const sum = area?.querySelector(".draw-sum");
+const button = area?.querySelector("[data-draw-go]");
 const LIMIT = 250;
 const PARITIES = ["even", "odd"];
 const GAMES = { // which choices there are, and who wins
@@ -82,9 +84,9 @@ async function stepsOf(check) {
   const parity = PARITIES[number % 2];
   const same = check.parity === null ? null : parity === check.parity; // a referee may leave it out
   steps.push({ name: "parity", value: words[parity], ok: same, said: words[check.parity] ?? check.parity });
-  const { winner, sum } = game.winner(check, number);
+  const { winner, sum: total } = game.winner(check, number);
   const named = (player) => player ?? word.wordNone;
-  const added = sum === undefined ? "" : `${fill(word.wordSum, { sum, parity: words[PARITIES[sum % 2]] })} → `;
+  const added = total === undefined ? "" : `${fill(word.wordSum, { sum: total, parity: words[PARITIES[total % 2]] })} → `;
   steps.push({ name: "winner", value: added + named(winner), ok: winner === check.winner, said: named(check.winner) });
   return steps;
 }
@@ -98,19 +100,41 @@ function show(steps, drawn) {
     item.dataset.verdict = step.ok === null ? "computed" : step.ok ? "ok" : "wrong";
     item.querySelector(".step-verdict").textContent = { ok: word.wordOk, wrong: word.wordWrong, computed: word.wordComputed }[item.dataset.verdict];
     item.querySelector(".step-value").textContent = step.value;
-    item.querySelector(".step-said").textContent = step.ok === false && "said" in step ? fill(word.wordSaid, { said: step.said }) : "";
+    item.querySelector(".step-said").replaceChildren(...(step.ok === false && "said" in step ? saidOf(step) : []));
   }
   const holds = steps.every(({ ok }) => ok !== false);
-  const sum = found.querySelector(".draw-sum");
   sum.dataset.verdict = holds ? "ok" : "wrong";
   sum.textContent = drawn ? (holds ? word.wordHolds : word.wordFails) : holds ? word.wordSeedHolds : word.wordSeedFails;
-  found.hidden = false;
+  open(true);
+}
+
+// What the league says instead: a hash keeps its face and its direction in a line of words.
+function saidOf({ name, said }) {
+  const value = document.createElement(name === "commitment" ? "code" : "bdi");
+  if (name === "commitment") value.dir = "ltr";
+  value.textContent = said;
+  const [before, after] = area.dataset.wordSaid.split("{said}");
+  return [before, value, after];
+}
+
+function open(whether) {
+  found.hidden = !whether;
+  button.setAttribute("aria-expanded", String(whether));
 }
 
 async function go() {
   const text = facts.dataset.check;
   const check = JSON.parse(text);
-  const steps = await stepsOf(check);
+  sum.textContent = ""; // so that the same verdict is spoken again, too
+  let steps;
+  try {
+    steps = await stepsOf(check);
+  } catch (error) {
+    open(false);
+    sum.dataset.verdict = "wrong";
+    sum.textContent = fill(area.dataset.wordBroken, { why: error.message });
+    return;
+  }
   if (facts.dataset.check === text) show(steps, check.number !== null); // else the match has moved on meanwhile
 }
 
@@ -121,12 +145,15 @@ let known = null;
 function look() {
   const text = facts.dataset.check ?? null;
   area.hidden = text === null;
-  if (text !== known) found.hidden = true;
+  if (text !== known) {
+    open(false);
+    sum.textContent = "";
+  }
   known = text;
 }
 
 if (facts && area) {
-  area.querySelector("[data-draw-go]").addEventListener("click", go);
+  button.addEventListener("click", go);
   new MutationObserver(look).observe(facts, { attributes: true });
   look();
 }

@@ -144,6 +144,48 @@ def test_another_seed_and_another_winner_are_wrong(client: Client) -> None:
         expect(page.locator("[data-draw]")).to_be_hidden()
 
 
+def test_a_commitment_that_differs_is_shown_whole_and_from_left_to_right(client: Client) -> None:
+    finished(client)
+    amend("match_finished", draw_seed=bytes(32).hex())
+    shown = page_of(client, "he")
+    with chromium() as browser:
+        page, _ = opened(browser, SECURE, shown, viewport={"width": 390, "height": 844})
+        checked(page)
+        said = page.locator('[data-step="commitment"] .step-said code')
+        expect(said).to_have_text(hashlib.sha256(SEED).hexdigest())
+        assert said.get_attribute("dir") == "ltr"
+        assert too_wide(page) == 0
+
+
+def test_it_is_done_by_keyboard_and_spoken(client: Client) -> None:
+    shown = finished(client)
+    with chromium() as browser:
+        page, _ = opened(browser, PLAIN, shown, reduced_motion="reduce")
+        button = page.get_by_role("button", name="Check the draw")
+        # What is spoken has to be there, empty, before it is filled.
+        expect(page.locator("[data-draw]").get_by_role("status")).to_have_text("")
+        expect(button).to_have_attribute("aria-expanded", "false")
+        button.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("[data-draw]").get_by_role("status")).to_contain_text("The draw holds")
+        expect(button).to_be_focused()
+        expect(button).to_have_attribute("aria-expanded", "true")
+        # The verdict comes first, and each step says what it asks.
+        assert page.evaluate("document.querySelector('.draw-sum').nextElementSibling.id") == "draw-found"
+        expect(page.locator('[data-step="commitment"] .step-why')).to_contain_text("does not show who knew the seed")
+        assert page.evaluate("document.getAnimations().length") == 0
+
+
+def test_a_check_that_cannot_be_computed_says_why(client: Client) -> None:
+    shown = finished(client)
+    with chromium() as browser:
+        page, _ = opened(browser, PLAIN, shown)
+        page.route("**/vendor/noble-hashes-*/**", lambda route: route.abort())
+        page.locator("[data-draw-go]").click()
+        expect(page.locator(".draw-sum")).to_contain_text("This browser could not compute the check")
+        expect(page.locator("[data-draw-found]")).to_be_hidden()
+
+
 def test_the_sum_decides_the_game_with_numbers(client: Client) -> None:
     shown = finished(client)
     digest = hmac.new(SEED, b"fall|R1M1|1|4|5", hashlib.sha256).digest()
