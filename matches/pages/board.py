@@ -11,7 +11,7 @@ from django.utils.functional import SimpleLazyObject
 
 from agents_registry.models import Kind
 from league_sdk.protocol.states import LeagueState, MatchState
-from matches import queries, readiness, words, words_board
+from matches import queries, readiness, sight, words, words_board
 from matches.courses import Courses, courses
 from matches.models import Delivery, DeliveryState, League, Match, Round
 from matches.pages import charts, notices
@@ -213,16 +213,19 @@ def _deadline(match: Match, view: View, board: object) -> dict[str, Any] | None:
 
 
 def _ledger(view: View) -> dict[str, str] | None:
-    """The head of the chain of events, and how to check it; a page of the past has that of its moment."""
-    if not view.head:
+    """The head of the chain of events, and how to check it; a page of the past has that of its moment.
+
+    Behind a freeze staff, too, gets the head that the public ledger ends with: no other can be checked there.
+    """
+    head = sight.public(view.league).head if view.now else view.head
+    if not head:
         return None
     league_id = view.league.pk
     address = f"{site.LEAGUE_PUBLIC_URL.rstrip('/')}{reverse('board', args=[league_id])}"
     return {
-        "head": view.head,
-        "short": view.head[:12],
+        "head": head,
         "url": f"/api/leagues/{league_id}/ledger",
-        "command": f"python -m league_sdk verify {address}",
+        "command": f"python -m league_sdk verify {address} --head {head}",
     }
 
 

@@ -88,8 +88,8 @@ export function morph(fragment, next) {
         if (old instanceof Element && old.hasAttribute("data-tint") && old.textContent !== fresh.textContent) changed.push(old);
         return true;
       },
-      // what the reader opened stays open
-      beforeAttributeUpdated: (name, node) => !(name === "open" && node.localName === "details"),
+      // what the reader opened stays open, and a copy button that a script has shown stays shown
+      beforeAttributeUpdated: (name, node) => !(name === "open" && node.localName === "details") && !(name === "hidden" && node.hasAttribute("data-copy-button")),
     },
   });
   slide(before);

@@ -57,6 +57,35 @@ def opened(browser: Browser, address: str, errors: list[str], **how: Any) -> Pag
     return page
 
 
+@pytest.mark.parametrize("view", VIEWPORTS)
+def test_the_hash_to_keep_is_copied_whole_and_stays_at_hand(
+    site: Site, league: str, browser: Browser, view: str
+) -> None:
+    errors: list[str] = []
+    page = opened(browser, f"{site.url}/leagues/{league}/", errors, **VIEWPORTS[view])
+    # As over plain http: no clipboard for scripts, so what is selected is copied.
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.evaluate("addEventListener('copy', () => { window.copied = getSelection().toString(); })")
+    line = page.locator(".ledger-head")
+    shortened = "box => box.scrollWidth > box.clientWidth && box.getClientRects().length === 1"
+    assert line.locator("code").evaluate(shortened)
+    line.get_by_role("button").click()
+    expect(line.get_by_role("button")).to_have_text("Copied")
+    first = page.evaluate("window.copied")
+    assert first == site.get(f"/leagues/{league}/ledger")["head"]
+    page.get_by_text("How to check the league").click()
+    command = page.locator("#ledger-how [data-copy-text]")
+    expect(command).to_have_text(f"python -m league_sdk verify {site.url}/leagues/{league}/ --head {first}")
+    # The league goes on: the hash is another, and what was opened and shown stays so.
+    site.post(f"/leagues/{league}/start")
+    expect(line.locator("code")).not_to_have_text(first)
+    expect(command).to_be_visible()
+    expect(line.get_by_role("button")).to_be_visible()
+    assert too_wide(page) == 0
+    shoot(page, f"board-ledger-{view}")
+    assert errors == []
+
+
 def rows(page: Page) -> list[str]:
     return page.locator("#fragment-standings tbody tr").evaluate_all("rows => rows.map(row => row.id)")
 

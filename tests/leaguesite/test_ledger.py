@@ -283,3 +283,16 @@ def test_agents_are_told_the_head(client: Client) -> None:
     closing = Event.objects.get(kind="round_completed")
     assert told.broadcast.payload["ledger_head"] == closing.digest
     assert verify(ledger(client), head=closing.digest).kept_at == closing.seq
+
+
+def test_the_board_shows_the_hash_to_keep_and_how_to_check_with_it(client: Client, settings: Any) -> None:
+    settings.LEAGUE_PUBLIC_URL = "http://class.example:8000"
+    make.playing(players=2)
+    head = League.objects.get(pk="fall").ledger_head
+    page = client.get("/leagues/fall/").content.decode()
+    # Whole in the page, though shortened to the eye: by hand, too, the whole of it is copied.
+    assert f"data-copy-text>{head}</code>" in page
+    assert f"python -m league_sdk verify http://class.example:8000/leagues/fall/ --head {head}</pre>" in page
+    assert "Whoever keeps this hash can show later whether anything before it was changed." in page
+    assert f'<a href="{PATH}">' in page
+    assert "draw_seed" not in page
