@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from agents_registry import programs
 from agents_registry.models import Agent, Kind
 from agents_registry.words import answers
-from league_sdk.protocol.states import AgentState, MatchState
+from league_sdk.protocol.states import IN_PLAY, AgentState, MatchState
 from matches import desk_controls, desk_problems, readiness, sight, summaries
 from matches.desk_facts import Facts, agents
 from matches.models import League
@@ -25,6 +25,8 @@ from matches.roles import Action
 __all__ = ["agents", "context", "headlines"]
 
 EVERYTHING = frozenset(Action)
+SHARES = 3
+"""Agents on one machine that are named beside each of them: in a class behind one address it would be all of them."""
 
 
 def headlines(leagues: list[League]) -> dict[str, str]:
@@ -45,7 +47,8 @@ def context(league: League, allowed: Collection[Action] = EVERYTHING) -> dict[st
     lines = [_agent_line(agent) | {"ready": facts.known.get(agent.pk)} for agent in sorted(facts.around, key=_well)]
     shared = programs.sharing(facts.players)
     for line in lines:
-        line["shares"] = ", ".join(other.code for other in shared.get(line["pk"], ()))
+        codes = [other.code for other in shared.get(line["pk"], ())]
+        line |= {"shares": ", ".join(codes[:SHARES]), "shares_more": max(0, len(codes) - SHARES), "shares_all": codes}
     asking = sum(1 for agent in facts.around if agent.check_wanted)
     checking = any(one.word == readiness.Ready.CHECKING for one in facts.known.values())
     return {
@@ -126,10 +129,11 @@ def _match_lines(facts: Facts, view: sight.View, *, held: bool) -> list[dict[str
     for match in facts.matches:
         if (match.state == MatchState.HELD) != held:
             continue
+        telling = match.seal is not None and match.state in IN_PLAY
         to = {
             verb: reverse("admin:matches_league_match", args=[quote(match.league_id), match.match_id, verb])
             for verb, action in desk_controls.MATCH_ACTIONS.items()
-            if action in facts.allowed and (held or verb == "cancel")
+            if action in facts.allowed and (held or verb == "cancel") and not telling
         }
-        found.append(parts.match_dict(match, view) | {"to": to})
+        found.append(parts.match_dict(match, view) | {"to": to, "telling": telling})
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.admin.utils import quote
 from django.db.models import Q
@@ -15,11 +16,15 @@ from django.utils.translation import ngettext
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
 from matches.desk_facts import Facts
+from matches.league import plans
 from matches.models import Event, Match
 from matches.roles import Action
 
 AGENT_ACTIONS = {"ask": Action.RERUN, "bring_back": Action.EDIT, "let_judge": Action.EDIT}
 """What can be done to an agent from the desk, and what one must be allowed for it."""
+
+REMEDIES = 3
+"""Links of one kind beside a problem; the form that they lead to has the other matches, too."""
 
 Problem = dict[str, Any]
 """``text``: what is wrong. ``causes``: the same in detail. ``remedies``: buttons (``post``) and links."""
@@ -116,12 +121,17 @@ def _not_excused(facts: Facts) -> list[Problem]:
     """Matches of the last two rounds in which this side failed once more than is excused (ruling, section 12)."""
     begun = [one.pk for one in facts.rounds if one.state != RoundState.PENDING][-2:]
     rows = Match.objects.filter(league=facts.league, round__in=begun).exclude(excused=[]).order_by("pk")
-    evidence = [
-        f"{match_id}: {one.get('player_id', '')}, {one.get('message_type', '')}: {one.get('evidence', '')}"
-        for match_id, excused in rows.values_list("match_id", "excused")
-        for one in excused
-        if one.get("counted") == "yes"
-    ]
+    evidence: dict[str, list[str]] = {}
+    finished = []
+    for match_id, state, excused in rows.values_list("match_id", "state", "excused"):
+        told = [
+            f"{match_id}: {one.get('player_id', '')}, {one.get('message_type', '')}: {one.get('evidence', '')}"
+            for one in excused
+            if one.get("counted") == "yes"
+        ]
+        if told:
+            evidence[match_id] = told
+            finished += [match_id] if state == MatchState.FINISHED else []
     if not evidence:
         return []
     text = ngettext(
@@ -131,7 +141,15 @@ def _not_excused(facts: Facts) -> list[Problem]:
         "Look at the evidence: you may have them played again.",
         len(evidence),
     ) % {"count": len(evidence)}
-    return [_problem(text, causes=evidence)]
+    again = [_play_again(facts, match_id) for match_id in finished[:REMEDIES]]
+    return [_problem(text, *again, causes=[one for told in evidence.values() for one in told])]
+
+
+def _play_again(facts: Facts, match_id: str) -> Problem | None:
+    """The form that shows what playing a match again would change, before anything does."""
+    label = _("Play %(match)s again…") % {"match": match_id}
+    found = _link(facts, Action.RERUN, label, "admin:matches_league_correct", quote(facts.league.pk))
+    return found and found | {"url": f"{found['url']}?{urlencode({'kind': plans.REPLAY, 'match': match_id})}"}
 
 
 def _why_lost(facts: Facts, match_ids: list[str]) -> dict[str, str]:

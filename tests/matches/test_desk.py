@@ -200,6 +200,42 @@ def test_a_try_that_was_not_excused_any_more_is_shown_with_its_evidence(desk: Cl
     (problem,) = shown(desk)["problems"]
     assert problem["text"].startswith("In 1 match the referee's own machine failed once more than is excused")
     assert problem["causes"] == ["R1M1: P01, GAME_INVITATION: late for 2.0 s of 5 s"]
+    # A match that is on cannot be played again yet.
+    assert problem["remedies"] == []
+
+
+def test_a_match_whose_try_counted_is_played_again_by_a_link_and_counted_once(desk: Client) -> None:
+    place = make.playing(players=4)
+    late = {"player_id": "P01", "message_type": "GAME_INVITATION", "evidence": "late", "counted": "yes"}
+    make.progress(place.match("R1M1"), excused=[late, late | {"player_id": "P02"}])
+    make.report(place.match("R1M1"), "P01")
+    (problem,) = [one for one in shown(desk)["problems"] if "more than is excused" in one["text"]]
+    assert (problem["text"][:10], len(problem["causes"])) == ("In 1 match", 2)
+    (again,) = problem["remedies"]
+    assert (again["label"], again["post"]) == ("Play R1M1 again…", False)
+    form = desk.get(again["url"]).context["form"]
+    assert (form.kind, form.initial["match_id"]) == ("replay", "R1M1")
+
+
+def test_a_match_whose_result_is_being_told_says_so_in_place_of_cancelling_it(desk: Client) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    assert [one["to"].keys() for one in shown(desk)["open"]] == [{"cancel"}]
+    seal = {"status": "WIN", "winner_player_id": "P01", "reason": "", "details": {}, "faults": [], "draw": 2}
+    told = seal | {"conversation_id": match.conversation_id}
+    assert make.progress(match, state="DRAWING_NUMBER", seal=told) == "sealed"
+    (line,) = shown(desk)["open"]
+    assert (line["to"], line["telling"]) == ({}, True)
+    assert "Its result is being told to its players." in desk.get(DESK).content.decode()
+
+
+def test_who_shares_a_machine_is_named_but_not_a_whole_class(desk: Client) -> None:
+    make.setting(players=6)
+    line = shown(desk)["players"][0]
+    assert (line["shares"], line["shares_more"]) == ("P02, P03, P04", 2)
+    page = desk.get(DESK).content.decode()
+    assert "on the same machine as P02, P03, P04 and 2 others" in page
+    assert 'title="P02, P03, P04, P05, P06"' in page
 
 
 def test_a_referee_that_is_lost_is_named(desk: Client) -> None:
