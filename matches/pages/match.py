@@ -51,6 +51,7 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
         "match": found
         | _verdict(outcome, view, events)
         | {
+            "untold": _is_untold(match, outcome),
             "round_number": match.round.number,
             "hidden": words_match.hidden(view.frozen_after) if hidden and view.frozen_after is not None else "",
             "corrections": [
@@ -118,6 +119,12 @@ def _verdict(outcome: Outcome | None, view: View, events: list[Event]) -> dict[s
         "blame": [_blame(fault) for fault in outcome.faults] if outcome.correction is None else [],
         "before": before,
     }
+
+
+def _is_untold(match: Match, outcome: Outcome | None) -> bool:
+    """Whether a sealed result counts that its players may not have heard: who was to tell them was lost."""
+    by_referee = outcome is not None and outcome.correction is None
+    return by_referee and bool((match.seal or {}).get("untold"))
 
 
 def _blame(fault: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,6 +51,20 @@ def fault(player: str, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
+def test_a_sealed_result_that_nobody_told_says_so_until_it_is_corrected(client: Client) -> None:
+    place = make.playing(players=2)
+    make.report(place.match("R1M1"), "P01")
+    untold = "The result counts, but the players may not have heard it."
+    Match.objects.update(seal={"told": True})
+    assert untold not in page_of(client)
+    Match.objects.update(seal={"untold": True})
+    assert untold in page_of(client)
+    corrections.set_result(
+        league_id="fall", by="ada", match_id="R1M1", status="DRAW", winner=None, reason="both were right"
+    )
+    assert untold not in page_of(client)
+
+
 def lose(place: make.Setting, *faults: dict[str, Any], **changes: Any) -> None:
     """R1M1 ends by technical loss."""
     match = place.match("R1M1")
