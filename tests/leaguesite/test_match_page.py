@@ -65,6 +65,15 @@ def test_a_sealed_result_that_nobody_told_says_so_until_it_is_corrected(client: 
     assert untold not in page_of(client)
 
 
+def test_choices_are_in_the_readers_language(client: Client) -> None:
+    place = make.playing(players=2)
+    make.report(place.match("R1M1"), "P01")
+    assert "chose even" in page_of(client)
+    answer = client.get(PATH, headers={"accept-language": "he"}).content.decode()
+    assert "בחירה: זוגי" in words(answer)
+    assert "בחירה: even" not in words(answer)
+
+
 def lose(place: make.Setting, *faults: dict[str, Any], **changes: Any) -> None:
     """R1M1 ends by technical loss."""
     match = place.match("R1M1")
