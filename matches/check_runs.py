@@ -31,6 +31,8 @@ MOST_OF_ONE = 2
 """So many run at a place, and for who asked, while others wait: a check of something slow takes two minutes."""
 CLAIM_S = 150.0
 """Who has taken a check for longer than this has lost it."""
+HOLDS_A_MATCH_S = 30.0
+"""A check ends within a few seconds unless the agent is slow: nobody delays a round by more with one of its own."""
 MOST_RUNS = 3
 INSTRUCTOR = "instructor"
 """As who asked for a check; the league itself is nobody."""
@@ -70,9 +72,12 @@ _called: dict[UUID, frozenset[str]] = {}
 def occupied() -> set[str]:
     """READ: the programs that are being checked, as keys of :mod:`agents_registry.programs`.
 
-    None of them is given a match meanwhile: whoever has one checked as a round starts must not make it lose.
+    None of them is given a match meanwhile, for 30 s at most: nobody makes another's agent lose by having it checked as
+    a round starts.
     """
-    running = list(Check.objects.filter(state=CheckState.RUNNING).values_list("pk", "endpoint"))
+    lately = timezone.now() - timedelta(seconds=HOLDS_A_MATCH_S)
+    checks = Check.objects.filter(state=CheckState.RUNNING, started_at__gt=lately)
+    running = list(checks.values_list("pk", "endpoint"))
     gateways = programs.gateways() if running else frozenset()
     return {key for pk, url in running for key in _called.get(pk) or programs.program(url, (), gateways).keys}
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from agents_registry import programs
 from agents_registry.models import Agent
@@ -280,6 +281,16 @@ def test_a_program_that_is_being_checked_is_given_its_match_when_that_is_over() 
     assert place.states() == {"R1M1": "READY"}
     check_runs.finish(check_id=job.check_id, run=job.run, report=report(passed=True), now=NOW)
     make.look()
+    assert place.states() == {"R1M1": "ASSIGNED"}
+
+
+def test_a_slow_check_holds_no_match_up_for_long() -> None:
+    """Its own agent makes it last for as long as it likes."""
+    place = make.setting(players=2)
+    begun = timezone.now() - timedelta(seconds=check_runs.HOLDS_A_MATCH_S)
+    ask("", FAR, token=place.players[0].token, now=begun)
+    assert len(check_runs.take(now=begun)) == 1
+    make.playing_on(place)
     assert place.states() == {"R1M1": "ASSIGNED"}
 
 
