@@ -113,6 +113,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "admin:login"
+# Also where a login leads whose "next" is not an address of this site.
+LOGIN_REDIRECT_URL = "admin:matches_league_changelist"
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("he", _("Hebrew"))]

@@ -1,0 +1,73 @@
+"""Where a browser goes after the login: where it came from, or to the desk, never to another site."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+pytestmark = pytest.mark.django_db
+LOGIN, WHO = "/admin/login/", {"username": "instructor", "password": "x" * 12}
+DESK = "/admin/matches/league/"
+
+
+@pytest.fixture(autouse=True)
+def instructor() -> None:
+    User.objects.create_superuser(**WHO)
+
+
+def after_login(wanted: str | None) -> str:
+    """Where the login leads that was asked for with this ``next``, in the address and in the form."""
+    asked = {} if wanted is None else {"next": wanted}
+    address = f"{LOGIN}?{urlencode(asked)}" if asked else LOGIN
+    answers = [Client().post(LOGIN, WHO | asked), Client().post(address, WHO)]
+    assert [answer.status_code for answer in answers] == [302, 302]
+    assert answers[0]["Location"] == answers[1]["Location"]
+    return str(answers[0]["Location"])
+
+
+def test_the_desk_is_the_page_of_leagues() -> None:
+    assert reverse("admin:matches_league_changelist") == DESK
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        "https://evil.example/",
+        "http://evil.example/admin/",
+        "//evil.example/",
+        "///evil.example/",
+        "/\\evil.example/",
+        "\\\\evil.example\\",
+        "http:\\\\evil.example",
+        "https:/\\evil.example/",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "https:evil.example",
+        "http:///evil.example",
+        "http://testserver@evil.example/",
+        "http://testserver.evil.example/",
+        "\x08//evil.example/",
+        "ftp://testserver/",
+    ],
+)
+def test_an_address_that_is_not_ours_is_not_gone_to(refused: str) -> None:
+    assert after_login(refused) == DESK
+
+
+def test_an_address_of_ours_is_gone_to() -> None:
+    assert after_login(f"{DESK}fall/change/?_=1") == f"{DESK}fall/change/?_=1"
+
+
+def test_who_asks_for_nothing_comes_to_the_desk_too() -> None:
+    assert after_login(None) == DESK
+
+
+def test_who_is_logged_in_already_is_not_sent_away_either() -> None:
+    client = Client()
+    client.force_login(User.objects.get())
+    answer = client.get(LOGIN, {"next": "https://evil.example/"})
+    assert (answer.status_code, answer["Location"]) == (302, "/admin/")
