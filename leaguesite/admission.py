@@ -17,6 +17,7 @@ from league_sdk.protocol.errors import TokenInvalid
 from league_sdk.protocol.messages import MessageType
 from leaguesite import metrics
 from leaguesite.calls import Call
+from leaguesite.home import home
 from leaguesite.turns import known_tokens
 from matches.league import entry
 
@@ -34,7 +35,9 @@ def admit(call: Call, *, known: bool) -> None:
     token = call.params.get("auth_token")
     address = call.came.address
     if call.name in REGISTERING:
-        _refuse(attempts.count_entrant(address))
+        # Whoever a proxy hides is counted as one; our own processes are not, or strangers would use up their share.
+        if call.came.caller or not home(call):
+            _refuse(attempts.count_entrant(address))
         return
     if not (known and isinstance(token, str) and token):
         _refuse(attempts.count_stranger(address))

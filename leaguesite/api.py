@@ -34,8 +34,10 @@ from leaguesite import (
 )
 from leaguesite.api_keys import KEY, METRICS_KEY, TooManyKeys
 from leaguesite.calls import Came
+from leaguesite.home import is_here
 from leaguesite.refusals import refusal
 from leaguesite.serving import PutOff, is_agent_path
+from leaguesite.trust import PAST_PROXY
 from matches import busy, kept, lists, queries, referee_queries, sight, summaries
 from matches.league import lifecycle, opening, play, results
 from matches.league.errors import ActionRefused, Invalid, NotFound
@@ -139,6 +141,7 @@ def _mcp(request: HttpRequest, league_id: str | None = None, *, register: bool =
         register=register,
         authorization=request.headers.get("Authorization", ""),
         address=caller.ip,
+        past_proxy=is_here(request.META.get(PAST_PROXY, "")),
     )
     found = mcp.begin(request.body, content_type=request.headers.get("Content-Type", ""), came=came)
     if found.put_off:

@@ -26,6 +26,7 @@ class Came:
         register: it came to ``/register``.
         authorization: its ``Authorization`` header.
         address: what its attempts are counted under: ``caller``, or the machine that hides it.
+        past_proxy: the connection is of this machine itself, and no header of a proxy came with it.
     """
 
     caller: str
@@ -34,6 +35,7 @@ class Came:
     register: bool = False
     authorization: str = ""
     address: str = ""
+    past_proxy: bool = False
 
     @property
     def bearer(self) -> str:

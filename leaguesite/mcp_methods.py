@@ -6,19 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
-
 from agents_registry import registration
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import Request, read_request
 from league_sdk.dialects.inbound import outbound_shape
 from league_sdk.dialects.words import ANSWERS
-from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import MissingField, RefereeNotRegistered, RuleError
 from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, REPORT_PROGRESS, MessageType
 from leaguesite import mcp_handshake
 from leaguesite.admission import admit_registration, note_codes, note_referee_codes
 from leaguesite.calls import Call, Later
+from leaguesite.home import home
 from leaguesite.mcp_queries import league_query, tool
 from leaguesite.mcp_tools import create_schedule
 from leaguesite.turns import known_tokens
@@ -47,17 +45,10 @@ def _request(call: Call, kind: Kind) -> Request:
     return read_request(
         call.params,
         kind=kind,
-        caller=call.came.caller or _home(call),
+        caller=call.came.caller or home(call),
         shape=outbound_shape(call.asked),
         code_in_address=call.came.code,
     )
-
-
-def _home(call: Call) -> str:
-    """This machine for the site's own sample players: a proxy on it hides where they call from."""
-    meta = call.params.get("player_meta")
-    code = meta.get("registration_code") if isinstance(meta, dict) else None
-    return "127.0.0.1" if isinstance(code, str) and tokens.same(code, settings.LEAGUE_DEMO_KEY) else ""
 
 
 def _register_player(call: Call) -> dict[str, Any]:

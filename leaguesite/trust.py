@@ -21,6 +21,9 @@ Answer = Callable[[HttpRequest], HttpResponseBase]
 
 PERMISSIONS = ", ".join(f"{name}=()" for name in ("camera", "geolocation", "microphone", "payment", "usb"))
 ADMIN, DOCS = "/admin/", "/api/docs"
+PAST_PROXY = "leaguesite.past_proxy"
+"""In ``request.META``: the connection's own address, where it is a trusted proxy's and no header of a proxy came."""
+_OF_PROXIES = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
 
 
 class KnownCaller:
@@ -36,6 +39,8 @@ class KnownCaller:
         meta = request.META
         trusted: Sequence[Network] = settings.LEAGUE_TRUSTED_PROXIES
         if trusted and _is_in(meta.get("REMOTE_ADDR", ""), trusted):
+            if not any(name in meta for name in _OF_PROXIES):
+                meta[PAST_PROXY] = meta["REMOTE_ADDR"]
             meta["REMOTE_ADDR"] = forwarded_for(meta.pop("HTTP_X_FORWARDED_FOR", ""), trusted)
             meta.pop("HTTP_FORWARDED", None)
             if "HTTP_X_FORWARDED_PROTO" in meta:
