@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
+from agents_registry.looks import MAX_LOOK_CHARS
 from agents_registry.rows import Quick
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_ID_CHARS, MAX_NAME_CHARS, MAX_VERSION_CHARS
 from league_sdk.protocol.states import AgentState
@@ -149,6 +150,50 @@ class Agent(Quick, models.Model):
 
     def __str__(self) -> str:
         return f"{self.code} {self.display_name}"
+
+
+class NameLook(models.Model):
+    """One of the one to four texts that an agent's names look like (``agents_registry.looks``), for finding it."""
+
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="looks")
+    look = models.CharField(max_length=MAX_LOOK_CHARS, db_index=True)
+
+    def __str__(self) -> str:
+        return self.look
+
+
+class NameRefused(models.Model):
+    """A registration whose name looks like that of another agent: the instructor may let it in.
+
+    Attributes:
+        league: where it came to; none for a referee of the site.
+        let_in: its next registration is taken. Then the row goes.
+    """
+
+    league = models.ForeignKey("matches.League", null=True, on_delete=models.CASCADE, related_name="names_refused")
+    kind = models.CharField(max_length=8, choices=Kind.choices)
+    name = models.CharField(max_length=MAX_NAME_CHARS)
+    endpoint = models.CharField(max_length=MAX_ENDPOINT_CHARS)
+    endpoint_key = models.CharField(max_length=MAX_ENDPOINT_CHARS)
+    resembles = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
+    caller = models.CharField(max_length=45, blank=True)
+    at = models.DateTimeField()
+    let_in = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                name="name_refused_in_league",
+                fields=["league", "kind", "name", "endpoint_key"],
+                condition=Q(league__isnull=False),
+            ),
+            models.UniqueConstraint(
+                name="name_refused_at_site", fields=["kind", "name", "endpoint_key"], condition=Q(league__isnull=True)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.kind})"
 
 
 class AgentToken(models.Model):

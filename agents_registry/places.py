@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from agents_registry import ids
+from agents_registry import ids, lookalikes
 from agents_registry.attempts import network_of
 from agents_registry.endpoints import read_endpoint
 from agents_registry.models import Agent, Kind
@@ -112,6 +112,7 @@ def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: ob
             agent.notes = [*address.notes]
             agent.by_hand = True
             agent.save()
+            lookalikes.remember([agent], new=True)
             return agent
     except IntegrityError:
         # Somebody registered between the look and the row (PostgreSQL only).
@@ -138,6 +139,7 @@ def join_league(*, league_id: str, game_type: str, room: int, only: int | None =
 
     One whose id, or whose name and address, is taken there stays in the lobby, and its notes say so (our choice: it
     was told that id and does not hear of another). It may register for the league itself, and is told its new id.
+    So does one whose name looks like that of a player there, until the instructor lets it in.
 
     Args:
         room: how many players the league takes, those that are there included.
@@ -146,21 +148,39 @@ def join_league(*, league_id: str, game_type: str, room: int, only: int | None =
     there = Agent.objects.filter(kind=Kind.PLAYER, league_id=league_id)
     used = ids.taken(Kind.PLAYER, league_id, lobby=False)
     present = set(there.values_list("name", "endpoint_key"))
+    looked = lookalikes.Present(league_id)
     room -= there.count()
-    came = 0
+    came: list[Agent] = []
     lobby = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=True)
     for agent in (lobby if only is None else lobby.filter(pk=only)).order_by("pk"):
-        if came >= room:
+        if len(came) >= room:
             break
         if not plays(agent.game_types, game_type):
             continue
         if not ids.is_free(agent.code, used) or (agent.name, agent.endpoint_key) in present:
-            note = f"stayed in the lobby: {league_id} has an agent of this id or name already"
-            if note not in agent.notes:
-                agent.notes = [*agent.notes, note]
-                agent.save(update_fields=["notes"])
+            _stays(agent, f"{league_id} has an agent of this id or name already")
+            continue
+        resembled = looked.refuses(agent)
+        if resembled is not None:
+            lookalikes.note_refused(
+                league_id=league_id,
+                agent=agent,
+                endpoint=agent.endpoint,
+                key=agent.endpoint_key,
+                resembled=resembled,
+            )
+            _stays(agent, f"in {league_id}, {lookalikes.sentence(agent.name, resembled)}")
             continue
         move(agent, league_id)
         agent.save(update_fields=["league", "code", "display_name"])
-        came += 1
-    return came
+        looked.came(agent)
+        came.append(agent)
+    lookalikes.remember(came)
+    return len(came)
+
+
+def _stays(agent: Agent, why: str) -> None:
+    note = f"stayed in the lobby: {why}"
+    if note not in agent.notes:
+        agent.notes = [*agent.notes, note]
+        agent.save(update_fields=["notes"])

@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from agents_registry import ids, places, roster
+from agents_registry import ids, lookalikes, places, roster
 from agents_registry.addresses import comes_from
 from agents_registry.attempts import network_of
 from agents_registry.models import Agent, AgentToken, Kind, RosterEntry
@@ -65,6 +65,7 @@ def register(*, request: Request, league_id: str | None, promised: str = "") -> 
     Raises:
         NotTheSame: it is known, and the caller showed neither its token, its owner's code nor its machine.
         Crowded: it is not known, and too many others are there already.
+        LooksLike: it is not known, and its name looks like another's (``agents_registry.lookalikes``).
         Moved: it is somewhere else by now, and nothing was changed.
     """
     for _ in range(20):
@@ -85,6 +86,7 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     has_key = request.kind == Kind.REFEREE and request.brings(settings.LEAGUE_REFEREE_KEY)
     wanted = request.wanted_id
     if agent is None:
+        lookalikes.admit(request=request, league_id=league_id, is_known=has_key or owner is not None)
         agent = _from_lobby(request, league_id, owner)
         if agent is None and not has_key:
             places.refuse_crowd(request, league_id)
@@ -138,6 +140,7 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
     if expelled or begun_anew:
         agent.token_epoch += 1
     agent.save()
+    lookalikes.remember([] if again else [agent], new=not known_before)
     token = tokens.new_token()
     proven = proven or agent.tokens.filter(sha256=tokens.digest(request.token), proven=True).exists()
     AgentToken.objects.create(agent=agent, sha256=tokens.digest(token), created_at=now, proven=proven)
@@ -381,6 +384,7 @@ def bring_back(*, agent_ids: Iterable[int]) -> None:
 def save_from_admin(agent: Agent) -> None:
     """Write what the instructor edited in the admin (trust, readmission, owner, name)."""
     agent.save(update_fields=["trusted", "readmit", "owner", "display_name"])
+    lookalikes.remember([agent])
 
 
 def forget_players(*, league_id: str) -> None:

@@ -23,16 +23,17 @@ from matches.desk_access import OwnRows
 from matches.desk_admin import VERBS, DeskPages
 from matches.desk_controls import VERB_ACTIONS
 from matches.forms import GROUPS, LeagueForm
-from matches.league import entry, opening, staffing
+from matches.league import entry, names, opening, staffing
 from matches.league.errors import ActionRefused
 from matches.models import League, Match
+from matches.names_admin import NamePages
 from matches.paper_admin import PaperPages
 from matches.people_admin import PeoplePages
 from matches.roles import Action
 
 
 @admin.register(League)
-class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, OwnRows, ModelAdmin):
+class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, NamePages, DeskPages, OwnRows, ModelAdmin):
     """Leagues: the ones a person has a role in. Each has its desk; name and settings are a page of their own."""
 
     form = LeagueForm
@@ -89,6 +90,10 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, OwnRows, 
     # Creating and changing -------------------------------------------------------------------
 
     def save_model(self, request: HttpRequest, obj: League, form: Any, change: bool) -> None:
+        like = names.leagues_like(obj.pk, obj.display_name)
+        if like and (not change or "display_name" in form.changed_data):
+            warning = _("People will take this league for another, as the names look alike: %(others)s.")
+            self.message_user(request, warning % {"others": ", ".join(like[:5])}, messages.WARNING)
         if change:
             opening.edit_league(league_id=obj.pk, display_name=obj.display_name, settings=obj.settings)
             return

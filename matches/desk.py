@@ -16,7 +16,7 @@ from agents_registry import programs
 from agents_registry.models import Agent, Kind
 from agents_registry.words import answers
 from league_sdk.protocol.states import IN_PLAY, AgentState, MatchState
-from matches import desk_controls, desk_problems, readiness, sight, summaries
+from matches import desk_controls, desk_names, desk_problems, readiness, sight, summaries
 from matches.desk_facts import Facts, agents
 from matches.models import League
 from matches.pages import parts
@@ -45,8 +45,10 @@ def context(league: League, allowed: Collection[Action] = EVERYTHING) -> dict[st
     view = sight.everything(league)
     # Who is in trouble stands first: the list is longer than what is seen of it.
     lines = [_agent_line(agent) | {"ready": facts.known.get(agent.pk)} for agent in sorted(facts.around, key=_well)]
+    resembled = desk_names.marks(facts.around)
     shared = programs.sharing(facts.players)
     for line in lines:
+        line["resembles"] = resembled.get(line["pk"], "")
         codes = [other.code for other in shared.get(line["pk"], ())]
         line |= {"shares": ", ".join(codes[:SHARES]), "shares_more": max(0, len(codes) - SHARES), "shares_all": codes}
     asking = sum(1 for agent in facts.around if agent.check_wanted)

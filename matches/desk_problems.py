@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
+from matches import desk_names
 from matches.desk_facts import Facts
 from matches.league import plans
 from matches.models import Event, Match
@@ -42,6 +43,7 @@ def problems(facts: Facts) -> list[Problem]:
         *_not_ready(facts),
         *_lost_referees(facts),
         *_shut_down(facts),
+        *desk_names.problems(facts),
     ]
     return [] if facts.over else found
 

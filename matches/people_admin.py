@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from agents_registry import roster
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_NAME_CHARS
 from league_sdk.protocol.states import LeagueState
-from matches import roles
+from matches import desk_names, roles
 from matches.desk_access import LeagueAccess
 from matches.desk_forms import RoleForm
 from matches.league import entry, staffing
@@ -82,6 +82,14 @@ class PlayerForm(forms.Form):
         own = roles.leagues(user, roles.Action.EDIT)
         open_ones = own.filter(state=LeagueState.REGISTRATION, demo=False)
         self.fields["league"].queryset = open_ones.order_by("-created_at")
+
+
+def _mark(people: list[Any], strangers: list[Any]) -> None:
+    """Put ``resembles`` on everybody of a roster, and on every player, whose name looks like another's."""
+    players = [*(agent for person in people for agent in person.agents.all()), *strangers]
+    for rows, marks in ((people, desk_names.people_marks(people)), (players, desk_names.marks(players))):
+        for row in rows:
+            row.resembles = marks.get(row.pk, "")
 
 
 class PeoplePages(LeagueAccess):
@@ -164,6 +172,8 @@ class PeoplePages(LeagueAccess):
                 )
                 return self._back(league)
         people = list(roster.people(league.pk))
+        strangers = list(roster.without_owner(league.pk))
+        _mark(people, strangers)
         return self.desk_page(
             request,
             "roster.html",
@@ -173,7 +183,7 @@ class PeoplePages(LeagueAccess):
             problems=problems,
             people=people,
             here=sum(1 for person in people if person.count),
-            strangers=list(roster.without_owner(league.pk)),
+            strangers=strangers,
         )
 
     def _back(self, league: League) -> HttpResponseRedirect:

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from agents_registry import places, registration, roster
+from agents_registry import lookalikes, places, registration, roster
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import Request
 from agents_registry.spellings import LEAGUE_FIELDS, Facts, plays
@@ -199,6 +199,8 @@ def _register_player(request: Request, named: str | None) -> Entry:
             done = registration.register(request=request, league_id=home, promised=promised)
         except registration.NotTheSame as same:
             return Entry(league_id=home or promised, reason=_not_the_same(same.agent), legacy_code="L003")
+        except lookalikes.LooksLike as found:
+            return Entry(league_id=home or promised, reason=_looks_like(request, home, found), legacy_code="L003")
         except places.Crowded as crowded:
             return Entry(league_id=home or promised, reason=str(crowded), legacy_code="L002")
         if league is None and not done.again:
@@ -236,6 +238,13 @@ def _not_the_same(agent: Agent) -> str:
         f"{agent.code} is registered under this name and address. To register it again, send its "
         f"auth_token{code}, or register from its own machine, or ask the instructor to let it in."
     )
+
+
+def _looks_like(request: Request, home: str | None, found: lookalikes.LooksLike) -> str:
+    """Why its name is refused; the instructor sees it on the desk."""
+    where = request.address
+    lookalikes.note_refused(league_id=home, agent=request, endpoint=where.url, key=where.key, resembled=found.agent)
+    return lookalikes.sentence(request.name, found.agent)
 
 
 def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: object = "") -> Agent:
@@ -310,6 +319,9 @@ def register_referee(*, request: Request, named: str | None, own_address: bool) 
                 reason=f"{same.agent.code} is registered under this name and port by another machine.",
                 legacy_code="L003",
             )
+        except lookalikes.LooksLike as found:
+            reason = _looks_like(request, home, found)
+            return Entry(league_id=home or settings.LEAGUE_DEFAULT_ID, reason=reason, legacy_code="L003")
         except places.Crowded as crowded:
             return Entry(league_id=settings.LEAGUE_DEFAULT_ID, reason=str(crowded), legacy_code="L002")
         if done.again:

@@ -17,6 +17,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from agents_registry import lookalikes
 from agents_registry.models import Agent, Kind, RosterEntry
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import games
@@ -156,10 +157,9 @@ def _write(found: Read) -> League:
     league = League.objects.create(**found.league.model_dump())
     people = _saved(RosterEntry, (RosterEntry(league=league, **one.model_dump()) for one in found["roster"]))
     owners = {person.email: person for person in people}
-    agents = {
-        (agent.kind, agent.code): agent
-        for agent in _saved(Agent, (_agent(league, one, owners) for one in found["agents"]))
-    }
+    saved = _saved(Agent, (_agent(league, one, owners) for one in found["agents"]))
+    lookalikes.remember(saved, new=True)
+    agents = {(agent.kind, agent.code): agent for agent in saved}
     players = {code: agent for (kind, code), agent in agents.items() if kind == Kind.PLAYER}
     rounds = {
         one.number: one

@@ -1,0 +1,378 @@
+"""Names that look like another's: refused to a stranger, marked on the desk, let in by one click (decision 16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.contrib.messages import get_messages
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from agents_registry import lookalikes, registration, roster
+from agents_registry.models import Agent, Kind, NameLook, NameRefused
+from matches.league import entry, staffing
+from tests import factories as make
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+DESK = "/admin/matches/league/fall/change/"
+VICTIM, STRANGER = "192.0.2.7", "192.0.2.66"
+CYRILLIC = "\u0410da"
+
+
+def register(client: Client, name: str, *, port: int = 8101, caller: str = STRANGER, **more: Any) -> dict[str, Any]:
+    more.setdefault("league_id", "fall")
+    return wire.ask(client, "register_player", wire.player_request(name, port=port, **more), caller=caller)
+
+
+def ada(client: Client, **more: Any) -> dict[str, Any]:
+    """P01, the player whom others want to be taken for."""
+    make.open_league("fall")
+    return register(client, "Ada", port=8100, caller=VICTIM, **more)
+
+
+def shown_names() -> list[str]:
+    return list(Agent.objects.filter(league_id="fall").order_by("pk").values_list("display_name", flat=True))
+
+
+@pytest.fixture
+def desk() -> Client:
+    browser = Client()
+    browser.force_login(User.objects.create_superuser("instructor", password="x" * 12))
+    return browser
+
+
+def problem(desk: Client) -> dict[str, Any]:
+    """What the desk says of refused names."""
+    found = [one for one in desk.get(DESK).context["desk"]["problems"] if "refused" in one["text"]]
+    return found[0] if found else {}
+
+
+def click(desk: Client, label: str) -> str:
+    """The button that begins like this; what the desk answers."""
+    [url] = [one["url"] for one in problem(desk)["remedies"] if one["label"].startswith(label)]
+    answer = desk.post(url)
+    assert (answer.status_code, answer["Location"]) == (302, DESK)
+    return str([*get_messages(answer.wsgi_request)][-1])
+
+
+# A stranger --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", [CYRILLIC, "ADA", "Ad\u0430", "\uff21da", "A\u034fda", "Ada\ufe0f", "Ada\u3164", "\U0001d400da"]
+)
+def test_a_stranger_whose_name_looks_like_anothers_is_refused(client: Client, name: str) -> None:
+    ada(client)
+    answer = register(client, name)
+    assert (answer["status"], answer["player_id"], answer["legacy_code"]) == ("REJECTED", None, "L003")
+    reason = (
+        f'The name "{name}" looks like "Ada" (P01), who has registered already. Choose a name that nobody takes for '
+        "that one. If both are yours, send the auth_token of P01, or your personal code where the league has a roster. "
+        "Otherwise ask the instructor: one click on the desk lets this name in."
+    )
+    assert (answer["reason"], answer["rejection_reason"]) == (reason, reason)
+    assert shown_names() == ["Ada"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("Alice", "AIice"), ("modern", "rnodern"), ("Player 1", "Player l"), ("\u05d3\u05d5\u05df", "\u05d3\u05d5\u05d5")],
+)
+def test_whoever_comes_second_is_the_one_that_looks_alike(client: Client, first: str, second: str) -> None:
+    make.open_league("fall")
+    assert register(client, first, caller=VICTIM)["status"] == "ACCEPTED"
+    assert register(client, second, port=8102)["status"] == "REJECTED"
+    assert shown_names() == [first]
+
+
+def test_nor_does_a_name_look_like_what_another_is_shown_as(client: Client) -> None:
+    ada(client)
+    register(client, "Ada", port=8102)
+    renamed = make.join("Carol", "fall", port=8103).agent
+    renamed.display_name = "Team Rocket"
+    registration.save_from_admin(renamed)
+    assert shown_names() == ["Ada", "Ada (2)", "Team Rocket"]
+    assert register(client, f"{CYRILLIC} (2)", port=8104)["status"] == "REJECTED"
+    assert register(client, "Team R0cket", port=8105)["status"] == "REJECTED"
+
+
+def test_the_same_name_at_other_addresses_is_four_copies_of_one_agent(client: Client) -> None:
+    """004 6.4.2. What is not shown at all is taken out of a name before anything else."""
+    make.open_league("fall")
+    for port, name in enumerate(("Alpha", "Alpha", " Alpha ", "Al\u200bpha"), start=8101):
+        assert register(client, name, port=port)["status"] == "ACCEPTED"
+    assert shown_names() == ["Alpha", "Alpha (2)", "Alpha (3)", "Alpha (4)"]
+
+
+def test_in_another_league_nobody_is_taken_for_it(client: Client) -> None:
+    ada(client)
+    make.open_league("winter")
+    assert register(client, CYRILLIC, league_id="winter")["status"] == "ACCEPTED"
+
+
+def test_being_on_the_same_machine_is_no_proof_of_a_second_name(client: Client) -> None:
+    """It shows who continues an agent (ruling, section 8); a classmate at the next terminal is there as well."""
+    ada(client)
+    assert register(client, CYRILLIC, caller=VICTIM)["status"] == "REJECTED"
+
+
+@pytest.mark.parametrize("token", ["", "tok_" + "0" * 32, "league_token", "another's"])
+def test_what_is_not_its_token_proves_nothing(client: Client, token: str) -> None:
+    mine = ada(client)
+    other = register(client, "Mallory", port=8105)
+    given = {"league_token": mine["league_token"], "another's": other["auth_token"]}.get(token, token)
+    assert register(client, CYRILLIC, auth_token=given)["status"] == "REJECTED"
+
+
+def test_the_code_of_the_whole_class_proves_nothing(client: Client) -> None:
+    make.open_league("fall", registration_code="cs101-2025")
+    assert register(client, "Ada", port=8100, code="cs101-2025")["status"] == "ACCEPTED"
+    assert register(client, CYRILLIC, code="cs101-2025")["legacy_code"] == "L003"
+
+
+# Who shows itself ----------------------------------------------------------------------------------
+
+
+def test_who_has_the_others_token_may_have_both_names(client: Client) -> None:
+    token = ada(client)["auth_token"]
+    assert register(client, CYRILLIC, auth_token=token)["player_id"] == "P02"
+    # From here on it is known, and is not asked again.
+    assert register(client, CYRILLIC)["player_id"] == "P02"
+    # Nor are copies of one of the two.
+    assert [register(client, name, port=8110)["player_id"] for name in ("Ada", CYRILLIC)] == ["P03", "P04"]
+    assert shown_names() == ["Ada", CYRILLIC, "Ada (2)", f"{CYRILLIC} (2)"]
+
+
+def test_whom_the_roster_knows_is_let_in_and_marked(client: Client, desk: Client) -> None:
+    make.open_league("fall")
+    roster.import_csv(league_id="fall", text="name,email,code\nDana,d@example.org,dana-7\nNoa,n@example.org,noa-99\n")
+    assert register(client, "Ada", port=8100, code="dana-7")["player_id"] == "P01"
+    assert register(client, CYRILLIC, code="noa-99")["player_id"] == "P02"
+    assert Agent.objects.get(code="P02").owner.name == "Noa"
+    page = desk.get("/admin/matches/league/fall/roster/").content.decode()
+    assert page.count("the name looks like P02 “\u0410da”") == page.count("the name looks like P01 “Ada”") == 1
+
+
+# The desk --------------------------------------------------------------------------------------
+
+
+def test_the_desk_shows_who_was_refused_and_one_click_lets_it_in(client: Client, desk: Client) -> None:
+    ada(client)
+    for _twice in range(2):
+        assert register(client, CYRILLIC)["status"] == "REJECTED"
+    found = problem(desk)
+    assert found["text"] == (
+        "1 registration was refused, as its name looks like another's. Let it in if you know whose it is."
+    )
+    assert found["causes"] == [f"“{CYRILLIC}” at http://{STRANGER}:8101/mcp, from {STRANGER}, looks like “Ada” (P01)"]
+    assert click(desk, "Let “") == f"“{CYRILLIC}” is let in when it registers again from the same address."
+    assert problem(desk) == {}
+    # Another program of the same name does not use the click up.
+    assert register(client, CYRILLIC, port=8109, caller="192.0.2.99")["status"] == "REJECTED"
+    assert register(client, CYRILLIC)["player_id"] == "P02"
+    assert NameRefused.objects.filter(caller=STRANGER).count() == 0
+
+
+def test_both_names_are_marked_on_the_desk(client: Client, desk: Client) -> None:
+    token = ada(client)["auth_token"]
+    register(client, CYRILLIC, auth_token=token)
+    register(client, "Bob", port=8103)
+    marks = {line["agent_id"]: line["resembles"] for line in desk.get(DESK).context["desk"]["players"]}
+    assert marks == {"P01": f"P02 “{CYRILLIC}”", "P02": "P01 “Ada”", "P03": ""}
+    assert "the name looks like P01 “Ada”" in desk.get(DESK).content.decode()
+
+
+def test_who_is_put_aside_stays_out_and_is_shown_when_it_comes_again(client: Client, desk: Client) -> None:
+    ada(client)
+    register(client, CYRILLIC)
+    assert click(desk, "Keep “") == "It stays out. If it comes again, it is shown here again."
+    assert problem(desk) == {}
+    assert register(client, CYRILLIC)["status"] == "REJECTED"
+    assert len(problem(desk)["causes"]) == 1
+
+
+def test_a_click_that_comes_too_late_is_answered_in_words(client: Client, desk: Client) -> None:
+    token = ada(client)["auth_token"]
+    register(client, CYRILLIC)
+    [row] = NameRefused.objects.all()
+    register(client, CYRILLIC, auth_token=token)
+    answer = desk.post(f"/admin/matches/league/fall/name/{row.pk}/let-in/")
+    said = [str(one) for one in get_messages(answer.wsgi_request)]
+    assert said == ["This name is not waiting any more: it has come in, or somebody else has decided."]
+
+
+def test_another_leagues_instructor_lets_nobody_in_here(client: Client) -> None:
+    ada(client)
+    make.open_league("winter")
+    register(client, CYRILLIC)
+    [row] = NameRefused.objects.all()
+    User.objects.create_user("guest", password="x" * 12, is_staff=True)
+    staffing.give_role(league_id="winter", username="guest", name="instructor")
+    browser = Client()
+    browser.force_login(User.objects.get(username="guest"))
+    assert browser.post(f"/admin/matches/league/fall/name/{row.pk}/let-in/").status_code == 403
+    browser.post(f"/admin/matches/league/winter/name/{row.pk}/let-in/")
+    assert NameRefused.objects.get().let_in is False
+    staffing.give_role(league_id="fall", username="guest", name="assistant")
+    assert browser.post(f"/admin/matches/league/fall/name/{row.pk}/let-in/").status_code == 403
+    assert browser.get(DESK).context["desk"]["problems"][-1]["remedies"] == []
+
+
+def test_a_stranger_does_not_push_others_off_the_list(client: Client) -> None:
+    ada(client)
+    register(client, CYRILLIC, caller="192.0.2.8")
+    for port in range(9000, 9000 + lookalikes.REFUSED_OF_ONE + 5):
+        register(client, "ADA", port=port)
+    callers = list(NameRefused.objects.order_by("pk").values_list("caller", flat=True))
+    assert callers == ["192.0.2.8", *[STRANGER] * lookalikes.REFUSED_OF_ONE]
+
+
+def test_of_many_strangers_the_latest_are_kept(client: Client) -> None:
+    ada(client)
+    for number in range(lookalikes.MOST_REFUSED + 5):
+        register(client, "ADA", port=9000 + number, caller=f"198.51.100.{number}")
+    assert NameRefused.objects.count() == lookalikes.MOST_REFUSED
+    assert not NameRefused.objects.filter(caller="198.51.100.4").exists()
+
+
+# The lobby, by hand, referees ---------------------------------------------------------------------
+
+
+def test_who_waits_in_the_lobby_comes_into_no_league_under_anothers_name(client: Client, desk: Client) -> None:
+    register(client, "Ada", port=8100, league_id=None)
+    register(client, CYRILLIC, league_id=None)
+    register(client, "Bob", port=8102, league_id=None)
+    make.open_league("fall")
+    assert shown_names() == ["Ada", "Bob"]
+    left = Agent.objects.get(league=None)
+    assert (left.name, left.notes[-1].split(",")[0]) == (CYRILLIC, "stayed in the lobby: in fall")
+    # It may ask for the league itself, and is told.
+    assert register(client, CYRILLIC)["legacy_code"] == "L003"
+    assert click(desk, "Let “") == f"“{CYRILLIC}” is in."
+    assert sorted(shown_names()) == ["Ada", "Bob", CYRILLIC]
+    assert NameRefused.objects.count() == 0
+
+
+def test_the_instructor_adds_whom_they_like_and_sees_the_mark(client: Client, desk: Client) -> None:
+    ada(client)
+    entry.add_by_hand(league_id="fall", name=CYRILLIC, endpoint="http://192.0.2.9:8101/mcp")
+    marks = {line["agent_id"]: line["resembles"] for line in desk.get(DESK).context["desk"]["players"]}
+    assert marks == {"P01": f"P02 “{CYRILLIC}”", "P02": "P01 “Ada”"}
+    assert register(client, "\u0410d\u0430", port=8104)["status"] == "REJECTED"
+
+
+def referee(client: Client, name: str, port: int, caller: str = STRANGER, **more: Any) -> dict[str, Any]:
+    return wire.ask(client, "register_referee", wire.referee_request(name, port=port, **more), caller=caller)
+
+
+def test_a_referee_whose_name_looks_like_one_of_ours_is_refused(client: Client, desk: Client) -> None:
+    make.open_league("fall")
+    make.hire("Referee 1")
+    answer = referee(client, "Referee l", 8001)
+    assert (answer["status"], answer["legacy_code"]) == ("REJECTED", "L003")
+    assert 'looks like "Referee 1" (REF01)' in answer["reason"]
+    # With the site's key it is ours; copies are let in as ever, and so is whom the instructor lets in.
+    assert referee(client, "Referee I", 8002, code=settings.LEAGUE_REFEREE_KEY)["referee_id"] == "REF02"
+    assert referee(client, "Referee 1", 8003)["referee_id"] == "REF03"
+    click(desk, "Let the referee “Referee l”")
+    assert referee(client, "Referee l", 8001)["referee_id"] == "REF04"
+    marks = {line["agent_id"]: line["resembles"] for line in desk.get(DESK).context["desk"]["referees"]}
+    assert marks["REF04"] == "REF01 “Referee 1”, REF02 “Referee I”"
+
+
+def test_a_referee_of_the_site_is_let_in_by_a_superuser_only(client: Client) -> None:
+    make.open_league("fall")
+    make.hire("Referee 1")
+    referee(client, "Referee l", 8001)
+    [row] = NameRefused.objects.all()
+    User.objects.create_user("teacher", password="x" * 12, is_staff=True)
+    staffing.give_role(league_id="fall", username="teacher", name="instructor")
+    browser = Client()
+    browser.force_login(User.objects.get(username="teacher"))
+    assert browser.post(f"/admin/matches/league/fall/name/{row.pk}/let-in/").status_code == 403
+    assert NameRefused.objects.get().let_in is False
+
+
+# People and leagues --------------------------------------------------------------------------------
+
+
+def test_people_of_a_roster_whose_names_look_alike_are_marked(desk: Client) -> None:
+    make.open_league("fall")
+    page = "/admin/matches/league/fall/roster/"
+    text = f"name,email,code\nAda,a@example.org,\n{CYRILLIC},b@example.org,\nBob,c@example.org,\n"
+    shown = desk.post(page, {"text": text}, follow=True).content.decode()
+    assert [shown.count(f"the name looks like “{name}”") for name in ("Ada", CYRILLIC, "Bob")] == [1, 1, 0]
+
+
+def test_a_league_that_people_take_for_another_is_pointed_out(desk: Client) -> None:
+    make.open_league("fall")
+    add = "/admin/matches/league/add/"
+    form = {"game_type": "even_odd", "no_show": "technical_loss", "error_style": "error"}
+    answer = desk.post(add, form | {"league_id": "fa11", "display_name": "FaIl"})
+    said = [str(one) for one in get_messages(answer.wsgi_request)]
+    assert said[0] == "People will take this league for another, as the names look alike: Fall (fall)."
+
+
+# What it costs ------------------------------------------------------------------------------------
+
+
+def test_the_look_up_costs_the_same_in_a_large_league(client: Client) -> None:
+    make.open_league("fall")
+
+    def queries(name: str, port: int) -> list[str]:
+        with CaptureQueriesContext(connection) as seen:
+            assert register(client, name, port=port)["status"] == "ACCEPTED"
+        return [one["sql"] for one in seen if "namelook" in one["sql"]]
+
+    few = queries("First", 8101)
+    lookalikes.remember(make.crowd("fall", 300, letter="Q"), new=True)
+    many = queries("Second", 8102)
+    assert len(few) == len(many) == 2
+    select = next(sql for sql in many if sql.startswith("SELECT"))
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {select}" if connection.vendor == "sqlite" else f"EXPLAIN {select}")
+        plan = " ".join(str(row) for row in cursor.fetchall())
+    if connection.vendor == "sqlite":
+        assert "look=?" in plan, plan
+
+
+def test_the_desk_asks_the_database_no_more_for_many_names(client: Client, desk: Client) -> None:
+    make.open_league("fall")
+    counts = []
+    for letter, some in (("A", 3), ("B", 100)):
+        make.crowd("fall", some, letter=letter)
+        desk.get(DESK)
+        with CaptureQueriesContext(connection) as seen:
+            desk.get(DESK)
+        counts.append(len(seen))
+    assert counts[0] == counts[1]
+
+
+# Upgrading ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def back() -> Iterator[None]:
+    """Whatever happens, the tables are as the other tests expect them."""
+    yield
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_names_that_are_there_already_are_looked_at_by_the_migration(client: Client, back: None) -> None:
+    ada(client)
+    register(client, "Ada", port=8102)
+    before = list(NameLook.objects.order_by("agent", "look").values_list("agent", "look"))
+    MigrationExecutor(connection).migrate([("agents_registry", "0004_programs")])
+    MigrationExecutor(connection).migrate([("agents_registry", "0005_looks")])
+    assert list(NameLook.objects.order_by("agent", "look").values_list("agent", "look")) == before
+    assert register(client, CYRILLIC, port=8103)["status"] == "REJECTED"
+    assert Agent.objects.filter(kind=Kind.PLAYER).count() == 2
