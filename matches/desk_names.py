@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 from agents_registry import lookalikes
 from agents_registry.looks import alike
 from agents_registry.models import Agent, Kind, NameRefused, RosterEntry
+from league_sdk.protocol.states import LeagueState
 from matches.desk_facts import Facts
 from matches.roles import Action
 
@@ -43,6 +44,9 @@ def people_marks(people: Iterable[RosterEntry]) -> dict[int, str]:
 def problems(facts: Facts) -> list[dict[str, Any]]:
     """Registrations that were refused for their names, each to be let in by one click."""
     rows = lookalikes.refused(league_id=facts.league.pk, everywhere=True)
+    if facts.league.state != LeagueState.REGISTRATION:
+        # No player comes in any more, whatever it is called.
+        rows = [row for row in rows if row.kind == Kind.REFEREE]
     if not rows:
         return []
     text = ngettext(

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from agents_registry import lookalikes, registration, roster
 from agents_registry.models import Agent, Kind, NameLook, NameRefused
-from matches.league import entry, staffing
+from matches.league import entry, opening, staffing
 from tests import factories as make
 from tests import wire
 
@@ -196,6 +196,15 @@ def test_who_is_put_aside_stays_out_and_is_shown_when_it_comes_again(client: Cli
     assert problem(desk) == {}
     assert register(client, CYRILLIC)["status"] == "REJECTED"
     assert len(problem(desk)["causes"]) == 1
+
+
+def test_when_nobody_registers_any_more_the_desk_is_silent_about_it(client: Client, desk: Client) -> None:
+    ada(client)
+    register(client, "Bob", port=8103)
+    register(client, CYRILLIC)
+    assert problem(desk) != {}
+    opening.close_registration(league_id="fall")
+    assert problem(desk) == {}
 
 
 def test_a_click_that_comes_too_late_is_answered_in_words(client: Client, desk: Client) -> None:
