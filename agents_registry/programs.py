@@ -9,15 +9,14 @@ leads elsewhere a moment later does not bring a second match to somebody's progr
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from django.db import transaction
 from django.utils import timezone
 
 from agents_registry.addresses import LOOPBACK_NAMES, one_path, plain_ip
-from agents_registry.models import Agent, Gateway
+from agents_registry.models import Agent, Gateway, Kind
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.transport import machine
 from league_sdk.transport.names import NAMES
@@ -25,6 +24,9 @@ from league_sdk.transport.targets import Target, Unreadable, read_target
 
 THIS_MACHINE = "127.0.0.1"
 """One spelling for the loopback, whatever its number, and for the addresses by which others see this machine."""
+SOMETHING_BEHIND = "//"
+"""After host and port: a program under some path there. No path in its one spelling has two slashes."""
+FILLED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,97 @@ class Program:
     addresses: tuple[str, ...]
 
 
-def in_play(agent: Agent) -> frozenset[str]:
-    """What a player occupies that is in a match: what was found when the match was given out, and the player itself."""
-    # A match that was given out before this was written down: by its address alone.
-    keys = agent.program.split() or program(agent.endpoint, (), frozenset()).keys
-    return frozenset({*keys, f"agent:{agent.pk}"})
+def in_play(agent: Agent, gateways: frozenset[str], tell: Callable[[], None]) -> frozenset[str] | None:
+    """What a player that is in a match keeps from other matches; None while its name is being looked up.
+
+    Only a match that was given out before programs were written down can have such a name.
+
+    Changes: the row of such a player, once the name is known.
+
+    Args:
+        agent: the player.
+        gateways: of :func:`gateways`. A mark that was made or taken back meanwhile counts at once.
+        tell: called in another thread when the name has been looked up.
+    """
+    if not agent.program:
+        seen = found(agent, gateways, tell)
+        if seen is None:
+            return None
+        note(agent, seen)
+    return taken(agent, known(agent, gateways))
+
+
+def taken(agent: Agent, keys: Iterable[str]) -> frozenset[str]:
+    """What a player that is in a match keeps from other matches: the program behind it, and the player itself.
+
+    Args:
+        agent: the player.
+        keys: of the program behind it.
+    """
+    return held(keys) | {_oneself(agent)}
+
+
+def needed(agent: Agent, keys: Iterable[str]) -> frozenset[str]:
+    """What must not be kept by a match in play, for a player to be in another one.
+
+    Args:
+        agent: the player.
+        keys: of the program behind it.
+    """
+    return free_for(keys) | {_oneself(agent)}
+
+
+def held(keys: Iterable[str]) -> frozenset[str]:
+    """What programs keep from others while they play: themselves, and of a gateway also its address as a whole.
+
+    The same gateway may be called by a name or address that is not marked: then the path says nothing.
+    """
+    given = frozenset(keys)
+    return given | {f"{place(key)}{SOMETHING_BEHIND}" for key in given if key != place(key)}
+
+
+def free_for(keys: Iterable[str]) -> frozenset[str]:
+    """What must not be among :func:`held` of others while programs with these keys play."""
+    given = frozenset(keys)
+    return given | {f"{key}{SOMETHING_BEHIND}" if key == place(key) else place(key) for key in given}
+
+
+def place(key: str) -> str:
+    """A program's key without its path: host and port."""
+    host, bar, rest = key.partition("|")
+    return f"{host}{bar}{rest.partition('/')[0]}"
+
+
+def known(agent: Agent, gateways: frozenset[str]) -> frozenset[str]:
+    """The keys of the program behind a player, as far as they are known; no name is looked up.
+
+    Args:
+        agent: the player. A name counts as what it led to when a match was last given out; before that, as itself.
+        gateways: of :func:`gateways`.
+    """
+    noted = agent.program.split()
+    if not noted:
+        return program(agent.endpoint, (), gateways).keys
+    if not gateways and all(key == place(key) for key in noted):
+        return frozenset(noted)
+    target = _read(agent.endpoint)
+    return frozenset(noted) if target is None else _keys({place(key) for key in noted}, target, gateways)
+
+
+def fill() -> None:
+    """Write down the programs of players from before they were kept; a name waits until a match is given out.
+
+    Changes: the rows of players that have none. No name is looked up.
+    """
+    marked = gateways()
+    rows = Agent.objects.filter(kind=Kind.PLAYER, program="").only("endpoint", "program", "addresses")
+    filled = []
+    for agent in rows.iterator():
+        target = _read(agent.endpoint)
+        if target is not None and not _is_looked_up(target):
+            _describe(agent, program(agent.endpoint, (), marked))
+            filled.append(agent)
+    Agent.objects.bulk_update(filled, ["program", "addresses"], batch_size=FILLED_AT_ONCE)
 
 
 def found(agent: Agent, gateways: frozenset[str], tell: Callable[[], None]) -> Program | None:
@@ -80,10 +168,16 @@ def program(endpoint: str, addresses: Iterable[str], gateways: frozenset[str]) -
     target = _read(endpoint)
     if target is None:
         return Program(frozenset({endpoint}), ())
-    known = tuple(addresses) if _is_looked_up(target) else (target.host,) if target.ip is not None else ()
-    hosts = {_one_spelling(host) for host in known or (target.host,)}
+    leads_to = tuple(addresses) if _is_looked_up(target) else (target.host,) if target.ip is not None else ()
+    places = {f"{_one_spelling(host)}|{target.number}" for host in leads_to or (target.host,)}
+    return Program(_keys(places, target, gateways), leads_to)
+
+
+def _keys(places: Collection[str], target: Target, gateways: frozenset[str]) -> frozenset[str]:
+    """Keys of a program at these hosts and ports: with its path where a host of it, or its name, is a gateway."""
+    hosts = {one.partition("|")[0] for one in places}
     path = one_path(target.path) if not gateways.isdisjoint({*hosts, _one_spelling(target.host)}) else ""
-    return Program(frozenset(f"{host}|{target.number}{path}" for host in hosts), known)
+    return frozenset(f"{one}{path}" for one in places)
 
 
 def pins(*agents: Agent) -> dict[str, dict[str, list[str]]]:
@@ -108,10 +202,15 @@ def note(agent: Agent, seen: Program) -> None:
         agent: the player; the instance is brought up to date as well.
         seen: what was found.
     """
-    keys, addresses = " ".join(sorted(seen.keys)), " ".join(seen.addresses)
-    if (agent.program, agent.addresses) != (keys, addresses):
-        agent.program, agent.addresses = keys, addresses
-        Agent.objects.filter(pk=agent.pk).update(program=keys, addresses=addresses)
+    if _describe(agent, seen):
+        Agent.objects.filter(pk=agent.pk).update(program=agent.program, addresses=agent.addresses)
+
+
+def _describe(agent: Agent, seen: Program) -> bool:
+    """Bring the instance up to date; whether it said something else."""
+    before = (agent.program, agent.addresses)
+    agent.program, agent.addresses = " ".join(sorted(seen.keys)), " ".join(seen.addresses)
+    return before != (agent.program, agent.addresses)
 
 
 def gateways() -> frozenset[str]:
@@ -119,7 +218,7 @@ def gateways() -> frozenset[str]:
     return frozenset(Gateway.objects.values_list("host", flat=True))
 
 
-def mark_gateway(*, host: object, gateway: bool) -> str:
+def mark_gateway(*, host: object, gateway: bool) -> bool:
     """Mark a host as a gateway to many programs, so that paths on it count; or as one program's own machine again.
 
     Changes: the list of gateways. Matches that are given out from now on follow it.
@@ -128,7 +227,22 @@ def mark_gateway(*, host: object, gateway: bool) -> str:
         host: a name or an IP address, without port and path.
         gateway: whether it is one.
 
-    Returns the host in the one spelling in which it is kept.
+    Returns whether it was not so before.
+
+    Raises:
+        InvalidFormat: this is no host.
+    """
+    kept = read_host(host)
+    if gateway:
+        return Gateway.objects.get_or_create(host=kept, defaults={"marked_at": timezone.now()})[1]
+    return Gateway.objects.filter(host=kept).delete()[0] > 0
+
+
+def read_host(host: object) -> str:
+    """A host in the one spelling in which gateways are kept.
+
+    Args:
+        host: a name or an IP address, without port and path.
 
     Raises:
         InvalidFormat: this is no host.
@@ -138,13 +252,13 @@ def mark_gateway(*, host: object, gateway: bool) -> str:
     target = _read(f"http://[{text}]/" if ":" in text else f"http://{text}/")
     if target is None or target.port is not None or target.path != "/" or target.query:
         raise InvalidFormat("This is not a host.", field="host", seen=host, expected=expected)
-    kept = _one_spelling(target.host)
-    with transaction.atomic():
-        if gateway:
-            Gateway.objects.get_or_create(host=kept, defaults={"marked_at": timezone.now()})
-        else:
-            Gateway.objects.filter(host=kept).delete()
-    return kept
+    return _one_spelling(target.host)
+
+
+def named(endpoint: str) -> tuple[str, str]:
+    """The host that an address names and its path, each in one spelling; two empty texts when it cannot be read."""
+    target = _read(endpoint)
+    return ("", "") if target is None else (_one_spelling(target.host), one_path(target.path))
 
 
 def sharing(agents: Iterable[Agent]) -> dict[int, list[Agent]]:
@@ -168,6 +282,10 @@ def sharing(agents: Iterable[Agent]) -> dict[int, list[Agent]]:
 def _hosts(agent: Agent) -> set[str]:
     target = _read(agent.endpoint)
     return {_one_spelling(one) for one in agent.addresses.split() or ([target.host] if target is not None else [])}
+
+
+def _oneself(agent: Agent) -> str:
+    return f"agent:{agent.pk}"
 
 
 def _is_looked_up(target: Target) -> bool:

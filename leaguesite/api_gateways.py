@@ -7,9 +7,8 @@ from ninja import Router, Schema
 from pydantic import ConfigDict
 
 from agents_registry import programs
-from league_sdk.protocol.errors import InvalidFormat
 from leaguesite.api_keys import KEY
-from matches.league.errors import Invalid
+from matches.league import gateways
 
 router = Router()
 
@@ -43,8 +42,4 @@ def show_gateways(request: HttpRequest) -> list[str]:
 )
 def mark_gateway(request: HttpRequest, mark: GatewayMark) -> dict[str, object]:
     """Mark a host as a gateway to many agents, or no longer; matches given out from now on follow it."""
-    try:
-        host = programs.mark_gateway(host=mark.host, gateway=mark.gateway)
-    except InvalidFormat as error:
-        raise Invalid(f"{error.message} Expected: {error.context['expected']}", field="host") from None
-    return {"host": host, "gateway": mark.gateway}
+    return {"host": gateways.mark(host=mark.host, gateway=mark.gateway), "gateway": mark.gateway}

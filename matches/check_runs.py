@@ -70,7 +70,7 @@ _called: dict[UUID, frozenset[str]] = {}
 
 
 def occupied() -> set[str]:
-    """READ: the programs that are being checked, as keys of :mod:`agents_registry.programs`.
+    """READ: what programs that are being checked keep from matches (:func:`agents_registry.programs.held`).
 
     None of them is given a match meanwhile, for 30 s at most: nobody makes another's agent lose by having it checked as
     a round starts.
@@ -79,7 +79,8 @@ def occupied() -> set[str]:
     checks = Check.objects.filter(state=CheckState.RUNNING, started_at__gt=lately)
     running = list(checks.values_list("pk", "endpoint"))
     gateways = programs.gateways() if running else frozenset()
-    return {key for pk, url in running for key in _called.get(pk) or programs.program(url, (), gateways).keys}
+    called = [_called.get(pk) or programs.program(url, (), gateways).keys for pk, url in running]
+    return {key for keys in called for key in programs.held(keys)}
 
 
 def topic(check_id: UUID) -> str:
@@ -103,13 +104,14 @@ def take(*, now: datetime, room: int = MOST_AT_ONCE) -> list[Job]:
     for match in Match.objects.filter(state__in=[MatchState.READY, *IN_PLAY]).select_related("player_a", "player_b"):
         for seat in (match.player_a, match.player_b):
             here = None if seat.program else programs.found(seat, gateways, nudge)
-            playing |= {*seat.program.split(), *(here.keys if here is not None else ())}
+            playing |= programs.held(programs.known(seat, gateways) if here is None else here.keys)
     busy = _Busy(Check.objects.filter(state=CheckState.RUNNING).values_list("address", "asked_by"))
     leagues = set(readiness.asking_leagues().values_list("pk", flat=True))
     waiting = [
         (_is_demanded(check, leagues), check, behind)
         for check in due.defer("report").select_related("agent").order_by("due_at", "created_at")
-        if (behind := programs.found_at(check.endpoint, gateways, nudge)) and playing.isdisjoint(behind.keys)
+        if (behind := programs.found_at(check.endpoint, gateways, nudge))
+        and playing.isdisjoint(programs.free_for(behind.keys))
     ]
     waiting.sort(key=lambda one: not one[0])
     jobs: list[Job] = []

@@ -161,6 +161,8 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, a
     making_more = not draining and making.go_on()
     plan = Plan()
     if not draining:
+        if again:
+            programs.fill()
         given = _given() if again else []
         plan.starts, plan.waiting = _dispatch()
         plan.starts[:0] = [*given, *_tell_sealed()]
@@ -217,13 +219,19 @@ def _dispatch() -> tuple[list[Start], bool]:
     load: Counter[int] = Counter()
     # A program is never in two matches at once, also where it plays in two leagues, or under two addresses.
     playing = check_runs.occupied()
+    gateways = programs.gateways()
     for one in _IN_PLAY.all():
         load[one.referee_id] += 1
-        playing |= programs.in_play(one.player_a) | programs.in_play(one.player_b)
-    chosen = _choose(ready, load, playing)
+        for seat in (one.player_a, one.player_b):
+            kept = programs.in_play(seat, gateways, _look_again)
+            if kept is None:
+                # It may be any program that plays there.
+                return [], True
+            playing |= kept
+    chosen = _choose(ready, load, playing, gateways)
     # While anybody has room, the others must not wait behind matches that cannot begin.
     if len(ready) == MOST_READY and any(load[one.pk] < one.max_concurrent for one in _JUDGING.all()):
-        chosen += _choose(_ready(), load, playing)
+        chosen += _choose(_ready(), load, playing, gateways)
     return outgoing.starts_of(chosen), len(chosen) < len(ready) or len(ready) == MOST_READY
 
 
@@ -273,18 +281,19 @@ def _given() -> list[Start]:
     return outgoing.starts_of(chosen)
 
 
-def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str]) -> list[Chosen]:
+def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str], gateways: frozenset[str]) -> list[Chosen]:
     """Assign matches in their order to referees that have room; load and who is playing are kept up."""
     referees: dict[str, list[Agent]] = {}
     chosen: list[Chosen] = []
-    gateways = programs.gateways()
     with transaction.atomic():
         for match in ready:
             seats = (match.player_a, match.player_b)
             found = [programs.found(seat, gateways, _look_again) for seat in seats]
             behind = [one for one in found if one is not None]
-            taken_up = {key for one in behind for key in one.keys} | {f"agent:{seat.pk}" for seat in seats}
-            if len(behind) < len(seats) or not playing.isdisjoint(taken_up):
+            if len(behind) < len(seats):
+                continue
+            pairs = list(zip(seats, behind, strict=True))
+            if any(not playing.isdisjoint(programs.needed(seat, one.keys)) for seat, one in pairs):
                 continue
             if results.decide_absent(match):
                 endings.after_result(match)
@@ -299,9 +308,9 @@ def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str]) -> li
             taken = play.assign(match=match, referee=referee, lease_s=lease)
             if taken is not None:
                 load[referee.pk] += 1
-                playing |= taken_up
                 for seat, one in zip((taken.player_a, taken.player_b), behind, strict=True):
                     programs.note(seat, one)
+                    playing |= programs.taken(seat, one.keys)
                 chosen.append(Chosen(taken, referee, named))
     return chosen
 

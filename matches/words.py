@@ -13,8 +13,8 @@ from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches import words_corrections
 from matches.summaries import Summary
 
-DESK_EVENTS = ("role_given", "role_taken", "start_planned", "start_called_off", "start_failed")
-"""What only the desk is told of: who has which role, and what was planned there."""
+DESK_EVENTS = ("role_given", "role_taken", "start_planned", "start_called_off", "start_failed", "gateway_changed")
+"""What only the desk is told of: who has which role, what was planned there, and which hosts are gateways."""
 SILENT_EVENTS = ("settings_changed", "match_finished", "round_opened", *DESK_EVENTS)
 """Events that the feed leaves out: results have a list of their own."""
 

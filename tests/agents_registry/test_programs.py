@@ -217,11 +217,67 @@ def test_who_shares_a_machine() -> None:
 @pytest.mark.django_db
 def test_the_instructor_marks_a_gateway_and_takes_it_back(client: Client, settings: Any) -> None:
     assert client.post("/api/gateways", {"host": "192.0.2.7"}, content_type="application/json").status_code == 401
-    assert programs.mark_gateway(host=" Gateway.Example ", gateway=True) == "gateway.example"
-    assert programs.mark_gateway(host="localhost", gateway=True) == programs.THIS_MACHINE
-    assert programs.gateways() == {"gateway.example", "127.0.0.1"}
-    programs.mark_gateway(host="gateway.example", gateway=False)
-    assert programs.gateways() == {"127.0.0.1"}
+    for host in (" Gateway.Example ", "localhost"):
+        assert [programs.mark_gateway(host=host, gateway=True) for _ in range(2)] == [True, False]
+    assert programs.gateways() == {"gateway.example", programs.THIS_MACHINE}
+    assert [programs.mark_gateway(host="gateway.example", gateway=False) for _ in range(2)] == [True, False]
+    assert programs.gateways() == {programs.THIS_MACHINE}
     for wrong in ("", "a b", "http://x", "x/y", "x:80", 5, None):
         with pytest.raises(programs.InvalidFormat):
             programs.mark_gateway(host=wrong, gateway=True)
+
+
+@pytest.mark.django_db
+def test_a_mark_counts_at_once_also_for_what_is_in_play(zones: Zones) -> None:
+    make.hire(room=10)
+    make.open_league("fall")
+    for number in range(4):
+        make.join(f"Agent {number}", "fall", endpoint=f"http://192.0.2.7:8101/c{number}")
+    make.lifecycle.start_league(league_id="fall")
+    make.Round.objects.update(started_at=None)
+    first = given_out()
+    assert (len(first), given_out()) == (1, set())
+    programs.mark_gateway(host="192.0.2.7", gateway=True)
+    # The first match is still in play, as what it was when it was given out: one program with all the others.
+    second = given_out()
+    assert (len(second), second & first) == (1, set())
+
+
+@pytest.mark.django_db
+def test_a_mark_that_is_taken_back_starts_no_second_match_beside_those_in_play() -> None:
+    make.hire(room=10)
+    make.open_league("fall")
+    programs.mark_gateway(host="192.0.2.7", gateway=True)
+    for number in range(4):
+        make.join(f"Agent {number}", "fall", endpoint=f"http://192.0.2.7:8101/c{number}")
+    make.lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    waiting = make.Match.objects.filter(match_id="R1M2")
+    waiting.update(state="PENDING")
+    assert len(given_out()) == 1
+    waiting.update(state="READY")
+    programs.mark_gateway(host="192.0.2.7", gateway=False)
+    assert given_out() == set()
+    programs.mark_gateway(host="192.0.2.7", gateway=True)
+    assert len(given_out()) == 1
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "marked", "apart"),
+    [
+        (("http://192.0.2.7:80/a", "http://192.0.2.7:80/b"), "192.0.2.7", True),
+        (("http://192.0.2.7:80/a", "http://192.0.2.7:80//a/"), "192.0.2.7", False),
+        (("http://gate.example/a", "http://gate.example/b"), "gate.example", True),
+        # By its number, or by another name, nobody knows which of the programs behind the gateway it is.
+        (("http://gate.example/a", "http://192.0.2.7/b"), "gate.example", False),
+        (("http://gate.example/a", "http://other.example/b"), "gate.example", False),
+        (("http://gate.example/a", "http://192.0.2.7:81/b"), "gate.example", True),
+        (("https://gate.example/a", "https://gate.example/b"), "gate.example", True),
+    ],
+)
+def test_what_is_behind_a_gateway_is_apart_only_where_all_of_it_is_known(
+    endpoints: tuple[str, str], marked: str, apart: bool
+) -> None:
+    one, other = (programs.program(endpoint, ("192.0.2.7",), frozenset({marked})).keys for endpoint in endpoints)
+    assert programs.held(one).isdisjoint(programs.free_for(other)) is apart
+    assert programs.held(other).isdisjoint(programs.free_for(one)) is apart
