@@ -18,6 +18,7 @@ from agents_registry.words import answers
 from league_sdk.protocol.states import IN_PLAY, AgentState, MatchState
 from matches import desk_controls, desk_names, desk_problems, readiness, sight, summaries
 from matches.desk_facts import Facts, agents
+from matches.desk_shared import gateways, with_waits
 from matches.models import League
 from matches.pages import parts
 from matches.roles import Action
@@ -35,11 +36,13 @@ def headlines(leagues: list[League]) -> dict[str, str]:
     return {league.pk: str(parts.league_dict(league, known[league.pk])["headline"]) for league in leagues}
 
 
-def context(league: League, allowed: Collection[Action] = EVERYTHING) -> dict[str, Any]:
+def context(league: League, allowed: Collection[Action] = EVERYTHING, *, everywhere: bool = False) -> dict[str, Any]:
     """The desk: state, the next action, problems with their remedies, agents with their last answer, matches.
 
     Args:
+        league: the league.
         allowed: what the person who looks may do; buttons for anything else are left out.
+        everywhere: whether gateways are shown at which no player of this league answers.
     """
     facts = Facts(league, allowed)
     view = sight.everything(league)
@@ -65,8 +68,9 @@ def context(league: League, allowed: Collection[Action] = EVERYTHING) -> dict[st
             "referees": [line for line in lines if line["kind"] == Kind.REFEREE],
             "answering": _answering(facts, asking),
             "pending": bool(asking or checking or facts.active),
-            "open": _match_lines(facts, view, held=False),
+            "open": with_waits(facts, _match_lines(facts, view, held=False)),
             "held": _match_lines(facts, view, held=True),
+            "gateways": gateways(facts, everywhere=everywhere),
             "links": desk_controls.links(facts),
             "plan": {"at": league.starts_at, "all": league.starts_all, "fits": not facts.over and not league.demo},
             "freeze": desk_controls.freeze(facts, view),

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
@@ -23,7 +24,8 @@ from matches.desk_access import LeagueAccess
 from matches.desk_controls import MATCH_ACTIONS, VERB_ACTIONS
 from matches.desk_forms import FreezeForm, PlanForm, first_error
 from matches.desk_problems import AGENT_ACTIONS
-from matches.league import curtain, lifecycle, making, opening, planned, play, results
+from matches.desk_shared import GATEWAY_ACTIONS
+from matches.league import curtain, gateways, lifecycle, making, opening, planned, play, results
 from matches.models import League
 from matches.nudge import nudge
 
@@ -98,6 +100,7 @@ class DeskPages(LeagueAccess):
             path(
                 "<path:object_id>/agent/<int:number>/<slug:verb>/", wrap(self.do_to_agent), name="matches_league_agent"
             ),
+            path("<path:object_id>/gateway/<slug:verb>/", wrap(self.do_gateway), name="matches_league_gateway"),
             path("<path:object_id>/plan/<slug:verb>/", wrap(self.do_plan), name="matches_league_plan"),
             path("<path:object_id>/freeze/<slug:verb>/", wrap(self.do_freeze), name="matches_league_freeze"),
             *super().get_urls(),  # type: ignore[misc]
@@ -118,7 +121,8 @@ class DeskPages(LeagueAccess):
         return render(request, "admin/matches/league/desk_now.html", self._shown(request, league))
 
     def _shown(self, request: HttpRequest, league: League) -> dict[str, Any]:
-        found = desk.context(league, roles.allowed(request.user, league.pk))
+        everywhere = request.user.is_superuser
+        found = desk.context(league, roles.allowed(request.user, league.pk), everywhere=everywhere)
         return {**found, "league": league, "plan_form": PlanForm(auto_id="plan-%s")}
 
     def settings_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -157,6 +161,21 @@ class DeskPages(LeagueAccess):
             raise PermissionDenied
         action, done = TO_AGENTS[verb]
         return self._do(request, league, lambda: action(agent), str(done) % {"agent": agent.code})
+
+    def do_gateway(self, request: HttpRequest, object_id: str, verb: str) -> HttpResponse:
+        """Mark hosts as gateways, or take their marks back."""
+        league = self._league_for_verb(request, object_id, GATEWAY_ACTIONS, verb)
+        hosts = request.POST.get("host", "").split(",")
+
+        @transaction.atomic
+        def action() -> None:
+            for host in hosts:
+                gateways.mark(host=host, gateway=verb == "mark", league_id=league.pk, by=request.user)
+
+        done = _("%(host)s is marked as a gateway: under each path there is a program of its own.")
+        if verb != "mark":
+            done = _("%(host)s is no gateway any more: at each port there is one program, whatever the path.")
+        return self._do(request, league, action, done % {"host": ", ".join(hosts)})
 
     def do_plan(self, request: HttpRequest, object_id: str, verb: str) -> HttpResponse:
         """Plan a start, call it off, or put the report of one that failed aside."""

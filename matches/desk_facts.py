@@ -8,7 +8,9 @@ from functools import cached_property
 
 from django.db.models import Q
 
+from agents_registry import programs
 from agents_registry.models import Agent, Kind
+from agents_registry.shared import Shared, shared
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState, RoundState
 from matches import queries, readiness
 from matches.league import outbox
@@ -68,6 +70,16 @@ class Facts:
     def silent(self) -> list[Agent]:
         """Those of them that did not answer when they were last called."""
         return [agent for agent in self.called if agent.problem and not agent.check_wanted]
+
+    @cached_property
+    def gateways(self) -> frozenset[str]:
+        """The hosts that are marked as gateways."""
+        return programs.gateways()
+
+    @cached_property
+    def shared(self) -> list[Shared]:
+        """Which of the players that a round would call count as one program."""
+        return shared(self.called, self.gateways)
 
     @cached_property
     def waiting_for_check(self) -> list[str]:

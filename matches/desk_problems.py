@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
-from matches import desk_names
+from matches import desk_names, desk_shared
 from matches.desk_facts import Facts
 from matches.league import plans
 from matches.models import Event, Match
@@ -28,7 +28,8 @@ REMEDIES = 3
 """Links of one kind beside a problem; the form that they lead to has the other matches, too."""
 
 Problem = dict[str, Any]
-"""``text``: what is wrong. ``causes``: the same in detail. ``remedies``: buttons (``post``) and links."""
+"""``text``: what is wrong. ``causes``: the same in detail. ``remedies``: buttons (``post``, some with ``name`` and
+``value``) and links. Some have an ``id`` that other parts of the page lead to."""
 
 
 def problems(facts: Facts) -> list[Problem]:
@@ -44,6 +45,7 @@ def problems(facts: Facts) -> list[Problem]:
         *_lost_referees(facts),
         *_shut_down(facts),
         *desk_names.problems(facts),
+        *desk_shared.problems(facts),
     ]
     return [] if facts.over else found
 

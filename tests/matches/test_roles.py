@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, reverse
 
 from agents_registry.models import Agent
-from matches import desk_controls, desk_names, desk_problems, roles
+from matches import desk_controls, desk_names, desk_problems, desk_shared, roles
 from matches.league import staffing
 from matches.models import Check, League, Match, Role
 from matches.roles import Action
@@ -108,6 +108,10 @@ LINES: dict[str, list[Line]] = {
         Line(action, 405, 302, _with(10**9, verb)) for verb, action in desk_names.NAME_ACTIONS.items()
     ]
     + [Line(Action.WATCH, 404, 404, _with(10**9, "dance"))],
+    "matches_league_gateway": [
+        Line(action, 405, 302, _with(verb)) for verb, action in desk_shared.GATEWAY_ACTIONS.items()
+    ]
+    + [Line(Action.WATCH, 404, 404, _with("dance"))],
     "matches_league_plan": [Line(Action.RUN, 405, 302, _with(verb)) for verb in ("start", "call-off", "forget")]
     + [Line(Action.WATCH, 404, 404, _with("dance"))],
     "matches_league_freeze": [

@@ -1,0 +1,136 @@
+"""Players behind one address and port are played one after the other, until the instructor marks a gateway."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.e2e.site import Site, wait_for
+from tests.e2e.test_desk import at_the_desk, click, picture, said
+
+pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+LEAGUE = "behind"
+PATHS = ("/a", "/b", "/c", "/d")
+PATIENCE_S = 30.0
+ALLOWED = {"join_timeout_s": 30, "move_timeout_s": 30}
+
+
+class Gateway:
+    """One port with an agent under each path; none chooses before the test lets them.
+
+    Attributes:
+        asked: the matches whose players were asked for their choice.
+        go: set: they choose.
+    """
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+        self.go = threading.Event()
+
+    def answer(self, params: dict[str, Any]) -> dict[str, Any]:
+        """What an agent behind it says to a message."""
+        reply = {
+            "protocol": "league.v2",
+            "sender": f"player:{params.get('player_id')}",
+            "timestamp": "2025-01-15T10:15:00Z",
+            "conversation_id": params.get("conversation_id"),
+            "match_id": params.get("match_id"),
+            "player_id": params.get("player_id"),
+        }
+        if params.get("message_type") == "GAME_INVITATION":
+            joined = {"message_type": "GAME_JOIN_ACK", "arrival_timestamp": reply["timestamp"], "accept": True}
+            return reply | joined
+        if params.get("message_type") == "CHOOSE_PARITY_CALL":
+            self.asked.add(str(params["match_id"]))
+            self.go.wait(PATIENCE_S)
+            return reply | {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "even"}
+        return {"status": "ok"}
+
+
+@contextmanager
+def listening() -> Iterator[tuple[Gateway, int]]:
+    """A gateway and its port."""
+    gateway = Gateway()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            said = {"jsonrpc": "2.0", "id": body.get("id"), "result": gateway.answer(body.get("params", {}))}
+            raw = json.dumps(said).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield gateway, int(server.server_address[1])
+    finally:
+        gateway.go.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def register(site: Site, port: int) -> None:
+    """A player under each path of the gateway."""
+    for path in PATHS:
+        message = {"name": f"Agent {path}", "endpoint": f"http://127.0.0.1:{port}{path}", "league_id": LEAGUE}
+        assert site.http.post("/register", json=message).json()["player_id"]
+
+
+def test_a_click_lets_the_matches_behind_one_port_run_at_once(tmp_path: Path, browser: Browser) -> None:
+    site = Site(tmp_path / "data", "--no-demo")
+    try:
+        with listening() as (gateway, port):
+            site.create(LEAGUE, **ALLOWED)
+            register(site, port)
+            with at_the_desk(browser, site, LEAGUE, "projector") as page:
+                shared = page.locator("#desk-shared")
+                # Before the round: that its matches will wait for each other, and what can be done about it.
+                expect(shared).to_contain_text(f"P01, P02, P03, P04 answer at 127.0.0.1, port {port}")
+                click(page, "Close registration and make the schedule")
+                expect(shared).to_contain_text("2 matches of round 1 in a row")
+                site.post(f"/leagues/{LEAGUE}/start")
+                wait_for("a match is played", lambda: gateway.asked)
+                [first] = gateway.asked
+                [other] = {"R1M1", "R1M2"} - {first}
+                # Its players think, and the other match of the round waits for them.
+                expect(page.locator(f"#open-{other}")).to_contain_text(f"waits for {first}")
+                states = {one["match_id"]: one["state"] for one in site.get(f"/leagues/{LEAGUE}/matches")}
+                assert states[other] == "READY"
+                assert gateway.asked == {first}
+                picture(page, "desk-shared")
+
+                click(page, "Mark 127.0.0.1 as a gateway")
+                said(page, "127.0.0.1 is marked as a gateway")
+                # Both are played now, and nobody has answered in the first one yet.
+                wait_for("both matches are played at once", lambda: gateway.asked == {first, other})
+                assert not gateway.go.is_set()
+                expect(page.locator("#desk-shared")).to_have_count(0)
+                expect(page.locator("#desk-gateways")).to_contain_text("127.0.0.1")
+                picture(page, "desk-gateways")
+                gateway.go.set()
+                expect(page.locator(".desk-now")).to_contain_text("Round 1 is over")
+
+                click(page, "127.0.0.1 is no gateway")
+                said(page, "127.0.0.1 is no gateway any more")
+                expect(page.locator("#desk-gateways")).to_have_count(0)
+                expect(page.locator("#desk-shared")).to_contain_text("2 matches of round 2 in a row")
+            assert site.get("/gateways") == []
+    finally:
+        site.close()
