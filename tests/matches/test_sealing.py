@@ -11,9 +11,11 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
+from agents_registry import registration
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import read_request
 from league_sdk.ledger.verify import verify
+from league_sdk.protocol.errors import RefereeNotRegistered
 from league_sdk.rules.draws import commitment
 from matches.league import corrections, entry, lifecycle, losses, results, sealing
 from matches.league.errors import ActionRefused
@@ -183,6 +185,30 @@ def test_a_referee_without_the_sites_key_does_not_seal() -> None:
     match = place.match("R1M1")
     assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match)) == "refused"
     assert place.match("R1M1").seal is None
+
+
+def test_a_students_referee_of_the_same_name_is_not_the_one_that_sealed() -> None:
+    """A league's own referees have ids of their own: its first one may be REF01, as the site's is."""
+    place = sealed(referees=1)
+    match = place.match("R1M1")
+    for trusted in (False, True):
+        stranger = make.hire("Stranger", port=8009, trusted=False, own_league="fall")
+        registration.trust(agent_ids=[stranger.agent.pk], trusted=trusted)
+        assert (stranger.agent.code, match.seal["referee_id"]) == ("REF01", "REF01")
+        forged = [make.line(1)]
+        for winner in ("P01", "P02"):
+            fields = make.result_fields(match, winner) | {"proofs": {"P01": "a" * 64}}
+            with pytest.raises(RefereeNotRegistered):
+                results.report(
+                    referee=stranger.fresh(),
+                    league_id="fall",
+                    match_id="R1M1",
+                    attempt=match.attempt,
+                    params=fields,
+                    transcript=forged,
+                )
+    after = place.match("R1M1")
+    assert (after.state, after.seal, after.messages.count()) == ("DRAWING_NUMBER", match.seal, 0)
 
 
 def test_a_referee_with_the_sites_key_that_does_not_seal_is_refused_as_too_old() -> None:
