@@ -6,21 +6,25 @@ of ours: docs/deployment.md.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-SQLITE, POSTGRES = "league.sqlite3", "league.dump"
+SQLITE, POSTGRES = "league.sqlite3", "league.sql"
 BESIDE = ("keys", "ports.json")
 """What of the data folder goes with the database. Logs and static files do not."""
 FASTEST = 3
 """Of gzip's levels: the smaller files of higher ones take several times as long, and the site runs beside us."""
+_STILL_HIDDEN = "state <> 'FINISHED' AND (seal IS NULL OR json_extract(seal, '$.told') IS NOT 1)"
+"""Matches whose seed, and verdict if there is one, nobody may know yet (ruling, section 12)."""
 
 
 class BackupFailed(Exception):
@@ -74,7 +78,7 @@ def _copy_sqlite(source: Path, target: Path) -> Path:
             # Whoever reads a backup must not know the numbers of matches that are still to be drawn, nor how one ended
             # whose players have not heard it (ruling, section 12).
             if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'matches_match'").fetchone():
-                copy.execute("UPDATE matches_match SET draw_seed = '', seal = NULL WHERE state <> 'FINISHED'")
+                copy.execute(f"UPDATE matches_match SET draw_seed = '', seal = NULL WHERE {_STILL_HIDDEN}")  # noqa: S608 - ours
                 copy.commit()
                 # What was blanked is not left in pages that are free.
                 copy.execute("VACUUM")
@@ -93,16 +97,50 @@ def _dump_postgres(database: dict[str, Any], target: Path) -> Path:
     # By the environment: a password in a command line is seen by everybody on the machine.
     where = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
     given = {variable: database[name] for variable, name in where.items() if database[name]}
-    done = subprocess.run(
-        ["pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={target}"],  # noqa: S607 - as installed
-        env=os.environ | given,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise BackupFailed(f"pg_dump failed: {done.stderr.strip()}")
+    # As text, so that what is secret is left out on its way: it is never on the disk.
+    command = ["pg_dump", "--format=plain", "--encoding=UTF8", "--no-owner", "--no-privileges"]
+    with tempfile.TemporaryFile() as said, target.open("wb") as dump:
+        with subprocess.Popen(command, env=os.environ | given, stdout=subprocess.PIPE, stderr=said) as dumping:
+            dump.writelines(without_secrets(dumping.stdout or ()))
+        if dumping.returncode:
+            said.seek(0)
+            raise BackupFailed(f"pg_dump failed: {said.read().decode(errors='replace').strip()}")
     return target
+
+
+def without_secrets(dump: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a plain pg_dump without the seeds and verdicts that nobody may know yet (ruling, section 12).
+
+    Args:
+        dump: its lines, with their ends.
+
+    Raises:
+        BackupFailed: the matches are not written as expected; what is secret could not be told from the rest.
+    """
+    columns: list[bytes] = []
+    for line in dump:
+        if not columns:
+            if line.startswith((b"COPY public.matches_match (", b"COPY matches_match (")):
+                columns = [name.strip(b' "') for name in line[line.index(b"(") + 1 : line.index(b")")].split(b",")]
+            elif b"INTO public.matches_match" in line[:60]:
+                raise BackupFailed("pg_dump writes no COPY: its matches cannot be cleaned of what is secret.")
+            yield line
+        elif line.rstrip(b"\r\n") == b"\\.":
+            columns = []
+            yield line
+        else:
+            yield _cleaned(line, columns)
+
+
+def _cleaned(row: bytes, columns: list[bytes]) -> bytes:
+    """One match as COPY writes it: cells between tabs, with backslashes before what is special."""
+    cells = dict(zip(columns, row.rstrip(b"\n").split(b"\t"), strict=True))
+    seal = cells.get(b"seal", b"\\N")
+    # JSON has no other backslashes than its own, which COPY doubles.
+    told = seal != b"\\N" and json.loads(seal.replace(b"\\\\", b"\\")).get("told")
+    if cells[b"state"] != b"FINISHED" and not told:
+        cells |= {name: blank for name, blank in ((b"draw_seed", b""), (b"seal", b"\\N")) if name in cells}
+    return b"\t".join(cells.values()) + b"\n"
 
 
 def _pack(archive: Path, copy: Path, data: Path) -> None:

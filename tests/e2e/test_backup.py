@@ -8,8 +8,10 @@ from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from league_sdk.cli.app import main
 from leaguesite import environment
 from leaguesite.backups import back_up
 from tests.e2e.scaled import Scaled, scaled_site
@@ -56,6 +58,27 @@ def goes_on(site: Instructor, before: list[dict[str, object]]) -> None:
     assert sum(row["played"] for row in site.get(f"/leagues/{LEAGUE}/standings")) == 12
 
 
+def told_since(site: Instructor) -> str:
+    """The head of the ledger after something that no backup has."""
+    site.post(f"/leagues/{LEAGUE}/pause")
+    return str(site.get(f"/leagues/{LEAGUE}/ledger")["head"])
+
+
+def says_so(site: Instructor, head: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The ledger holds, drawn anew as it was committed to; a head from after the backup shows that it was restored."""
+    board = f"{site.url}/leagues/{LEAGUE}/"
+    capsys.readouterr()
+    assert main(["verify", board]) == 0
+    said = capsys.readouterr().out
+    assert "6 drawn numbers follow from seeds that were committed to" in said
+    assert "6 results are the verdicts that were sealed" in said
+    assert main(["verify", board, "--head", head]) == 1
+    assert "DOES NOT HOLD: the head that you kept" in capsys.readouterr().out
+    events = site.get(f"/leagues/{LEAGUE}/ledger")["events"]
+    anew = [event["public"]["data"]["plays"] for event in events if event["public"]["kind"] == "draw_committed"]
+    assert anew == [{"R2M1": 2}, {"R2M2": 2}]
+
+
 def unpacked(file: Path, folder: Path) -> Path:
     """As docs/deployment.md says."""
     folder.mkdir(mode=0o700)
@@ -63,7 +86,7 @@ def unpacked(file: Path, folder: Path) -> Path:
     return folder
 
 
-def test_sqlite(tmp_path: Path) -> None:
+def test_sqlite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "site.tar.gz"
     with site_with_players(tmp_path, 4, player_options=SLOW) as (site, players):
         into_the_middle(site, players)
@@ -71,12 +94,14 @@ def test_sqlite(tmp_path: Path) -> None:
         # What `manage.py backup` does, without the seconds that its start takes on a busy machine.
         back_up(file, database=environment.database(None, site.data), data=site.data)
         assert playing(site) == 2
+        head = told_since(site)
         site.kill()
         wait_for("its referees end", lambda: not site.children())
         signal_all(players, signal.SIGCONT)
         restored = Site(unpacked(file, tmp_path / "restored"), "--no-demo")
         try:
             goes_on(restored, before)
+            says_so(restored, head, capsys)
             for player in players:
                 player.wait_for_last_message()
                 assert player.deviations() == []
@@ -85,7 +110,7 @@ def test_sqlite(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_postgresql(tmp_path: Path) -> None:
+def test_postgresql(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "site.tar.gz"
     with ExitStack() as stack:
         site, redis = stack.enter_context(scaled_site(tmp_path))
@@ -99,24 +124,35 @@ def test_postgresql(tmp_path: Path) -> None:
         site.wait_for_referees(web, 1)
         into_the_middle(web, players)
         before = web.get(f"/leagues/{LEAGUE}/matches")[:2]
+        with psycopg.connect(site.environment["DATABASE_URL"]) as database:
+            found = database.execute(
+                "SELECT draw_seed FROM matches_match WHERE state = 'COLLECTING_CHOICES'"
+            ).fetchall()
+        secrets = [row[0] for row in found]
+        assert len(set(secrets)) == 2
         back_up(file, database=environment.database(site.environment["DATABASE_URL"], tmp_path), data=tmp_path / "data")
         assert playing(web) == 2
+        head = told_since(web)
         assert "is written" in site.manage("backup", str(tmp_path / "later.tar.gz"))
         site.close()
         signal_all(players, signal.SIGCONT)
 
-        database = stack.enter_context(new_database())
+        empty = stack.enter_context(new_database())
         unpacked(file, tmp_path / "restored")
-        dump = str(tmp_path / "restored" / "league.dump")
-        subprocess.run(["pg_restore", "--no-owner", "--exit-on-error", f"--dbname={database}", dump], check=True)
+        dump = str(tmp_path / "restored" / "league.sql")
+        text = Path(dump).read_text(encoding="utf-8")
+        assert [secret for secret in secrets if secret in text] == []
+        options = ("--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1")
+        subprocess.run(["psql", *options, f"--dbname={empty}", f"--file={dump}"], check=True, capture_output=True)
         (tmp_path / "elsewhere").mkdir()
-        elsewhere = Scaled(tmp_path / "elsewhere", database, redis.url)
+        elsewhere = Scaled(tmp_path / "elsewhere", empty, redis.url)
         stack.callback(elsewhere.close)
         elsewhere.start_conductor()
         [web] = elsewhere.start_web()
         elsewhere.start_referee(web)
         elsewhere.wait_for_referees(web, 1)
         goes_on(web, before)
+        says_so(web, head, capsys)
         for player in players:
             player.wait_for_last_message()
             assert player.deviations() == []

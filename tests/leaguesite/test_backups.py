@@ -14,7 +14,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from leaguesite.backups import BackupFailed, back_up
+from leaguesite.backups import BackupFailed, back_up, without_secrets
 
 
 @pytest.fixture
@@ -94,7 +94,13 @@ def test_it_holds_no_seed_and_no_verdict_that_is_still_secret(data: Path, tmp_pa
     """Whoever reads a backup would else know the numbers of the matches that are being played."""
     with closing(sqlite3.connect(data / "league.sqlite3")) as database:
         database.execute("CREATE TABLE matches_match (state, draw_seed, seal)")
-        rows = [("FINISHED", "5eed0f0ne", "{}"), ("ASSIGNED", "5eed0ftw0", "{}"), ("READY", "5eed0fthree", None)]
+        rows = [
+            ("FINISHED", "5eed0f0ne", "{}"),
+            ("ASSIGNED", "5eed0ftw0", '{"winner_player_id": "P01"}'),
+            ("READY", "5eed0fthree", None),
+            # Its players have heard it: forgotten, it would be played again.
+            ("DRAWING_NUMBER", "5eed0f4", '{"told": true}'),
+        ]
         database.executemany("INSERT INTO matches_match VALUES (?, ?, ?)", rows)
         database.commit()
     file = tmp_path / "site.tar.gz"
@@ -107,8 +113,35 @@ def test_it_holds_no_seed_and_no_verdict_that_is_still_secret(data: Path, tmp_pa
             ("FINISHED", "5eed0f0ne", "{}"),
             ("ASSIGNED", "", None),
             ("READY", "", None),
+            ("DRAWING_NUMBER", "5eed0f4", '{"told": true}'),
         ]
     assert (b"5eed0f0ne" in copy.read_bytes(), b"5eed0ftw0" in copy.read_bytes()) == (True, False)
+
+
+def test_a_dump_of_postgresql_holds_none_either() -> None:
+    dump = b"""COPY public.matches_message (id, entry) FROM stdin;
+1\t{"state": "READY"}
+\\.
+
+COPY public.matches_match (id, state, reason, seal, "play", draw_seed) FROM stdin;
+1\tFINISHED\ta\\tb\t{"told": true}\t1\tseed1
+2\tREADY\tCOPY public.matches_match (\t\\N\t1\tseed2
+3\tDRAWING_NUMBER\t\t{"reason": "said \\\\"no\\\\"", "draw": 3}\t1\tseed3
+4\tDRAWING_NUMBER\t\t{"reason": "said \\\\"no\\\\" \\\\\\\\", "told": true}\t1\tseed4
+\\.
+
+COPY public.other (state, seal, draw_seed) FROM stdin;
+READY\t{}\tseed5
+\\.
+"""
+    expected = (
+        dump.replace(b"seed2", b"")
+        .replace(b"seed3", b"")
+        .replace(b'{"reason": "said \\\\"no\\\\"", "draw": 3}', b"\\N")
+    )
+    assert b"".join(without_secrets(dump.splitlines(keepends=True))) == expected
+    with pytest.raises(BackupFailed, match="writes no COPY"):
+        list(without_secrets([b"INSERT INTO public.matches_match VALUES (1);\n"]))
 
 
 def test_an_earlier_backup_is_not_written_over(data: Path, tmp_path: Path) -> None:
