@@ -272,11 +272,26 @@ def _try_out(league: League) -> None:
             _tell(event)
         except Exception as error:
             raise NotALeague(f"events[{number}].data", _why(error)) from error
+    _same_results(league, then)
     for key in (PageKey(), *(PageKey(kind, league.pk, staff=staff) for kind in TRIED for staff in (False, True))):
         try:
             pages.fragments(key, site.LANGUAGE_CODE)
         except Exception as error:
             raise NotALeague(_("The page %(page)s") % {"page": key.kind}, _why(error)) from error
+
+
+def _same_results(league: League, then: Moment) -> None:
+    """The results of the matches are those that the events tell: a chain that holds says nothing of anything else.
+
+    Raises:
+        NotALeague: names the first match that has another one.
+    """
+    told = {one.match_id: (str(one.status), one.winner) for one in then.outcomes.values()}
+    rows = league.matches.order_by("pk").values_list("match_id", "state", "status", "winner__code")
+    for number, (match_id, state, status, winner) in enumerate(rows):
+        seen = (status, winner) if state == MatchState.FINISHED else None
+        if seen != told.get(match_id):
+            raise NotALeague(f"matches[{number}].status", _("the events of the league tell another result"))
 
 
 def _tell(event: Happened) -> None:

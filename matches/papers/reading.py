@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import re
 import struct
 import zipfile
@@ -32,6 +33,12 @@ MAX_INTEGER = 2**63 - 1
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _ZIP = b"PK\x03\x04"
 _END_OF_ZIP = b"PK\x05\x06"
+_ZIP64_LOCATOR, _ZIP64_BYTES = b"PK\x06\x07", 56 + 20
+"""Before the end may stand a larger record of the same, and where it is: who finds that believes it instead."""
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(EOFError, OSError, RuntimeError, NotImplementedError, ValueError),
+)
 
 
 class NotALeague(Invalid):
@@ -104,7 +111,7 @@ def _document(file: BinaryIO) -> bytes:
             data = packed.read(MAX_DOCUMENT_BYTES + 1)
     except KeyError:
         raise NotALeague(_("The file"), _("the archive has no %(name)s in it") % {"name": DOCUMENT}) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError) as error:
+    except _UNREADABLE as error:
         raise NotALeague(_("The file"), _("the archive cannot be read: %(why)s") % {"why": _cut(error)}) from None
     if len(data) > MAX_DOCUMENT_BYTES:
         raise NotALeague(DOCUMENT, _too_large(None, MAX_DOCUMENT_BYTES))
@@ -113,13 +120,16 @@ def _document(file: BinaryIO) -> bytes:
 
 def _refuse_large_index(file: BinaryIO, size: int) -> None:
     """The list of an archive's files is read as a whole: not when it is one of millions."""
-    file.seek(max(0, size - 65_557))
+    file.seek(max(0, size - 65_557 - _ZIP64_BYTES))
     tail = file.read()
     file.seek(0)
     end = tail.rfind(_END_OF_ZIP)
     if end < 0 or len(tail) < end + 22:
         raise NotALeague(_("The file"), _("the archive cannot be read: %(why)s") % {"why": "no end"})
     (index,) = struct.unpack("<L", tail[end + 12 : end + 16])
+    before = tail[max(0, end - _ZIP64_BYTES) : end]
+    if len(before) == _ZIP64_BYTES and before[56:60] == _ZIP64_LOCATOR:
+        index = max(index, *struct.unpack("<Q", before[40:48]))
     if index > MAX_INDEX_BYTES:
         raise NotALeague(_("The file"), _too_large(index, MAX_INDEX_BYTES))
 

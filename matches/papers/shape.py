@@ -26,7 +26,8 @@ from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus, Ro
 FORMAT = "leaguesite.league/1"
 FIRST_YEAR, LAST_YEAR = 2000, 2200
 """Moments outside of these are mistakes, and calendars stumble over them."""
-MOST = 2**31 - 1
+MOST = 10**9
+"""Of a number: one more can always be counted, in every column of every database."""
 
 
 def _moment(value: Any) -> Any:
