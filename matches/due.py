@@ -325,6 +325,9 @@ def _referee_for(match: Match, candidates: Sequence[Agent], load: Counter[int]) 
 
     Whoever lost the match might lose it again: then it is another one's turn, where there is another.
     """
+    if match.moves:
+        # A student's referee is not told the moves on record, and would begin the game anew.
+        candidates = [one for one in candidates if one.site_key]
     if match.lost_attempts:
         candidates = [one for one in candidates if one.pk != match.referee_id] or candidates
     free = [one for one in candidates if load[one.pk] < one.max_concurrent]

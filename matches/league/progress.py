@@ -105,7 +105,7 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
                     if match.league_id not in leases:
                         leases[match.league_id] = lease_s_of(match, referee)
                     lease_s = leases[match.league_id]
-                    done = _advance(match, item, lease_s, now)
+                    done = _advance(match, item, lease_s, now, keeps_moves=referee.site_key)
                     if done is None:
                         status = "lost"
                     else:
@@ -127,7 +127,7 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
     return answers
 
 
-def _advance(match: Match, item: Mapping[str, Any], lease_s: float, now: datetime) -> bool | None:
+def _advance(match: Match, item: Mapping[str, Any], lease_s: float, now: datetime, *, keeps_moves: bool) -> bool | None:
     """Take the news of one match, if there are any.
 
     Returns whether that is all; false when its lease is still to be renewed, None when the attempt is over.
@@ -143,8 +143,10 @@ def _advance(match: Match, item: Mapping[str, Any], lease_s: float, now: datetim
         # Who only tells a sealed end knows no board: what everybody has seen of the game stays.
         "view": (item["view"] or match.view) if may_be_seen else {},
     }
-    if not get_game(match.league.game_type).hidden and len(item["moves"] or ()) > len(match.moves):
-        # Moves are never taken back: a report that comes late has less of them.
+    # Only who is told what is on record can go on from it, and adds to it. Moves are never taken back: a report that
+    # comes late has less of them.
+    keeps_moves = keeps_moves and not get_game(match.league.game_type).hidden
+    if keeps_moves and len(item["moves"] or ()) > len(match.moves):
         news["moves"] = item["moves"]
     if item["excused"]:
         news["excused"] = sealing.with_excused(match, item)

@@ -9,10 +9,11 @@ import pytest
 from django.utils import timezone
 
 from agents_registry import registration
+from agents_registry.models import Agent
 from league_sdk.protocol.states import MatchState
 from league_sdk.rules.registry import get_game
 from matches import due, sight
-from matches.league import lifecycle, play, progress, results
+from matches.league import lifecycle, opening, play, progress, results
 from matches.league.errors import ActionRefused
 from matches.models import Match
 from tests import factories as make
@@ -43,6 +44,28 @@ def test_a_game_of_many_turns_has_its_own_longest_match() -> None:
     assert play.lease_s_of(match, foreign) == match.league.rules.longest_match_s()
     match.league.game_type = "connect_four"
     assert play.lease_s_of(match, foreign) == get_game("connect_four").max_round_time_sec
+
+
+def test_a_match_whose_moves_are_on_record_is_not_begun_anew_by_a_students_referee() -> None:
+    """It does not go on from them (ruling, section 12): whoever was losing would have a second game."""
+    student = make.hire("Student", port=8009, trusted=False, progress=False, room=9)
+    opening.create_league(league_id="fall", display_name="Fall", game_type="tic_tac_toe")
+    members = [make.join(f"Player {n}", "fall", port=8100 + n, games=["tic_tac_toe"]) for n in (1, 2)]
+    league = make.Setting("fall", members, [make.hire("Ours", port=8001), student])
+    Agent.objects.filter(kind="referee").update(game_types=[])
+    make.playing_on(league)
+    match = league.match("R1M1")
+    assert match.referee == league.referees[0].agent
+    moved = [["P01", 5], ["P02", 1]]
+    assert make.progress(match, state="COLLECTING_CHOICES", moves=moved) == "ok"
+    registration.trust(agent_ids=[student.agent.pk], trusted=True)
+    Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert make.look().starts == []
+    assert (league.match("R1M1").state, league.match("R1M1").moves) == ("READY", moved)
+    Agent.objects.filter(pk=league.referees[0].agent.pk).update(state="ACTIVE", problem="", heard_at=timezone.now())
+    [start] = make.look().starts
+    assert json.loads(start.tries[0].body)["params"]["moves"] == moved
+    assert league.match("R1M1").referee == league.referees[0].agent
 
 
 def test_a_start_that_was_planned_before_its_referee_began_anew_carries_an_old_token() -> None:
