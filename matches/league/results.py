@@ -111,9 +111,9 @@ def report(
         # Whoever sealed the verdict reports that the players have heard it, be it late.
         return _report_sealed(match, params, transcript)
     if match.referee_id != referee.pk:
-        # That a verdict is sealed is for the site's own referees to know.
+        # That a verdict is sealed, and how often a match was tried, is for those to know who may have had it.
         lost = match.seal is not None and referee.site_key and claimed == match.attempt
-        if lost or 0 < claimed < match.attempt:
+        if lost or (referee.trusted and 0 < claimed < match.attempt):
             return {
                 "status": "IGNORED",
                 "reason": f"attempt {claimed} was lost; the match went on without it",

@@ -23,13 +23,16 @@ from tests.matches.test_curtain import _CSRF, kept
 pytestmark = pytest.mark.django_db
 
 QUERIES = ("GET_STANDINGS", "GET_SCHEDULE", "GET_PLAYER_STATS", "GET_NEXT_MATCH")
-HEADERS = ("ETag", "Cache-Control", "Vary", "Last-Modified", "Content-Type", "X-Frame-Options")
 
 
 @pytest.fixture
 def place() -> make.Setting:
-    """Four players with transcripts; round 1 is played, the board is frozen, and round 2 is announced."""
+    """Four players with transcripts; round 1 is played, the board is frozen, and round 2 is announced.
+
+    A student's referee is there that nobody has let judge.
+    """
     place = make.playing(players=4)
+    place.referees.append(make.hire("Student", port=8008, trusted=False, progress=False))
     curtain.plan(league_id="fall", from_round=2)
     rich.play(place)
     lifecycle.start_league(league_id="fall")
@@ -108,7 +111,8 @@ def public(client: Client, place: make.Setting) -> dict[str, Any]:
         assert answer.status_code in (200, 302, 405), (path, answer.status_code)
         body = b"".join(answer.streaming_content) if answer.streaming else answer.content
         found[path] = _CSRF.sub(rb"\1", body)
-        found[f"headers of {path}"] = [answer.get(name) for name in HEADERS if "csrf" not in str(body)]
+        # All of them, lengths and marks too; forms have random words in their bodies.
+        found[f"headers of {path}"] = sorted(answer.items()) if b"csrf" not in body else None
     feed = client.get("/api/leagues/fall/events?limit=500").json()
     found["feed"] = feed
     found["feed on"] = client.get(f"/api/leagues/fall/events?since={feed['next']}").json()
@@ -122,6 +126,23 @@ def public(client: Client, place: make.Setting) -> dict[str, Any]:
             params = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
             asked = wire.ask(client, "league_query", params | {"query_params": {"player_id": player}})
             found[f"{query} {player}"] = wire.plain(asked)
+            for judge in place.referees[1:]:
+                by_judge = make.signed(judge, "LEAGUE_QUERY", league_id="fall", query_type=query)
+                asked = wire.ask(client, "league_query", by_judge | {"query_params": {"player_id": player}})
+                found[f"{query} {player} {judge.agent.name}"] = wire.plain(asked)
+    return found | reported(client, place)
+
+
+def reported(client: Client, place: make.Setting) -> dict[str, Any]:
+    """What a referee that nobody has let judge is told of matches that are not its own."""
+    found = {}
+    for judge in place.referees[1:]:
+        for match_id in ("R1M1", "R2M1", "R2M2", "R3M1"):
+            for attempt in (None, 1, 2, 3):
+                fields = {"match_id": match_id, "attempt": attempt, "result": {"winner": "P01", "score": {}}}
+                by_judge = make.signed(judge, "MATCH_RESULT_REPORT", league_id="fall", **fields)
+                refused = wire.refused(client, "report_match_result", by_judge)
+                found[f"report of {match_id} {attempt} by {judge.agent.name}"] = refused["message"]
     return found
 
 
