@@ -1,0 +1,148 @@
+"""A referee that speaks to two web processes by turns, on PostgreSQL: what was sealed at one counts at the other."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league_sdk.cli.app import main
+from league_sdk.rules.draws import draw
+from tests.e2e.scaled import KEYS, WebProcess, scaled_site
+from tests.e2e.site import Player, wait_for
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(300)]
+LEAGUE = "apart"
+
+
+@contextmanager
+def listening() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """An address that takes every start, and what was sent to it."""
+    starts: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if body["method"] == "start_match":
+                starts.append(body["params"])
+            answer = json.dumps({"jsonrpc": "2.0", "id": body.get("id"), "result": {"accepted": True}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *args: Any) -> None:
+            """Nothing of it is of interest."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/mcp", starts
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class Judge:
+    """A referee with the site's key that says what the test wants, where it wants."""
+
+    def __init__(self, web: WebProcess, name: str, endpoint: str) -> None:
+        meta = {"display_name": name, "version": "1.0.0", "game_types": ["even_odd"], "contact_endpoint": endpoint}
+        meta |= {"max_concurrent_matches": 5, "registration_code": KEYS["LEAGUE_REFEREE_KEY"]}
+        meta |= {"seals": True, "sends_progress": True}
+        self.token, self.code = "", "new"
+        done = self.call(web, "register_referee", "REFEREE_REGISTER_REQUEST", referee_meta=meta)
+        self.token, self.code = done["auth_token"], done["referee_id"]
+
+    def call(self, web: WebProcess, method: str, kind: str, **fields: Any) -> dict[str, Any]:
+        signed = {"auth_token": self.token} if self.token else {}
+        envelope = {"protocol": "league.v2", "message_type": kind, "sender": f"referee:{self.code}"}
+        envelope |= {"timestamp": "2026-01-01T00:00:00Z", "conversation_id": "conv-of-the-test"}
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": envelope | signed | fields}
+        answer = web.http.post("/mcp", json=body).json()
+        found: dict[str, Any] = answer.get("result") or answer["error"]
+        return found
+
+    def tell(self, web: WebProcess, start: dict[str, Any], **changes: Any) -> str:
+        """A heartbeat for one match; what is answered for it."""
+        item = {name: start[name] for name in ("league_id", "match_id", "attempt")} | {"state": "DRAWING_NUMBER"}
+        answer = self.call(web, "report_progress", "REPORT_PROGRESS", matches=[item | changes])
+        return str(answer["matches"][0]["status"])
+
+    def report(self, web: WebProcess, start: dict[str, Any], winner: str | None) -> dict[str, Any]:
+        fields = {name: start[name] for name in ("league_id", "match_id", "attempt", "round_id", "game_type")}
+        result = {"winner": winner, "score": {}, "details": {}}
+        return self.call(web, "report_match_result", "MATCH_RESULT_REPORT", **fields, result=result)
+
+
+def verdict(start: dict[str, Any]) -> dict[str, Any]:
+    """What follows from the seed when the first player says even and the second odd."""
+    places = {name: start[name] for name in ("league_id", "match_id", "play")}
+    number = draw(bytes.fromhex(start["draw_seed"]), choice_a="even", choice_b="odd", **places)
+    first, second = start["player_A"]["id"], start["player_B"]["id"]
+    parity = "odd" if number % 2 else "even"
+    return {
+        "status": "WIN",
+        "winner_player_id": second if number % 2 else first,
+        "reason": "drawn",
+        "details": {"drawn_number": number, "number_parity": parity, "choices": {first: "even", second: "odd"}},
+        "faults": [],
+        "draw": number,
+        "conversation_id": start["conversation_id"],
+    }
+
+
+def test_a_seal_at_one_and_everything_else_at_the_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ExitStack() as stack:
+        site, _redis = stack.enter_context(scaled_site(tmp_path))
+        site.start_conductor()
+        one, other = site.start_web(2)
+        address, starts = stack.enter_context(listening())
+        address_2, starts_2 = stack.enter_context(listening())
+        judge = Judge(one, "First", address)
+        one.create(LEAGUE, referee_lease_s=5)
+        for number, web in enumerate((one, other), 1):
+            player = Player(web, f"Agent{number}", tmp_path, "--league-id", LEAGUE)
+            stack.callback(player.close)
+        one.post(f"/leagues/{LEAGUE}/start")
+        wait_for("the match is given out", lambda: starts)
+        start = starts[0]
+        sealed = verdict(start)
+        loser = next(one for one in ("P01", "P02") if one != sealed["winner_player_id"])
+
+        assert judge.tell(other, start) == "ok"
+        assert judge.tell(one, start, seal=sealed) == "sealed"
+        assert judge.tell(other, start, seal=sealed | {"winner_player_id": loser}) == "sealed"
+        for web in (one, other):
+            match = web.get(f"/leagues/{LEAGUE}/matches")[0]
+            assert (match["state"], match["status"]) == ("DRAWING_NUMBER", None)
+            assert start["draw_seed"] not in web.http.get(f"/leagues/{LEAGUE}/matches/R1M1/").text
+
+        # Its lease runs out; another one is to tell the same, and both say that it was told, at once, at two processes.
+        teller = Judge(other, "Second", address_2)
+        wait_for("another is told to tell", lambda: starts_2)
+        told = starts_2[0]
+        assert (told["attempt"], told["sealed"]["winner_player_id"]) == (2, sealed["winner_player_id"])
+        with ThreadPoolExecutor() as both:
+            late = both.submit(judge.report, one, start, loser)
+            second = both.submit(teller.report, other, told, sealed["winner_player_id"])
+            assert [late.result()["status"], second.result()["status"]] == ["ACCEPTED"] * 2
+        for web in (one, other):
+            match = web.get(f"/leagues/{LEAGUE}/matches")[0]
+            assert (match["state"], match["winner"]) == ("FINISHED", sealed["winner_player_id"])
+        events = one.get(f"/leagues/{LEAGUE}/ledger")["events"]
+        assert [event["public"]["kind"] for event in events].count("match_finished") == 1
+        capsys.readouterr()
+        assert main(["verify", f"{other.url}/leagues/{LEAGUE}/"]) == 0
+        said = capsys.readouterr().out
+        assert "1 drawn numbers follow" in said and "1 results are the verdicts that were sealed" in said
