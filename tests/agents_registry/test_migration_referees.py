@@ -1,0 +1,35 @@
+"""An upgrade from before verdicts were sealed has the site's referees register anew, and nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from agents_registry import registration
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def back() -> Iterator[None]:
+    """Whatever happens, the tables are as the other tests expect them."""
+    yield
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+def test_only_the_tokens_of_the_site_s_referees_are_void(back: None) -> None:
+    ours = make.hire("Ours")
+    foreign = make.hire("Foreign", trusted=False)
+    make.open_league("fall")
+    player = make.join("Alpha", "fall")
+    MigrationExecutor(connection).migrate([("agents_registry", "0005_looks")])
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+    assert registration.find_agent(ours.token) is None
+    assert registration.find_agent(foreign.token) == foreign.agent
+    assert registration.find_agent(player.token) == player.agent
