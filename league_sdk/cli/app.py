@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 
 from league_sdk.cli import check, verify
 from league_sdk.protocol import SDK_VERSION
 
 EXIT_INTERRUPTED = 130
+EXIT_NOBODY_READS = 141
+"""As the shell has it of a program whose reader has ended: ``league verify … | head``."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,6 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = parser().parse_args(arguments)
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # What is left to write at the end of the process has nobody to read it either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_NOBODY_READS
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
