@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 
@@ -208,7 +209,10 @@ def _end_holds(now: datetime) -> None:
         limit = match.league.rules.hold_s
         if limit is not None and match.held_at is not None and now - match.held_at >= timedelta(seconds=limit):
             why = f"held for {limit:g} s after {play.MAX_LOST_ATTEMPTS} lost referees"
-            results.cancel(league_id=match.league_id, match_id=match.match_id, why=why)
+            with suppress(ActionRefused):
+                # The instructor has let it be played again in this moment.
+                held = (MatchState.HELD,)
+                results.cancel(league_id=match.league_id, match_id=match.match_id, why=why, states=held)
 
 
 def _dispatch() -> tuple[list[Start], bool]:

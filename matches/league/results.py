@@ -358,8 +358,13 @@ def decide_absent(match: Match) -> bool:
         return _finish(match, verdict, states=[MatchState.PENDING, MatchState.READY])
 
 
-def cancel(*, league_id: str, match_id: str, why: str) -> None:
+def cancel(*, league_id: str, match_id: str, why: str, states: Sequence[str] = _OPEN) -> None:
     """End an open match as CANCELLED: it counts nowhere (the instructor, or hold_s).
+
+    Args:
+        league_id, match_id: which match.
+        why: a sentence for its page.
+        states: what its state must be.
 
     Raises:
         ActionRefused: it is not open, or its result is being told.
@@ -367,7 +372,7 @@ def cancel(*, league_id: str, match_id: str, why: str) -> None:
     with transaction.atomic():
         match = (
             Match.objects.select_related("league", "round", "player_a", "player_b", "referee")
-            .filter(league_id=league_id, match_id=match_id, state__in=_OPEN)
+            .filter(league_id=league_id, match_id=match_id, state__in=states)
             .select_for_update(no_key=True, of=("self",))
             .first()
         )
@@ -379,5 +384,5 @@ def cancel(*, league_id: str, match_id: str, why: str) -> None:
         game = get_game(match.league.game_type)
         players = (match.player_a.code, match.player_b.code)
         verdict = Verdict(ResultStatus.CANCELLED, None, why, game.unfinished(game.new_state(players)), [])
-        if _finish(match, verdict, states=_OPEN):
+        if _finish(match, verdict, states=states):
             after_result(match)

@@ -213,6 +213,21 @@ def test_hold_s_cancels_by_itself() -> None:
     )
 
 
+def test_a_hold_that_ends_cancels_no_match_that_was_let_go_in_this_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make.playing(players=2, hold_s=60)
+    lose_three_times(place)
+    Match.objects.update(held_at=timezone.now() - timedelta(seconds=60))
+    cancel = results.cancel
+
+    def released(**how: object) -> None:
+        Match.objects.update(state="READY", held_at=None)
+        cancel(**how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(results, "cancel", released)
+    make.look()
+    assert place.match("R1M1").status == ""
+
+
 def test_an_undeliverable_start_suspends_the_referee_without_counting() -> None:
     place = make.playing(players=2, referees=2)
     match, judge = place.match("R1M1"), place.referee_of("R1M1")
