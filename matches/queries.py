@@ -173,6 +173,10 @@ def match_detail(match: Match, view: View, *, staff: bool) -> dict[str, Any]:
             "winner_player_id": outcome.winner,
             "reason": outcome.reason,
             "faults": list(outcome.faults),
+            # Whether the verdict was in safe keeping before anybody was told (ruling, section 12).
+            "sealed": outcome.sealed,
+            "draw_seed": outcome.draw_seed or None,
+            "play": outcome.play,
         },
     }
 

@@ -106,7 +106,11 @@ class Site(Instructor):
         self._referee_port = free_port()
         self._credentials = {"LEAGUE_API_KEY": API_KEY, "LEAGUE_ADMIN_PASSWORD": PASSWORD} if credentials else {}
         self._log = (data.parent / f"{data.name}.log").open("ab")
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def start(self) -> None:
         """Start it (again), on the same data and port; returns when it is healthy."""
