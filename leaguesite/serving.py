@@ -20,9 +20,11 @@ from functools import partial
 from typing import Any, cast
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope
+from django.conf import settings
 from django.core import signals
 from django.core.exceptions import SuspiciousOperation
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.db import reset_queries
 from django.http import HttpResponse, HttpResponseBase, parse_cookie
 from django.urls import set_script_prefix
 
@@ -263,6 +265,9 @@ class OneHopHandler(ASGIHandler):
     def __init__(self) -> None:
         super().__init__()
         self.load_middleware(is_async=False)
+        if not settings.DEBUG:
+            # Statements are noted for debugging only.
+            signals.request_started.disconnect(reset_queries)
         self._waiting: Counter[str] = Counter()
         self._turns: defaultdict[str, Turns] = defaultdict(Turns)
 

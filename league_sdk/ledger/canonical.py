@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True).encode
 MAX_DEPTH = 60
 """Objects and lists within each other; no event of ours comes near it."""
 
@@ -27,9 +28,8 @@ def canonical(value: Any) -> bytes:
         ValueError: something else is in it, text that UTF-8 cannot hold, or it is nested too deeply; says what.
     """
     _refuse(value, MAX_DEPTH)
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True)
     try:
-        return text.encode()
+        return _encode(value).encode()
     except UnicodeEncodeError:
         raise ValueError("a text holds half of a surrogate pair, which UTF-8 cannot hold") from None
 
