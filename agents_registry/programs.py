@@ -261,10 +261,16 @@ def named(endpoint: str) -> tuple[str, str]:
     return ("", "") if target is None else (_one_spelling(target.host), one_path(target.path))
 
 
-def sharing(agents: Iterable[Agent]) -> dict[int, list[Agent]]:
+def sharing(agents: Iterable[Agent], most: int) -> dict[int, tuple[list[Agent], int]]:
     """READ: by primary key, the others of these agents that are on the same machine as one; who is alone is left out.
 
     A name counts as far as it was looked up for a match; before that it stands for itself.
+
+    Args:
+        agents: who is compared; a whole class may be on one machine.
+        most: how many others are named.
+
+    Returns the first others, and how many there are in all.
     """
     given = list(agents)
     at: dict[str, list[Agent]] = {}
@@ -272,11 +278,15 @@ def sharing(agents: Iterable[Agent]) -> dict[int, list[Agent]]:
     for agent in given:
         for host in hosts[agent.pk]:
             at.setdefault(host, []).append(agent)
-    shared = {
-        agent.pk: {other.pk: other for host in hosts[agent.pk] for other in at[host] if other.pk != agent.pk}
-        for agent in given
-    }
-    return {pk: list(others.values()) for pk, others in shared.items() if others}
+    shared = {}
+    for agent in given:
+        groups = [at[host] for host in hosts[agent.pk]]
+        number = len({other.pk for group in groups for other in group} if len(groups) > 1 else groups[0]) - 1
+        # One more than are named may be the agent itself.
+        near = {other.pk: other for group in groups for other in group[: most + 1] if other.pk != agent.pk}
+        if number:
+            shared[agent.pk] = (list(near.values())[:most], number)
+    return shared
 
 
 def _hosts(agent: Agent) -> set[str]:

@@ -49,11 +49,11 @@ def context(league: League, allowed: Collection[Action] = EVERYTHING, *, everywh
     # Who is in trouble stands first: the list is longer than what is seen of it.
     lines = [_agent_line(agent) | {"ready": facts.known.get(agent.pk)} for agent in sorted(facts.around, key=_well)]
     resembled = desk_names.marks(facts.around)
-    shared = programs.sharing(facts.players)
+    shared = programs.sharing(facts.players, SHARES)
     for line in lines:
         line["resembles"] = resembled.get(line["pk"], "")
-        codes = [other.code for other in shared.get(line["pk"], ())]
-        line |= {"shares": ", ".join(codes[:SHARES]), "shares_more": max(0, len(codes) - SHARES), "shares_all": codes}
+        named, number = shared.get(line["pk"], ([], 0))
+        line |= {"shares": ", ".join(other.code for other in named), "shares_more": number - len(named)}
     asking = sum(1 for agent in facts.around if agent.check_wanted)
     checking = any(one.word == readiness.Ready.CHECKING for one in facts.known.values())
     return {
