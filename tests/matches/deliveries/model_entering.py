@@ -76,6 +76,9 @@ class Entering(Ledger):
             return "REJECTED L003"
         elif not key and known.at != at and token not in known.tokens:
             known.trusted = False
+        if again and key and not known.site_key:
+            # Whoever had this name and port was not the site's.
+            known.tokens = {}
         known.trusted, known.site_key = known.trusted or key, known.site_key or key
         proven = key or (not known.site_key and caller == at)
         if known.at != at and not proven:
