@@ -105,6 +105,10 @@ class KeptHere(Storage):
         """When its window ends."""
         return self._counts.get(key, (0, self._clock()))[1]
 
+    def is_empty(self) -> bool:
+        """Whether nothing was counted."""
+        return not self._counts
+
     def check(self) -> bool:
         """It is always there."""
         return True
@@ -283,7 +287,8 @@ class Attempts:
     def _of(
         self, limiter: FixedWindowRateLimiter, rule: RateLimitItem, who: tuple[str, ...], words: str
     ) -> Wait | None:
-        if limiter.test(rule, *who):
+        counts = limiter.storage
+        if (isinstance(counts, KeptHere) and counts.is_empty()) or limiter.test(rule, *who):
             return None
         ends = limiter.get_window_stats(rule, *who).reset_time
         limit = f"at most {rule.amount} {words} in {rule.get_expiry()} s"

@@ -14,9 +14,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from agents_registry.prepared import Prepared
 from matches import sight
-from matches.models import Event, League
+from matches.models import League
 from matches.sight import View
 
 T = TypeVar("T")
@@ -31,16 +30,14 @@ LARGE_OUTCOMES = 200
 """The same of a view of a league."""
 MOST_KEPT_BYTES = 64 * 1024 * 1024
 
-_LAST = Prepared(
-    lambda *, league_id: Event.objects.filter(league_id=league_id).order_by("-seq").only("seq")[:1], league_id=str
-)
-
 
 def mark(league: League) -> Hashable:
-    """What is another value when the league has changed; how matches in play stand is not in it."""
-    last = _LAST.one(league_id=league.pk)
-    shown = (league.frozen_seq, league.unveiled, repr(league.settings), repr(league.left_out))
-    return (last.seq if last is not None else 0, shown)
+    """What is another value when the league has changed; how matches in play stand is not in it.
+
+    Args:
+        league: as it was read for this request.
+    """
+    return (league.event_seq, league.frozen_seq, league.unveiled, repr(league.settings), repr(league.left_out))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +158,7 @@ def answer(league: League, question: tuple[Any, ...], view: View | None, make: C
 
 
 def ready(league: League, question: tuple[Any, ...]) -> bytes | None:
-    """The answer to a question if one is kept that may be given again, else None; costs one statement."""
+    """The answer to a question if one is kept that may be given again, else None; costs no statement."""
     return answers.ready(_key(league, question), mark(league))
 
 

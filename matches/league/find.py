@@ -8,8 +8,9 @@ from agents_registry.prepared import Prepared
 from matches.league.errors import NotFound
 from matches.models import League
 
-LEAGUE = Prepared(lambda *, pk: League.objects.filter(pk=pk), pk=str)
-"""A league by its id."""
+_SELDOM = ("frozen", "starts_at", "started_at", "completed_at")
+LEAGUE = Prepared(lambda *, pk: League.objects.filter(pk=pk).defer(*_SELDOM), pk=str)
+"""A league by its id, for a call of an agent; what is seldom needed is fetched when it is asked for."""
 
 
 def get_league(league_id: str) -> League:
