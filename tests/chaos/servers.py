@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import os
 import shutil
-import socket
 import sqlite3
 import subprocess
 from pathlib import Path
+
+from tests.e2e.site import free_port
 
 MOUNT_MIB = 64
 FILLER = "filler"
@@ -17,13 +18,6 @@ FILLER = "filler"
 
 class NotHere(Exception):
     """A program that is needed is not on this machine; the sentence says which."""
-
-
-def free_port() -> int:
-    """A port that nothing listens at now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Disk:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tests.chaos import rows
 from tests.chaos.processes import ROOT, Unit
-from tests.chaos.servers import Disk, Postgres, Redis, free_port, must_be_here
+from tests.chaos.servers import Disk, Postgres, Redis, must_be_here
+from tests.e2e.site import REFEREES_PORTS, free_port
 
 API_KEY = "key-of-the-chaos"
 SQLITE, SCALED = "sqlite", "scaled"
@@ -83,7 +84,7 @@ class SqliteSite(Site):
         self.environment["LEAGUE_DATA"] = str(self.disk.folder)
         port = free_port()
         self.addresses = [f"http://127.0.0.1:{port}"]
-        own = str(free_port())
+        own = str(free_port(together=REFEREES_PORTS))
         self._add("host", "host", "--port", str(port), "--referees", "2", "--referee-port", own, "--no-demo")
         for number in (1, 2):
             self._add_referee(number, self.addresses[0])

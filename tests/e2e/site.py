@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import signal
 import socket
 import subprocess
@@ -21,15 +22,44 @@ ROOT = Path(__file__).resolve().parents[2]
 API_KEY = "key-of-the-tests"
 PASSWORD = "password-of-the-tests"
 PATIENCE_S = 60.0
+LOWEST_PORT, HIGHEST_PORT, PORT_SHARES = 10_240, 32_768, 8
+REFEREES_PORTS = 4
+"""A host's referees listen at ports that follow each other."""
 
 T = TypeVar("T")
 
 
-def free_port(host: str = "127.0.0.1") -> int:
-    """A port that nothing listens at now."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
+def _own_ports() -> Iterator[int]:
+    """Ports of this test process, again and again from a random one on.
+
+    They lie below those that systems give to outgoing connections, and no other worker of the run has them: whoever is
+    started again finds its port free.
+    """
+    worker = int(re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "")) or 0) % PORT_SHARES
+    share = (HIGHEST_PORT - LOWEST_PORT) // PORT_SHARES
+    first = LOWEST_PORT + worker * share
+    begin = secrets.randbelow(share)
+    while True:
+        yield from (first + (begin + number) % share for number in range(share))
+
+
+_ports = _own_ports()
+
+
+def free_port(host: str = "127.0.0.1", together: int = 1) -> int:
+    """A port that nothing listens at now; the first of so many that follow each other."""
+    found: list[int] = []
+    while len(found) < together:
+        port = next(_ports)
+        with socket.socket() as probe:
+            try:
+                probe.bind((host, port))
+            except OSError:
+                found = []
+                continue
+        # After the last port of this process comes the first.
+        found = [*found, port] if not found or port == found[-1] + 1 else [port]
+    return found[0]
 
 
 def wait_for(what: str, look: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
@@ -103,7 +133,7 @@ class Site(Instructor):
         self.port = port or free_port()
         super().__init__(f"http://127.0.0.1:{self.port}")
         self._options = options
-        self._referee_port = free_port()
+        self._referee_port = free_port(together=REFEREES_PORTS)
         self._credentials = {"LEAGUE_API_KEY": API_KEY, "LEAGUE_ADMIN_PASSWORD": PASSWORD} if credentials else {}
         self._log = (data.parent / f"{data.name}.log").open("ab")
         try:
