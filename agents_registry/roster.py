@@ -91,6 +91,16 @@ def find_owner(league_id: str | None, codes: Iterable[str]) -> RosterEntry | Non
     return None
 
 
+def is_a_code(text: str) -> bool:
+    """READ: whether a text is the personal code of anybody, in any league; capitals do not matter.
+
+    Args:
+        text: as it came.
+    """
+    by_code = RosterEntry.objects.alias(low=Lower("code"))
+    return _CODE.fullmatch(text) is not None and by_code.filter(low=text.lower()).exists()
+
+
 def people(league_id: str) -> QuerySet[RosterEntry]:
     """READ: everyone on a roster with their agents, for the instructor."""
     entries = RosterEntry.objects.filter(league_id=league_id)

@@ -147,7 +147,7 @@ def _without_code(league: League, request: Request) -> str | None:
 def wrong_codes(league_id: str | None, codes: Collection[str]) -> list[str]:
     """READ: those of the codes that are neither a league's own nor a person's on its roster.
 
-    A league that asks for none has no wrong ones.
+    A league that asks for none has no wrong ones. One that is right elsewhere is nobody's guess.
     """
     league = League.objects.filter(pk=league_id).first() if codes else None
     if league is None or not (league.rules.registration_code or roster.exists(league.pk)):
@@ -156,8 +156,23 @@ def wrong_codes(league_id: str | None, codes: Collection[str]) -> list[str]:
     return [
         code
         for code in codes
-        if not (wanted and tokens.same(code, wanted)) and roster.find_owner(league.pk, [code]) is None
+        if not (wanted and tokens.same(code, wanted))
+        and roster.find_owner(league.pk, [code]) is None
+        and not is_somewhere_right(code)
     ]
+
+
+def is_somewhere_right(code: str) -> bool:
+    """READ: whether a text is the registration code of some league, or the personal code of somebody.
+
+    A class has one code: whoever sends it where it is not wanted, by mistake or to have it counted as wrong, must not
+    have it refused where it is.
+
+    Args:
+        code: as it came.
+    """
+    asked = (league.rules.registration_code for league in League.objects.only("settings"))
+    return any(wanted is not None and tokens.same(code, wanted) for wanted in asked) or roster.is_a_code(code)
 
 
 def _no_room(league: League) -> tuple[str, str] | None:

@@ -16,6 +16,7 @@ from agents_registry.attempts import CODE, attempts
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
 from matches import own, trials, words
+from matches.league import entry
 from matches.league.errors import ActionRefused, NotFound
 from matches.models import League, Message
 from matches.pages import exchanges
@@ -83,7 +84,8 @@ def _open(request: HttpRequest, league: League) -> HttpResponse:
         return answer
     shown = own.recognise(league, secret)
     if shown is None:
-        attempts.secret_was_wrong(CODE, address, secret)
+        if not entry.is_somewhere_right(secret):
+            attempts.secret_was_wrong(CODE, address, secret)
         wrong = _(
             "This is neither the auth_token of a player of this league nor a personal code on its roster. Take the "
             "auth_token from the answer to your last registration."
