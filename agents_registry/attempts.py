@@ -223,8 +223,11 @@ class Attempts:
         A budget of its own: a neighbour's pings, queries and answers with made-up tokens leave it alone.
         """
         rule, who = _setting("LEAGUE_REGISTRATIONS_PER_ADDRESS"), (ENTRANTS, network_of(address))
-        if self._here[ENTRANTS].hit(rule, *who):
-            return None
+        return None if self._here[ENTRANTS].hit(rule, *who) else self.refuse_entrant(address)
+
+    def refuse_entrant(self, address: str) -> Wait | None:
+        """Whether an address has sent too many registrations; nothing is counted."""
+        rule, who = _setting("LEAGUE_REGISTRATIONS_PER_ADDRESS"), (ENTRANTS, network_of(address))
         return self._of(self._here[ENTRANTS], rule, who, "registrations from one address")
 
     def count_registration(self, address: str, name: str, endpoint: str) -> Wait | None:

@@ -35,9 +35,9 @@ def admit(call: Call, *, known: bool) -> None:
     token = call.params.get("auth_token")
     address = call.came.address
     if call.name in REGISTERING:
-        # Whoever a proxy hides is counted as one; our own processes are not, or strangers would use up their share.
-        if call.came.caller or not home(call):
-            _refuse(attempts.count_entrant(address))
+        # It is counted once it is read: who registers one agent without end uses up no other's registrations.
+        if _is_anybody(call):
+            _refuse(attempts.refuse_entrant(address))
         return
     if not (known and isinstance(token, str) and token):
         _refuse(attempts.count_stranger(address))
@@ -77,10 +77,23 @@ def note_failed(call: Call) -> None:
         _refuse(attempts.count_stranger(call.came.address))
 
 
+def note_unreadable(call: Call) -> None:
+    """Count a registration that cannot be read as a stranger's call."""
+    if _is_anybody(call):
+        _refuse(attempts.count_stranger(call.came.address))
+
+
+def _is_anybody(call: Call) -> bool:
+    """Whoever a proxy hides is counted as one; our own processes are not, or strangers would use up their share."""
+    return bool(call.came.caller) or not home(call)
+
+
 def admit_registration(call: Call, request: Request) -> None:
     """Let a registration in, or not."""
     address = call.came.address
     _refuse(attempts.count_registration(address, request.name, request.address.key))
+    if _is_anybody(call):
+        _refuse(attempts.count_entrant(address))
     kind = REFEREE_KEY if request.kind == Kind.REFEREE else CODE
     for code in request.codes:
         _refuse(attempts.refuse_secret(kind, address, code), "registration_code")

@@ -35,7 +35,7 @@ from league_sdk.protocol.errors import (
 from league_sdk.protocol.limits import MAX_ID_CHARS
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.transcript import clean
-from leaguesite.admission import admit, note_failed, owner_of
+from leaguesite.admission import REGISTERING, admit, note_failed, note_unreadable, owner_of
 from leaguesite.calls import Call, Came, Json, Later
 from leaguesite.mcp_methods import EXPECTED, METHODS, PUBLIC_NAMES, Method
 from leaguesite.refusals import error_message
@@ -194,6 +194,8 @@ def _perform(call: Call) -> dict[str, Any] | Later:
     except LeagueError:
         if not method.lenient:
             note_failed(call)
+        elif call.name in REGISTERING:
+            note_unreadable(call)
         raise
     if not method.lenient:
         _authenticate(call, needed=method.authenticated)

@@ -11,10 +11,10 @@ from agents_registry.models import Agent, Kind
 from agents_registry.requests import Request, read_request
 from league_sdk.dialects.inbound import outbound_shape
 from league_sdk.dialects.words import ANSWERS
-from league_sdk.protocol.errors import MissingField, RefereeNotRegistered, RuleError
+from league_sdk.protocol.errors import LeagueError, MissingField, RefereeNotRegistered, RuleError
 from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, REPORT_PROGRESS, MessageType
 from leaguesite import mcp_handshake
-from leaguesite.admission import admit_registration, note_codes, note_referee_codes
+from leaguesite.admission import admit_registration, note_codes, note_referee_codes, note_unreadable
 from leaguesite.calls import Call, Later
 from leaguesite.home import home
 from leaguesite.mcp_queries import league_query, tool
@@ -42,13 +42,17 @@ class Method:
 
 
 def _request(call: Call, kind: Kind) -> Request:
-    return read_request(
-        call.params,
-        kind=kind,
-        caller=call.came.caller or home(call),
-        shape=outbound_shape(call.asked),
-        code_in_address=call.came.code,
-    )
+    try:
+        return read_request(
+            call.params,
+            kind=kind,
+            caller=call.came.caller or home(call),
+            shape=outbound_shape(call.asked),
+            code_in_address=call.came.code,
+        )
+    except LeagueError:
+        note_unreadable(call)
+        raise
 
 
 def _register_player(call: Call) -> dict[str, Any]:

@@ -79,7 +79,8 @@ def test_and_nobody_takes_the_place_of_an_agent_on_this_machine(client: Client) 
 def test_strangers_behind_a_silent_proxy_use_up_no_registration_of_our_referees(client: Client, settings: Any) -> None:
     settings.LEAGUE_REGISTRATIONS_PER_ADDRESS = "3/10 seconds"
     attempts.forget_all()
-    strangers = [come(client, "register_referee", referee("")) for _ in range(5)]
+    elsewhere = referee("", "http://192.0.2.7:8001/mcp")
+    strangers = [come(client, "register_referee", elsewhere) for _ in range(5)]
     assert "E009" in str(strangers[-1])
     assert come(client, "register_referee", referee(settings.LEAGUE_REFEREE_KEY))["result"]["status"] == "ACCEPTED"
-    assert "E009" in str(come(client, "register_referee", referee("")))
+    assert "E009" in str(come(client, "register_referee", elsewhere))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents_registry.attempts import SAME_SECRET, attempts
+from agents_registry.attempts import REGISTRATIONS, SAME_SECRET, attempts
 from tests import factories as make
 from tests import wire
 from tests.agents_registry.test_attempts import SCHOOL, Clock
@@ -44,4 +44,27 @@ def test_nor_does_the_code_of_one_league_at_another(client: Client) -> None:
         other = wire.player_request(f"Mallory {number}", port=9000 + number, code=CODE, league_id="spring")
         assert status(asked(client, "register_player", other)) == (200, "REJECTED")
     mine = wire.player_request("Ada", port=8101, code=CODE, league_id="fall")
+    assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
+
+
+def test_one_agent_that_registers_without_end_uses_up_no_registration_of_the_others(
+    client: Client, settings: Any
+) -> None:
+    settings.LEAGUE_REGISTRATIONS_PER_ADDRESS = f"{REGISTRATIONS.amount + 5} per 10 second"
+    make.open_league("fall")
+    loop = wire.player_request("Loop", port=8666)
+    found = [asked(client, "register_player", loop).status_code for _ in range(REGISTRATIONS.amount + 10)]
+    assert found == [200] * REGISTRATIONS.amount + [429] * 10
+    mine = wire.player_request("Ada", port=8101)
+    assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
+
+
+def test_nor_do_registrations_that_cannot_be_read(client: Client, settings: Any) -> None:
+    settings.LEAGUE_REGISTRATIONS_PER_ADDRESS, settings.LEAGUE_CALLS_PER_ADDRESS = "3 per 10 second", "5 per 10 second"
+    make.open_league("fall")
+    nobody = wire.player_request("Nobody", endpoint="nowhere at all")
+    old = wire.player_request("Nobody", port=8666, protocol="league.v1")
+    found = [asked(client, "register_player", one).status_code for one in (nobody, old, nobody, old, nobody, old)]
+    assert found == [200] * 5 + [429]
+    mine = wire.player_request("Ada", port=8101)
     assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
