@@ -12,6 +12,7 @@ import ipaddress
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import quote, unquote
 
 from django.utils import timezone
 
@@ -26,6 +27,8 @@ THIS_MACHINE = "127.0.0.1"
 """One spelling for the loopback, whatever its number, and for the addresses by which others see this machine."""
 SOMETHING_BEHIND = "//"
 """After host and port: a program under some path there. No path in its one spelling has two slashes."""
+MOST_ESCAPES = 3
+"""So often a gateway, and what stands behind it, unescape a path."""
 FILLED_AT_ONCE = 500
 
 
@@ -176,8 +179,21 @@ def program(endpoint: str, addresses: Iterable[str], gateways: frozenset[str]) -
 def _keys(places: Collection[str], target: Target, gateways: frozenset[str]) -> frozenset[str]:
     """Keys of a program at these hosts and ports: with its path where a host of it, or its name, is a gateway."""
     hosts = {one.partition("|")[0] for one in places}
-    path = one_path(target.path) if not gateways.isdisjoint({*hosts, _one_spelling(target.host)}) else ""
+    path = _one_route(target.path) if not gateways.isdisjoint({*hosts, _one_spelling(target.host)}) else ""
     return frozenset(f"{one}{path}" for one in places)
+
+
+def _one_route(path: str) -> str:
+    """A path in the one spelling of all that some gateway leads to the same program.
+
+    Gateways unescape before they choose (``/x/..%2Fv`` is ``/v`` to nginx), and some care neither for capitals nor for
+    what stands after a semicolon. Two programs that only such a thing tells apart take turns.
+    """
+    for _ in range(MOST_ESCAPES):
+        path = unquote(path)
+    plain = "/".join(part.partition(";")[0] for part in path.replace("\\", "/").casefold().split("/"))
+    # Without white space: several keys stand in one text.
+    return one_path(quote(plain, safe="/"))
 
 
 def pins(*agents: Agent) -> dict[str, dict[str, list[str]]]:
@@ -258,7 +274,7 @@ def read_host(host: object) -> str:
 def named(endpoint: str) -> tuple[str, str]:
     """The host that an address names and its path, each in one spelling; two empty texts when it cannot be read."""
     target = _read(endpoint)
-    return ("", "") if target is None else (_one_spelling(target.host), one_path(target.path))
+    return ("", "") if target is None else (_one_spelling(target.host), _one_route(target.path))
 
 
 def sharing(agents: Iterable[Agent], most: int) -> dict[int, tuple[list[Agent], int]]:

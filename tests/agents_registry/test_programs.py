@@ -106,6 +106,31 @@ def test_behind_a_gateway_the_path_counts_in_one_spelling() -> None:
     assert keys[0] == keys[1] != keys[2]
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v%2Fmcp",
+        "/x/..%2fv/mcp",
+        "/x/..%5Cv/mcp",
+        "/x/%252e%252e%252fv/mcp",
+        "/V/Mcp",
+        "/v/mcp;x=1",
+        "/v;x/mcp",
+        "/v/./mcp%2f",
+    ],
+)
+def test_a_gateway_may_lead_another_spelling_to_the_victims_program(path: str) -> None:
+    gateway = frozenset({"192.0.2.1"})
+    victim = programs.program("http://192.0.2.1/v/mcp", (), gateway)
+    assert programs.program(f"http://192.0.2.1{path}", (), gateway).keys == victim.keys
+
+
+@pytest.mark.parametrize("path", ["/v%20a", "/v%0a%C2%A0b", "/v%E2%80%83a"])
+def test_no_path_makes_two_keys_of_one(path: str) -> None:
+    (key,) = programs.program(f"http://192.0.2.1{path}", (), frozenset({"192.0.2.1"})).keys
+    assert key.split() == [key]
+
+
 def test_a_silent_name_server_is_waited_for_and_not_for_ever(zones: Zones) -> None:
     clock = Clock()
     lookups: Any = zones
