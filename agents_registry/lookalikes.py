@@ -6,6 +6,7 @@ is known by its name and address (ruling, section 8), and is not asked again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from django.db.models import Q, QuerySet
@@ -152,7 +153,9 @@ def put_aside(*, refused_id: int) -> None:
 
 
 def refused(*, league_id: str, everywhere: bool) -> list[NameRefused]:
-    """READ: the names that a league refused and nobody has let in, the latest first.
+    """READ: the names that a league refused and nobody has let in: the latest of each address, then the one before.
+
+    Whoever has names of its own refused again and again puts those of others out of nobody's sight.
 
     Args:
         league_id: the league.
@@ -160,7 +163,12 @@ def refused(*, league_id: str, everywhere: bool) -> list[NameRefused]:
     """
     where = Q(league_id=league_id) | Q(league__isnull=True, kind=Kind.REFEREE) if everywhere else Q(league_id=league_id)
     rows = NameRefused.objects.filter(where, let_in=False).select_related("resembles")
-    return list(rows.order_by("-at", "-pk"))
+    turn: Counter[str] = Counter()
+    found = []
+    for row in rows.order_by("-at", "-pk"):
+        found.append((turn[row.caller], row))
+        turn[row.caller] += 1
+    return [row for _turn, row in sorted(found, key=lambda one: one[0])]
 
 
 def sentence(name: str, resembled: Agent) -> str:

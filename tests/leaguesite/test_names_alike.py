@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from agents_registry import lookalikes, registration, roster
 from agents_registry.models import Agent, Kind, NameLook, NameRefused
+from matches.desk_names import MOST_SHOWN
 from matches.league import entry, opening, staffing
 from tests import factories as make
 from tests import wire
@@ -385,3 +386,14 @@ def test_names_that_are_there_already_are_looked_at_by_the_migration(client: Cli
     assert list(NameLook.objects.order_by("agent", "look").values_list("agent", "look")) == before
     assert register(client, CYRILLIC, port=8103)["status"] == "REJECTED"
     assert Agent.objects.filter(kind=Kind.PLAYER).count() == 2
+
+
+def test_whoever_is_refused_again_and_again_pushes_nobody_elses_button_away(client: Client, desk: Client) -> None:
+    ada(client)
+    register(client, CYRILLIC, port=8150, caller="192.0.2.9")
+    for number in range(MOST_SHOWN + 2):
+        register(client, "ADA", port=9000 + number)
+    labels = [one["label"] for one in problem(desk)["remedies"]]
+    assert len(labels) == 2 * MOST_SHOWN
+    assert any(label.startswith(f"Let “{CYRILLIC}”") for label in labels)
+    assert len([label for label in labels if label.startswith("Let “ADA”")]) == MOST_SHOWN - 1
