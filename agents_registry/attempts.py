@@ -230,9 +230,15 @@ class Attempts:
         rule, who = _setting("LEAGUE_REGISTRATIONS_PER_ADDRESS"), (ENTRANTS, network_of(address))
         return self._of(self._here[ENTRANTS], rule, who, "registrations from one address")
 
-    def count_registration(self, address: str, name: str, endpoint: str) -> Wait | None:
-        """Count a registration; whether this one has come too often."""
-        who = (network_of(address), tokens.digest(name), tokens.digest(endpoint))
+    def count_registration(self, address: str, name: str, endpoint: str, codes: tuple[str, ...] = ()) -> Wait | None:
+        """Count a registration; whether this one has come too often.
+
+        Args:
+            address: where it comes from.
+            name, endpoint: whose it is to be.
+            codes: that came with it. Who sends somebody's name without end does not have that one's personal code.
+        """
+        who = (network_of(address), *(tokens.digest(text) for text in (name, endpoint, *codes)))
         return (
             None
             if self._hit(REGISTRATIONS, *who)

@@ -91,7 +91,7 @@ def _is_anybody(call: Call) -> bool:
 def admit_registration(call: Call, request: Request) -> None:
     """Let a registration in, or not."""
     address = call.came.address
-    _refuse(attempts.count_registration(address, request.name, request.address.key))
+    _refuse(attempts.count_registration(address, request.name, request.address.key, request.codes))
     if _is_anybody(call):
         _refuse(attempts.count_entrant(address))
     kind = REFEREE_KEY if request.kind == Kind.REFEREE else CODE

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from agents_registry import roster
 from agents_registry.attempts import REGISTRATIONS, SAME_SECRET, attempts
 from tests import factories as make
 from tests import wire
@@ -67,4 +68,18 @@ def test_nor_do_registrations_that_cannot_be_read(client: Client, settings: Any)
     found = [asked(client, "register_player", one).status_code for one in (nobody, old, nobody, old, nobody, old)]
     assert found == [200] * 5 + [429]
     mine = wire.player_request("Ada", port=8101)
+    assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
+
+
+def test_nor_does_somebody_who_registers_a_classmates_name_without_end(client: Client) -> None:
+    """Without the classmate's personal code; a made-up one does not help."""
+    make.open_league("fall")
+    roster.import_csv(league_id="fall", text="name,email,code\nAda,ada@example.org,ada-1815\n")
+    for code in ("", "ada-1816"):
+        found = [
+            asked(client, "register_player", wire.player_request("Ada", port=8101, league_id="fall", code=code))
+            for _ in range(REGISTRATIONS.amount + 1)
+        ]
+        assert found[-1].status_code == 429
+    mine = wire.player_request("Ada", port=8101, league_id="fall", code="ada-1815")
     assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
