@@ -106,6 +106,15 @@ def place(key: str) -> str:
     return f"{host}{bar}{rest.partition('/')[0]}"
 
 
+def is_behind_gateway(keys: Iterable[str]) -> bool:
+    """Whether a program with these keys is told from others by its path: at another path is another program.
+
+    Args:
+        keys: of the program.
+    """
+    return any(key != place(key) for key in keys)
+
+
 def known(agent: Agent, gateways: frozenset[str]) -> frozenset[str]:
     """The keys of the program behind a player, as far as they are known; no name is looked up.
 

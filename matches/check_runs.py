@@ -50,6 +50,7 @@ class Job:
         player_id: as what the agent is registered, with its league and the token our messages to it carry; empty
             for one that is not.
         dialect: the way of speaking to try first.
+        stays: it is behind a gateway, where another path is another program.
         pinned: the name in its address, with the only addresses that are called for it.
     """
 
@@ -62,6 +63,7 @@ class Job:
     league_id: str = ""
     league_token: str = ""
     dialect: str = "canonical"
+    stays: bool = False
     pinned: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
@@ -124,7 +126,8 @@ def take(*, now: datetime, room: int = MOST_AT_ONCE) -> list[Job]:
                 busy.add(check.address, check.asked_by)
                 _called[check.pk] = behind.keys
                 name = programs.looked_up(check.endpoint)
-                jobs.append(replace(_job(check), pinned=((name, behind.addresses),) if name else ()))
+                pinned = ((name, behind.addresses),) if name else ()
+                jobs.append(replace(_job(check), pinned=pinned, stays=programs.is_behind_gateway(behind.keys)))
     return jobs
 
 

@@ -55,6 +55,7 @@ async def _check_player(job: Job, client: Client, on_clause: OnClause) -> Report
             identity=identity,
             callbacks=listener,
             dialect=job.dialect,
+            stays=job.stays,
             # An agent that is registered still has its league before it, and some go home after LEAGUE_COMPLETED.
             farewell=identity is None,
         )

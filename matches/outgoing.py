@@ -171,6 +171,7 @@ def _start_match(
             "your_standings": table[player.code],
             "joined_before": player.code in match.joined,
             "suspended": player.state == AgentState.SUSPENDED,
+            **({"stays": True} if programs.is_behind_gateway(player.program.split()) else {}),
         }
     return _start_envelope(
         match,

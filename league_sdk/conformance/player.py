@@ -42,6 +42,7 @@ async def check_player(
     identity: Identity | None = None,
     callbacks: Callbacks | None = None,
     dialect: str = shapes.CANONICAL,
+    stays: bool = False,
     farewell: bool = True,
 ) -> Report:
     """Run every exchange with a player and say clause by clause how it did.
@@ -55,13 +56,14 @@ async def check_player(
         identity: how it is registered, for an agent that is.
         callbacks: who listens for answers that come as a POST; without one they cannot be heard.
         dialect: the way of speaking to try first.
+        stays: it is behind a gateway, where another path is another program.
         farewell: send LEAGUE_COMPLETED at the end; some agents go home when they get it.
 
     Returns:
         The report, whatever the agent does.
     """
     game, others = _games(game_types)
-    memory = Memory(dialect=dialect)
+    memory = Memory(dialect=dialect, stays=stays)
     line = Line(url, client, memory=memory, overall_s=limits.overall_s, callbacks=callbacks)
     stage = Stage(
         identity or Identity(),

@@ -36,6 +36,7 @@ class Memory:
         text_ids: it takes JSON-RPC ids that are texts only.
         unwanted: fields that it called too many; None while it takes every field.
         session: of a server that wants one; ``sessions`` counts how often one was opened.
+        stays: it is behind a gateway, where another path is another program: it is looked for nowhere else.
         searched_at: when a request was last sent to it that only looked for its words; monotonic seconds of the caller.
     """
 
@@ -49,6 +50,7 @@ class Memory:
     unwanted: frozenset[str] | None = None
     session: Session | None = None
     sessions: int = 0
+    stays: bool = False
     searched_at: float | None = None
 
 
@@ -305,7 +307,9 @@ class Hunt:
     def _other_addresses(self, proposal: Proposal, status: int, body: Any) -> bool:
         """On a bare 404 or a redirect the path may be wrong: a slash more or less, with or without ``/mcp``."""
         looks_like_rpc = isinstance(body, Mapping) and ("jsonrpc" in body or "message_type" in body)
-        if status not in (301, 302, 303, 307, 308, 404, 405) or looks_like_rpc or not self._patient:
+        if status not in (301, 302, 303, 307, 308, 404, 405) or looks_like_rpc:
+            return False
+        if self._memory.stays or not self._patient:
             return False
         if self._elsewhere is None:
             self._elsewhere = [url for url in other_urls(self.url) if url != proposal.url]

@@ -33,6 +33,7 @@ class Seat:
         standings: ``your_standings`` (wins, losses, draws).
         joined_before: it accepted in an earlier attempt.
         suspended: one invitation without retries (ruling, section 8).
+        stays: it is behind a gateway, where another path is another program.
     """
 
     player_id: str
@@ -44,6 +45,7 @@ class Seat:
     standings: dict[str, int]
     joined_before: bool
     suspended: bool
+    stays: bool = False
     spoken: dict[str, str] = field(default_factory=dict)
     unproven: tuple[str, ...] = ()
     door: str = field(default_factory=tokens.new_token, compare=False, repr=False)
@@ -213,6 +215,7 @@ def _read_seat(params: Mapping[str, Any], name: str, role: str) -> Seat:
         standings={key: _get(standings, key, int, f"{where}your_standings.") for key in ("wins", "losses", "draws")},
         joined_before=seat.get("joined_before") is True,
         suspended=seat.get("suspended") is True,
+        stays=seat.get("stays") is True,
         spoken=_read_spoken(seat.get("spoken")),
         unproven=tuple(digest for digest in digests if digest in unproven),
     )

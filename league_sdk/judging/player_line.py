@@ -172,9 +172,10 @@ class PlayerLine:
 
     def _memory(self, seat: Seat) -> Memory:
         memory = self._memories.get(seat.endpoint)
-        if memory is None or memory.dialect != seat.dialect:
-            # Unknown, or it has registered anew in other words.
-            memory = self._memories[seat.endpoint] = Memory(dialect=seat.dialect, spoken=dict(seat.spoken))
+        if memory is None or (memory.dialect, memory.stays) != (seat.dialect, seat.stays):
+            # Unknown, it has registered anew in other words, or its host was marked as a gateway or is none any more.
+            memory = Memory(dialect=seat.dialect, spoken=dict(seat.spoken), stays=seat.stays)
+            self._memories[seat.endpoint] = memory
             while len(self._memories) > MOST_MEMORIES:
                 del self._memories[next(iter(self._memories))]
         return memory

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from agents_registry import programs
 from agents_registry.models import Agent
+from league_sdk.judging.brief import read_brief
 from league_sdk.transport import names as names_module
 from league_sdk.transport.lookups import Answer, Found
 from league_sdk.transport.names import AGAIN_S, FRESH_S, PATIENCE_S, Names
-from matches import due
+from matches import check_runs, checks, due
 from tests import factories as make
 from tests import wire
 
@@ -185,6 +188,26 @@ def test_the_victims_program_is_in_one_match_whatever_it_is_called() -> None:
     make.lifecycle.start_league(league_id="fall")
     make.Round.objects.update(started_at=None)
     assert len(given_out()) == 1
+
+
+@pytest.mark.django_db
+def test_a_player_behind_a_gateway_is_looked_for_at_no_other_path_in_a_match_and_a_check() -> None:
+    """A path that leads nowhere would lead the referee to the /mcp of the gateway, which is somebody else's."""
+    make.hire(room=10)
+    make.open_league("fall")
+    for number in range(2):
+        make.join(f"Agent {number}", "fall", endpoint=f"http://192.0.2.7:8101/c{number}")
+    programs.mark_gateway(host="192.0.2.7", gateway=True)
+    checks.ask_for_agents(agent_ids=[Agent.objects.get(code="P01").pk])
+    [job] = check_runs.take(now=timezone.now())
+    assert job.stays
+    check_runs.fail(check_id=job.check_id, run=job.run, problem="over")
+    make.lifecycle.start_league(league_id="fall")
+    make.Round.objects.update(started_at=None)
+    [start] = due.look(busy_agents=(), draining=False).starts
+    told = json.loads(start.tries[0].body)["params"]
+    brief = read_brief(told, referee_id="REF01", referee_endpoint="http://127.0.0.1:8001/mcp")
+    assert [seat.stays for seat in brief.seats] == [True, True]
 
 
 @pytest.mark.django_db

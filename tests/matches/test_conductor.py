@@ -82,6 +82,8 @@ async def test_start_match_as_the_referee_gets_it(agents: Agents) -> None:
             "your_standings": {"wins": 0, "losses": 0, "draws": 0},
             "joined_before": False,
             "suspended": False,
+            # Their server is marked as a gateway.
+            "stays": True,
         }
     assert wire.plain(body["params"]) == seats | {
         "protocol": "league.v2",

@@ -250,6 +250,12 @@ def test_an_agent_that_is_nowhere_is_asked_at_its_own_address_in_other_words() -
     assert {one.url for one in sent[len(other_urls(URL)) + 1 :]} == {URL}
 
 
+def test_behind_a_gateway_nobody_is_looked_for_at_another_path() -> None:
+    sent, end, _ = run(INVITATION, lambda _: (404, {"detail": "Not Found"}), Memory(stays=True))
+    assert end is None
+    assert {one.url for one in sent} == {URL}
+
+
 def test_what_wants_no_answer_is_said_once() -> None:
     sent, _, _ = run(OVER, lambda _: (200, UNKNOWN), patient=False)
     assert [one.method for one in sent] == ["notify_match_result"]
