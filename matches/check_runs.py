@@ -131,6 +131,15 @@ def take(*, now: datetime, room: int = MOST_AT_ONCE) -> list[Job]:
     return jobs
 
 
+def place_of(address: str) -> str:
+    """Whose machines a checked address is at: one IP address, network of IPv6 or zone of names.
+
+    Args:
+        address: host and port of a check.
+    """
+    return network_of(zone(address.partition("|")[0]))
+
+
 class _Busy:
     """What is being checked now: at which addresses and places, and for whom."""
 
@@ -152,8 +161,8 @@ class _Busy:
     @staticmethod
     def _names(address: str, asked_by: str) -> list[str]:
         # One owner has as many names of a zone, and as many addresses of an IPv6 network, as they like.
-        place = network_of(zone(address.partition("|")[0]))
-        return [f"at {place}"] + ([f"for {network_of(asked_by)}"] if asked_by not in ("", INSTRUCTOR) else [])
+        asker = [] if asked_by in ("", INSTRUCTOR) else [f"for {network_of(asked_by)}"]
+        return [f"at {place_of(address)}", *asker]
 
 
 def _is_demanded(check: Check, leagues: Collection[str]) -> bool:

@@ -24,7 +24,7 @@ from league_sdk.protocol.states import AgentState
 from league_sdk.rules.registry import games
 from league_sdk.transport.policy import Forbidden
 from matches import readiness
-from matches.check_runs import INSTRUCTOR, changed
+from matches.check_runs import INSTRUCTOR, changed, place_of
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckRole, CheckState
 
@@ -32,6 +32,8 @@ MOST_A_MINUTE = 5
 """Checks that one caller may ask for."""
 MOST_WAITING = 200
 """More than this are not queued for the public."""
+KEPT_FOR_OTHERS, MOST_AT_A_PLACE = 100, 20
+"""Of these places, for those with less than so many waiting at one place: nobody's own agents fill the line."""
 SETTLE_S = 3.0
 """After a registration: more than half of the agents register before they listen (our choice)."""
 AGAIN_AFTER_S = 5.0
@@ -108,7 +110,7 @@ def ask(
         # Whoever has just named this address reads what everybody reads of what stands there.
         named = found is not None and not found.proven and not (caller.instructor or _is_own(address, caller))
         if not caller.instructor:
-            _refuse_hurry(caller, agent, now)
+            _refuse_hurry(caller, agent, address, now)
         agent = agent or _registered_at(address, role)
         return _queue(
             address=address,
@@ -178,7 +180,7 @@ def _token_of(token: str, caller: Caller) -> AgentToken:
     return found
 
 
-def _refuse_hurry(caller: Caller, agent: Agent | None, now: datetime) -> None:
+def _refuse_hurry(caller: Caller, agent: Agent | None, address: Address, now: datetime) -> None:
     """A class may have one address: with its agent's token one is counted by the agent, others by the address."""
     recent = Check.objects.filter(created_at__gt=now - timedelta(minutes=1))
     recent = recent.filter(asked_by=caller.name) if agent is None else recent.filter(agent=agent).exclude(asked_by="")
@@ -187,7 +189,9 @@ def _refuse_hurry(caller: Caller, agent: Agent | None, now: datetime) -> None:
             _("You have asked for %(count)d checks within a minute: wait a moment, mend something, and ask again.")
             % {"count": MOST_A_MINUTE}
         )
-    if Check.objects.filter(state=CheckState.WANTED, due_at__lte=now).count() >= MOST_WAITING:
+    waiting = list(Check.objects.filter(state=CheckState.WANTED, due_at__lte=now).values_list("address", flat=True))
+    here = sum(place_of(one) == place_of(address.machine) for one in waiting)
+    if len(waiting) >= MOST_WAITING - (KEPT_FOR_OTHERS if here >= MOST_AT_A_PLACE else 0):
         raise TooOften(_("Too many checks are waiting already: ask again in a minute."))
 
 

@@ -161,6 +161,21 @@ def test_the_public_is_refused_while_too_many_wait(monkeypatch: pytest.MonkeyPat
     ask(caller=TEACHER)
 
 
+def test_one_place_does_not_fill_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "MOST_WAITING", 6)
+    monkeypatch.setattr(checks, "KEPT_FOR_OTHERS", 2)
+    monkeypatch.setattr(checks, "MOST_AT_A_PLACE", 3)
+    monkeypatch.setattr(checks, "MOST_A_MINUTE", 100)
+    for number in range(4):
+        ask(f"http://192.0.2.7:{9000 + number}/mcp", FAR)
+    with pytest.raises(TooOften, match="Too many checks are waiting"):
+        ask("http://192.0.2.7:9004/mcp", FAR)
+    ask()
+    ask("http://127.0.0.1:8102/mcp")
+    with pytest.raises(TooOften, match="Too many checks are waiting"):
+        ask("http://127.0.0.1:8103/mcp")
+
+
 def test_asking_again_while_it_waits_or_runs_is_the_same_check() -> None:
     first = ask()
     assert ask(now=after(1)) == first
