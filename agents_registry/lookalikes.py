@@ -44,8 +44,8 @@ def admit(*, request: Request, league_id: str | None, is_known: bool) -> None:
         is_known: it brought the personal code of somebody on the roster, or the site's own key.
 
     Raises:
-        LooksLike: its name looks like another's, and it has shown neither that nor that one's token, nor has the
-            instructor let this name and address in.
+        LooksLike: its name looks like another's, and it has shown neither that nor the token of the first who has
+            such a name (a copy of that is anybody's), nor has the instructor let this name and address in.
     """
     if league_id is None and request.kind == Kind.PLAYER:
         return
@@ -55,13 +55,13 @@ def admit(*, request: Request, league_id: str | None, is_known: bool) -> None:
     if first is None or peers.filter(name=request.name).exists():
         return
     noted = _rows(league_id, request.kind, request.name, request.address.key)
-    if not (is_known or _has_token_of(resembled, request.token) or noted.filter(let_in=True).exists()):
+    if not (is_known or _has_token_of(first, request.token) or noted.filter(let_in=True).exists()):
         raise LooksLike(first)
     noted.delete()
 
 
-def _has_token_of(resembled: QuerySet[Agent], token: str) -> bool:
-    return bool(token) and AgentToken.objects.filter(agent__in=resembled, sha256=tokens.digest(token)).exists()
+def _has_token_of(agent: Agent, token: str) -> bool:
+    return bool(token) and AgentToken.objects.filter(agent=agent, sha256=tokens.digest(token)).exists()
 
 
 def _rows(league_id: str | None, kind: str, name: str, endpoint_key: str) -> QuerySet[NameRefused]:

@@ -397,3 +397,13 @@ def test_whoever_is_refused_again_and_again_pushes_nobody_elses_button_away(clie
     assert len(labels) == 2 * MOST_SHOWN
     assert any(label.startswith(f"Let “{CYRILLIC}”") for label in labels)
     assert len([label for label in labels if label.startswith("Let “ADA”")]) == MOST_SHOWN - 1
+
+
+def test_a_copy_of_a_name_is_no_way_to_one_that_looks_like_it(client: Client) -> None:
+    """A copy is shown with a number; what looks like its name would be shown without."""
+    first = ada(client)
+    copy = register(client, "Ada", port=8150)
+    assert copy["status"] == "ACCEPTED"
+    assert register(client, CYRILLIC, auth_token=copy["auth_token"])["status"] == "REJECTED"
+    assert register(client, CYRILLIC, auth_token=first["auth_token"])["status"] == "ACCEPTED"
+    assert shown_names() == ["Ada", "Ada (2)", CYRILLIC]
