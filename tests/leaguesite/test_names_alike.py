@@ -16,7 +16,6 @@ from django.test.utils import CaptureQueriesContext
 
 from agents_registry import lookalikes, registration, roster
 from agents_registry.models import Agent, Kind, NameLook, NameRefused
-from matches.desk_names import MOST_SHOWN
 from matches.league import entry, opening, staffing
 from tests import factories as make
 from tests import wire
@@ -386,24 +385,3 @@ def test_names_that_are_there_already_are_looked_at_by_the_migration(client: Cli
     assert list(NameLook.objects.order_by("agent", "look").values_list("agent", "look")) == before
     assert register(client, CYRILLIC, port=8103)["status"] == "REJECTED"
     assert Agent.objects.filter(kind=Kind.PLAYER).count() == 2
-
-
-def test_whoever_is_refused_again_and_again_pushes_nobody_elses_button_away(client: Client, desk: Client) -> None:
-    ada(client)
-    register(client, CYRILLIC, port=8150, caller="192.0.2.9")
-    for number in range(MOST_SHOWN + 2):
-        register(client, "ADA", port=9000 + number)
-    labels = [one["label"] for one in problem(desk)["remedies"]]
-    assert len(labels) == 2 * MOST_SHOWN
-    assert any(label.startswith(f"Let “{CYRILLIC}”") for label in labels)
-    assert len([label for label in labels if label.startswith("Let “ADA”")]) == MOST_SHOWN - 1
-
-
-def test_a_copy_of_a_name_is_no_way_to_one_that_looks_like_it(client: Client) -> None:
-    """A copy is shown with a number; what looks like its name would be shown without."""
-    first = ada(client)
-    copy = register(client, "Ada", port=8150)
-    assert copy["status"] == "ACCEPTED"
-    assert register(client, CYRILLIC, auth_token=copy["auth_token"])["status"] == "REJECTED"
-    assert register(client, CYRILLIC, auth_token=first["auth_token"])["status"] == "ACCEPTED"
-    assert shown_names() == ["Ada", "Ada (2)", CYRILLIC]
