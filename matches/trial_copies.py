@@ -46,6 +46,7 @@ class Trial:
         message: as it is sent, in canonical form.
         limit_s: seconds for everything.
         begun: when it was asked for, by the monotonic clock.
+        stays: it is behind a gateway, where another path is another program.
         wire: the requests that went out, and how they were answered; ``shown`` is the number of the one whose answer
             the rest is about.
         understanding: what the referee's reading makes of the answer; None when none came.
@@ -64,6 +65,7 @@ class Trial:
     limit_s: float
     begun: float
     asked_at: datetime
+    stays: bool = False
     state: State = State.WAITING
     wire: tuple[Wire, ...] = ()
     shown: int = -1

@@ -23,6 +23,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from agents_registry import programs
 from agents_registry.models import Agent
 from league_sdk.dialects import session
 from league_sdk.dialects.answers import Understanding
@@ -83,6 +84,7 @@ def ask(*, agent: Agent, exchange: str, message: Mapping[str, Any], choice_field
         limit_s=limit_s,
         begun=time.monotonic(),
         asked_at=now,
+        stays=programs.is_behind_gateway(agent.program.split()),
     )
     known = of(agent.pk)
     with _lock:
@@ -179,7 +181,7 @@ async def _send(client: Client, trial: Trial) -> None:
 
 
 async def _hunt(client: Client, trial: Trial, begun: float) -> dict[str, Any]:
-    memory = Memory(dialect=trial.dialect, spoken=dict(trial.spoken))
+    memory = Memory(dialect=trial.dialect, spoken=dict(trial.spoken), stays=trial.stays)
     hunt = Hunt(trial.message, url=trial.endpoint, memory=memory, choice_field=trial.choice_field)
     ids = count(FIRST_ID)
     wire: list[Wire] = []

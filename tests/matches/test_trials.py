@@ -171,6 +171,15 @@ async def test_it_is_put_in_the_words_that_the_agent_knows(monkeypatch: pytest.M
     assert trial_dict(trial)["shape"] == "tools_call" and '"tools/call"' in trial_dict(trial)["sent"]
 
 
+async def test_behind_a_gateway_no_other_path_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another path is somebody else's program."""
+    async with sending(monkeypatch) as agents:
+        agents.answers["ada"] = lambda _: web.Response(status=404)
+        ask(agent(agents.url("ada"), program="127.0.0.1|8101/ada"))
+        trial = await outcome(agents)
+    assert {one["path"] for one in trial.wire} == {"/ada/mcp"}
+
+
 async def test_what_is_not_json_is_shown_at_its_beginning_without_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     async with sending(monkeypatch) as agents:
         agents.answers["ada"] = lambda _: web.Response(text="<h1>Oops</h1> tok_" + "a" * 32)
