@@ -1,93 +1,52 @@
 """A player that can play one match at a time and refuses every other as busy, on whatever path it is called.
 
-An honest agent of a common kind: it keeps one match in one variable. It registers nowhere; the test does that.
-
-    python tests/bots/one_match_only.py --log refused.txt
-
-Prints ``READY <port>``. Each invitation that came while another match was open is one line of the log.
+An honest agent of a common kind: it keeps one match in one variable.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import threading
 import time
-from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
+
+from tests.bots.scripted import Result, params_of, reply_to
 
 THINKS_S = 0.3
 """Long enough that several matches of one round would overlap."""
 
 
-class Game:
-    """The one match it can play."""
+class OneMatchOnly:
+    """Its answers, for :func:`tests.bots.scripted.listening`.
 
-    def __init__(self, log: Path) -> None:
-        self._log = log
+    Args:
+        thinks_s: seconds before it chooses.
+
+    Attributes:
+        refused: the invitations that came while another match was open, each with that match.
+    """
+
+    def __init__(self, thinks_s: float = THINKS_S) -> None:
+        self.refused: list[tuple[Any, Any]] = []
+        self._thinks_s = thinks_s
         self._lock = threading.Lock()
         self._open: object = None
 
-    def answer(self, params: dict[str, Any]) -> dict[str, Any]:
-        """What it says to a message."""
+    def __call__(self, body: Any) -> Result:
+        params = params_of(body)
         kind, match = params.get("message_type"), (params.get("league_id"), params.get("match_id"))
-        reply = {
-            "protocol": "league.v2",
-            "sender": f"player:{params.get('player_id')}",
-            "timestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "conversation_id": params.get("conversation_id"),
-            "match_id": params.get("match_id"),
-            "player_id": params.get("player_id"),
-        }
         if kind == "GAME_INVITATION":
             with self._lock:
                 free = self._open in (None, match)
                 if free:
                     self._open = match
                 else:
-                    with self._log.open("a", encoding="utf-8") as log:
-                        log.write(f"{match} while {self._open}\n")
-            return reply | {
-                "message_type": "GAME_JOIN_ACK",
-                "arrival_timestamp": reply["timestamp"],
-                "accept": free,
-            }
+                    self.refused.append((match, self._open))
+            return reply_to(params, "GAME_JOIN_ACK", accept=free)
         if kind == "CHOOSE_PARITY_CALL":
-            time.sleep(THINKS_S)
-            return reply | {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "even"}
+            time.sleep(self._thinks_s)
+            return reply_to(params, "CHOOSE_PARITY_RESPONSE", parity_choice="even")
         if kind == "GAME_OVER":
             with self._lock:
                 if self._open == match:
                     self._open = None
         return {"status": "ok"}
-
-
-def main() -> None:
-    """Listen until killed."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--log", type=Path, required=True)
-    game = Game(parser.parse_args().log)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            said = {"jsonrpc": "2.0", "id": body.get("id"), "result": game.answer(body.get("params", {}))}
-            raw = json.dumps(said).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def log_message(self, *_: object) -> None:
-            """Nobody reads it."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    print(f"READY {server.server_address[1]}", flush=True)
-    server.serve_forever()
-
-
-if __name__ == "__main__":
-    main()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.bots.scripted import Result, listening, params_of, reply_to
 from tests.e2e.site import Site, wait_for
 from tests.e2e.test_desk import at_the_desk, click, picture, said
 
@@ -35,55 +34,26 @@ class Gateway:
         self.asked: set[str] = set()
         self.go = threading.Event()
 
-    def answer(self, params: dict[str, Any]) -> dict[str, Any]:
-        """What an agent behind it says to a message."""
-        reply = {
-            "protocol": "league.v2",
-            "sender": f"player:{params.get('player_id')}",
-            "timestamp": "2025-01-15T10:15:00Z",
-            "conversation_id": params.get("conversation_id"),
-            "match_id": params.get("match_id"),
-            "player_id": params.get("player_id"),
-        }
+    def __call__(self, body: Any) -> Result:
+        params = params_of(body)
         if params.get("message_type") == "GAME_INVITATION":
-            joined = {"message_type": "GAME_JOIN_ACK", "arrival_timestamp": reply["timestamp"], "accept": True}
-            return reply | joined
+            return reply_to(params, "GAME_JOIN_ACK", accept=True)
         if params.get("message_type") == "CHOOSE_PARITY_CALL":
             self.asked.add(str(params["match_id"]))
             self.go.wait(PATIENCE_S)
-            return reply | {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "even"}
+            return reply_to(params, "CHOOSE_PARITY_RESPONSE", parity_choice="even")
         return {"status": "ok"}
 
 
 @contextmanager
-def listening() -> Iterator[tuple[Gateway, int]]:
+def behind_one_port() -> Iterator[tuple[Gateway, int]]:
     """A gateway and its port."""
     gateway = Gateway()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            said = {"jsonrpc": "2.0", "id": body.get("id"), "result": gateway.answer(body.get("params", {}))}
-            raw = json.dumps(said).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def log_message(self, *_: object) -> None:
-            """Nobody reads it."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield gateway, int(server.server_address[1])
-    finally:
-        gateway.go.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with listening(gateway) as server:
+        try:
+            yield gateway, server.port
+        finally:
+            gateway.go.set()
 
 
 def register(site: Site, port: int) -> None:
@@ -96,7 +66,7 @@ def register(site: Site, port: int) -> None:
 def test_a_click_lets_the_matches_behind_one_port_run_at_once(tmp_path: Path, browser: Browser) -> None:
     site = Site(tmp_path / "data", "--no-demo")
     try:
-        with listening() as (gateway, port):
+        with behind_one_port() as (gateway, port):
             site.create(LEAGUE, **ALLOWED)
             register(site, port)
             with at_the_desk(browser, site, LEAGUE, "projector") as page:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ import pytest
 
 from league_sdk.cli.app import main
 from league_sdk.rules.draws import draw
+from tests.bots.scripted import Result, listening
 from tests.e2e.scaled import KEYS, WebProcess, scaled_site
 from tests.e2e.site import Player, wait_for
 
@@ -23,34 +21,17 @@ LEAGUE = "apart"
 
 
 @contextmanager
-def listening() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def taking_starts() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """An address that takes every start, and what was sent to it."""
     starts: list[dict[str, Any]] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if body["method"] == "start_match":
-                starts.append(body["params"])
-            answer = json.dumps({"jsonrpc": "2.0", "id": body.get("id"), "result": {"accepted": True}}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
+    def answer(body: Any) -> Result:
+        if body["method"] == "start_match":
+            starts.append(body["params"])
+        return {"accepted": True}
 
-        def log_message(self, *args: Any) -> None:
-            """Nothing of it is of interest."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/mcp", starts
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with listening(answer) as server:
+        yield server.endpoint, starts
 
 
 class Judge:
@@ -107,8 +88,8 @@ def test_a_seal_at_one_and_everything_else_at_the_other(tmp_path: Path, capsys: 
         site, _redis = stack.enter_context(scaled_site(tmp_path))
         site.start_conductor()
         one, other = site.start_web(2)
-        address, starts = stack.enter_context(listening())
-        address_2, starts_2 = stack.enter_context(listening())
+        address, starts = stack.enter_context(taking_starts())
+        address_2, starts_2 = stack.enter_context(taking_starts())
         judge = Judge(one, "First", address)
         one.create(LEAGUE, referee_lease_s=5)
         for number, web in enumerate((one, other), 1):

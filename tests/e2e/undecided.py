@@ -2,75 +2,42 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.bots.scripted import Result, listening
 
-class Undecided(ThreadingHTTPServer):
-    """Its server.
+
+class Undecided:
+    """Its answers, and where it listens.
 
     Attributes:
         choice: what it answers when it is asked to choose.
         seen: the bodies of all calls, in order; None for one that is not JSON.
+        address: host and port, as students give them.
+        endpoint: the whole address.
     """
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
         self.choice = "maybe"
         self.seen: list[Any] = []
+        self.address = self.endpoint = ""
 
-    @property
-    def address(self) -> str:
-        """Host and port, as students give them."""
-        return f"localhost:{self.server_address[1]}"
-
-    @property
-    def endpoint(self) -> str:
-        """The whole address."""
-        return f"http://127.0.0.1:{self.server_address[1]}/mcp"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Undecided
-
-    def do_POST(self) -> None:
-        """Answer one call."""
-        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        try:
-            body = json.loads(raw)
-        except ValueError:
-            body = None
-        self.server.seen.append(body)
-        call = body if isinstance(body, dict) else {}
-        result: dict[str, Any] = {"status": "ok"}
-        if call.get("method") == "handle_game_invitation":
-            result = {"message_type": "GAME_JOIN_ACK", "accept": True}
-        elif call.get("method") == "choose_parity":
-            result = {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": self.server.choice}
-        content = json.dumps({"jsonrpc": "2.0", "id": call.get("id"), "result": result}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *args: Any) -> None:
-        """Keep quiet."""
+    def __call__(self, body: Any) -> Result:
+        self.seen.append(body)
+        method = body.get("method") if isinstance(body, dict) else None
+        if method == "handle_game_invitation":
+            return {"message_type": "GAME_JOIN_ACK", "accept": True}
+        if method == "choose_parity":
+            return {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": self.choice}
+        return {"status": "ok"}
 
 
 @contextmanager
 def undecided() -> Iterator[Undecided]:
     """One that listens."""
-    server = Undecided()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    agent = Undecided()
+    with listening(agent) as server:
+        agent.address, agent.endpoint = f"localhost:{server.port}", server.endpoint
+        yield agent

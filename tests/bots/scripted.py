@@ -1,0 +1,90 @@
+"""An HTTP server on a port of its own for an agent whose answers a test decides."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Result = dict[str, Any]
+Answer = Callable[[Any], Result]
+"""From the body of a call, None for one that is not JSON, to its ``result``. Called by several threads at once."""
+
+
+class Server(ThreadingHTTPServer):
+    """Answers every POST with a JSON-RPC result; see :data:`Answer`."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answer = answer
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.server_address[1])
+
+    @property
+    def endpoint(self) -> str:
+        """The whole address."""
+        return f"http://127.0.0.1:{self.port}/mcp"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        try:
+            body = json.loads(raw)
+        except ValueError:
+            body = None
+        rpc_id = body.get("id") if isinstance(body, dict) else None
+        content = json.dumps({"jsonrpc": "2.0", "id": rpc_id, "result": self.server.answer(body)}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *args: Any) -> None:
+        """Keep quiet."""
+
+
+@contextmanager
+def listening(answer: Answer) -> Iterator[Server]:
+    """A server that listens until the block ends; by then every call must have its answer."""
+    server = Server(answer)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def params_of(body: Any) -> dict[str, Any]:
+    """The ``params`` of a call; empty when it has none."""
+    params = body.get("params") if isinstance(body, dict) else None
+    return params if isinstance(params, dict) else {}
+
+
+def reply_to(params: dict[str, Any], message_type: str, **fields: Any) -> Result:
+    """A player's whole message in answer to one of its match."""
+    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if message_type == "GAME_JOIN_ACK":
+        fields = {"arrival_timestamp": stamp} | fields
+    return {
+        "protocol": "league.v2",
+        "message_type": message_type,
+        "sender": f"player:{params.get('player_id')}",
+        "timestamp": stamp,
+        "conversation_id": params.get("conversation_id"),
+        "match_id": params.get("match_id"),
+        "player_id": params.get("player_id"),
+    } | fields
