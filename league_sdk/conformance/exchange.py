@@ -231,6 +231,10 @@ class Line:
         elif isinstance(error, TimedOut):
             self._silences += 1
 
+    def extend(self, seconds: float) -> None:
+        """Allow requests for so long from now, also where the time of the check is used up."""
+        self._end = max(self._end, time.monotonic() + seconds)
+
     def check_alive(self) -> None:
         """End the check for an agent that is not there.
 

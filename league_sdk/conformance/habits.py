@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from league_sdk.conformance.checking import Check
@@ -173,13 +173,19 @@ def _decoded(raw: bytes) -> tuple[Any, bool]:
 
 async def _check_wrong_messages(talk: Talk) -> None:
     match = talk.stage.match(ROLES[0])
-    missing = talk.stage.invitation(match)
-    del missing["match_id"]
-    wrong = talk.stage.invitation(match) | {"match_id": ["R1M1"], "round_id": "one", "opponent_id": 7, "context": 1}
+    invitation, over = talk.stage.invitation(match), talk.stage.game_over(match, "CANCELLED")
     hint = "What is unusable has to be said, or the sender never learns of it."
-    for name, message in (("robust.missing_field", missing), ("robust.wrong_type", wrong)):
-        exchange = await talk.line.ask(message, limit_s=talk.limits.join_s, patient=False, probe=True)
-        judge_refusal(talk.check, name, exchange, None, hint)
+    wrong = {"match_id": ["R1M1"], "round_id": "one", "opponent_id": 7, "context": 1}
+    spoilt: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+        "robust.missing_field": lambda message: {name: item for name, item in message.items() if name != "match_id"},
+        "robust.wrong_type": lambda message: message | {name: wrong[name] for name in wrong if name in message},
+    }
+    for clause, spoil in spoilt.items():
+        exchange = await talk.line.ask(spoil(invitation), limit_s=talk.limits.join_s, patient=False, probe=True)
+        judge_refusal(talk.check, clause, exchange, None, hint)
+        talk.line.check_alive()
+        # Who took it for a match is in that one until it is over, and may be able to play a single one at a time.
+        await talk.line.ask(spoil(over), limit_s=talk.limits.game_over_s, patient=False, probe=True)
         talk.line.check_alive()
     await talk.end(match)
 

@@ -89,6 +89,7 @@ async def check_player(
     except Stopped as reason:
         stopped = str(reason)
         _decide_read(talk)
+        await talk.leave_free()
     if not stopped and talk.check.verdict_of("join.accepts") is not Verdict.CONFORMS:
         stopped = "it joined no match"
     can_play = all(talk.check.verdict_of(name) is Verdict.CONFORMS for name in ("join.accepts", "choice.legal"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from league_sdk.conformance.checking import Check
-from league_sdk.conformance.exchange import Exchange, Line
+from league_sdk.conformance.exchange import Exchange, Line, Stopped
 from league_sdk.conformance.fixtures import Match, Stage
 from league_sdk.conformance.reading import oddities
 from league_sdk.dialects import answers
@@ -60,9 +60,11 @@ class Talk:
     own_ids: dict[str, Exchange] = field(default_factory=dict)
     senders: dict[str, Exchange] = field(default_factory=dict)
     tokens: list[str] = field(default_factory=list)
+    _open: dict[str, Match] = field(default_factory=dict)
 
     async def invite(self, match: Match) -> Exchange:
         """GAME_INVITATION, in every way until it is answered."""
+        self._open[match.match_id] = match
         message = self.stage.invitation(match)
         exchange = await self.line.ask(message, limit_s=self.limits.join_s)
         self._read(exchange, MessageType.GAME_JOIN_ACK, message)
@@ -91,7 +93,19 @@ class Talk:
 
     async def end(self, match: Match, status: str = "CANCELLED", choice: Any = None) -> Exchange:
         """GAME_OVER; some agents refuse everything until they get it, so every way is tried."""
-        return await self.tell(self.stage.game_over(match, status, choice), patient=True)
+        exchange = await self.tell(self.stage.game_over(match, status, choice), patient=True)
+        self._open.pop(match.match_id, None)
+        return exchange
+
+    async def leave_free(self) -> None:
+        """Cancel the matches of a check that was stopped: an agent in one may be unable to play another."""
+        for match in list(self._open.values()):
+            self.line.extend(self.limits.game_over_s)
+            try:
+                await self.end(match)
+            except Stopped:
+                # It is gone, or silent as before; the next match was told.
+                continue
 
     def joined(self, exchange: Exchange) -> bool:
         """Whether an invitation was accepted."""

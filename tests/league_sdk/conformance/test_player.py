@@ -308,7 +308,8 @@ async def test_the_silent_one_is_given_up_after_three_silences() -> None:
     agent = Silent()
     report = await checked(agent, limits=BRIEF)
     assert found(report) == ({"http.reached", "join.in_time"}, set())
-    assert agent.methods == ["ping", "notify_round", "handle_game_invitation"]
+    told = ["ping", "notify_round", "handle_game_invitation", "notify_match_result"]
+    assert agent.methods == told
     assert report.clause("choice.legal").why == "Not asked: 3 requests in a row were not answered."
 
 
