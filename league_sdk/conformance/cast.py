@@ -115,15 +115,13 @@ class Cast:
     # What they answer ----------------------------------------------------------------------------------------
 
     def _hears(self, name: str) -> Any:
-        async def hear(body: Any) -> dict[str, Any] | None:
-            came = inbound.read(body)
+        async def hear(came: inbound.Inbound, body: Any) -> dict[str, Any]:
             # What came as it is: in a report nothing is a container to be opened.
             params = body.get("params") if isinstance(body, Mapping) else None
             plain = isinstance(params, Mapping) and "message_type" in params
             message = params if plain and isinstance(params, Mapping) else came.message
             self.heard.append(Heard(name, came.name, message, time.monotonic(), body))
-            answer = self._managed(came) if name == MANAGER else await self._played(name, came)
-            return None if came.notification else inbound.reply(came, answer)
+            return self._managed(came) if name == MANAGER else await self._played(name, came)
 
         return hear
 

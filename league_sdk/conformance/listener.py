@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -13,15 +12,12 @@ from aiohttp import web
 
 from league_sdk.dialects import inbound
 from league_sdk.dialects.words import ANSWERS
-from league_sdk.protocol import rpc
-from league_sdk.protocol.errors import LeagueError, TooLarge
-from league_sdk.protocol.limits import MAX_BODY_BYTES
+from league_sdk.protocol.dispatch import Exchange, Post
 from league_sdk.protocol.messages import MessageType
+from league_sdk.serving import Port, read_post, response
 
-logger = logging.getLogger("league_sdk.conformance")
-
-Handler = Callable[[Any], Awaitable[dict[str, Any] | None]]
-"""Takes a decoded body, gives the whole reply; None for an empty one. May raise LeagueError."""
+Handler = Callable[[inbound.Inbound, Any], Awaitable[dict[str, Any]]]
+"""Takes a message, and the decoded body that it came in; gives the message of the answer. May raise LeagueError."""
 MOST_KEPT = 1000
 _MOVES = (MessageType.CHOOSE_PARITY_RESPONSE, MessageType.GAME_MOVE_RESPONSE)
 
@@ -44,16 +40,26 @@ def own_address(url: str) -> str:
         return str(probe.getsockname()[0])
 
 
+class _Hearing(Exchange[inbound.Inbound]):
+    """Messages in any shape; a check reads them as they came."""
+
+    def understand(self, body: Any, post: Post) -> inbound.Inbound:
+        return inbound.read(body)
+
+    def dress(self, asked: inbound.Inbound, message: Any) -> Any:
+        return inbound.reply(asked, message)
+
+
 class Listener:
     """Serves ``POST`` on every path of one port.
 
     Args:
-        handle: answers a decoded body.
+        handle: answers a message.
     """
 
     def __init__(self, handle: Handler) -> None:
         self._handle = handle
-        self._runner: web.ServerRunner | None = None
+        self._port = Port(self._serve)
         self.endpoint = ""
 
     async def start(self, host: str, port: int = 0) -> None:
@@ -62,39 +68,20 @@ class Listener:
         Raises:
             OSError: the host is none of this machine's, or the port is taken.
         """
-        runner = web.ServerRunner(web.Server(self._serve, access_log=None), shutdown_timeout=0)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, host, port).start()
-        except OSError:
-            await runner.cleanup()
-            raise
-        self._runner = runner
-        port = int(runner.addresses[0][1])
+        port = await self._port.open(host, port)
         self.endpoint = f"http://[{host}]:{port}/mcp" if ":" in host else f"http://{host}:{port}/mcp"
 
     async def stop(self) -> None:
         """Close the port."""
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
+        await self._port.close()
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        rpc_id: Any = None
-        try:
-            raw = bytearray()
-            async for chunk in request.content.iter_any():
-                raw += chunk
-                if len(raw) > MAX_BODY_BYTES:
-                    raise TooLarge("The body is too large.", field="body", expected=f"{MAX_BODY_BYTES} bytes")
-            body = rpc.loads(bytes(raw))
-            rpc_id = rpc.request_id(body)
-            answer = await self._handle(body)
-        except LeagueError as error:
-            answer = rpc.error(rpc_id, error.rpc_code, error.message, {"error_code": error.error_code})
-        if answer is None:
-            return web.Response(status=204)
-        return web.Response(body=rpc.dumps(answer), content_type="application/json")
+        exchange = _Hearing()
+        with exchange.guarded():
+            # Of the headers nothing is demanded: what comes is what the check is about.
+            post = Post((await read_post(request)).body)
+            exchange.answer(await self._handle(exchange.read(post), exchange.body))
+        return response(exchange.reply)
 
 
 class CallbackListener:
@@ -131,13 +118,12 @@ class CallbackListener:
         except TimeoutError:
             return None
 
-    async def _take(self, body: Any) -> dict[str, Any] | None:
-        found = inbound.read(body)
+    async def _take(self, found: inbound.Inbound, body: Any) -> dict[str, Any]:
         match_id = found.message.get("match_id")
         if found.name in ANSWERS and isinstance(match_id, str) and len(self._kept) < MOST_KEPT:
             kind = "move" if found.name in _MOVES else "join"
             self._queue(match_id, kind).put_nowait(found.message)
-        return None if found.notification else inbound.reply(found, {"status": "RECEIVED"})
+        return {"status": "RECEIVED"}
 
     def _queue(self, match_id: str, kind: str) -> asyncio.Queue[dict[str, Any]]:
         return self._kept.setdefault((match_id, kind), asyncio.Queue())

@@ -111,12 +111,11 @@ async def check_manager(
     told: list[dict[str, Any]] = []
     announced = asyncio.Event()
 
-    async def hear(body: Any) -> dict[str, Any] | None:
-        came = inbound.read(body)
+    async def hear(came: inbound.Inbound, body: Any) -> dict[str, Any]:
         told.append(came.message)
         if came.name == MessageType.ROUND_ANNOUNCEMENT:
             announced.set()
-        return None if came.notification else inbound.reply(came, {"status": "received"})
+        return {"status": "received"}
 
     listener = Listener(hear)
     host = listen if listen is not None else await asyncio.to_thread(own_address, url)

@@ -7,7 +7,6 @@ here. Every refusal is JSON-RPC, whatever was sent (ruling, section 5).
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
@@ -23,13 +22,12 @@ from league_sdk.judging.clock import SystemClock
 from league_sdk.judging.door_budgets import Budgets
 from league_sdk.judging.doors import Connection, address_of
 from league_sdk.protocol import rpc
+from league_sdk.protocol.dispatch import Exchange, Post
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
 from league_sdk.protocol.errors import (
-    InternalError,
     LeagueError,
     NotARequest,
     TokenInvalid,
-    TooLarge,
     TooOften,
     UnknownMethod,
     league_error,
@@ -37,8 +35,7 @@ from league_sdk.protocol.errors import (
 from league_sdk.protocol.limits import MAX_BODY_BYTES, MAX_ID_CHARS
 from league_sdk.protocol.messages import START_MATCH, MessageType
 from league_sdk.protocol.transcript import clean
-
-logger = logging.getLogger(__name__)
+from league_sdk.serving import check_length, post_of, response, too_large
 
 BODY_LIMIT_S = 10.0
 """How long a body may take to arrive, as at the site itself."""
@@ -88,6 +85,40 @@ class Judging(Protocol):
         """
 
 
+class _Answering(Exchange[inbound.Inbound]):
+    """A request to a referee, in any shape."""
+
+    failure = "The referee failed; nothing was changed."
+
+    def __init__(self, judging: Judging, clock: SystemClock) -> None:
+        super().__init__()
+        self._judging = judging
+        self._clock = clock
+
+    def understand(self, body: Any, post: Post) -> inbound.Inbound:
+        came = inbound.read(body)
+        inbound.with_bearer(came, post.authorization)
+        return came
+
+    def dress(self, asked: inbound.Inbound, message: Any) -> Any:
+        return inbound.reply(asked, message)
+
+    def refusal(self, error: LeagueError, body: Any) -> Any:
+        who, came = self._judging.referee_id, self.asked
+        # What the sender wrote may be repeated here, and a token may stand in the wrong field.
+        data = clean(league_error(error, original_message_type=came.name[:MAX_ID_CHARS] if came else None))
+        message = envelope(
+            data.pop("message_type"),
+            sender=f"referee:{who}" if who else LEAGUE_MANAGER,
+            conversation_id="conv-error",
+            now=self._clock.now(),
+            **data,
+        )
+        if came is None:
+            return rpc.error(rpc.request_id(body), error.rpc_code, error.message, message)
+        return inbound.refuse(came, code=error.rpc_code, sentence=error.message, data=message)
+
+
 class FrontDesk:
     """Answers what players and the league manager send to a referee.
 
@@ -113,39 +144,28 @@ class FrontDesk:
 
     async def mcp(self, request: web.Request) -> web.Response:
         """One request in, its answer out, dressed alike; what cannot be answered is refused in the same form."""
-        body: Any = None
-        came: inbound.Inbound | None = None
-        status, code, handed = 200, "", False
+        exchange = _Answering(self._judging, self._clock)
+        handed = False
         caller, address = self._caller(request), address_of(request.transport)
-        try:
+        with exchange.guarded():
             if not self._budgets.take_request(caller, address):
                 raise _too_often()
-            _check_length(request)
+            check_length(request)
             with self._budgets.waiting(caller, address) as within:
                 if not within:
                     raise _too_often()
                 raw = await _read(request)
-                rpc.check_http(request.headers.get("Content-Type", ""), len(raw))
-                body = rpc.loads(raw)
-                came = inbound.read(body)
-                inbound.with_bearer(came, request.headers.get("Authorization", ""))
+                came = exchange.read(post_of(request, raw))
                 handed = self._is_for_judging(came)
                 with self._budgets.handed_over(caller, len(raw)) as room:
                     if not room:
                         raise _too_often()
-                    reply = inbound.reply(came, await self._perform(came, request, handed))
-        except LeagueError as error:
-            status, code, reply = error.http_status, error.error_code, self._refusal(error, body, came)
-        except Exception:
-            logger.exception("a call of %s failed", came.name if came else "/mcp")
-            failed = InternalError("The referee failed; nothing was changed.")
-            code, reply = failed.error_code, self._refusal(failed, body, came)
+                    exchange.answer(await self._perform(came, request, handed))
         if not handed:
-            self._answered[came.name if came is not None and came.name in NAMES else "other", code or figures.OK] += 1
-        if came is not None and came.notification:
-            return web.Response(status=204)
-        answer = web.Response(body=rpc.dumps(reply), status=status, content_type="application/json")
-        if status == TooOften.http_status:
+            name = exchange.asked.name if exchange.asked is not None and exchange.asked.name in NAMES else "other"
+            self._answered[name, exchange.error.error_code if exchange.error else figures.OK] += 1
+        answer = response(exchange.reply)
+        if answer.status == TooOften.http_status:
             # Its body is not read, and the next request on this connection would begin in the middle of it.
             answer.force_close()
         return answer
@@ -177,21 +197,6 @@ class FrontDesk:
         raise UnknownMethod(
             "This referee has no such method.", field="method", seen=came.name, expected=", ".join(NAMES)
         )
-
-    def _refusal(self, error: LeagueError, body: Any, came: inbound.Inbound | None) -> dict[str, Any]:
-        who = self._judging.referee_id
-        # What the sender wrote may be repeated here, and a token may stand in the wrong field.
-        data = clean(league_error(error, original_message_type=came.name[:MAX_ID_CHARS] if came else None))
-        message = envelope(
-            data.pop("message_type"),
-            sender=f"referee:{who}" if who else LEAGUE_MANAGER,
-            conversation_id="conv-error",
-            now=self._clock.now(),
-            **data,
-        )
-        if came is None:
-            return rpc.error(rpc.request_id(body), error.rpc_code, error.message, message)
-        return inbound.refuse(came, code=error.rpc_code, sentence=error.message, data=message)
 
     async def health(self, request: web.Request) -> web.Response:
         """200 once it is registered, until it leaves (000 section 8); of its matches it says nothing."""
@@ -244,17 +249,6 @@ def _too_often() -> TooOften:
     return TooOften("Too much comes from here: try again in a moment.", retry_after_s=1)
 
 
-def _too_large() -> TooLarge:
-    seen, expected = f"more than {MAX_BODY_BYTES} bytes", f"at most {MAX_BODY_BYTES} bytes"
-    return TooLarge("The body is too large.", field="body", seen=seen, expected=expected)
-
-
-def _check_length(request: web.BaseRequest) -> None:
-    """Refuse a body that says itself that it is too large, before it is read."""
-    if request.content_length is not None and request.content_length > MAX_BODY_BYTES:
-        raise _too_large()
-
-
 async def _still_there(request: web.BaseRequest) -> bool:
     """Whether the sender of a request has left its connection open."""
     for _ in range(LOOKS):
@@ -275,7 +269,7 @@ async def _read(request: web.Request) -> bytes:
         expected = f"all of it in {BODY_LIMIT_S:g} s"
         raise NotARequest("The body took too long.", field="body", seen="not all of it", expected=expected) from None
     except web.HTTPRequestEntityTooLarge:
-        raise _too_large() from None
+        raise too_large() from None
 
 
 def application(judging: Judging, budgets: Budgets) -> web.Application:

@@ -15,6 +15,7 @@ from typing import Any
 from league_sdk.player.agent import Player
 from league_sdk.player.memory import Memory
 from league_sdk.protocol import rpc
+from league_sdk.protocol.dispatch import Exchange, Post
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope, stamp
 from league_sdk.protocol.errors import LeagueError
 from league_sdk.protocol.messages import METHODS, WRAPPER_METHOD, MessageType
@@ -49,8 +50,10 @@ class _Rehearsal:
         found: list[str] = []
         result: Any = None
         try:
-            request = rpc.read_request(rpc.loads(raw))
-            result = rpc.loads(rpc.dumps(await self.player.call(request.method, request.params)))
+            exchange: Exchange[rpc.Request] = Exchange()
+            asked = exchange.read(Post(raw))
+            exchange.answer(await self.player.call(asked.method, asked.params))
+            result = rpc.loads(exchange.reply.body)["result"] if isinstance(exchange.reply.body, bytes) else None
             found = self._misfits(str(params.get("message_type", "")), params, result)
             self.write(f"<- {rpc.dumps(clean(result)).decode()}\n")
         except LeagueError as error:

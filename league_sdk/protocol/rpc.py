@@ -36,6 +36,11 @@ class Request:
     id: str | int | float | None
     notification: bool
 
+    @property
+    def name(self) -> str:
+        """What it asks for: its method."""
+        return self.method
+
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)

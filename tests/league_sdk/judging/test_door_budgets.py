@@ -18,20 +18,11 @@ from league_sdk.judging.door_budgets import (
     Budgets,
 )
 from league_sdk.protocol import tokens
+from tests.clock import Clock
 
 HERE, THERE = "192.0.2.1", "198.51.100.7"
 DOOR = "tok_" + "5420341d" * 4
 TOKEN = "tok_" + "5420341d" * 4
-
-
-class Clock:
-    """Seconds that pass when a test says so."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
