@@ -1,0 +1,36 @@
+"""The example of ``docs/games.md`` is a game: it keeps the contract of every game, and is won as the page says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from league_sdk.rules.game import Game
+from tests.contracts.game import PLAYERS, GameContract
+
+PAGE = Path(__file__).parents[1] / "docs" / "games.md"
+[EXAMPLE] = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def example() -> Game:
+    """The game of the page."""
+    names: dict[str, Any] = {}
+    exec(compile(EXAMPLE, str(PAGE), "exec"), names)  # noqa: S102 - a page of ours
+    game: Game = names["RaceToTen"]()
+    return game
+
+
+class TestTheExample(GameContract):
+    game = example()
+
+
+def test_who_wins() -> None:
+    game = example()
+    state = game.new_state(PLAYERS)
+    for turn, move in enumerate((3, 3, 3)):
+        state = game.apply(state, PLAYERS[turn % 2], move)
+        assert game.outcome(state) is None
+    outcome = game.outcome(game.apply(state, "P02", "1"))
+    assert outcome is not None
+    assert (outcome.winner, outcome.reason) == ("P02", "P02 reached 10")
