@@ -59,7 +59,7 @@ chaos: setup  ## kill, stop and cut off everything while leagues are played, 1,0
 	$(BIN)/python -m tests.chaos
 
 fuzz: setup  ## send 100,000 inputs that nobody should send; LEAGUE_FUZZ_SEED=7 draws others
-	$(BIN)/python -m pytest -n 2 -m "long" tests/fuzz tests/matches/test_deliveries.py
+	$(BIN)/python -m pytest -n 2 -m "long" tests/fuzz tests/matches/conducting/test_due_deliveries.py
 
 messages: setup  ## find texts to translate (needs gettext) and compile the translations
 	$(BIN)/python manage.py makemessages -l he --no-location --no-wrap -i .venv -i tests -i build

@@ -23,7 +23,7 @@ from agents_registry.models import Agent, Kind, RosterEntry
 class AgentAdmin(ModelAdmin):
     """Facts are read-only; trust, readmission, owner and the shown name are the instructor's.
 
-    What somebody may do depends on the agent's league, which is known above this package: see ``matches.check_admin``.
+    What somebody may do depends on the agent's league, which is known above this package: see ``matches.desk.checks``.
     """
 
     list_display = ("code", "display_name", "kind", "league", "state", "judges", "answer", "endpoint", "registered_at")

@@ -8,9 +8,9 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from agents_registry.looks import MAX_LOOK_CHARS
-from agents_registry.rows import Quick
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_ID_CHARS, MAX_NAME_CHARS, MAX_VERSION_CHARS
 from league_sdk.protocol.states import AgentState
+from storage.rows import Quick
 
 MAX_PERSONAL_CODE_CHARS = 32
 

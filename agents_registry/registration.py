@@ -19,11 +19,11 @@ from agents_registry import ids, lookalikes, places, roster
 from agents_registry.addresses import comes_from
 from agents_registry.attempts import network_of
 from agents_registry.models import Agent, AgentToken, Kind, RosterEntry
-from agents_registry.prepared import Prepared, Sql, swap
 from agents_registry.requests import Request
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
 from league_sdk.protocol.states import AGENT_ARROWS, AgentState
+from storage.prepared import Prepared, Sql, swap
 
 MOST_TOKENS = 16
 """An agent that registers again and again keeps this many tokens; they travel with every start_match."""

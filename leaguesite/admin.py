@@ -13,7 +13,7 @@ from django.forms import ModelMultipleChoiceField
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from matches.desk_access import ChosenRows
+from matches.desk.access import ChosenRows
 
 admin.site.unregister(User)
 admin.site.unregister(Group)

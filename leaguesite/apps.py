@@ -1,7 +1,7 @@
 from django.apps import AppConfig
 from django.core.checks import Tags, register
 
-from leaguesite.deploy_checks import guessable_keys
+from leaguesite.hosting.deploy_checks import guessable_keys
 
 
 class LeaguesiteConfig(AppConfig):

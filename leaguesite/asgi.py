@@ -13,11 +13,11 @@ if not apps.ready:
     django.setup()
 
 # Everything below needs the apps to be loaded.
-from leaguesite.callers import Called
-from leaguesite.origins import OwnPages
-from leaguesite.serving import OneHopHandler, live_thread
-from matches.consumers import LivePage
-from matches.hub import hub
+from leaguesite.serving.callers import Called
+from leaguesite.serving.origins import OwnPages
+from leaguesite.serving.threads import OneHopHandler, live_thread
+from matches.live.hub import hub
+from matches.live.socket import LivePage
 
 hub.executor = live_thread
 

@@ -110,7 +110,7 @@ def database(url: str | None, folder: Path) -> dict[str, Any]:
     """Django's database settings: ``postgres://…`` when given, else SQLite in the data folder."""
     if not url:
         return {
-            "ENGINE": "leaguesite.sqlite3",
+            "ENGINE": "storage.sqlite3",
             "NAME": folder / "league.sqlite3",
             "CONN_MAX_AGE": None,
             "OPTIONS": {

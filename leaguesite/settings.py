@@ -6,7 +6,6 @@ from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from django.utils.translation import gettext_lazy as _
 
 from league_sdk.protocol import redaction
-from leaguesite import endpoint_settings, logs
 from leaguesite.environment import (
     BASE_DIR,
     cache,
@@ -18,7 +17,9 @@ from leaguesite.environment import (
     networks,
     security,
 )
-from leaguesite.skin import UNFOLD  # noqa: F401 - the admin's skin reads it here
+from leaguesite.observing import logs
+from leaguesite.serving import endpoint_settings
+from leaguesite.skin.unfold import UNFOLD  # noqa: F401 - the admin's skin reads it here
 
 DATA_DIR = data_folder()
 DEBUG = os.environ.get("LEAGUE_DEBUG") == "1"
@@ -46,7 +47,7 @@ LEAGUE_LIMITS_REDIS_URL = os.environ.get("REDIS_URL")
 # `host` and `web` add the public address; these are what is right without it.
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *listed("LEAGUE_ALLOWED_HOSTS")]
 CSRF_TRUSTED_ORIGINS = listed("LEAGUE_TRUSTED_ORIGINS")
-# Whose X-Forwarded-For and X-Forwarded-Proto are believed (leaguesite/trust.py).
+# Whose X-Forwarded-For and X-Forwarded-Proto are believed (leaguesite/serving/trust.py).
 LEAGUE_TRUSTED_PROXIES = networks("LEAGUE_TRUSTED_PROXIES")
 
 INSTALLED_APPS = [
@@ -68,12 +69,12 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "leaguesite.trust.KnownCaller",
+    "leaguesite.serving.trust.KnownCaller",
     "django.middleware.security.SecurityMiddleware",
-    "leaguesite.directly.AgentsDirectly",
+    "leaguesite.serving.directly.AgentsDirectly",
     "django.middleware.gzip.GZipMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "leaguesite.trust.PageHeaders",
+    "leaguesite.serving.trust.PageHeaders",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -81,7 +82,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "leaguesite.busy.TryAgain",
+    "leaguesite.skin.busy.TryAgain",
 ]
 
 ROOT_URLCONF = "leaguesite.urls"
@@ -141,8 +142,8 @@ globals().update(security(LEAGUE_PUBLIC_URL, LEAGUE_TRUSTED_PROXIES))
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
-DEFAULT_EXCEPTION_REPORTER = "leaguesite.crash_reports.Reporter"
-DEFAULT_EXCEPTION_REPORTER_FILTER = "leaguesite.crash_reports.WithoutSecrets"
+DEFAULT_EXCEPTION_REPORTER = "leaguesite.observing.crash_reports.Reporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "leaguesite.observing.crash_reports.WithoutSecrets"
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],

@@ -7,11 +7,11 @@ from django.utils.translation import gettext_lazy
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
-from leaguesite.api import api, root
-from leaguesite.logins import login
+from leaguesite.api.routes import api, root
+from leaguesite.login.throttle import login
 
-handler400 = "leaguesite.api.bad_request"
-handler404 = "leaguesite.api.not_found"
+handler400 = "leaguesite.api.routes.bad_request"
+handler404 = "leaguesite.api.routes.not_found"
 
 admin.site.site_header = gettext_lazy("League desk")
 admin.site.site_title = gettext_lazy("League desk")
@@ -23,6 +23,6 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("language/", set_language, name="set_language"),
     path("", root),
-    path("", include("matches.urls")),
+    path("", include("matches.audience.urls")),
     path("", api.urls),
 ]

@@ -1,4 +1,4 @@
-"""Leagues and matches in the admin: lists, settings, who may see which. The desk itself is in ``desk_admin``."""
+"""Leagues and matches in the admin: lists, settings, who may see which. The desk itself is in ``matches.desk.page``."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.admin import ModelAdmin
 
-import matches.check_admin  # noqa: F401 - agents with their checks take the place of agents
-from matches import busy, desk, roles, words
-from matches.correction_admin import CorrectionPages
-from matches.desk_access import OwnRows
-from matches.desk_admin import VERBS, DeskPages
-from matches.desk_controls import VERB_ACTIONS
-from matches.forms import GROUPS, LeagueForm
+import matches.desk.checks  # noqa: F401 - agents with their checks take the place of agents
+from matches.desk import busy, overview
+from matches.desk.access import OwnRows
+from matches.desk.controls import VERB_ACTIONS
+from matches.desk.corrections import CorrectionPages
+from matches.desk.name_actions import NamePages
+from matches.desk.page import VERBS, DeskPages
+from matches.desk.papers import PaperPages
+from matches.desk.people import PeoplePages
+from matches.desk.settings_form import GROUPS, LeagueForm
 from matches.league import entry, names, opening, staffing
 from matches.league.errors import ActionRefused
 from matches.models import League, Match
-from matches.names_admin import NamePages
-from matches.paper_admin import PaperPages
-from matches.people_admin import PeoplePages
-from matches.roles import Action
+from matches.view import roles
+from matches.view.roles import Action
+from matches.words import states
 
 
 @admin.register(League)
@@ -115,13 +117,13 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, NamePages, DeskPages
 
     @admin.display(description=gettext_lazy("state"), ordering="state")
     def how(self, league: League) -> str:
-        state = words.league_state(league.state)
+        state = states.league_state(league.state)
         return _("%(state)s, paused") % {"state": state} if league.paused else state
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """The rows with what is happening in each, for as many queries as one takes."""
         shown = super().get_changelist_instance(request)
-        headlines = desk.headlines(list(shown.result_list))
+        headlines = overview.headlines(list(shown.result_list))
         for league in shown.result_list:
             league.headline = headlines[league.pk]
         return shown

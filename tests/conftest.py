@@ -8,8 +8,9 @@ import pytest
 from django.conf import settings
 
 from agents_registry.attempts import attempts
-from leaguesite.turns import known_tokens
-from matches import kept
+from leaguesite.serving.turns import known_tokens
+from matches.view import kept
+from tests.leaguesite.script import Script
 
 API_KEY = "key-of-the-tests"
 
@@ -35,3 +36,15 @@ def api_key(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The instructor's API key."""
     monkeypatch.setenv("LEAGUE_API_KEY", API_KEY)
     yield API_KEY
+
+
+@pytest.fixture
+def script(api_key: str) -> Script:
+    """Someone with the instructor's API key."""
+    return Script(api_key)
+
+
+@pytest.fixture
+def public() -> Script:
+    """Someone without a key."""
+    return Script("")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import read_request
 from league_sdk.protocol.transcript import REDACTED
-from matches import due
+from matches.conducting import due
 from matches.league import entry, lifecycle, opening, results
 from matches.league import progress as reporting
 from matches.models import League, Match, Round

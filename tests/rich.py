@@ -10,7 +10,8 @@ from django.utils import timezone
 from agents_registry import roster
 from agents_registry.models import Agent, Kind, RosterEntry
 from agents_registry.requests import read_request
-from matches.league import corrections, curtain, entry, notices
+from matches.league import curtain, entry, notices
+from matches.league.corrections import applying
 from matches.models import Check, CheckState, Match
 from tests import factories as make
 from tests import wire
@@ -53,7 +54,7 @@ def begun(**settings: Any) -> make.Setting:
     notices.say(league_id="fall", text=TO_ONE, by=STAFF, player_id="P01")
     make.playing_on(place)
     play(place)
-    corrections.give_points(league_id="fall", player_id="P01", points=-2, reason="late", by=STAFF)
+    applying.give_points(league_id="fall", player_id="P01", points=-2, reason="late", by=STAFF)
     return place
 
 
@@ -62,11 +63,11 @@ def over(*, frozen: bool = False) -> make.Setting:
     place = begun()
     if frozen:
         curtain.plan(league_id="fall", from_round=3)
-    corrections.set_result(
+    applying.set_result(
         league_id="fall", match_id="R1M1", status="DRAW", winner=None, reason="both were right", by=STAFF
     )
-    corrections.void(league_id="fall", match_id="R1M2", reason="wrong game", by=STAFF)
-    corrections.undo(league_id="fall", number=3, reason="it was the right one", by=STAFF)
+    applying.void(league_id="fall", match_id="R1M2", reason="wrong game", by=STAFF)
+    applying.undo(league_id="fall", number=3, reason="it was the right one", by=STAFF)
     gone = notices.say(league_id="fall", text="Not so", by=STAFF)
     notices.withdraw(league_id="fall", number=gone.pk)
     while place.league.state == "RUNNING":

@@ -14,7 +14,7 @@ import yaml
 from django.core.management import load_command_class
 
 from league_sdk.protocol.limits import MAX_BODY_BYTES
-from leaguesite.serving import FORM_BYTES, LEAGUE_BYTES, is_agent_path, is_import_path
+from leaguesite.serving.threads import FORM_BYTES, LEAGUE_BYTES, is_agent_path, is_import_path
 
 ROOT = Path(__file__).resolve().parents[1]
 DEPLOY = ROOT / "deploy"

@@ -23,7 +23,7 @@ from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.schemas.judging import Fault
 from league_sdk.protocol.states import AGENT_ARROWS, AgentState, MatchState, ResultStatus
 from league_sdk.rules.registry import describe
-from leaguesite.api_protocol import error_codes, league_settings
+from leaguesite.api.protocol import error_codes, league_settings
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")

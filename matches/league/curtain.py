@@ -8,12 +8,12 @@ from django.utils.translation import gettext as _
 
 from agents_registry.models import Kind
 from league_sdk.protocol.states import LeagueState
-from matches import queries, sight, summaries
 from matches.league import endings
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
 from matches.league.find import get_league
 from matches.models import League
+from matches.view import queries, sight, summaries
 
 _OVER = (LeagueState.COMPLETED, LeagueState.STOPPED)
 

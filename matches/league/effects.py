@@ -9,11 +9,12 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from agents_registry.prepared import Prepared, Sql, insert, swap
 from league_sdk.ledger import chain
-from matches import live, watching
 from matches.models import Event, League
-from matches.nudge import nudge
+from matches.observing import watching
+from matches.push import notify
+from matches.push.nudge import nudge
+from storage.prepared import Prepared, Sql, insert, swap
 
 _SAME = Sql("event_seq")
 _HEAD = Prepared(lambda *, pk: League.objects.filter(pk=pk).only("event_seq", "ledger_head"), pk=str)
@@ -57,4 +58,4 @@ def changed(league_id: str, *match_ids: str, urgent: bool = True) -> None:
 
 def shown(league_id: str, *match_ids: str) -> None:
     """After commit: browsers hear of it. For changes through which nothing falls due: the conductor may sleep on."""
-    transaction.on_commit(lambda: live.push(league_id, match_ids))
+    transaction.on_commit(lambda: notify.push(league_id, match_ids))

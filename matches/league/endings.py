@@ -10,16 +10,16 @@ from django.utils import timezone
 
 from agents_registry import registration
 from agents_registry.models import Kind
-from agents_registry.prepared import Prepared, swap
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
-from matches import queries, sight
 from matches.league import outbox
 from matches.league.effects import changed, record
 from matches.league.find import LEAGUE
 from matches.models import League, Match, Round
-from matches.sight import View
-from matches.summaries import champion_of
+from matches.view import queries, sight
+from matches.view.sight import View
+from matches.view.summaries import champion_of
+from storage.prepared import Prepared, swap
 
 _UNFINISHED = Prepared(
     lambda *, round_id: Match.objects.filter(round_id=round_id).exclude(state=MatchState.FINISHED).only("pk")[:1],

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from agents_registry.prepared import Prepared
 from matches.league.errors import NotFound
 from matches.models import League
+from storage.prepared import Prepared
 
 _SELDOM = ("frozen", "starts_at", "started_at", "completed_at")
 LEAGUE = Prepared(lambda *, pk: League.objects.filter(pk=pk).defer(*_SELDOM), pk=str)

@@ -12,11 +12,11 @@ from agents_registry.models import Agent, Kind
 from agents_registry.shared import is_at
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.protocol.states import LeagueState
-from matches import roles
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
-from matches.nudge import nudge
+from matches.push.nudge import nudge
+from matches.view import roles
 
 BY_SCRIPT = "api"
 

@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 
 from agents_registry import registration
 from agents_registry.models import Agent, Kind
-from agents_registry.prepared import Prepared, swap
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LEAGUE_ARROWS, AgentState, LeagueState, MatchState, RoundState
 from league_sdk.rules.draws import commitment
 from league_sdk.rules.registry import get_game
+from matches.formats.round_robin import matches_of
 from matches.league import curtain, endings, making, opening, outbox, results, sealing
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
@@ -23,7 +23,7 @@ from matches.league.find import get_league
 from matches.league.moves import move, named, refuse_over
 from matches.league.play import fresh_seed
 from matches.models import League, Match, Round
-from matches.schedule import matches_of
+from storage.prepared import Prepared, swap
 
 _NO_PLAN: dict[str, Any] = {"starts_at": None, "starts_all": False}
 """No start at a time chosen beforehand (``matches.league.planned``)."""

@@ -20,8 +20,8 @@ from league_sdk.protocol.states import IN_PLAY, MatchState
 from matches.league import results
 from matches.league.effects import changed, record
 from matches.league.play import MAX_LOST_ATTEMPTS, lifecycle_step
-from matches.masking import without_addresses
 from matches.models import Match
+from matches.view.masking import without_addresses
 
 
 def lose_attempt(*, matches: QuerySet[Match], why: str, counts: bool = True, cause: Cause = Cause.REFEREE) -> int:

@@ -7,7 +7,7 @@ begun by the click, with its first round, and written on by the conductor, a pie
 An open league that has a round is one whose schedule is being made: there is no other mark. Its first round says who
 plays and in which seat, so whoever finds it half made, after a crash or beside another conductor, can go on. Until the
 last piece is written the league stays in REGISTRATION: it takes no players (:func:`is_open`), and its rounds are shown
-to nobody (``matches.queries``, ``matches.summaries``, ``matches.desk_facts``).
+to nobody (``matches.view.queries``, ``matches.view.summaries``, ``matches.desk.facts``).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from django.db.models import Exists, Max, OuterRef
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent
-from agents_registry.prepared import Prepared, insert
 from league_sdk.protocol.states import LeagueState
-from matches import sight
+from matches.formats.round_robin import matches_of, planned_round, rounds_of
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
 from matches.league.moves import move, named
 from matches.models import League, Match, Round
-from matches.schedule import matches_of, planned_round, rounds_of
+from matches.view import sight
+from storage.prepared import Prepared, insert
 
 AT_ONCE = 10_000
 """Matches that one transaction may write, in a third of a second on a laptop: 141 players."""

@@ -16,15 +16,15 @@ from agents_registry.models import Agent, Kind
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import LeagueState
 from league_sdk.rules.registry import games
-from matches import readiness
+from matches.formats.round_robin import matches_of, rounds_of
 from matches.league import making
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.league.find import get_league
 from matches.league.moves import move, named, refuse_over
 from matches.models import League
-from matches.schedule import matches_of, rounds_of
-from matches.standings import natural
+from matches.view import readiness
+from matches.view.standings import natural
 
 
 def check_settings(values: Any) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from django.db.models import Q
 from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
-from agents_registry.prepared import Prepared, insert, swap
 from league_sdk.dialects.words import ANSWERS, CONTAINERS
 from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
@@ -20,7 +19,8 @@ from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import IN_PLAY, AgentState
 from league_sdk.protocol.transcript import clean
 from matches.models import Broadcast, Delivery, DeliveryState, League, Match
-from matches.nudge import nudge
+from matches.push.nudge import nudge
+from storage.prepared import Prepared, insert, swap
 
 LEAST_SILENCE_S = 10.0
 MOST_RELAYED = 4

@@ -17,16 +17,16 @@ from django.utils.translation import gettext as _
 
 from agents_registry import registration
 from agents_registry.models import Agent
-from agents_registry.prepared import JsonText, insert, swap
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
 from league_sdk.protocol.states import IN_PLAY, PROGRESS_ORDER, AgentState, MatchState
 from league_sdk.protocol.transcript import clean_json
 from league_sdk.rules.draws import SEED_BYTES, commitment
 from league_sdk.rules.registry import get_game
-from matches import watching
 from matches.league.effects import changed, record, shown
 from matches.league.errors import ActionRefused
 from matches.models import Match, Message
+from matches.observing import watching
+from storage.prepared import JsonText, insert, swap
 
 MAX_LOST_ATTEMPTS = 3
 MAX_ENTRIES = 500

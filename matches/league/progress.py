@@ -11,13 +11,13 @@ from django.utils import timezone
 
 from agents_registry import registration
 from agents_registry.models import Agent
-from agents_registry.prepared import Prepared, swap
 from league_sdk.protocol.states import HANDED_BACK, IN_PLAY, PROGRESS_ORDER, MatchState
 from league_sdk.rules.registry import get_game
 from matches.league import losses, sealing
 from matches.league.effects import shown
 from matches.league.play import add_entries, hear, insert_entries, lease_s_of, lifecycle_step, rows_of
 from matches.models import Match
+from storage.prepared import Prepared, swap
 
 _AT_ONCE = (8, 32, 256)
 """How many matches a report of progress is compared with in one statement; most tell of a few."""

@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 
 from agents_registry import learned, registration
 from agents_registry.models import Agent
-from agents_registry.prepared import Prepared, swap
 from league_sdk.protocol import records
 from league_sdk.protocol.errors import InvalidFormat, LeagueError, RefereeNotRegistered
 from league_sdk.protocol.faults import unquoted
@@ -26,12 +25,12 @@ from league_sdk.protocol.states import (
 from league_sdk.protocol.transcript import clean
 from league_sdk.rules.registry import get_game
 from matches.league import sealing
-from matches.league.correcting import fate
+from matches.league.corrections.planning import fate
+from matches.league.corrections.plans import LOSE, VOID
 from matches.league.effects import changed, record
 from matches.league.endings import after_result
 from matches.league.errors import ActionRefused
 from matches.league.fault_reports import not_called
-from matches.league.plans import LOSE, VOID
 from matches.league.play import PROGRESS_STATES, add_entries, assign, hear, lease_s_of, lifecycle_step
 from matches.league.reports import (
     Verdict,
@@ -41,8 +40,9 @@ from matches.league.reports import (
     read_spoken,
     read_verdict,
 )
-from matches.masking import without_addresses
 from matches.models import League, Match, Round
+from matches.view.masking import without_addresses
+from storage.prepared import Prepared, swap
 
 logger = logging.getLogger(__name__)
 

@@ -17,13 +17,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent
-from agents_registry.prepared import swap
 from league_sdk.protocol.errors import LeagueError
 from league_sdk.protocol.states import IN_PLAY
 from league_sdk.protocol.transcript import clean
 from matches.league.errors import ActionRefused
 from matches.league.reports import Verdict, read_verdict
 from matches.models import Match
+from storage.prepared import swap
 
 SEALED, REFUSED = "sealed", "refused"
 

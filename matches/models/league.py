@@ -11,10 +11,10 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from agents_registry.models import Agent
-from agents_registry.rows import Quick
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.limits import MAX_ID_CHARS, MAX_NAME_CHARS
 from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus, RoundState
+from storage.rows import Quick
 
 
 class League(Quick, models.Model):

@@ -6,8 +6,8 @@ from django.db import models
 from django.db.models import Q
 
 from agents_registry.models import Agent
-from agents_registry.rows import Quick
 from matches.models.league import League
+from storage.rows import Quick
 
 
 class Broadcast(Quick, models.Model):

@@ -16,7 +16,6 @@ from django.db.models import F, Model, Q, QuerySet
 from agents_registry.models import Agent, RosterEntry
 from league_sdk.ledger import chain
 from league_sdk.protocol.states import LeagueState
-from matches import readiness, words_events
 from matches.models import Check, Event, League, Match, Message
 from matches.papers.shape import (
     FORMAT,
@@ -29,7 +28,9 @@ from matches.papers.shape import (
     NoticePart,
     RoundPart,
 )
-from matches.queries import matches_of
+from matches.view import readiness
+from matches.view.queries import matches_of
+from matches.words import events as words_events
 
 AT_ONCE = 100
 """Matches whose transcripts are in memory at the same time."""

@@ -11,12 +11,13 @@ from typing import Any
 from django.urls import reverse
 
 from agents_registry.models import Agent, Kind, RosterEntry
-from matches import queries, readiness, sight, words
+from matches.audience.pages.player import letter
 from matches.models import CorrectionKind, League
-from matches.pages.player import letter
-from matches.readiness import Ready
-from matches.sight import View
-from matches.standings import Row, natural
+from matches.view import queries, readiness, sight
+from matches.view.readiness import Ready
+from matches.view.sight import View
+from matches.view.standings import Row, natural
+from matches.words import states
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +161,8 @@ def _matches(view: View) -> tuple[dict[str, list[Played]], Counter[str]]:
                     opponent_id=opponent,
                     opponent_name=view.names.get(opponent, opponent),
                     letter=letter(outcome, player_id),
-                    summary=words.result_summary(outcome.status, outcome.winner, outcome.details),
-                    why=[words.fault_sentence(one) for one in outcome.faults if one.get("player_id") == player_id],
+                    summary=states.result_summary(outcome.status, outcome.winner, outcome.details),
+                    why=[states.fault_sentence(one) for one in outcome.faults if one.get("player_id") == player_id],
                     correction=outcome.correction,
                     at=outcome.at,
                 )
@@ -172,7 +173,7 @@ def _matches(view: View) -> tuple[dict[str, list[Played]], Counter[str]]:
 def _causes(view: View, player_id: str) -> dict[str, int]:
     """Its lost points by cause, the most frequent first."""
     counted = Counter(
-        words.fault_cause(fault.get("cause", "")) or str(fault.get("error_code", ""))
+        states.fault_cause(fault.get("cause", "")) or str(fault.get("error_code", ""))
         for outcome in view.moment.outcomes.values()
         for fault in outcome.faults
         if fault.get("player_id") == player_id

@@ -33,12 +33,12 @@ from league_sdk.config_models import (
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.states import RoundState
 from league_sdk.repositories import SCHEMA_VERSION
-from matches import queries, sight
-from matches.history import Outcome
+from matches.audience.pages.player import letter
 from matches.models import League, Match, Message
-from matches.pages.player import letter
 from matches.papers import bundle, evidence, tables
-from matches.sight import View
+from matches.view import queries, sight
+from matches.view.history import Outcome
+from matches.view.sight import View
 
 DOCUMENT = "league.json"
 SHARED = "SHARED"

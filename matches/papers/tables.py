@@ -13,9 +13,10 @@ from datetime import datetime
 from typing import BinaryIO
 
 from agents_registry.models import Agent, Kind
-from matches import queries, sight, words, words_events
 from matches.models import League
 from matches.papers import bundle, evidence
+from matches.view import queries, sight
+from matches.words import events, states
 
 BOM = "\ufeff"
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
@@ -74,7 +75,7 @@ def _matches(league: League, people: bool) -> Rows:
             *(line["match_id"], line["round_id"], first, second, line["referee_id"], line["state"], line["attempt"]),
             *(line["status"], line["winner"], outcome.reason if outcome is not None else ""),
             *(evidence.choice(details, first), evidence.choice(details, second), _plain(details.get("drawn_number"))),
-            "; ".join(words.fault_sentence(fault) for fault in outcome.faults) if outcome is not None else "",
+            "; ".join(states.fault_sentence(fault) for fault in outcome.faults) if outcome is not None else "",
             *((outcome.correction, outcome.at) if outcome is not None else (None, None)),
         )
 
@@ -107,7 +108,7 @@ def _messages(league: League, people: bool) -> Rows:
 def _events(league: League, people: bool) -> Rows:
     yield ("seq", "at", "kind", "text", "data")
     for event in bundle.events(league, people=people):
-        text = words_events.happened(event.kind, event.data)
+        text = events.happened(event.kind, event.data)
         yield (event.seq, event.at, event.kind, text, json.dumps(event.data, ensure_ascii=False, sort_keys=True))
 
 

@@ -97,7 +97,7 @@ function settle(moment) {
   if (!playing && document.activeElement !== range) setText(player.querySelector("[data-replay-say]"), moment.text);
 }
 
-// ---- the steps: the same sum as in matches/pages/past.py
+// ---- the steps: the same sum as in matches/audience/pages/past.py
 
 function targets() {
   return {

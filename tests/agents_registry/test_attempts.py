@@ -20,24 +20,15 @@ from agents_registry.attempts import (
     network_of,
 )
 from league_sdk.protocol import tokens
+from tests.clock import Clock
 from tests.e2e.servers import Redis
 
 SCHOOL, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 
 
-class Clock:
-    """Time that goes on when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(1000000.0)
 
 
 @pytest.fixture

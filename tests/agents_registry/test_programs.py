@@ -17,9 +17,11 @@ from league_sdk.judging.brief import read_brief
 from league_sdk.transport import names as names_module
 from league_sdk.transport.lookups import Answer, Found
 from league_sdk.transport.names import AGAIN_S, FRESH_S, PATIENCE_S, Names
-from matches import check_runs, checks, due
+from matches.checks import asking, runs
+from matches.conducting import due
 from tests import factories as make
 from tests import wire
+from tests.clock import Clock
 
 NONE: frozenset[str] = frozenset()
 
@@ -50,13 +52,6 @@ class Zones:
 
 def _found(ip: str) -> Found:
     return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, 0))]
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -198,10 +193,10 @@ def test_a_player_behind_a_gateway_is_looked_for_at_no_other_path_in_a_match_and
     for number in range(2):
         make.join(f"Agent {number}", "fall", endpoint=f"http://192.0.2.7:8101/c{number}")
     programs.mark_gateway(host="192.0.2.7", gateway=True)
-    checks.ask_for_agents(agent_ids=[Agent.objects.get(code="P01").pk])
-    [job] = check_runs.take(now=timezone.now())
+    asking.ask_for_agents(agent_ids=[Agent.objects.get(code="P01").pk])
+    [job] = runs.take(now=timezone.now())
     assert job.stays
-    check_runs.fail(check_id=job.check_id, run=job.run, problem="over")
+    runs.fail(check_id=job.check_id, run=job.run, problem="over")
     make.lifecycle.start_league(league_id="fall")
     make.Round.objects.update(started_at=None)
     [start] = due.look(busy_agents=(), draining=False).starts

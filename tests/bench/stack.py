@@ -131,9 +131,9 @@ def site(calls: dict[str, Any], port: int, referees: list[int]) -> None:
     asyncio.set_event_loop(loop)
     asyncioreactor.install(loop)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaguesite.settings")
-    from leaguesite.asgi import application  # noqa: I001, PLC0415 - sets Django up
-    from leaguesite import mcp  # noqa: PLC0415
-    from leaguesite.web_server import CappedServer  # noqa: PLC0415
+    from leaguesite.asgi import application  # noqa: PLC0415 - sets Django up
+    from leaguesite.mcp import dispatcher as mcp  # noqa: PLC0415
+    from leaguesite.serving.daphne_server import CappedServer  # noqa: PLC0415
 
     taken: asyncio.Queue[None] = asyncio.Queue()
 

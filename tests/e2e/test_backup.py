@@ -13,7 +13,7 @@ import pytest
 
 from league_sdk.cli.app import main
 from leaguesite import environment
-from leaguesite.backups import back_up
+from leaguesite.hosting.backups import back_up
 from tests.e2e.scaled import Scaled, scaled_site
 from tests.e2e.servers import new_database
 from tests.e2e.site import Instructor, Player, Site, site_with_players, wait_for

@@ -21,7 +21,7 @@ from matches.models import Event
 from tests import factories as make
 from tests.e2e.browser import chromium
 from tests.e2e.pictures import VIEWPORTS, shoot, too_wide
-from tests.leaguesite.test_draw_page import PATH, SEED, amend, committed
+from tests.matches.audience.pages.test_draw_page import PATH, SEED, amend, committed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
 STATIC = Path(__file__).resolve().parents[2] / "static"

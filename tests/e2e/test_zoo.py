@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from leaguesite.accounts import INSTRUCTOR
+from leaguesite.login.accounts import INSTRUCTOR
 from tests.bots.zoo import entries, speech
 from tests.bots.zoo.base import Bot
 from tests.bots.zoo.cast import BOTS

@@ -21,9 +21,9 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 
 from agents_registry.attempts import attempts
-from leaguesite import serving
-from matches import consumers
-from matches import hub as hubs
+from leaguesite.serving import threads as serving
+from matches.live import hub as hubs
+from matches.live import socket as consumers
 
 PATIENCE_S = 30
 Header = tuple[bytes, bytes]

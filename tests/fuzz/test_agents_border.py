@@ -13,7 +13,7 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from league_sdk.protocol import schemas
-from leaguesite import mcp_methods
+from leaguesite.mcp import methods as mcp_methods
 from tests.fuzz import messages
 from tests.fuzz.profile import long, many, seeded
 from tests.fuzz.site import Answer, Request, Site, told

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaguesite.asgi import application
-from matches.hub import Page, hub
+from matches.live.hub import Page, hub
 from tests.fuzz.messages import ODD
 from tests.fuzz.profile import long, many, seeded
 from tests.fuzz.site import PATIENCE_S, Site, told

@@ -78,7 +78,9 @@ def quoted(text: str) -> str:
 @st.composite
 def targets(draw: st.DrawFn) -> str:
     """The address of a page, sometimes with something odd in it, and any query."""
-    routes = [str(one.pattern) for one in get_resolver("matches.urls").url_patterns if isinstance(one, URLPattern)]
+    routes = [
+        str(one.pattern) for one in get_resolver("matches.audience.urls").url_patterns if isinstance(one, URLPattern)
+    ]
     path = "/" + draw(st.sampled_from([*routes, *BESIDES]))
     while "<" in path:
         before, _, rest = path.partition("<")

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from leaguesite.api import api
+from leaguesite.api.routes import api
 from tests.fuzz.profile import long, many, seeded
 from tests.fuzz.site import Answer, Request, Site, told
 from tests.fuzz.world import LEAGUES, World

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, get_resolver
 from django.urls.resolvers import RoutePattern
 
-from leaguesite.api import api
+from leaguesite.api.routes import api
 
 PRIVATE = {"check_report", "check_json"}
 """Only for who knows an id that cannot be guessed."""
@@ -25,7 +25,7 @@ QUERIES = {"replay_fragments": "?at=1"}
 def pages(league_id: str) -> list[str]:
     """Every page of the audience that is reached by GET, with this league and examples for the rest."""
     found = []
-    for pattern in get_resolver("matches.urls").url_patterns:
+    for pattern in get_resolver("matches.audience.urls").url_patterns:
         assert isinstance(pattern, URLPattern) and isinstance(pattern.pattern, RoutePattern)
         if pattern.name in PRIVATE | POSTED:
             continue

@@ -59,8 +59,8 @@ def serve(port: int, unfinished_s: float) -> None:
     """Until it is killed."""
     django.setup()
     # Need the apps to be loaded.
-    from leaguesite import web_sockets  # noqa: PLC0415
-    from leaguesite.web_server import CappedServer  # noqa: PLC0415
+    from leaguesite.serving import daphne_sockets as web_sockets  # noqa: PLC0415
+    from leaguesite.serving.daphne_server import CappedServer  # noqa: PLC0415
 
     web_sockets.UNFINISHED_S = unfinished_s
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from agents_registry import programs
-from matches import conductor, due, live
+from matches.conducting import conductor, due
+from matches.push import notify
 from tests.matches.agent_server import Agents, serving
 
 
@@ -19,7 +20,7 @@ from tests.matches.agent_server import Agents, serving
 async def agents(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
     """A port with agents; pushes to browsers use this loop, as on a site."""
     loop = asyncio.get_running_loop()
-    monkeypatch.setattr(live, "_loop", loop)
+    monkeypatch.setattr(notify, "_loop", loop)
     monkeypatch.setattr(conductor, "AGAIN_AFTER_S", 0)
     # All of them have one port: what is behind it is told apart by the path, as behind a gateway.
     monkeypatch.setattr(programs, "gateways", lambda: frozenset({programs.THIS_MACHINE}))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from matches import sight
-from matches.history import Moment
-from matches.league import corrections
-from matches.league.plans import Wish
+from matches.league.corrections import applying
+from matches.league.corrections.plans import Wish
 from matches.models import Correction, Match
+from matches.view import sight
+from matches.view.history import Moment
 from tests import factories as make
 
 WHY, BACK = "wrong game started", "it was the right one"
@@ -33,11 +33,11 @@ def over(place: make.Setting) -> make.Setting:
 
 def do(kind: str, **changes: Any) -> Correction:
     """A correction as the desk makes it."""
-    return corrections.make(league_id="fall", wish=Wish(kind, WHY, **changes), by="ada")
+    return applying.make(league_id="fall", wish=Wish(kind, WHY, **changes), by="ada")
 
 
 def undo(number: int) -> Correction:
-    return corrections.undo(league_id="fall", number=number, reason=BACK, by="bob")
+    return applying.undo(league_id="fall", number=number, reason=BACK, by="bob")
 
 
 def rows(place: make.Setting) -> list[Any]:

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from agents_registry import registration
 from agents_registry.models import Agent
 from league_sdk.protocol.league_settings import LeagueSettings
-from matches.forms import GROUPS
+from matches.desk.settings_form import GROUPS
 from matches.league import opening
 from matches.models import League
 from tests.factories import hire, join

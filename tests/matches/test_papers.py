@@ -23,10 +23,10 @@ from league_sdk.repositories import (
     RoundsRepository,
     StandingsRepository,
 )
-from matches import queries, sight
 from matches.league import opening
 from matches.models import League
 from matches.papers import evidence, layout, snapshot, tables
+from matches.view import queries, sight
 from tests import factories as make
 from tests import rich
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from leaguesite.backups import BackupFailed, back_up
+from leaguesite.hosting.backups import BackupFailed, back_up
 
 
 class Command(BaseCommand):

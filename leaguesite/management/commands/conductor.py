@@ -7,9 +7,10 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError, CommandParser
 
 from league_sdk import telemetry
-from leaguesite import logs, monitor
-from leaguesite.conducting import conduct
-from leaguesite.scaled import NO_REDIS, crosses_processes
+from leaguesite.hosting import monitor
+from leaguesite.hosting.conductor import conduct
+from leaguesite.hosting.scaled import NO_REDIS, crosses_processes
+from leaguesite.observing import logs
 
 
 class Command(BaseCommand):

@@ -10,11 +10,12 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
 
 from league_sdk import telemetry
-from leaguesite import data_lock, logs
-from leaguesite.accounts import INSTRUCTOR, FirstRun, ensure_accounts
-from leaguesite.addresses import EVERYWHERE, is_free, public_url
 from leaguesite.environment import Unusable
-from leaguesite.place import make_tables
+from leaguesite.hosting import data_lock
+from leaguesite.hosting.addresses import EVERYWHERE, is_free, public_url
+from leaguesite.hosting.place import make_tables
+from leaguesite.login.accounts import INSTRUCTOR, FirstRun, ensure_accounts
+from leaguesite.observing import logs
 
 
 class Command(BaseCommand):
@@ -51,7 +52,7 @@ class Command(BaseCommand):
         make_tables()
         first = ensure_accounts()
         # Daphne installs its event loop when it is imported, so only the command that serves does.
-        from leaguesite.hosting import Host, Site  # noqa: PLC0415
+        from leaguesite.hosting.host import Host, Site  # noqa: PLC0415
 
         url = public_url(host, port, options["public_url"])
         self._welcome(url, host, first)

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from leaguesite.place import make_tables
+from leaguesite.hosting.place import make_tables
 from matches.league.errors import ActionRefused
-from matches.league.importing import import_league
+from matches.papers.importing import import_league
 
 
 class Command(BaseCommand):

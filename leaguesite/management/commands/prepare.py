@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management import BaseCommand, CommandParser
 from django.db import connection
 
-from leaguesite.accounts import INSTRUCTOR, ensure_accounts
-from leaguesite.place import ensure_league, make_tables
+from leaguesite.hosting.place import ensure_league, make_tables
+from leaguesite.login.accounts import INSTRUCTOR, ensure_accounts
 
 LOCK = 0x1EA60E
 """Of PostgreSQL's advisory locks."""

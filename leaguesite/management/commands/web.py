@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError, CommandParser
 
 from league_sdk import telemetry
-from leaguesite import logs
-from leaguesite.addresses import is_free, public_url
-from leaguesite.scaled import NO_REDIS, crosses_processes
+from leaguesite.hosting.addresses import is_free, public_url
+from leaguesite.hosting.scaled import NO_REDIS, crosses_processes
+from leaguesite.observing import logs
 
 
 class Command(BaseCommand):
@@ -34,7 +34,7 @@ class Command(BaseCommand):
                 f"Port {port} at {host} is in use. Stop what listens there, or choose another with --port."
             )
         # uvicorn comes with requirements/scale.txt, which a site in one process does without.
-        from leaguesite.web import serve  # noqa: PLC0415
+        from leaguesite.hosting.web import serve  # noqa: PLC0415
 
         logs.start("web", name=f"web-{port}")
         telemetry.start("web")

@@ -1,7 +1,7 @@
 """Any deliveries in any order: a model of a league, and the steps that are taken with it and with the real one.
 
-The test is ``tests/matches/test_deliveries.py``. Here the model is in ``model*``, by subject: ``model.World`` is all of
-it. What a step does to both, and how the two are compared, is in ``steps*``.
+The test is ``tests/matches/conducting/test_due_deliveries.py``. Here the model is in ``model*``, by subject:
+``model.World`` is all of it. What a step does to both, and how the two are compared, is in ``steps*``.
 """
 
 from __future__ import annotations

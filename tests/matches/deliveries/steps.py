@@ -14,10 +14,10 @@ from hypothesis.stateful import invariant
 
 from agents_registry.attempts import attempts
 from agents_registry.models import Agent
-from leaguesite import mcp
-from leaguesite.calls import Came
-from matches import sight
+from leaguesite.mcp import dispatcher
+from leaguesite.mcp.calls import Came
 from matches.models import Broadcast, Delivery, Event, League, Match, Round
+from matches.view import sight
 from tests import wire
 from tests.fuzz.writes import Writes
 from tests.matches.deliveries import model_words as words
@@ -78,7 +78,7 @@ class Compared(RolledBack):
             # How often somebody may call is not what this is about.
             attempts.forget_all()
             with Writes() as writes:
-                status, reply = mcp.answer(sent.raw, content_type="application/json", came=Came(sent.caller))
+                status, reply = dispatcher.answer(sent.raw, content_type="application/json", came=Came(sent.caller))
             assert status == 200
             assert reply is not None
             expected, said = sent.expect(), kind_of(reply)

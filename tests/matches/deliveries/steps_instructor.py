@@ -10,7 +10,8 @@ from hypothesis.stateful import precondition, rule
 
 from agents_registry import registration
 from agents_registry.models import Agent
-from matches.league import corrections, curtain, lifecycle, play, results
+from matches.league import curtain, lifecycle, play, results
+from matches.league.corrections import applying
 from matches.league.errors import ActionRefused
 from matches.models import Match
 from tests.matches.deliveries import model_words as words
@@ -92,21 +93,21 @@ class InstructorActs(Compared):
         elif verb == "release":
             self.act(lambda: play.release(**where), granted=self.world.release(match_id))
         elif verb == "void":
-            self.act(lambda: corrections.void(**where, **said), granted=self.world.void(match_id))
+            self.act(lambda: applying.void(**where, **said), granted=self.world.void(match_id))
         elif verb == "replay":
-            self.act(lambda: corrections.replay(**where, **said), granted=self.world.replay(match_id))
+            self.act(lambda: applying.replay(**where, **said), granted=self.world.replay(match_id))
         elif verb in ("draw", "A wins"):
             status, winner = ("DRAW", None) if verb == "draw" else ("WIN", a)
             granted = self.world.set_result(match_id, status, winner)
-            self.act(lambda: corrections.set_result(**where, status=status, winner=winner, **said), granted=granted)
+            self.act(lambda: applying.set_result(**where, status=status, winner=winner, **said), granted=granted)
         elif verb == "give":
             self.world.give_points(a, 2)
-            self.act(lambda: corrections.give_points(league_id="fall", player_id=a, points=2, **said), granted=True)
+            self.act(lambda: applying.give_points(league_id="fall", player_id=a, points=2, **said), granted=True)
 
     @precondition(lambda self: self.world.games)
     @rule(
         pick=PICKS,
-        verb=st.sampled_from([corrections.withdraw, corrections.disqualify]),
+        verb=st.sampled_from([applying.withdraw, applying.disqualify]),
         become=st.sampled_from([words.KEEP, words.VOID, words.LOSE]),
     )
     def take_out(self, pick: int, verb: Callable[..., Any], become: str) -> None:
@@ -127,7 +128,7 @@ class InstructorActs(Compared):
             number = taken_out[-1]
         granted = self.world.undo(number)
         self.act(
-            lambda: corrections.undo(league_id="fall", number=number, reason=WHY, by="ada"),
+            lambda: applying.undo(league_id="fall", number=number, reason=WHY, by="ada"),
             granted=granted,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from matches import due
+from matches.conducting import due
 from matches.models import Match
 from tests import factories as make
 from tests.matches.deliveries import model_words as words

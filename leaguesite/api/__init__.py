@@ -1,0 +1,1 @@
+"""The HTTP API for instructors and the public; keys."""

@@ -1,0 +1,137 @@
+"""The feed of a league's events for machines, read from where one was: ``GET /api/leagues/{id}/events``."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from ninja import Field, Query, Router, Schema
+
+from league_sdk.protocol.envelope import stamp
+from matches.league import lifecycle
+from matches.league.errors import Invalid
+from matches.models import Event, League
+from matches.view import sight
+from matches.words import events as words_events
+
+router = Router()
+MOST = 500
+
+
+class Refused(Schema):
+    """Why there is no answer, and what to send instead."""
+
+    error: str
+    field: str | None = None
+
+
+class Happened(Schema):
+    """One event."""
+
+    seq: int = Field(description="Its number: later events have higher ones.")
+    at: str = Field(description="When, in UTC.")
+    kind: str
+    text: str = Field(description="The event in a sentence, in the language of the request (Accept-Language).")
+    data: dict[str, Any] = Field(description="What it was about, as the kind has it.")
+
+
+class Feed(Schema):
+    """A part of a league's events, in order."""
+
+    league_id: str
+    events: list[Happened]
+    next: str = Field(description="Send it as `since` to go on from here, now or later.")
+    more: bool = Field(description="Whether there is more already.")
+    reset: bool = Field(
+        description="The league began afresh or was restored since that token was given: "
+        "forget what you have, these events are its first."
+    )
+
+
+class Wanted(Schema):
+    """From where, and how many."""
+
+    since: str = Field("", max_length=200, description="`next` of the answer before; empty for the beginning.")
+    limit: int = Field(100, ge=1, le=MOST)
+
+
+@router.get(
+    "/leagues/{league_id}/events", tags=["public"], response={200: Feed, 404: Refused, 422: Refused}, by_alias=True
+)
+def show_events(request: HttpRequest, league_id: str, wanted: Query[Wanted]) -> dict[str, Any]:
+    """What has happened in a league, from the beginning or after the answer before. While its board is frozen the
+    feed ends with the freeze, and goes on when it is unveiled. Nothing is told twice and nothing is left out."""
+    league = lifecycle.get_league(league_id)
+    view = sight.public(league)
+    shown = Event.objects.filter(league_id=league.pk, seq__lte=view.moment.seq, kind__in=words_events.PUBLIC)
+    last = _read_token(wanted.since)
+    known = _known(league, last, view.moment.seq)
+    after = last[0] if last is not None and known else 0
+    found = list(shown.filter(seq__gt=after).order_by("seq")[: wanted.limit + 1])
+    events = found[: wanted.limit]
+    return {
+        "league_id": league.pk,
+        "events": [_told(event) for event in events],
+        "next": _token(league, events[-1]) if events else wanted.since if known and last else _token(league, None),
+        "more": len(found) > len(events),
+        "reset": not known,
+    }
+
+
+def _told(event: Event) -> dict[str, Any]:
+    return {
+        "seq": event.seq,
+        "at": stamp(event.at),
+        "kind": event.kind,
+        "text": words_events.happened(event.kind, event.data),
+        "data": {name: event.data[name] for name in words_events.PUBLIC[event.kind] if name in event.data},
+    }
+
+
+def _known(league: League, last: tuple[int, str] | None, end: int) -> bool:
+    """Whether the event that a token stands for is on record and within sight, as it was."""
+    if last is None:
+        return True
+    seq, mark = last
+    event = Event.objects.filter(league_id=league.pk, seq=seq, seq__lte=end).first()
+    return (event is not None or seq == 0) and mark == _mark(league, event)
+
+
+def _mark(league: League, event: Event | None) -> str:
+    """What tells an event from another one of the same number, in another life of the league."""
+    parts = [league.pk, league.created_at.isoformat()]
+    if event is not None:
+        # Not its kind: an announcement that is withdrawn has another one afterwards, and is the same event.
+        parts += [str(event.seq), event.at.isoformat()]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _token(league: League, event: Event | None) -> str:
+    text = f"{event.seq if event is not None else 0}.{_mark(league, event)}"
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _read_token(token: str) -> tuple[int, str] | None:
+    """What :func:`_token` wrote: number and mark; None for the beginning.
+
+    Raises:
+        Invalid: something else was sent.
+    """
+    if not token:
+        return None
+    try:
+        text = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True).decode("ascii")
+        seq, _dot, mark = text.partition(".")
+        if len(mark) == 16 and len(seq) < 19 and seq.isdecimal():
+            return int(seq), mark
+    except (ValueError, binascii.Error):
+        pass  # the sentence is the same for everything that is no token
+    raise Invalid(
+        _('since is no token of this feed: it was "%(seen)s". Send next of the answer before, or leave it out.')
+        % {"seen": token[:40]},
+        field="since",
+    )

@@ -1,0 +1,1 @@
+"""The site's processes: host, children, their place on this machine, backups."""

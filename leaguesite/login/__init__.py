@@ -1,0 +1,1 @@
+"""The door of the desk: accounts, and what wrong passwords cost."""

@@ -1,0 +1,1 @@
+"""POST /mcp: the dispatcher, methods, tools, admission."""

@@ -1,0 +1,1 @@
+"""HTTP and sockets: servers with limits, the threads that requests run in, who is calling."""

@@ -1,0 +1,1 @@
+"""What the class sees: pages, their views and addresses."""

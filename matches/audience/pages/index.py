@@ -1,0 +1,31 @@
+"""The list of all leagues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from league_sdk.protocol.states import LeagueState
+from matches.audience.pages.keys import PageKey, socket_path
+from matches.audience.pages.parts import league_dict
+from matches.models import League
+from matches.view import summaries
+
+FRAGMENTS = ("leagues",)
+
+
+def context(key: PageKey) -> dict[str, Any]:
+    """All leagues, those that are being played first."""
+    order = list(LeagueState)
+    known = summaries.summaries(leagues := list(League.objects.order_by("-created_at")))
+
+    def place(league: League) -> tuple[bool, bool, int]:
+        state = known[league.pk].state
+        return (state != LeagueState.RUNNING, league.demo, order.index(LeagueState(state)))
+
+    return {
+        "leagues": [
+            league_dict(league, known[league.pk], league.frozen.get("after") if league.frozen_seq is not None else None)
+            for league in sorted(leagues, key=place)
+        ],
+        "socket_path": socket_path(key),
+    }

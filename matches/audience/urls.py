@@ -1,0 +1,29 @@
+from django.urls import path
+
+from matches.audience.views import audience, check, join, messages, mine, past
+
+urlpatterns = [
+    path("", audience.index, name="index"),
+    path("check", check.check, name="check"),
+    path("check/", check.check),
+    path("check/<uuid:check_id>", check.check_report, name="check_report"),
+    path("check/<uuid:check_id>.json", check.check_json, name="check_json"),
+    path("leagues/<slug:league_id>/", audience.board, name="board"),
+    path("leagues/<slug:league_id>/matches/<slug:match_id>/", audience.match, name="match"),
+    path(
+        "leagues/<slug:league_id>/matches/<slug:match_id>/messages",
+        messages.match_messages,
+        name="match_messages",
+    ),
+    path("leagues/<slug:league_id>/players/<slug:player_id>/", audience.player, name="player"),
+    path("leagues/<slug:league_id>/charts/", audience.charts, name="charts"),
+    path("leagues/<slug:league_id>/screen/", audience.screen, name="screen"),
+    path("leagues/<slug:league_id>/replay/", past.replay, name="replay"),
+    path("leagues/<slug:league_id>/replay/fragments/", past.replay_fragments, name="replay_fragments"),
+    path("leagues/<slug:league_id>/embed/", past.embed, name="embed"),
+    path("leagues/<slug:league_id>/join/", join.join, name="join"),
+    path("leagues/<slug:league_id>/join/kit.zip", join.join_kit, name="join_kit"),
+    path("leagues/<slug:league_id>/mine/", mine.mine, name="mine"),
+    path("leagues/<slug:league_id>/mine/close", mine.close, name="mine_close"),
+    path("leagues/<slug:league_id>/mine/again", mine.again, name="mine_again"),
+]

@@ -1,0 +1,1 @@
+"""Thin: a request in, a page out. What a page shows is in ``matches.audience.pages``."""

@@ -1,0 +1,71 @@
+"""The check of an agent: the form, the report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from agents_registry.addresses import plain_ip
+from matches.audience.check_form import CheckForm
+from matches.audience.pages import PageKey
+from matches.audience.views.audience import page
+from matches.checks import asking, report
+from matches.checks.asking import Caller
+from matches.league.errors import ActionRefused, Invalid
+
+
+def caller_of(request: HttpRequest) -> Caller:
+    """Who asks for a check. Behind a proxy every caller looks as if it were on its machine: nobody is near then."""
+    proxied = bool(request.headers.get("X-Forwarded-For") or request.headers.get("Forwarded"))
+    return Caller(plain_ip(request.META.get("REMOTE_ADDR", "")), direct=not proxied)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def check(request: HttpRequest) -> HttpResponse:
+    """The form that asks for a check; a POST asks for it and leads to its report."""
+    caller = caller_of(request)
+    if request.user.has_perm("agents_registry.change_agent"):
+        # Only here, where a form of ours is asked for: the API takes the instructor's key, not a cookie.
+        caller = replace(caller, instructor=True)
+    if request.method != "POST":
+        return _form(request, CheckForm(initial={"endpoint": request.GET.get("address", "")[:300]}), caller)
+    form = CheckForm(request.POST)
+    if not form.is_valid():
+        return _form(request, form, caller, status=422)
+    try:
+        asked = asking.ask(caller=caller, **form.arguments())
+    except ActionRefused as refusal:
+        field = refusal.field if isinstance(refusal, Invalid) else None
+        form.add_error(field if field in form.fields else None, str(refusal))
+        return _form(request, form, caller, status=refusal.status)
+    return HttpResponseRedirect(reverse("check_report", args=[asked.pk]), status=303)
+
+
+def _form(request: HttpRequest, form: CheckForm, caller: Caller, status: int = 200) -> HttpResponse:
+    context: dict[str, Any] = {"form": form, "caller": caller}
+    return render(request, "check/form.html", context, status=status)
+
+
+@never_cache
+@require_safe
+def check_report(request: HttpRequest, check_id: UUID) -> HttpResponse:
+    """The report of a check; live while it runs."""
+    return page(request, "check/report.html", PageKey("check", item=str(check_id)))
+
+
+@never_cache
+@require_safe
+def check_json(request: HttpRequest, check_id: UUID) -> HttpResponse:
+    """The same for machines."""
+    found = report.find(check_id)
+    if found is None:
+        raise Http404
+    return JsonResponse(report.wire(found), json_dumps_params={"ensure_ascii": False, "indent": 2})

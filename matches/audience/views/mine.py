@@ -1,0 +1,165 @@
+"""A student's own agent: opened by its token or by a personal code, without an account; a trial on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.vary import vary_on_cookie
+
+from agents_registry.attempts import CODE, attempts
+from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.messages import MessageType
+from matches.audience.pages import exchanges
+from matches.audience.pages import mine as pages
+from matches.audience.views.check import caller_of
+from matches.conducting import trials
+from matches.league import entry
+from matches.league.errors import ActionRefused, NotFound
+from matches.models import League, Message
+from matches.view import own
+from matches.words import states
+
+
+class NotYours(ActionRefused):
+    """Nobody has shown that the agent is theirs."""
+
+    status = 403
+
+
+@never_cache
+@vary_on_cookie
+@require_http_methods(["GET", "HEAD", "POST"])
+def mine(request: HttpRequest, league_id: str) -> HttpResponse:
+    """The page of one's own agent, or the form that asks whose it is. A POST opens it."""
+    league = _league(league_id)
+    if request.method == "POST":
+        return _open(request, league)
+    opened = own.opened(league, own.shown_by(request.session, league))
+    if opened is None:
+        return _ask(request, league)
+    return _page(request, league, opened, request.GET)
+
+
+@never_cache
+@require_POST
+def close(request: HttpRequest, league_id: str) -> HttpResponse:
+    """This browser forgets what it has shown."""
+    league = _league(league_id)
+    own.forget(request.session, league)
+    return HttpResponseRedirect(f"/leagues/{league.pk}/mine/", status=303)
+
+
+@never_cache
+@require_POST
+def again(request: HttpRequest, league_id: str) -> HttpResponse:
+    """Have one request sent once more, outside any match; the page shows what comes of it."""
+    league = _league(league_id)
+    opened = own.opened(league, own.shown_by(request.session, league))
+    if opened is None:
+        return _ask(request, league, status=403)
+    asked = request.POST
+    try:
+        _try(league, opened, asked)
+    except ActionRefused as refusal:
+        return _page(request, league, opened, asked, refused=str(refusal), status=refusal.status)
+    found = pages.context(league, opened.agents, agent_id=asked.get("agent", ""), match_id=asked.get("match", ""))
+    return HttpResponseRedirect(found["part"].removesuffix("&part=1") + "#trial", status=303)
+
+
+def _league(league_id: str) -> League:
+    return get_object_or_404(League, pk=league_id)
+
+
+def _open(request: HttpRequest, league: League) -> HttpResponse:
+    secret, address = request.POST.get("secret", "").strip()[: own.MAX_SECRET_CHARS + 1], caller_of(request).ip
+    wait = attempts.refuse_secret(CODE, address, secret)
+    if wait is not None:
+        too_many = _("Too many wrong attempts: wait %(seconds)d seconds.") % {"seconds": wait.seconds}
+        answer = _ask(request, league, too_many, status=429)
+        answer["Retry-After"] = str(wait.seconds)
+        return answer
+    shown = own.recognise(league, secret)
+    if shown is None:
+        if not entry.is_somewhere_right(secret):
+            attempts.secret_was_wrong(CODE, address, secret)
+        wrong = _(
+            "This is neither the auth_token of a player of this league nor a personal code on its roster. Take the "
+            "auth_token from the answer to your last registration."
+        )
+        return _ask(request, league, wrong, status=403)
+    # A session that somebody else had prepared is not taken over.
+    request.session.cycle_key()
+    own.remember(request.session, league, shown)
+    return HttpResponseRedirect(request.path, status=303)
+
+
+def _ask(request: HttpRequest, league: League, refused: str = "", status: int = 200) -> HttpResponse:
+    context = {"league": league, "refused": refused, "gone": own.shown_by(request.session, league) is not None}
+    return render(request, "leagues/mine_open.html", context, status=status)
+
+
+def _page(
+    request: HttpRequest,
+    league: League,
+    opened: own.Opened,
+    asked: Mapping[str, Any],
+    *,
+    refused: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    chosen = {"agent_id": str(asked.get("agent", "")), "match_id": str(asked.get("match", ""))}
+    context = pages.context(league, opened.agents, proven=opened.proven, **chosen)
+    template = "leagues/mine_part.html" if request.GET.get("part") else "leagues/mine.html"
+    return render(request, template, context | {"refused": refused}, status=status)
+
+
+def _try(league: League, opened: own.Opened, asked: Mapping[str, Any]) -> None:
+    """Put a trial down.
+
+    Raises:
+        Http404: no such agent among theirs.
+        ActionRefused: no such request, it cannot be sent now, or the agent may be somebody else's.
+    """
+    agent = next((one for one in opened.agents if one.code == asked.get("agent")), None)
+    if agent is None:
+        raise Http404
+    if not opened.proven:
+        raise NotYours(states.not_shown_to_be_yours())
+    playing = pages.in_play(agent)
+    if playing is not None:
+        raise ActionRefused(
+            _("Match %(match)s is on at this address: nothing else is sent there until it is over.")
+            % {"match": playing}
+        )
+    attempt, _dot, number = str(asked.get("entry", "")).partition(".")
+    rows = Message.objects.filter(match__league=league, match__match_id=str(asked.get("match", "")).replace("\x00", ""))
+    row = rows.filter(attempt=attempt, n=number).first() if _is_number(attempt) and _is_number(number) else None
+    shown = exchanges.exchanges([exchanges.Line(row.attempt, row.entry)], agent) if row is not None else []
+    if row is None or not shown or not shown[0]["again"]:
+        raise NotFound(_("There is no such request to %(agent)s that could be sent again.") % {"agent": agent.code})
+    trials.ask(
+        agent=agent,
+        exchange=shown[0]["key"],
+        message=row.entry["body"],
+        choice_field=exchanges.choice_field(league.game_type),
+        limit_s=_limit(league.rules, shown[0]["message_type"]),
+    )
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def _limit(rules: LeagueSettings, message_type: str) -> float:
+    """The seconds that a referee gives a player for this message."""
+    if message_type == MessageType.GAME_INVITATION:
+        return rules.join_timeout_s
+    if message_type in (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL):
+        return rules.move_timeout_s
+    return rules.game_over_timeout_s if message_type == MessageType.GAME_OVER else rules.generic_timeout_s

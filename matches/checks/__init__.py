@@ -1,0 +1,1 @@
+"""Checks of agents: asking for one, carrying it out, its report."""

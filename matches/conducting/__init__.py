@@ -1,0 +1,1 @@
+"""The conductor's loop: what is due, starts of matches, broadcasts, pings, trials."""

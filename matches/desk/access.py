@@ -1,0 +1,99 @@
+"""Who gets in at the pages of the desk: mixed into the admin of leagues, first of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
+
+from matches.desk import busy
+from matches.league.errors import ActionRefused
+from matches.models import League
+from matches.view import roles
+
+
+class LeagueAccess:
+    """What every page of the desk needs: its league, if this person may, and the admin's own context."""
+
+    admin_site: Any
+    model: Any
+    message_user: Callable[..., None]
+
+    def league_for(self, request: HttpRequest, object_id: str, action: roles.Action) -> League:
+        """The league of an admin address, for someone who may do this in it.
+
+        Raises:
+            Http404: there is no such league.
+            PermissionDenied: this person may not.
+        """
+        # The admin writes ids with a "_" in a spelling of its own; no id holds a NUL.
+        league = get_object_or_404(League, pk=unquote(object_id).replace("\x00", "\ufffd"))
+        if not roles.may(request.user, action, league.pk):
+            raise PermissionDenied
+        return league
+
+    def desk_page(self, request: HttpRequest, template: str, title: str, **context: Any) -> TemplateResponse:
+        """A page of ``templates/admin/matches/league/``."""
+        shown = {**self.admin_site.each_context(request), "opts": self.model._meta, "title": title, **context}
+        return TemplateResponse(request, f"admin/matches/league/{template}", shown)
+
+    def desk_do(
+        self, request: HttpRequest, action: Callable[[], Any], done: str | Callable[[], str], back: str
+    ) -> HttpResponse:
+        """Carry out one POST: say in words that it is done, or why not, and go back.
+
+        Args:
+            done: the sentence that says it is done, or what makes it afterwards.
+        """
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        try:
+            busy.once_more(action)
+            self.message_user(request, done if isinstance(done, str) else done(), messages.SUCCESS)
+        except ActionRefused as refusal:
+            self.message_user(request, str(refusal), messages.ERROR)
+        except busy.AWAY as error:
+            self.message_user(request, busy.sentence(error), messages.ERROR)
+        return HttpResponseRedirect(back)
+
+
+class ChosenRows:
+    """Mixed into the admin of rows that one can choose from a list, before the admin itself."""
+
+    model: Any
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """What is done to the rows that were ticked; Django asks the database for whatever was sent as their ids.
+
+        Raises:
+            BadRequest: no list has such an id.
+        """
+        for one in request.POST.getlist(ACTION_CHECKBOX_NAME):
+            try:
+                self.model._meta.pk.clean(one.replace("\x00", "\ufffd"), None)
+            except ValidationError:
+                raise BadRequest("that is the id of no row") from None
+        return super().response_action(request, queryset)  # type: ignore[misc]
+
+
+class OwnRows(ChosenRows):
+    """Mixed into the admin of rows that belong to leagues, before the admin itself."""
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """The row, if it is among those this person sees.
+
+        Raises:
+            PermissionDenied: it is not, or there is none: whether there is one is nobody's business.
+        """
+        found = super().get_object(request, object_id, from_field)  # type: ignore[misc]
+        if found is None and not request.user.is_superuser:
+            raise PermissionDenied
+        return found

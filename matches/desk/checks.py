@@ -1,0 +1,157 @@
+"""Checks in the admin: who is ready, a button that checks an agent, and the latest report.
+
+The agents' own admin knows nothing of checks, as ``agents_registry`` stands below ``matches``; here it is
+extended and takes the other's place.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from agents_registry.admin import AgentAdmin
+from agents_registry.models import Agent, Kind
+from matches.checks import asking
+from matches.desk.access import OwnRows
+from matches.view import roles
+from matches.view.readiness import Readiness, readiness
+from matches.view.roles import Action
+
+admin.site.unregister(Agent)
+
+_ASKING = frozenset({"check_whole", "check_now"})
+"""Actions that change nothing of an agent but what is known of it."""
+
+
+def _after(name: str, names: tuple[Any, ...], new: str) -> tuple[Any, ...]:
+    """Names with a new one after a certain one."""
+    at = names.index(name) + 1
+    return (*names[:at], new, *names[at:])
+
+
+@admin.register(Agent)
+class CheckedAgentAdmin(OwnRows, AgentAdmin):
+    """Agents, and whether they have passed the check: those of the leagues in which a person has a role.
+
+    The site's own referees judge in every league: whoever has a role sees and may ask them, superusers change them.
+    """
+
+    list_display = _after("state", AgentAdmin.list_display, "ready")
+    fields = _after("answer", AgentAdmin.fields, "ready_why")
+    actions = ("check_whole", *AgentAdmin.actions)
+    change_form_template = "admin/matches/agent_change_form.html"
+
+    # Who may see and change what -------------------------------------------------------------
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
+        return self._within(request, super().get_queryset(request), Action.WATCH)
+
+    def _within(self, request: HttpRequest, found: QuerySet[Agent], action: Action) -> QuerySet[Agent]:
+        """Those of some agents to whom a person may do something."""
+        if request.user.is_superuser:
+            return found
+        theirs = Q(league__in=roles.leagues(request.user, action).values("pk"))
+        if action in (Action.WATCH, Action.RERUN) and roles.leagues(request.user, action).exists():
+            theirs |= Q(league__isnull=True, kind=Kind.REFEREE)
+        return found.filter(theirs)
+
+    def _may(self, request: HttpRequest, agent: Agent | None, action: Action) -> bool:
+        if agent is None:
+            return roles.leagues(request.user, action).exists()
+        return self._within(request, Agent.objects.filter(pk=agent.pk), action).exists()
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
+        return self._may(request, obj, Action.WATCH)
+
+    def has_change_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
+        return self._may(request, obj, Action.EDIT)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self._may(request, None, Action.EDIT)
+
+    def has_ask_permission(self, request: HttpRequest) -> bool:
+        return self._may(request, None, Action.RERUN)
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Agent]) -> HttpResponse | None:
+        """Carry out an action of the list, if this person may do it to every agent that is ticked."""
+        # There may be several fields of this name, of which Django takes one: all must be harmless.
+        asks = _ASKING.issuperset(request.POST.getlist("action"))
+        theirs = self._within(request, queryset, Action.RERUN if asks else Action.EDIT)
+        ticked = [int(one) for one in request.POST.getlist("_selected_action") if re.fullmatch("[0-9]{1,18}", one)]
+        if queryset.filter(pk__in=ticked).count() != theirs.filter(pk__in=ticked).count():
+            raise PermissionDenied
+        return super().response_action(request, theirs)
+
+    def get_fields(self, request: HttpRequest, obj: Agent | None = None) -> Any:
+        """Who owns an agent is for those who keep the roster."""
+        hidden = obj is not None and not self.has_change_permission(request, obj)
+        return [name for name in super().get_fields(request, obj) if not (hidden and name == "owner")]
+
+    def get_search_fields(self, request: HttpRequest) -> Any:
+        watched, kept = (roles.leagues(request.user, action).count() for action in (Action.WATCH, Action.EDIT))
+        return [name for name in super().get_search_fields(request) if watched == kept or "owner" not in name]
+
+    # What is shown ---------------------------------------------------------------------------
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        # One query for the whole page; the same objects are shown afterwards.
+        changes = super().get_changelist_instance(request)
+        known = readiness(list(changes.result_list))
+        for agent in changes.result_list:
+            agent.readiness = known[agent.pk]
+        return changes
+
+    @admin.display(description=_("ready"))
+    def ready(self, agent: Agent) -> str:
+        known: Readiness = getattr(agent, "readiness", None) or readiness([agent])[agent.pk]
+        if known.check_id is None:
+            return known.label
+        return format_html('<a href="{}">{}</a>', reverse("check_report", args=[known.check_id]), known.label)
+
+    @admin.display(description=_("ready"))
+    def ready_why(self, agent: Agent) -> str:
+        agent.readiness = readiness([agent])[agent.pk]
+        if not agent.readiness.why:
+            return self.ready(agent)
+        return format_html("{}: {}", self.ready(agent), agent.readiness.why)
+
+    @admin.action(description=_("Check now: every message, with a report"), permissions=["ask"])
+    def check_whole(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
+        count = len(asking.ask_for_agents(agent_ids=queryset.values_list("pk", flat=True)))
+        sentence = ngettext(
+            "%(count)d agent is being checked: reload this page in a few seconds.",
+            "%(count)d agents are being checked: reload this page in a few seconds.",
+            count,
+        )
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.check_one)
+        return [path("<int:number>/check/", view, name="matches_agent_check"), *super().get_urls()]
+
+    def check_one(self, request: HttpRequest, number: int) -> HttpResponse:
+        """The button on an agent's page: leads to the report, which fills while one looks."""
+        agent = get_object_or_404(Agent, pk=number)
+        if not self._may(request, agent, Action.RERUN):
+            raise PermissionDenied
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        asked = asking.ask_for_agents(agent_ids=[agent.pk])
+        if not asked:
+            sentence = gettext("The site's own referees take matches from this site only: there is nothing to check.")
+            self.message_user(request, sentence, messages.WARNING)
+            return HttpResponseRedirect(reverse("admin:agents_registry_agent_change", args=[agent.pk]))
+        return HttpResponseRedirect(reverse("check_report", args=[asked[0].pk]))

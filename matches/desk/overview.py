@@ -1,0 +1,146 @@
+"""READS: what the instructor's desk shows of a league in the admin."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Any
+
+from django.contrib.admin.utils import quote
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents_registry import programs
+from agents_registry.models import Agent, Kind
+from agents_registry.words import answers
+from league_sdk.protocol.states import IN_PLAY, AgentState, MatchState
+from matches.audience.pages import parts
+from matches.desk import controls, names, problems
+from matches.desk.facts import Facts, agents
+from matches.desk.shared import gateways, with_waits
+from matches.models import League
+from matches.view import readiness, sight, summaries
+from matches.view.roles import Action
+
+__all__ = ["agents", "context", "headlines"]
+
+EVERYTHING = frozenset(Action)
+SHARES = 3
+"""Agents on one machine that are named beside each of them: in a class behind one address it would be all of them."""
+
+
+def headlines(leagues: list[League]) -> dict[str, str]:
+    """What is happening in each league, in one sentence, by its id; as many queries for many as for one."""
+    known = summaries.summaries(leagues, staff=True)
+    return {league.pk: str(parts.league_dict(league, known[league.pk])["headline"]) for league in leagues}
+
+
+def context(league: League, allowed: Collection[Action] = EVERYTHING, *, everywhere: bool = False) -> dict[str, Any]:
+    """The desk: state, the next action, problems with their remedies, agents with their last answer, matches.
+
+    Args:
+        league: the league.
+        allowed: what the person who looks may do; buttons for anything else are left out.
+        everywhere: whether gateways are shown at which no player of this league answers.
+    """
+    facts = Facts(league, allowed)
+    view = sight.everything(league)
+    # Who is in trouble stands first: the list is longer than what is seen of it.
+    lines = [_agent_line(agent) | {"ready": facts.known.get(agent.pk)} for agent in sorted(facts.around, key=_well)]
+    resembled = names.marks(facts.around)
+    shared = programs.sharing(facts.players, SHARES)
+    for line in lines:
+        line["resembles"] = resembled.get(line["pk"], "")
+        named, number = shared.get(line["pk"], ([], 0))
+        line |= {"shares": ", ".join(other.code for other in named), "shares_more": number - len(named)}
+    asking = sum(1 for agent in facts.around if agent.check_wanted)
+    checking = any(one.word == readiness.Ready.CHECKING for one in facts.known.values())
+    return {
+        "desk": {
+            "league": parts.league_of(view),
+            "fragment_url": reverse("admin:matches_league_now", args=[quote(league.pk)]),
+            "may": {str(action): True for action in allowed},
+            "buttons": controls.buttons(facts),
+            "problems": problems.problems(facts),
+            "left_out": {code: readiness.label(word) for code, word in sorted(league.left_out.items())},
+            "players": [line for line in lines if line["kind"] == Kind.PLAYER],
+            "referees": [line for line in lines if line["kind"] == Kind.REFEREE],
+            "answering": _answering(facts, asking),
+            "pending": bool(asking or checking or facts.active),
+            "open": with_waits(facts, _match_lines(facts, view, held=False)),
+            "held": _match_lines(facts, view, held=True),
+            "gateways": gateways(facts, everywhere=everywhere),
+            "links": controls.links(facts),
+            "plan": {"at": league.starts_at, "all": league.starts_all, "fits": not facts.over and not league.demo},
+            "freeze": controls.freeze(facts, view),
+            "at": timezone.now(),
+        }
+    }
+
+
+def _well(agent: Agent) -> bool:
+    """Whether nobody has to look after an agent."""
+    return not agent.problem and agent.state not in (AgentState.SUSPENDED, AgentState.SHUTDOWN)
+
+
+def _agent_line(agent: Agent) -> dict[str, Any]:
+    return {
+        "pk": agent.pk,
+        "kind": agent.kind,
+        "agent_id": agent.code,
+        "display_name": agent.display_name,
+        "state": agent.state,
+        "trusted": agent.trusted,
+        "answers": answers(agent),
+        "word": _word(agent),
+        "problem": agent.problem,
+        "endpoint": agent.endpoint,
+        "notes": agent.notes,
+    }
+
+
+def _word(agent: Agent) -> str:
+    """Whether an agent answers, as a mark beside it."""
+    if agent.check_wanted:
+        return "asking"
+    if agent.problem:
+        return "silent"
+    fresh = agent.checked_at is None and (agent.heard_at is None or agent.heard_at <= agent.registered_at)
+    return "unknown" if fresh else "answered"
+
+
+def _answering(facts: Facts, asking: int) -> str:
+    """How many players answer, in one sentence."""
+    if asking:
+        sentence = ngettext("%(count)d agent is being asked …", "%(count)d agents are being asked …", asking)
+        return sentence % {"count": asking}
+    if not facts.called:
+        return ""
+    words = Counter(_word(agent) for agent in facts.called)
+    counted = {"heard": words["answered"], "total": len(facts.called), "unknown": words["unknown"]}
+    if words["answered"] == len(facts.called):
+        return _("All %(total)d players answered when they were last called.") % counted
+    if not words["unknown"]:
+        return _("%(heard)d of %(total)d players answered when they were last called.") % counted
+    return (
+        _("%(heard)d of %(total)d players answered when they were last called; %(unknown)d were not called yet.")
+        % counted
+    )
+
+
+def _match_lines(facts: Facts, view: sight.View, *, held: bool) -> list[dict[str, Any]]:
+    """Matches of the current round that are not finished, with the addresses of what may be done to each."""
+    found = []
+    for match in facts.matches:
+        if (match.state == MatchState.HELD) != held:
+            continue
+        telling = match.seal is not None and match.state in IN_PLAY
+        to = {
+            verb: reverse("admin:matches_league_match", args=[quote(match.league_id), match.match_id, verb])
+            for verb, action in controls.MATCH_ACTIONS.items()
+            if action in facts.allowed and (held or verb == "cancel") and not telling
+        }
+        found.append(parts.match_dict(match, view) | {"to": to, "telling": telling})
+    return found

@@ -1,0 +1,238 @@
+"""The instructor's pages about people: a league's roster, and agents added by hand. Staff only."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.utils import quote
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from agents_registry import roster
+from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_NAME_CHARS
+from league_sdk.protocol.states import LeagueState
+from matches.desk import names
+from matches.desk.access import LeagueAccess
+from matches.desk.forms import RoleForm
+from matches.league import entry, staffing
+from matches.league.errors import ActionRefused, Invalid
+from matches.models import League
+from matches.view import roles
+
+
+class ImportForm(forms.Form):
+    """A roster as a file, or pasted."""
+
+    file = forms.FileField(label=gettext_lazy("CSV file"), required=False)
+    text = forms.CharField(
+        label=gettext_lazy("or paste it here"),
+        required=False,
+        max_length=roster.MAX_CSV_CHARS,
+        strip=False,
+        widget=forms.Textarea(
+            attrs={"rows": 5, "cols": 60, "placeholder": "name,email,code\nDana Levi,dana@example.org,", "dir": "auto"}
+        ),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """One of the two, decoded."""
+        cleaned = super().clean() or self.cleaned_data
+        file = cleaned.get("file")
+        if file is not None:
+            if file.size > roster.MAX_CSV_BYTES:
+                raise forms.ValidationError(_("The file is too large for a roster."))
+            try:
+                cleaned["text"] = roster.decode(file.read())
+            except roster.RosterRefused as refused:
+                raise forms.ValidationError(refused.problems) from None
+        elif not cleaned.get("text") and not self.errors:
+            raise forms.ValidationError(_("Choose a file, or paste the lines of one."))
+        return cleaned
+
+
+class PlayerForm(forms.Form):
+    """An agent that never registers by itself."""
+
+    league = forms.ModelChoiceField(
+        label=gettext_lazy("League"),
+        queryset=League.objects.none(),
+        help_text=gettext_lazy("Leagues that are open for registration."),
+    )
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=MAX_NAME_CHARS)
+    endpoint = forms.CharField(
+        label=gettext_lazy("Address"),
+        max_length=MAX_ENDPOINT_CHARS,
+        help_text=gettext_lazy("As this server reaches it, such as http://192.168.1.20:8101/mcp."),
+        widget=forms.TextInput(attrs={"size": 60, "dir": "ltr"}),
+    )
+    wanted_id = forms.CharField(
+        label=gettext_lazy("Id"),
+        required=False,
+        max_length=32,
+        help_text=gettext_lazy("Only if the agent calls itself by one, such as P07. Empty: the next free one."),
+    )
+
+    def __init__(self, user: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        own = roles.leagues(user, roles.Action.EDIT)
+        open_ones = own.filter(state=LeagueState.REGISTRATION, demo=False)
+        self.fields["league"].queryset = open_ones.order_by("-created_at")
+
+
+def _mark(people: list[Any], strangers: list[Any]) -> None:
+    """Put ``resembles`` on everybody of a roster, and on every player, whose name looks like another's."""
+    players = [*(agent for person in people for agent in person.agents.all()), *strangers]
+    for rows, marks in ((people, names.people_marks(people)), (players, names.marks(players))):
+        for row in rows:
+            row.resembles = marks.get(row.pk, "")
+
+
+class PeoplePages(LeagueAccess):
+    """Mixed into the admin of leagues: adds ``…/roster/``, ``…/people/`` and ``add-player/``."""
+
+    def get_urls(self) -> list[URLPattern]:
+        wrap = self.admin_site.admin_view
+        return [
+            path("add-player/", wrap(self.add_player), name="matches_league_add_player"),
+            path("<path:object_id>/roster/", wrap(self.roster_page), name="matches_league_roster"),
+            path("<path:object_id>/roster/remove/", wrap(self.roster_remove), name="matches_league_roster_remove"),
+            path("<path:object_id>/roster.csv", wrap(self.roster_file), name="matches_league_roster_file"),
+            path("<path:object_id>/people/", wrap(self.staff_page), name="matches_league_people"),
+            path("<path:object_id>/people/<int:number>/take/", wrap(self.staff_take), name="matches_league_take_role"),
+            *super().get_urls(),  # type: ignore[misc]
+        ]
+
+    def _league(self, request: HttpRequest, object_id: str) -> League:
+        # Names, addresses and codes of people: not even for someone who may only look at the league.
+        league = self.league_for(request, object_id, roles.Action.EDIT)
+        if league.demo:
+            raise Http404
+        return league
+
+    # Who runs the league --------------------------------------------------------------------------
+
+    def staff_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Instructors and assistants of a league, and a form that gives a role."""
+        league = self._league(request, object_id)
+        form = RoleForm(request.POST if request.method == "POST" else None)
+        if request.method == "POST" and form.is_valid() and self._give(request, league, form):
+            return HttpResponseRedirect(reverse("admin:matches_league_people", args=[quote(league.pk)]))
+        held = list(league.roles.select_related("user").order_by("-name", "user__username"))
+        title = _("Who runs %(league)s") % {"league": league.display_name}
+        return self.desk_page(request, "people.html", title, league=league, form=form, held=held)
+
+    def _give(self, request: HttpRequest, league: League, form: RoleForm) -> bool:
+        try:
+            role = staffing.give_role(league_id=league.pk, **form.cleaned_data)
+        except Invalid as refusal:
+            form.add_error(refusal.field, str(refusal))
+        except ActionRefused as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            done = _("%(user)s is %(role)s of this league.")
+            named = {"user": role.user.get_username(), "role": role.get_name_display()}
+            self.message_user(request, done % named, messages.SUCCESS)
+            return True
+        return False
+
+    def staff_take(self, request: HttpRequest, object_id: str, number: int) -> HttpResponse:
+        """Take a role away."""
+        league = self._league(request, object_id)
+        back = reverse("admin:matches_league_people", args=[quote(league.pk)])
+        return self.desk_do(
+            request,
+            lambda: staffing.take_role(league_id=league.pk, role_id=number, by=request.user),
+            _("The role is taken away."),
+            back,
+        )
+
+    # The roster -----------------------------------------------------------------------------------
+
+    def roster_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Who may bring agents, who has, and the import."""
+        league = self._league(request, object_id)
+        form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
+        problems: list[str] = []
+        if request.method == "POST" and form.is_valid():
+            try:
+                counts = roster.import_csv(league_id=league.pk, text=form.cleaned_data["text"])
+            except roster.RosterRefused as refused:
+                problems = refused.problems
+            else:
+                sentence = _("Imported: %(added)d added, %(updated)d changed, %(unchanged)d as they were.")
+                self.message_user(
+                    request,
+                    sentence % {"added": counts.added, "updated": counts.updated, "unchanged": counts.unchanged},
+                    messages.SUCCESS,
+                )
+                return self._back(league)
+        people = list(roster.people(league.pk))
+        strangers = list(roster.without_owner(league.pk))
+        _mark(people, strangers)
+        return self.desk_page(
+            request,
+            "roster.html",
+            _("Roster of %(league)s") % {"league": league.display_name},
+            league=league,
+            form=form,
+            problems=problems,
+            people=people,
+            here=sum(1 for person in people if person.count),
+            strangers=strangers,
+        )
+
+    def _back(self, league: League) -> HttpResponseRedirect:
+        return HttpResponseRedirect(reverse("admin:matches_league_roster", args=[quote(league.pk)]))
+
+    def roster_remove(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Take the ticked people off the roster."""
+        league = self._league(request, object_id)
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        chosen = [int(one) for one in request.POST.getlist("person") if re.fullmatch("[0-9]{1,18}", one)][:5000]
+        count = roster.remove(league_id=league.pk, entry_ids=[one for one in chosen if one < 2**63])
+        sentence = ngettext("%(count)d person removed.", "%(count)d persons removed.", count)
+        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        return self._back(league)
+
+    def roster_file(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The roster with its codes, to hand out."""
+        league = self._league(request, object_id)
+        answer = HttpResponse(roster.export_csv(league.pk), content_type="text/csv; charset=utf-8")
+        answer["Content-Disposition"] = f'attachment; filename="roster-{league.pk}.csv"'
+        return answer
+
+    def add_player(self, request: HttpRequest) -> HttpResponse:
+        """Add an agent that never registers by itself; ``?league=`` chooses the league beforehand."""
+        if not roles.leagues(request.user, roles.Action.EDIT).exists():
+            raise PermissionDenied
+        asked = {"league": request.GET.get("league", "").replace("\x00", "")}
+        form = PlayerForm(request.user, request.POST if request.method == "POST" else None, initial=asked)
+        if request.method == "POST" and form.is_valid():
+            given = form.cleaned_data
+            try:
+                agent = entry.add_by_hand(
+                    league_id=given["league"].pk,
+                    name=given["name"],
+                    endpoint=given["endpoint"],
+                    wanted_id=given["wanted_id"],
+                )
+            except Invalid as refusal:
+                form.add_error(refusal.field if refusal.field in form.fields else None, str(refusal))
+            except ActionRefused as refusal:
+                form.add_error(None, str(refusal))
+            else:
+                self.message_user(
+                    request,
+                    _("%(player)s %(name)s is added and is played like any other.")
+                    % {"player": agent.code, "name": agent.display_name},
+                    messages.SUCCESS,
+                )
+                return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(agent.league_id)]))
+        return self.desk_page(request, "add_player.html", _("Add an agent by hand"), form=form)

@@ -1,0 +1,1 @@
+"""What happens is counted and logged here."""

@@ -1,0 +1,1 @@
+"""The only place that tells other processes and browsers that something changed."""

@@ -1,0 +1,1 @@
+"""READS: what is known of leagues, and what of it who may see."""

@@ -1,0 +1,265 @@
+"""A league's history: its events in, how it stood at a moment out. Pure.
+
+The table, the pages and what agents are told are made from this, so what an audience sees is a matter of where its
+history ends: now, at the freeze, or where someone moved the slider to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from league_sdk.protocol.states import LeagueState, RoundState
+from matches.view.standings import Result
+
+
+class Happened(NamedTuple):
+    """One event, as it is on record."""
+
+    seq: int
+    kind: str
+    data: Mapping[str, Any]
+    at: datetime
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of one match that counted at a moment."""
+
+    match_id: str
+    round_number: int
+    players: tuple[str, str]
+    status: str
+    winner: str | None
+    reason: str
+    details: Mapping[str, Any]
+    faults: tuple[Mapping[str, Any], ...]
+    attempt: int
+    referee_id: str | None
+    seq: int
+    at: datetime
+    correction: int | None = None
+    """The number of the correction that made it what it is; None: as the referee reported it."""
+    draw_seed: str = ""
+    """Hex, as it was revealed; empty where nothing was drawn, or by a referee that does not seal its verdicts."""
+    play: int = 1
+    """How often the match had been opened: one higher for each replay that the instructor ordered."""
+    sealed: bool = False
+    """Whether its referee sealed the verdict before anyone was told."""
+
+    @property
+    def result(self) -> Result:
+        """What the table needs of it."""
+        return Result(self.round_number, *self.players, self.status, self.winner)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundThen:
+    """A round that had started by a moment."""
+
+    number: int
+    state: str
+    started_at: datetime
+    completed_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class Moment:
+    """How a league stood after an event.
+
+    Attributes:
+        seq: the number of that event; 0 before the first.
+        head: its digest, which is the head of the ledger at that moment.
+        rounds: those that had started, by number.
+        outcomes: the results that counted, by match, in the order in which they came to count.
+        points: what corrections gave to players or took from them.
+        out: players that were withdrawn or disqualified by then, and which of the two.
+        commitments: by match the hashes of its draws' seeds, in the order of its plays (ruling, section 12).
+        corrections: the decisions of the instructor by number, each as its event tells it, with ``undone``.
+        frozen_after: the last round the public sees, while the board is frozen.
+    """
+
+    seq: int = 0
+    head: str = ""
+    at: datetime | None = None
+    state: str = LeagueState.REGISTRATION
+    paused: bool = False
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    rounds: dict[int, RoundThen] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    commitments: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    points: dict[str, int] = field(default_factory=dict)
+    out: dict[str, str] = field(default_factory=dict)
+    corrections: dict[int, dict[str, Any]] = field(default_factory=dict)
+    frozen_after: int | None = None
+
+    @property
+    def results(self) -> list[Result]:
+        """Every result that counts, for the table: by round, as one that is corrected belongs where it was played."""
+        return sorted((outcome.result for outcome in self.outcomes.values()), key=lambda result: result.round_number)
+
+    @property
+    def current(self) -> RoundThen | None:
+        """The round that is on, else the last one that was."""
+        return self.rounds[max(self.rounds)] if self.rounds else None
+
+    def done_in(self, number: int) -> int:
+        """How many matches of a round have a result."""
+        return sum(outcome.round_number == number for outcome in self.outcomes.values())
+
+    def copy(self) -> Moment:
+        """One that can go on without changing this one."""
+        return replace(
+            self,
+            rounds=dict(self.rounds),
+            outcomes=dict(self.outcomes),
+            commitments=dict(self.commitments),
+            points=dict(self.points),
+            out=dict(self.out),
+            corrections=dict(self.corrections),
+        )
+
+    def after(self, events: Iterable[Happened]) -> Moment:
+        """How the league stood when these had happened too; they come in order."""
+        then = self.copy()
+        for event in events:
+            then._take(event)
+        return then
+
+    def _take(self, event: Happened) -> None:
+        if event.kind == "demo_afresh":
+            fresh = Moment()
+            for name in self.__slots__:
+                setattr(self, name, getattr(fresh, name))
+        self.seq, self.head, self.at = event.seq, event.digest, event.at
+        step = _STEPS.get(event.kind)
+        if step is not None:
+            step(self, event)
+
+
+def _schedule_made(then: Moment, event: Happened) -> None:
+    then.state = LeagueState.SCHEDULED
+
+
+def _round_started(then: Moment, event: Happened) -> None:
+    if then.state != LeagueState.COMPLETED:
+        then.state = LeagueState.RUNNING
+    then.started_at = then.started_at or event.at
+    number = int(event.data["round_id"])
+    then.rounds[number] = RoundThen(number, RoundState.ANNOUNCING, event.at)
+    _committed(then, event)
+
+
+def _committed(then: Moment, event: Happened) -> None:
+    """The draws that the league manager commits to as matches are opened, for the first time or again."""
+    for match_id, known in event.data.get("draw_commitments", {}).items():
+        then.commitments[match_id] = (*then.commitments.get(match_id, ()), str(known))
+
+
+def _round_opened(then: Moment, event: Happened) -> None:
+    number = int(event.data["round_id"])
+    then.rounds[number] = replace(then.rounds[number], state=RoundState.RUNNING)
+
+
+def _round_completed(then: Moment, event: Happened) -> None:
+    number = int(event.data["round_id"])
+    then.rounds[number] = replace(then.rounds[number], state=RoundState.COMPLETED, completed_at=event.at)
+
+
+def _paused(then: Moment, event: Happened) -> None:
+    then.paused = event.kind == "paused"
+
+
+def _completed(then: Moment, event: Happened) -> None:
+    then.state, then.completed_at, then.paused = LeagueState.COMPLETED, event.at, False
+
+
+def _stopped(then: Moment, event: Happened) -> None:
+    then.state, then.completed_at, then.paused = LeagueState.STOPPED, then.completed_at or event.at, False
+    # A round that was on is not played any more.
+    then.rounds = {number: one for number, one in then.rounds.items() if one.state == RoundState.COMPLETED}
+
+
+def _match_finished(then: Moment, event: Happened) -> None:
+    _count(then, event, event.data)
+
+
+def _count(then: Moment, event: Happened, data: Mapping[str, Any]) -> None:
+    match_id = str(data["match_id"])
+    # What counts anew counts last: the order is that of the feed.
+    then.outcomes.pop(match_id, None)
+    first, second = data["players"]
+    then.outcomes[match_id] = Outcome(
+        match_id=match_id,
+        round_number=int(data["round_id"]),
+        players=(first, second),
+        status=data["status"],
+        winner=data["winner_id"],
+        reason=data["reason"],
+        details=data["details"],
+        faults=tuple(data["faults"]),
+        attempt=int(data["attempt"]),
+        referee_id=data["referee_id"],
+        seq=event.seq,
+        at=event.at,
+        correction=data.get("correction"),
+        draw_seed=str(data.get("draw_seed") or ""),
+        play=int(data.get("play") or 1),
+        sealed=bool(data.get("sealed", data.get("draw_seed"))),
+    )
+
+
+def _corrected(then: Moment, event: Happened) -> None:
+    """A correction or its undoing: both say what holds afterwards."""
+    number = int(event.data["number"])
+    undone = event.kind == "correction_undone"
+    known = {**then.corrections.get(number, {}), "undone": undone}
+    if undone:
+        known["undone_reason"] = event.data["reason"]
+    else:
+        known |= {**event.data, "at": event.at}
+    then.corrections[number] = known
+    _committed(then, event)
+    for match_id, result in event.data.get("results", {}).items():
+        if result is None:
+            then.outcomes.pop(match_id, None)
+        else:
+            _count(then, event, result)
+    for player_id, points in event.data.get("points", {}).items():
+        then.points[player_id] = then.points.get(player_id, 0) + int(points)
+    for player_id, word in event.data.get("out", {}).items():
+        if word is None:
+            then.out.pop(player_id, None)
+        else:
+            then.out[player_id] = word
+
+
+def _frozen(then: Moment, event: Happened) -> None:
+    then.frozen_after = int(event.data["after_round"])
+
+
+def _unfrozen(then: Moment, event: Happened) -> None:
+    then.frozen_after = None
+
+
+_STEPS = {
+    "schedule_made": _schedule_made,
+    "round_started": _round_started,
+    "round_opened": _round_opened,
+    "draw_committed": _committed,
+    "round_completed": _round_completed,
+    "paused": _paused,
+    "resumed": _paused,
+    "league_completed": _completed,
+    "league_stopped": _stopped,
+    "match_finished": _match_finished,
+    "corrected": _corrected,
+    "correction_undone": _corrected,
+    "frozen": _frozen,
+    "unveiled": _unfrozen,
+}
+"""What each kind of event changes; kinds that are not here change nothing that is shown as a state."""

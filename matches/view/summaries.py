@@ -1,0 +1,206 @@
+"""READS: how far leagues have come, in numbers: for lists of leagues, and for the head of every page of one."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db.models import Count
+
+from agents_registry.models import Agent, Kind
+from league_sdk.protocol.states import LeagueState, MatchState, RoundState
+from matches.formats.round_robin import matches_of, rounds_of
+from matches.models import Event, League, Match, Round
+from matches.view.queries import frozen_mark
+from matches.view.sight import View
+from matches.view.standings import Row
+
+
+class Tally(NamedTuple):
+    """How many players a league has, and how many matches by round and state."""
+
+    players: int
+    matches: Counter[tuple[int, str]]
+
+
+def tally(league: League | None = None) -> dict[str, Tally]:
+    """The counts of one league, or of all."""
+    agents = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=False)
+    matches, rounds = Match.objects.all(), Round.objects.all()
+    if league is not None:
+        agents, rounds = agents.filter(league=league), rounds.filter(league=league)
+        matches = matches.filter(round__in=rounds.values("pk"))
+    players = dict(agents.order_by().values_list("league_id").annotate(Count("pk")))
+    found: dict[str, Tally] = defaultdict(lambda: Tally(0, Counter()))
+    for league_id, count in players.items():
+        found[league_id] = Tally(count, Counter())
+    # By round and state alone, as match_round has them: half a million are counted without being read or sorted.
+    counts = list(matches.order_by().values_list("round_id", "state").annotate(Count("pk")))
+    league_of = dict(rounds.values_list("pk", "league_id"))
+    for round_id, state, count in counts:
+        # The demo may have begun afresh between the two statements.
+        if round_id in league_of:
+            found[league_of[round_id]].matches[round_id, state] = count
+    return found
+
+
+class Summary(NamedTuple):
+    """How far a league has come, without its table."""
+
+    state: str
+    paused: bool
+    players: int
+    rounds: int
+    round_number: int | None
+    round_state: str | None
+    round_started_at: datetime | None
+    round_total: int
+    round_done: int
+    round_waiting: int
+    held: int
+    matches: int
+    matches_done: int
+    started_at: datetime | None
+    completed_at: datetime | None
+    champion: dict[str, Any] | None = None
+    auto_advance: bool = False
+
+    def stored(self) -> dict[str, Any]:
+        """As it is kept in the row of a frozen league."""
+        return {
+            name: value.isoformat() if isinstance(value, datetime) else value for name, value in self._asdict().items()
+        }
+
+    @classmethod
+    def read(cls, stored: dict[str, Any]) -> Summary:
+        """What :meth:`stored` wrote."""
+        moments = {name: datetime.fromisoformat(stored[name]) for name in _MOMENTS if stored[name]}
+        return cls(**stored | moments)
+
+
+_MOMENTS = ("round_started_at", "started_at", "completed_at")
+_CHAMPION_EVENTS = ("league_completed", "corrected", "correction_undone", "played_again")
+
+
+def summaries(leagues: Iterable[League], *, staff: bool = False) -> dict[str, Summary]:
+    """The summary of each league for an audience, for as many queries as one takes."""
+    rounds: dict[str, list[Round]] = defaultdict(list)
+    for one in Round.objects.order_by("number"):
+        rounds[one.league_id].append(one)
+    champions = Event.objects.filter(kind__in=_CHAMPION_EVENTS, data__champion__isnull=False).order_by("seq")
+    named = dict(champions.values_list("league_id", "data__champion"))
+    tallies = tally()
+    return {
+        league.pk: Summary.read(league.frozen["summary"])
+        if league.frozen_seq is not None and not staff
+        else _summary(league, rounds[league.pk], tallies[league.pk], named.get(league.pk))
+        for league in leagues
+    }
+
+
+def summary(view: View) -> Summary:
+    """The summary of one league in a view."""
+    league = view.league
+    if view.frozen_after is not None:
+        return Summary.read(league.frozen["summary"])
+    rounds = list(league.rounds.order_by("number"))
+    found = _summary(league, rounds, tally(league)[league.pk], None)
+    then = view.moment
+    first = view.standings[0] if then.state == LeagueState.COMPLETED and view.standings else None
+    champion = first and champion_of(first)
+    if view.now:
+        return found._replace(champion=champion)
+    current = then.current
+    in_round = current.number if current is not None else None
+    return found._replace(
+        state=then.state,
+        paused=then.paused,
+        players=len(view.names),
+        round_number=in_round,
+        round_state=current.state if current is not None else None,
+        round_started_at=current.started_at if current is not None and current.completed_at is None else None,
+        round_total=Match.objects.filter(league=league, round__number=in_round).count() if in_round else 0,
+        round_done=then.done_in(in_round) if in_round else 0,
+        round_waiting=0,
+        held=0,
+        rounds=len(rounds) if then.state != LeagueState.REGISTRATION else 0,
+        matches=found.matches if then.state != LeagueState.REGISTRATION else 0,
+        matches_done=len(then.outcomes),
+        started_at=then.started_at,
+        completed_at=then.completed_at,
+        champion=champion,
+        auto_advance=view.rules.auto_advance,
+    )
+
+
+def champion_of(row: Row) -> dict[str, Any]:
+    """A champion as messages and pages name it (004 4.8.2)."""
+    return {"player_id": row.player_id, "display_name": row.display_name, "points": row.points}
+
+
+def _summary(league: League, rounds: list[Round], counts: Tally, champion: dict[str, Any] | None) -> Summary:
+    by_state: Counter[str] = Counter()
+    in_round: Counter[str] = Counter()
+    started = [one for one in rounds if one.state != RoundState.PENDING]
+    current = started[-1] if started else None
+    for (round_id, state), count in counts.matches.items():
+        by_state[state] += count
+        if current is not None and round_id == current.pk:
+            in_round[state] += count
+    players, planned, drawn = counts.players - len(league.left_out), len(rounds), by_state.total()
+    if league.state == LeagueState.REGISTRATION and rounds:
+        # The schedule is being made: nobody sees how far it is, but how long it will be.
+        planned, drawn = rounds_of(players), matches_of(players)
+    return Summary(
+        state=league.state,
+        paused=league.paused,
+        players=players,
+        rounds=planned,
+        round_number=current.number if current else None,
+        round_state=current.state if current else None,
+        round_started_at=current.started_at if current and current.state != RoundState.COMPLETED else None,
+        round_total=in_round.total(),
+        round_done=in_round[MatchState.FINISHED],
+        round_waiting=in_round[MatchState.READY],
+        held=by_state[MatchState.HELD],
+        matches=drawn,
+        matches_done=by_state[MatchState.FINISHED],
+        started_at=league.started_at,
+        completed_at=league.completed_at,
+        champion=champion if league.state == LeagueState.COMPLETED else None,
+        auto_advance=league.rules.auto_advance,
+    )
+
+
+def league_lines(leagues: Iterable[League], *, staff: bool = False) -> list[dict[str, Any]]:
+    """Leagues as the API shows them, for as many queries as one takes."""
+    listed = list(leagues)
+    found = summaries(listed, staff=staff)
+    return [_line(league, found[league.pk]) for league in listed]
+
+
+def league_line(view: View) -> dict[str, Any]:
+    """A league as the API shows it: status, round, rounds, matches done, champion."""
+    return _line(view.league, summary(view)) | frozen_mark(view)
+
+
+def _line(league: League, known: Summary) -> dict[str, Any]:
+    return {
+        "league_id": league.pk,
+        "display_name": league.display_name,
+        "game_type": league.game_type,
+        "status": known.state,
+        "paused": known.paused,
+        "auto_advance": known.auto_advance,
+        "players": known.players,
+        "round": known.round_number,
+        "rounds": known.rounds,
+        "matches": known.matches,
+        "matches_done": known.matches_done,
+        "champion": known.champion,
+        "created_at": league.created_at,
+        "started_at": known.started_at,
+        "completed_at": known.completed_at,
+    }

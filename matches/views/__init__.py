@@ -1,1 +1,0 @@
-"""Thin: a request in, a page out. What a page shows is in ``matches.pages``."""

@@ -1,0 +1,1 @@
+"""States, results, events and corrections in sentences, for people, in their language."""

@@ -1,0 +1,256 @@
+"""States, results and events in words, for people, in their language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import get_language_bidi, ngettext
+from django.utils.translation import gettext as _
+
+from league_sdk.protocol.faults import Cause, describe
+from league_sdk.protocol.states import LeagueState, MatchState, RoundState
+from matches.view.summaries import Summary
+from matches.words import corrections
+
+DESK_EVENTS = ("role_given", "role_taken", "start_planned", "start_called_off", "start_failed", "gateway_changed")
+"""What only the desk is told of: who has which role, what was planned there, and which hosts are gateways."""
+SILENT_EVENTS = ("settings_changed", "match_finished", "round_opened", *DESK_EVENTS)
+"""Events that the feed leaves out: results have a list of their own."""
+
+
+def not_shown_to_be_yours() -> str:
+    """Why somebody who has named an agent's address reads what the public reads of it, and what to do."""
+    return _(
+        "What this agent answered is withheld: nobody has shown that it is yours, as it was registered from elsewhere. "
+        "Register it from the machine it runs on, with that machine's address as a number, or with your personal code, "
+        "and use the auth_token of that registration. Or have it put its auth_token into its answers: "
+        "after one match it is shown."
+    )
+
+
+def league_state(state: str) -> str:
+    """A league's state."""
+    return {
+        LeagueState.REGISTRATION: _("registration open"),
+        LeagueState.SCHEDULED: _("scheduled"),
+        LeagueState.RUNNING: _("running"),
+        LeagueState.COMPLETED: _("completed"),
+        LeagueState.STOPPED: _("stopped"),
+    }[LeagueState(state)]
+
+
+def match_state(state: str, board: Mapping[str, Any] | None = None) -> str:
+    """A match's state; while a game is played in turns, whose turn it is."""
+    if state == MatchState.COLLECTING_CHOICES and board is not None and board["to_move"]:
+        return _("%(player)s to move") % {"player": board["to_move"]}
+    return {
+        MatchState.PENDING: _("not started"),
+        MatchState.READY: _("waiting for a referee"),
+        MatchState.ASSIGNED: _("handed to a referee"),
+        MatchState.WAITING_FOR_PLAYERS: _("waiting for players"),
+        MatchState.COLLECTING_CHOICES: _("collecting choices"),
+        MatchState.DRAWING_NUMBER: _("drawing"),
+        MatchState.FINISHED: _("finished"),
+        MatchState.HELD: _("held"),
+    }[MatchState(state)]
+
+
+def _registering(known: Summary) -> str:
+    if known.rounds:
+        return _("Registration is closed: the schedule is being made.")
+    return ngettext(
+        "Registration is open: %(count)d player so far.",
+        "Registration is open: %(count)d players so far.",
+        known.players,
+    ) % {"count": known.players}
+
+
+def headline(league: Mapping[str, Any], known: Summary, auto_advance: bool) -> str:
+    """One sentence: what is happening now, and why nothing is if nothing is."""
+    state = known.state
+    if league["frozen_after"] is not None:
+        return _("The board is frozen after round %(round)d; the rest is unveiled at the end.") % {
+            "round": league["frozen_after"]
+        }
+    if state == LeagueState.REGISTRATION:
+        return _registering(known)
+    if state == LeagueState.STOPPED:
+        return _("The league was stopped.")
+    rounds_over = known.round_state == RoundState.COMPLETED and known.round_number == known.rounds
+    if rounds_over and known.matches_done < known.matches:
+        return _played_again(known.matches - known.matches_done)
+    if state == LeagueState.COMPLETED:
+        return _("The league is over: all %(count)d matches are played.") % {"count": known.matches}
+    if known.paused:
+        return _("Paused: no match starts until the instructor resumes the league.")
+    if known.round_number is None:
+        return _("The schedule is made: round 1 starts when the instructor starts it.")
+    numbers = {"round": known.round_number, "next": known.round_number + 1}
+    if known.round_state == RoundState.ANNOUNCING:
+        return _("Round %(round)d is being announced to the players.") % numbers
+    if known.round_state == RoundState.COMPLETED:
+        return _between_rounds(auto_advance) % numbers
+    if known.held:
+        return ngettext(
+            "%(count)d match is held: it is tried again by itself, or the instructor decides.",
+            "%(count)d matches are held: they are tried again by themselves, or the instructor decides.",
+            known.held,
+        ) % {"count": known.held}
+    left = known.round_total - known.round_done
+    if left and known.round_waiting == left:
+        return _("Waiting for a referee: as soon as one is there, round %(round)d is played.") % numbers
+    return ngettext(
+        "Round %(round)d is being played: %(left)d match to go.",
+        "Round %(round)d is being played: %(left)d matches to go.",
+        left,
+    ) % {"round": known.round_number, "left": left}
+
+
+def _between_rounds(auto_advance: bool) -> str:
+    if auto_advance:
+        return _("Round %(round)d is over: round %(next)d follows at once.")
+    return _("Round %(round)d is over: round %(next)d starts when the instructor starts it.")
+
+
+def _played_again(count: int) -> str:
+    """Every round is over, but for matches that the instructor has had played again."""
+    return ngettext(
+        "All rounds are over; %(count)d match is played again and may change the table.",
+        "All rounds are over; %(count)d matches are played again and may change the table.",
+        count,
+    ) % {"count": count}
+
+
+def result_summary(status: str, winner: str | None, details: Mapping[str, Any]) -> str:
+    """A result in a few words, such as "P01 won · 8 even" or "P02 won · 9 moves"."""
+    drawn, moves = "", details.get("moves")
+    if isinstance(details.get("sum"), int):
+        drawn = f"{_dot()}{details['sum']} {_parity_word(details.get('sum_parity'))}".rstrip()
+    elif details.get("drawn_number") is not None:
+        parity = _parity_word(details.get("number_parity") or _parity(details))
+        drawn = f"{_dot()}{details['drawn_number']} {parity}".rstrip()
+    elif isinstance(moves, list) and moves:
+        drawn = _dot() + ngettext("%(count)d move", "%(count)d moves", len(moves)) % {"count": len(moves)}
+    played_out = status in ("WIN", "DRAW")
+    return corrections.result(status, winner) + (drawn if played_out else "")
+
+
+def _dot() -> str:
+    """Between two parts of a line. In right-to-left text "P01 · 8" would be taken for one left-to-right word."""
+    return "\u200f · " if get_language_bidi() else " · "
+
+
+def drawn_parity(details: Mapping[str, Any]) -> str:
+    """What stands under a number that was drawn: its parity, or the sum it is a part of."""
+    if isinstance(details.get("sum"), int):
+        return _("sum %(sum)d %(parity)s") % {"sum": details["sum"], "parity": _parity_word(details.get("sum_parity"))}
+    return _parity_word(details.get("number_parity"))
+
+
+def _parity_word(parity: object) -> str:
+    return {"even": _("even"), "odd": _("odd")}.get(str(parity), "")
+
+
+def _parity(details: Mapping[str, Any]) -> str:
+    number = details["drawn_number"]
+    return ("even", "odd")[number % 2] if isinstance(number, int) else ""
+
+
+def event(kind: str, data: Mapping[str, Any]) -> str:
+    """An event of a league in a sentence."""
+    if kind in corrections.EVENTS:
+        return corrections.correction_event(data, undone=kind == "correction_undone")
+    text = {
+        "league_created": _("The league was opened."),
+        "lobby_joined": _("%(players)s players came in from the lobby."),
+        "player_registered": _("%(player_id)s %(name)s registered."),
+        "player_added": _("%(player_id)s %(name)s was added by the instructor."),
+        "schedule_made": _("Registration closed: %(players)s players, %(rounds)s rounds."),
+        "left_out": _("Not in the schedule, as their check had not passed: %(players)s."),
+        "round_started": _("Round %(round_id)s started."),
+        "round_completed": _("Round %(round_id)s is over."),
+        "match_finished": _("%(match_id)s is finished: %(reason)s."),
+        "attempt_lost": _("%(match_id)s lost its referee %(referee_id)s (%(why)s) and is played again."),
+        "match_held": _("%(match_id)s is held after three lost referees."),
+        "match_released": _("%(match_id)s is released."),
+        "draw_committed": _("%(match_id)s has a new seed for its draw."),
+        "played_again": _("%(match_id)s has been played again: the table of the league is final anew."),
+        "paused": _("The league was paused."),
+        "resumed": _("The league was resumed."),
+        "auto_advance_on": _("From now on the rounds follow each other."),
+        "league_stopped": _("The league was stopped."),
+        "demo_afresh": _("The demo begins afresh."),
+        "settings_changed": _("The settings were changed."),
+        "frozen": _("The board is frozen after round %(after_round)s."),
+        "place_unveiled": _("Place %(place)s was unveiled."),
+        "unveiled": _("The board is unveiled."),
+        "notice": _("From the instructor: %(text)s"),
+        "notice_withdrawn": _("The instructor took an announcement back."),
+    }.get(kind)
+    if kind == "league_completed":
+        champion = data.get("champion") or {}
+        return _("The league is over. Champion: %(name)s.") % {"name": champion.get("display_name", "–")}
+    if text is None:
+        return kind
+    return text % _kept_apart(data) if "%(" in text else text
+
+
+def _kept_apart(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Names as they are, also in right-to-left text, where their last marks would change sides."""
+    if not get_language_bidi() or "name" not in data:
+        return data
+    return {**data, "name": f"\u2068{data['name']}\u2069"}
+
+
+def fault_cause(cause: str) -> str:
+    """Whose fault a lost point is, in a word or two; empty for one that is not on the list."""
+    return {
+        Cause.NAME_LOOKUP: _("name lookup"),
+        Cause.CONNECT: _("connection"),
+        Cause.HTTP_STATUS: _("HTTP status"),
+        Cause.NOT_JSON: _("not JSON"),
+        Cause.WRONG_MESSAGE: _("wrong message"),
+        Cause.ILLEGAL_MOVE: _("illegal move"),
+        Cause.DEADLINE: _("deadline"),
+        Cause.REFEREE: _("referee"),
+        Cause.LEAGUE: _("league"),
+    }.get(cause, "")
+
+
+def fault_sentence(fault: Mapping[str, Any]) -> str:
+    """A fault of a match in a sentence without a full stop; one of which too little is known as its referee put it."""
+    if fault["error_code"] == "E005" and fault.get("cause"):
+        return _("%(player)s is shut down after too many silences: not called") % {"player": fault["player_id"]}
+    if fault.get("cause") and fault.get("limit_s") is not None:
+        return describe(fault | {"detail": _fault_detail(fault.get("detail") or "")}, _fault_sentences())
+    names = {"player": fault["player_id"], "cause": fault_cause(fault.get("cause", ""))}
+    return fault["sentence"] or (_("%(player)s lost: %(cause)s") if names["cause"] else "%(player)s") % names
+
+
+def _fault_sentences() -> dict[Cause, str]:
+    """Those of :data:`league_sdk.protocol.faults.SENTENCES`, in the reader's language."""
+    unreached = _("%(player)s could not be reached for %(message)s (tries: %(tries)s)")
+    return {
+        Cause.NAME_LOOKUP: unreached,
+        Cause.CONNECT: unreached,
+        Cause.HTTP_STATUS: _("%(player)s answered %(message)s with %(detail)s (tries: %(tries)s)"),
+        Cause.NOT_JSON: _("%(player)s answered %(message)s with something that is not JSON (tries: %(tries)s)"),
+        Cause.WRONG_MESSAGE: _("%(player)s gave no valid answer to %(message)s (tries: %(tries)s)"),
+        Cause.ILLEGAL_MOVE: _("%(player)s answered %(message)s with no legal move (tries: %(tries)s)"),
+        Cause.DEADLINE: _("%(player)s did not answer %(message)s in %(limit)s s (tries: %(tries)s)"),
+        Cause.REFEREE: _(
+            "the referee failed while %(player)s was asked for an answer to %(message)s (tries: %(tries)s)"
+        ),
+        Cause.LEAGUE: _("the league failed while %(player)s was asked for an answer to %(message)s (tries: %(tries)s)"),
+    }
+
+
+def _fault_detail(detail: str) -> str:
+    """The details that say the same each time; the others quote the player or its machine."""
+    return {
+        "nobody listens at its address": _("nobody listens at its address"),
+        "the name of the address is not known": _("the name of the address is not known"),
+        "the connection was closed without an answer": _("the connection was closed without an answer"),
+        "it refused the invitation": _("it refused the invitation"),
+    }.get(detail, detail)

@@ -1,0 +1,1 @@
+"""How rows are reached fast: SQLite's settings, prepared statements. It knows no model of the site."""

@@ -1,0 +1,1 @@
+"""Django's SQLite engine, with statements that are read once; ``ENGINE`` is ``storage.sqlite3``."""

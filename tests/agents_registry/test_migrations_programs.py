@@ -1,0 +1,112 @@
+"""Players from before programs were kept have theirs from the first look of an upgraded site on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from agents_registry import programs
+from agents_registry.models import Agent
+from league_sdk.transport.names import Names
+from matches.conducting import due
+from matches.models import Match
+from tests import factories as make
+from tests.agents_registry.test_programs import Clock, Zones
+
+BEFORE = [("agents_registry", "0003_registered_from")]
+ENDPOINTS = {
+    "P01": "http://192.0.2.7:8101/mcp",
+    "P02": "https://Agents.Example/b",
+    "P03": "http://[::1]:8103/mcp",
+    "P04": "http://alias.example:8101/x",
+}
+
+
+@pytest.fixture
+def back() -> Iterator[None]:
+    """Whatever happens, the tables are as the other tests expect them."""
+    yield
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+@pytest.fixture
+def zones(monkeypatch: pytest.MonkeyPatch) -> Zones:
+    found = Zones()
+    lookups: Any = found
+    monkeypatch.setattr(programs, "NAMES", Names(lookups, Clock()))
+    return found
+
+
+def upgrade() -> None:
+    """To the tables of before, and forward again: what was kept of programs is gone."""
+    MigrationExecutor(connection).migrate(BEFORE)
+    executor = MigrationExecutor(connection)
+    with connection.cursor() as cursor:
+        columns = {one.name for one in connection.introspection.get_table_description(cursor, "agents_registry_agent")}
+    assert columns.isdisjoint({"program", "addresses"})
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+def kept() -> dict[str, tuple[str, str]]:
+    rows = Agent.objects.filter(kind="player").order_by("code")
+    return {agent.code: (agent.program, agent.addresses) for agent in rows}
+
+
+def first_look() -> set[str]:
+    """The first look of a site that has just come up; the matches that it gives out."""
+    plan = due.look(busy_agents=(), draining=False, again=True)
+    return set(Match.objects.filter(pk__in=[one.match_pk for one in plan.starts]).values_list("match_id", flat=True))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_addresses_that_say_all_are_read_at_the_first_look_and_names_wait(zones: Zones, back: None) -> None:
+    make.open_league("fall")
+    for code, endpoint in ENDPOINTS.items():
+        make.join(code, "fall", endpoint=endpoint)
+    upgrade()
+    assert set(kept().values()) == {("", "")}
+
+    first_look()
+
+    assert kept() == {
+        "P01": ("192.0.2.7|8101", "192.0.2.7"),
+        "P02": ("agents.example|443", ""),
+        "P03": ("127.0.0.1|8103", "::1"),
+        "P04": ("", ""),
+    }
+    assert zones.open == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_match_that_is_in_play_during_the_upgrade_keeps_its_programs_from_others(zones: Zones, back: None) -> None:
+    make.hire(room=10)
+    make.open_league("fall")
+    for code, endpoint in ENDPOINTS.items():
+        make.join(code, "fall", endpoint=endpoint)
+    zones.leads_to["alias.example"] = "192.0.2.7"
+    make.lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    # P01 and P04 are one program, as the name server has it.
+    named = Match.objects.get(player_b__code="P04", round__number=1)
+    other = Match.objects.get(player_a__code="P01", round__number=1)
+    assert named.pk != other.pk
+    Match.objects.filter(pk=other.pk).update(state="PENDING")
+    due.look(busy_agents=(), draining=False)
+    zones.settle()
+    assert {one.match_pk for one in make.look().starts} == {named.pk}
+    Match.objects.filter(pk=other.pk).update(state="READY")
+    upgrade()
+    # Until the name is looked up again it may lead anywhere.
+    programs.NAMES._names.clear()
+    assert other.match_id not in first_look()
+    assert [host for host, _ in zones.open] == ["alias.example"]
+    zones.settle()
+    assert make.look().starts == []
+    assert kept()["P04"] == ("192.0.2.7|8101", "192.0.2.7")
+    make.results.cancel(league_id="fall", match_id=named.match_id, why="over")
+    assert {one.match_pk for one in make.look().starts} == {other.pk}

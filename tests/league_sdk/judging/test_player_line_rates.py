@@ -1,0 +1,193 @@
+"""A player that refuses for a rate after our own search for its words: excused once a request (ruling, section 12)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from league_sdk.dialects.hunt import Proposal
+from league_sdk.judging.asking import Heard
+from league_sdk.judging.heard import Limited
+from league_sdk.judging.player_line import SEARCH_COUNTS_S
+from league_sdk.protocol.faults import Cause
+from tests.bots.hostile.base import Asked, Behaviour, Talk, message, result
+from tests.league_sdk.judging.hostile_match import A as HOSTILE
+from tests.league_sdk.judging.hostile_match import B as BEHAVED
+from tests.league_sdk.judging.hostile_match import play
+from tests.league_sdk.judging.scripted import JOIN, SILENCE, B, Clock, Table, brief, choice, seat
+from tests.league_sdk.judging.test_player_line_dialects import CALL, INVITATION, P01, UNKNOWN, Agent, line_to, ok, said
+
+REFUSED = Heard(
+    error_code="E002", problem="x", http_status=429, cause=Cause.HTTP_STATUS, detail="HTTP 429", elapsed_s=1
+)
+ONE = Proposal("message_type", "GAME_INVITATION", "http://localhost:8102/mcp", {}, 1001)
+
+
+def limited(wait_s: float | None = None) -> Heard:
+    return replace(REFUSED, limited=Limited(ONE, wait_s))
+
+
+# -- what is judged ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["joins", "moves"])
+async def test_once_a_request_such_a_try_does_not_count_and_nothing_is_said_of_it(kind: str) -> None:
+    table = Table(**{kind: {B: [limited(), JOIN if kind == "joins" else choice("odd")]}})
+    played = await table.play()
+    assert (played.faults, table.to(B, "GAME_ERROR"), table.log.excused) == ((), [], [])
+
+
+@pytest.mark.parametrize("kind", ["joins", "moves"])
+async def test_whoever_refuses_always_gains_one_try(kind: str) -> None:
+    table = Table(**{kind: {B: [limited()] * 2}})
+    (fault,) = (await table.play()).faults
+    assert (fault.player_id, fault.error_code, fault.tries, fault.detail) == (B, "E002", 1, "HTTP 429")
+
+
+async def test_it_is_not_excused_when_the_requests_were_not_ours() -> None:
+    (fault,) = (await Table(joins={B: [REFUSED]}).play()).faults
+    assert (fault.player_id, fault.tries) == (B, 1)
+
+
+async def test_a_silence_between_two_refusals_gives_no_third_try() -> None:
+    (fault,) = (await Table(joins={B: [limited(), SILENCE, limited()]}).play()).faults
+    assert (fault.player_id, fault.tries) == (B, 2)
+
+
+@pytest.mark.parametrize(("wait_s", "at"), [(None, 2.0), (0, 1.0), (3, 4.0), (4, 5.0), (3600, 5.0)])
+async def test_the_wait_stays_within_the_time_of_the_try(wait_s: float | None, at: float) -> None:
+    """Five seconds for an invitation, one of which the refusal took."""
+    table = Table(joins={B: [limited(wait_s), JOIN]})
+    await table.play()
+    assert [one.at for one in table.to(B, "GAME_INVITATION")] == [0.0, at]
+
+
+async def test_the_patience_with_a_request_is_not_longer_for_it() -> None:
+    table = Table(joins={B: [limited(3600), *[SILENCE] * 9]}, brief=brief(request_patience_s=12, retry_base_s=0))
+    (fault,) = (await table.play()).faults
+    last = table.to(B, "GAME_INVITATION")[-1]
+    assert (fault.player_id, last.at + last.limit_s) == (B, 12)
+
+
+# -- how a player is asked -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def counting(free: int, known: str, answer: dict[str, Any]) -> Callable[[dict[str, Any]], Any]:
+    """An agent that answers so many requests, and knows one word."""
+    asked = Counter[str]()
+
+    def reply(body: dict[str, Any]) -> Any:
+        asked["all"] += 1
+        if asked["all"] > free:
+            return replace(said(429, None), headers={"retry-after": "2"})
+        return ok(answer) if body.get("method") == known else UNKNOWN
+
+    return reply
+
+
+async def test_our_search_ends_with_the_refusal_and_says_what_was_refused(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(clock, counting(1, "", {}))
+    call, _ = line_to(agent, monkeypatch).for_match(brief().settings)
+    heard = await call(P01, INVITATION, limit_s=5)
+    assert (heard.error_code, heard.http_status, len(agent.heard)) == ("E002", 429, 2)
+    assert heard.limited is not None
+    assert (heard.limited.wait_s, heard.limited.proposal.method) == (2.0, agent.heard[-1])
+    agent.heard.clear()
+    alone = await call(P01, INVITATION, limit_s=5, only=heard.limited.proposal)
+    assert (agent.heard, alone.http_status) == ([heard.limited.proposal.method], 429)
+
+
+async def test_one_that_refuses_the_first_request_has_nobody_else_to_blame(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent(clock, counting(0, "", {}))
+    call, _ = line_to(agent, monkeypatch).for_match(brief().settings)
+    heard = await call(P01, INVITATION, limit_s=5)
+    assert (heard.limited, heard.http_status, len(agent.heard)) == (None, 429, 1)
+
+
+@pytest.mark.parametrize(("later_s", "ours"), [(1.0, True), (SEARCH_COUNTS_S + 1, False)])
+async def test_the_search_for_the_words_of_an_earlier_message_counts_for_a_minute(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, later_s: float, ours: bool
+) -> None:
+    agent = Agent(clock, counting(2, "GAME_INVITATION", {"accept": True}))
+    call, _ = line_to(agent, monkeypatch).for_match(brief().settings, "parity_choice")
+    assert (await call(P01, INVITATION, limit_s=5)).message == {"accept": True}
+    await clock.sleep(later_s)
+    heard = await call(P01, CALL, limit_s=5)
+    assert (heard.limited is not None, len(agent.heard)) == (ours, 3)
+
+
+async def test_a_refusal_of_one_player_excuses_no_other(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = Agent(clock, counting(2, "GAME_INVITATION", {"accept": True}))
+    call, _ = line_to(agent, monkeypatch).for_match(brief().settings)
+    await call(P01, INVITATION, limit_s=5)
+    assert (await call(seat("P02", "PLAYER_B"), INVITATION, limit_s=5)).limited is None
+
+
+# -- whole matches, on real sockets --------------------------------------------------------------------------
+
+FEW = "429 Too Many Requests"
+
+
+def limiter(burst: int, *, knows: str = "parity_choose", for_ever: bool = False) -> Behaviour:
+    """A player that knows another word than ours for its choice, and takes so many requests for it in a row.
+
+    Args:
+        burst: how many.
+        knows: its word.
+        for_ever: it refuses every further one; else one is refused, and then it counts anew.
+    """
+    asked = Counter[str]()
+
+    async def act(talk: Talk, one: Asked) -> None:
+        asked["in a row"] += 1
+        if asked["in a row"] > burst:
+            if not for_ever:
+                asked.clear()
+            await talk.say(b'{"detail": "slow down"}', status=FEW, more="Retry-After: 0\r\n")
+        elif one.method.lower() == knows:
+            await talk.say(result(one, message(one, message_type="CHOOSE_PARITY_RESPONSE")))
+        else:
+            error = {"jsonrpc": "2.0", "id": one.id, "error": {"code": -32601, "message": "Method not found"}}
+            await talk.say(json.dumps(error).encode())
+
+    return Behaviour("limits_the_rate", "It counts requests.", act)
+
+
+def spelt(heard: list[str]) -> int:
+    """How many requests for a choice an agent was sent."""
+    return sum("parity" in method.lower() for method in heard)
+
+
+async def test_a_player_that_our_search_has_met_too_often_plays_on() -> None:
+    ended = await play(limiter(1), max_retries=0)
+    status, _, faults = ended.verdict
+    assert (status in ("WIN", "DRAW"), faults) == (True, [])
+    # Ours, its own which it refused, and once more its own.
+    assert spelt(ended.hostile.heard) == 3
+    assert "GAME_ERROR" not in {entry["message_type"] for entry in ended.entries}
+
+
+async def test_a_player_that_refuses_for_ever_has_lost_after_one_more_request() -> None:
+    ended = await play(limiter(1, for_ever=True), max_retries=3)
+    assert ended.verdict == ("TECHNICAL_LOSS", BEHAVED, [(HOSTILE, "E002", "HTTP_STATUS", 1)])
+    assert (spelt(ended.hostile.heard), ended.given_back) == (3, {})
+
+
+async def test_a_player_that_refuses_from_the_first_request_has_lost_with_it() -> None:
+    ended = await play(limiter(0, for_ever=True), max_retries=3)
+    assert ended.verdict == ("TECHNICAL_LOSS", BEHAVED, [(HOSTILE, "E002", "HTTP_STATUS", 1)])
+    assert spelt(ended.hostile.heard) == 1

@@ -1,0 +1,284 @@
+"""``tests/samples``: one real message per type, as it travels (004 table 11 and 3.8.2; ruling, sections 3 and 4).
+
+What we send is built by the code that sends it, at a fixed moment, and must equal its sample. What agents send is
+written by hand after chapter 8; it must be read.
+"""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.conf import settings
+from django.test import Client as Browser
+from django.utils import timezone
+
+from agents_registry import registration
+from agents_registry.models import Agent
+from league_sdk.dialects import answers
+from league_sdk.judging import league_link, messages
+from league_sdk.judging import referee as referee_module
+from league_sdk.judging.league_link import Card, LeagueLink
+from league_sdk.judging.referee import Referee
+from league_sdk.ledger.chain import is_hash
+from league_sdk.protocol import rpc, tokens
+from league_sdk.protocol.messages import METHODS, MessageType
+from league_sdk.protocol.states import MatchState
+from league_sdk.protocol.transcript import entry
+from league_sdk.rules.even_odd import EvenOdd
+from league_sdk.transport.client import Reply
+from matches.conducting import due
+from matches.league import lifecycle, opening
+from tests.league_sdk.judging.scripted import BEGIN, SILENCE, A, B, Table, brief
+from tests.league_sdk.judging.staged import KEY, WIN, Stage, settle
+from tests.league_sdk.judging.starts import START
+
+FOLDER = Path(__file__).parent.parent / "samples"
+SAMPLES = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
+AGENTS = ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE", "LEAGUE_REGISTER_REQUEST", "LEAGUE_QUERY"]
+REFEREES = ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL", "GAME_OVER", "GAME_ERROR"]
+REPORTS = ["REFEREE_REGISTER_REQUEST", "MATCH_RESULT_REPORT"]
+MANAGERS = [name for name in MessageType if name not in (*AGENTS, *REFEREES, *REPORTS)]
+DRAW: dict[str, Any] = {"status": "DRAW", "result": {"winner": None}}
+ROUNDS: list[dict[str, dict[str, Any]]] = [  # what is not the sample in the results of 004 8.9
+    {"R1M1": {}, "R1M2": DRAW},
+    {"R2M1": DRAW, "R2M2": {"result": {"winner": "P04"}}},
+    {"R3M1": {}, "R3M2": {"result": {"winner": "P03"}}},
+]
+ZERO = {"wins": 0, "losses": 0, "draws": 0}
+DOOR = "tok_" + "5a" * 16
+LEAGUE_ID = "league_2025_even_odd"
+
+Story = dict[str, dict[str, Any]]
+
+
+def wire(message: Any) -> Any:
+    """As it arrives."""
+    return json.loads(rpc.dumps(message))
+
+
+def test_every_type_has_a_sample() -> None:
+    assert sorted(SAMPLES) == sorted(MessageType)
+    assert {name: sample["message_type"] for name, sample in SAMPLES.items()} == {name: name for name in SAMPLES}
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_a_sample_has_the_envelope_and_reads_well(name: str) -> None:
+    sample = SAMPLES[name]
+    assert list(sample)[:5] == ["protocol", "message_type", "sender", "timestamp", "conversation_id"]
+    assert sample["protocol"] == "league.v2"
+    text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    assert text == json.dumps(sample, indent=2, ensure_ascii=False) + "\n"
+
+
+REQUEST = (
+    "referee_endpoint player_id league_id round_id match_id game_type opponent_id deadline context.opponent_id "
+    "context.your_standings.wins context.your_standings.losses context.your_standings.draws"
+)
+SUPERSET = {  # ruling, section 4: what the documents name differently is there under every name
+    "LEAGUE_REGISTER_RESPONSE": "reason rejection_reason auth_token league_id player_id status",
+    "REFEREE_REGISTER_RESPONSE": "reason rejection_reason auth_token league_id referee_id status",
+    "ROUND_COMPLETED": "matches_completed matches_played completed_matches summary next_round_id",
+    "LEAGUE_COMPLETED": "final_standings.0.rank final_standings.0.player_id final_standings.0.display_name "
+    "final_standings.0.points",
+    "GAME_ERROR": "retry_count max_retries retry_info.next_retry_at retry_info.retry_count error_name "
+    "error_description affected_player player_id retryable game_state action_required consequence",
+    "LEAGUE_ERROR": "error_code error_name error_description context original_message_type retryable",
+    "GAME_INVITATION": REQUEST,
+    "CHOOSE_PARITY_CALL": REQUEST,
+}
+
+
+@pytest.mark.parametrize("name", SUPERSET)
+def test_what_has_two_names_has_both(name: str) -> None:
+    missing = []
+    for path in SUPERSET[name].split():
+        holder: Any = SAMPLES[name]
+        for part in path.split("."):
+            step = int(part) if isinstance(holder, list) else part
+            if step not in (range(len(holder)) if isinstance(holder, list) else holder):
+                missing.append(path)
+                break
+            holder = holder[step]
+    assert missing == []
+
+
+# -- a referee to players ---------------------------------------------------------------------------------
+
+
+class Generic(EvenOdd):
+    """Even/Odd over the generic pair, as 004 3.8.2 shows it."""
+
+    call_message = MessageType.GAME_MOVE_CALL
+    response_message = MessageType.GAME_MOVE_RESPONSE
+
+
+async def test_what_a_referee_sends_to_players() -> None:
+    seats = {
+        "a": {"league_token": "tok_" + "a1" * 16, "standings": ZERO, "door": DOOR},
+        "b": {"league_token": "tok_" + "b2" * 16, "standings": ZERO, "door": DOOR},
+    }
+    played, silent = Table(brief=brief(**seats)), Table(brief=brief(**seats), moves={B: [SILENCE] * 4})
+    await played.play()
+    await silent.play()
+    generic = Generic()
+    match = played.brief
+    deadline = datetime(2025, 1, 15, 10, 15, 30, tzinfo=UTC)
+    sent: Story = {
+        **{one.type: one.message for one in played.to(A)},
+        "GAME_ERROR": silent.to(B, "GAME_ERROR")[0].message,
+        "GAME_MOVE_CALL": messages.move_call(
+            match, match.seats[0], generic, generic.new_state((A, B)), now=BEGIN, deadline=deadline
+        ),
+    }
+    assert {name: wire(message) for name, message in sent.items()} == {name: SAMPLES[name] for name in REFEREES}
+
+
+# -- a referee to the league manager ----------------------------------------------------------------------
+
+
+class Manager:
+    """A league manager that accepts everything and keeps it."""
+
+    def __init__(self) -> None:
+        self.heard: Story = {}
+
+    async def post(self, url: str, message: dict[str, Any], *, limit_s: float, headers: Any = None) -> Reply:
+        params = wire(message["params"])
+        self.heard[params["message_type"]] = params
+        accepted = {"status": "ACCEPTED", "referee_id": "REF01", "auth_token": "tok_" + "c3" * 16}
+        result = accepted | {"league_token": START["auth_token"]}
+        return Reply(200, {"jsonrpc": "2.0", "result": result, "id": message["id"]}, "", 0.0)
+
+    async def aclose(self) -> None:
+        self.heard.clear()
+
+
+async def test_what_a_referee_sends_to_the_league_manager(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, manager = Stage(), Manager()
+    monkeypatch.setattr(referee_module, "play_match", stage.play)
+    monkeypatch.setattr(league_link, "datetime", SimpleNamespace(now=BEGIN.astimezone))
+    monkeypatch.setattr(league_link, "uuid", SimpleNamespace(uuid4=lambda: UUID(int=0xABCDEF << 104)))
+    monkeypatch.setattr(league_link, "Client", lambda **_: manager)
+    card = Card("Referee Alpha", "http://localhost:8001/mcp", ("even_odd",), 2, "the-key-of-the-site")
+    link = LeagueLink("http://localhost:8000/mcp", card)
+    await link.register()
+    referee = Referee(link, endpoint=card.endpoint, max_concurrent=2)
+    referee.start_match(START)
+    await settle()
+    told = {"sender": "P01", "recipient": "REF01", "elapsed_ms": 120, "limit_ms": 30000, "http_status": 200}
+    answer = {"jsonrpc": "2.0", "result": SAMPLES["CHOOSE_PARITY_RESPONSE"], "id": 1101}
+    stage.logs[KEY].move_to(MatchState.COLLECTING_CHOICES, BEGIN)
+    stage.logs[KEY].add(entry(n=0, at=BEGIN, message_type="CHOOSE_PARITY_RESPONSE", body=answer, **told))
+    stage.end(WIN)
+    await settle()
+    assert manager.heard == {name: SAMPLES[name] for name in REPORTS}
+    await referee.aclose()
+
+
+# -- the league manager -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Sets the time that the site goes by, on 2025-01-15."""
+
+    def set_to(time: str) -> None:
+        moment = datetime.fromisoformat(f"2025-01-15T{time}+00:00")
+        monkeypatch.setattr(timezone, "now", lambda: moment)
+
+    return set_to
+
+
+@pytest.fixture
+def story(db: None, client: Browser, clock: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> Story:
+    """A referee and four players play the league of chapter 8; what the league manager said to REF01 and P01."""
+    made = iter(range(1, 100))
+    monkeypatch.setattr(tokens, "new_token", lambda: f"tok_{next(made):032x}")
+    monkeypatch.setattr(
+        registration, "league_token", lambda agent: "tok_" + ("a1" if agent.code == "P01" else "e5") * 16
+    )
+    said: Story = {}
+
+    def hear(message: dict[str, Any]) -> dict[str, Any]:
+        said.setdefault(message["message_type"], message)
+        return message
+
+    def tell(sample: str, **changes: Any) -> dict[str, Any]:
+        message = SAMPLES[sample] | changes
+        body = rpc.dumps(rpc.call(METHODS[MessageType(sample)], message, 1))
+        reply = client.post("/mcp", body, content_type="application/json").json()
+        return reply["result"] if "result" in reply else hear(reply["error"]["data"])
+
+    def deliver() -> None:
+        plan = due.look(busy_agents=(), draining=False)
+        for parcel in plan.parcels[first]:
+            hear(json.loads(parcel.body)["params"])
+        settled = [(parcel.delivery_pk, "") for parcels in plan.parcels.values() for parcel in parcels]
+        due.note(due.Outcomes(deliveries=settled))
+
+    clock("10:00:01")
+    opening.create_league(league_id=LEAGUE_ID, display_name="Even/Odd League")
+    meta = SAMPLES["REFEREE_REGISTER_REQUEST"]["referee_meta"] | {"registration_code": settings.LEAGUE_REFEREE_KEY}
+    referee = hear(tell("REFEREE_REGISTER_REQUEST", referee_meta=meta))
+    clock("10:05:01")
+    player = hear(tell("LEAGUE_REGISTER_REQUEST"))
+    first = Agent.objects.get(code="P01").pk
+    for port, name in ((8102, "Agent Beta"), (8103, "Agent Gamma"), (8104, "Agent Delta")):
+        meta = SAMPLES["LEAGUE_REGISTER_REQUEST"]["player_meta"] | {
+            "display_name": name,
+            "contact_endpoint": f"http://localhost:{port}/mcp",
+        }
+        assert tell("LEAGUE_REGISTER_REQUEST", player_meta=meta)["status"] == "ACCEPTED"
+    for number, results in enumerate(ROUNDS, start=1):
+        clock(f"1{number - 1}:10:00")
+        registration.heard_from_referee(agent_id=Agent.objects.get(code="REF01").pk)
+        lifecycle.start_league(league_id=LEAGUE_ID)
+        deliver()
+        due.look(busy_agents=(), draining=False)
+        due.look(busy_agents=(), draining=False)
+        clock(f"1{number - 1}:20:00")
+        for match_id, changes in results.items():
+            told = {"match_id": match_id, "round_id": number, "auth_token": referee["auth_token"]}
+            assert tell("MATCH_RESULT_REPORT", **told, **changes)["status"] == "ACCEPTED"
+        deliver()
+        if number == 1:
+            clock("10:25:00")
+            hear(tell("LEAGUE_QUERY", auth_token=player["auth_token"]))
+            tell("LEAGUE_QUERY")
+    return said
+
+
+def test_what_the_league_manager_says(story: Story) -> None:
+    """And that it reads what agents say: the story is told with their samples."""
+    table = story["LEAGUE_STANDINGS_UPDATE"]
+    # It has random salts in it.
+    assert is_hash(table["ledger_head"])
+    table["ledger_head"] = SAMPLES["LEAGUE_STANDINGS_UPDATE"]["ledger_head"]
+    assert {name: wire(story[name]) for name in MANAGERS} == {name: SAMPLES[name] for name in MANAGERS}
+    assert sorted(story) == sorted(MANAGERS)
+
+
+# -- agents to a referee ----------------------------------------------------------------------------------
+
+
+def heard(name: str) -> answers.Answer:
+    reply = {"jsonrpc": "2.0", "result": SAMPLES[name], "id": 1101}
+    return answers.read_answer(reply, rpc_id=1101)
+
+
+@pytest.mark.parametrize("name", ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"])
+def test_what_players_answer_is_read_without_a_remark(name: str) -> None:
+    answer = heard(name)
+    assert answer == answers.Answer(message=SAMPLES[name], refused=None, notes=())
+    assert answers.oddities(answer.message, match_id="R1M1", player_id="P01") == []
+
+
+def test_what_players_decide() -> None:
+    assert answers.accepted(heard("GAME_JOIN_ACK").message) is True
+    assert answers.choice(heard("CHOOSE_PARITY_RESPONSE").message, "parity_choice") == "even"
+    assert answers.choice(heard("GAME_MOVE_RESPONSE").message, "choice") == "even"

@@ -1,0 +1,247 @@
+"""The feed of events for machines: in order, once each, nothing that is not for everybody."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from matches.league import curtain, lifecycle, losses, notices
+from matches.league.effects import record
+from matches.models import Event, League, Match
+from matches.words import events, states
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+PATH = "/api/leagues/fall/events"
+ROOT = Path(__file__).parents[3]
+
+
+def get(client: Client, **query: Any) -> dict[str, Any]:
+    """A part of the feed."""
+    answer = client.get(PATH, query)
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def numbers(feed: dict[str, Any]) -> list[int]:
+    return [event["seq"] for event in feed["events"]]
+
+
+def test_a_league_from_its_first_event(client: Client) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    make.report(match, "P01", reason="<b>whatever a referee says</b>")
+    feed = get(client)
+    assert [(event["seq"], event["kind"], event["text"], event["data"]) for event in feed["events"]] == [
+        (1, "league_created", "The league was opened.", {}),
+        (2, "player_registered", "P01 Player 1 registered.", {"player_id": "P01", "name": "Player 1"}),
+        (3, "player_registered", "P02 Player 2 registered.", {"player_id": "P02", "name": "Player 2"}),
+        (4, "schedule_made", "Registration closed: 2 players, 1 rounds.", {"players": 2, "rounds": 1}),
+        (5, "round_started", "Round 1 started.", {"round_id": 1}),
+        (6, "round_opened", "The matches of round 1 may begin.", {"round_id": 1}),
+        (
+            7,
+            "match_finished",
+            "R1M1: P01 won · 8 even.",
+            {
+                "match_id": "R1M1",
+                "round_id": 1,
+                "players": [match.player_a.code, match.player_b.code],
+                "status": "WIN",
+                "winner_id": "P01",
+                "attempt": 1,
+                "referee_id": "REF01",
+            },
+        ),
+        (8, "round_completed", "Round 1 is over.", {"round_id": 1}),
+        (
+            9,
+            "league_completed",
+            "The league is over. Champion: Player 1.",
+            {"champion": {"player_id": "P01", "display_name": "Player 1", "points": 3}},
+        ),
+    ]
+    assert (feed["league_id"], feed["more"], feed["reset"]) == ("fall", False, False)
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", event["at"]) for event in feed["events"])
+
+
+OPERATIONS = st.lists(st.tuples(st.booleans(), st.integers(1, 5)), min_size=1, max_size=12)
+
+
+@given(operations=OPERATIONS)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_who_reads_on_misses_nothing_and_is_told_nothing_twice(
+    client: Client, operations: list[tuple[bool, int]]
+) -> None:
+    with transaction.atomic():
+        make.open_league("fall")
+        read: list[int] = []
+        token = ""
+        for happens, count in [*operations, (False, 500)]:
+            if happens:
+                for number in range(count):
+                    # What is for the desk alone lies in between.
+                    record("fall", "role_given" if number % 2 else "paused", user="someone", role="instructor")
+            else:
+                feed = get(client, since=token, limit=count)
+                assert feed["reset"] is False
+                read += numbers(feed)
+                token = feed["next"]
+                left = Event.objects.filter(kind__in=events.PUBLIC, seq__gt=max(read, default=0))
+                assert feed["more"] == left.exists()
+        assert read == list(Event.objects.exclude(kind="role_given").order_by("seq").values_list("seq", flat=True))
+        transaction.set_rollback(True)
+
+
+def another_life() -> None:
+    """The same id, the same numbers, another league."""
+    League.objects.all().delete()
+    make.open_league("fall")
+    record("fall", "paused")
+
+
+def afresh() -> None:
+    """As the demo does it."""
+    Event.objects.all().delete()
+    record("fall", "demo_afresh")
+
+
+def an_older_copy() -> None:
+    """From a backup made before the last event; something else happened since."""
+    Event.objects.filter(seq=2).delete()
+    Event.objects.create(league_id="fall", seq=2, kind="paused", at=timezone.now())
+
+
+@pytest.mark.parametrize("change", [another_life, afresh, an_older_copy])
+def test_a_league_that_is_another_one_now_is_told_from_its_beginning(client: Client, change: Any) -> None:
+    make.open_league("fall")
+    record("fall", "paused")
+    token = get(client)["next"]
+    assert (get(client, since=token)["events"], get(client, since=token)["reset"]) == ([], False)
+    change()
+    feed = get(client, since=token)
+    assert feed["reset"] is True
+    assert numbers(feed) == list(Event.objects.order_by("seq").values_list("seq", flat=True))
+    assert get(client, since=feed["next"])["reset"] is False
+
+
+def test_a_token_of_an_empty_feed_is_good_for_what_comes(client: Client) -> None:
+    make.open_league("fall")
+    Event.objects.all().delete()
+    empty = get(client)
+    assert (empty["events"], empty["more"]) == ([], False)
+    record("fall", "paused")
+    assert [event["kind"] for event in get(client, since=empty["next"])["events"]] == ["paused"]
+
+
+def test_an_announcement_that_is_withdrawn_makes_nobody_begin_anew(client: Client) -> None:
+    make.open_league("fall")
+    said = notices.say(league_id="fall", text="We begin", by="ada")
+    feed = get(client)
+    notices.withdraw(league_id="fall", number=said.pk)
+    again = get(client, since=feed["next"])
+    assert (again["reset"], again["events"]) == (False, [])
+
+
+def test_while_the_board_is_frozen_the_feed_ends_there_and_then_goes_on(client: Client) -> None:
+    place = make.playing(players=4)
+    curtain.plan(league_id="fall", from_round=2)
+    make.finish_round(place)
+    lifecycle.start_league(league_id="fall")
+    frozen = get(client)
+    assert frozen["events"][-1]["kind"] == "frozen"
+    make.open_current("fall")
+    make.finish_round(place)
+    assert get(client) == frozen
+    assert get(client, since=frozen["next"])["events"] == []
+    curtain.lift(league_id="fall")
+    later = get(client, since=frozen["next"])
+    assert later["reset"] is False
+    assert numbers(frozen) + numbers(later) == list(range(1, place.league.event_seq + 1))
+
+
+def test_what_is_for_the_desk_is_not_in_it(client: Client) -> None:
+    make.playing(players=2)
+    record("fall", "role_given", user="teacher@school.example", role="instructor")
+    why = "http://10.0.0.7:8001/mcp did not answer"
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why=why)
+    feed = get(client)
+    assert [event["kind"] for event in feed["events"]][-2:] == ["round_opened", "attempt_lost"]
+    assert feed["events"][-1]["data"] == {
+        "match_id": "R1M1",
+        "attempt": 1,
+        "referee_id": "REF01",
+        "cause": "REFEREE",
+    }
+    assert "teacher" not in str(feed)
+
+
+def test_every_kind_of_event_is_for_everybody_or_for_the_desk() -> None:
+    """A new kind has to be put on one of the two lists."""
+    sources = [path.read_text() for path in (ROOT / "matches").rglob("*.py")]
+    recorded = {kind for text in sources for kind in re.findall(r'\brecord\(\s*[\w.]+,\s*"(\w+)"', text)}
+    assert "round_started" in recorded
+    assert recorded - set(events.PUBLIC) - set(states.DESK_EVENTS) == set()
+    assert set(events.PUBLIC) & set(states.DESK_EVENTS) == set()
+
+
+def _encoded(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["x", "12", "é", "\x00", _encoded("12"), _encoded("-1.0123456789abcdef"), _encoded("9" * 40 + "." + "a" * 16)],
+)
+def test_what_is_no_token_is_refused_in_a_sentence(client: Client, token: str) -> None:
+    make.open_league("fall")
+    answer = client.get(PATH, {"since": token})
+    sentence = (
+        f'since is no token of this feed: it was "{token[:40]}". Send next of the answer before, or leave it out.'
+    )
+    assert (answer.status_code, answer.json()) == (422, {"error": sentence, "field": "since"})
+
+
+@pytest.mark.parametrize(
+    ("query", "field"), [({"limit": 0}, "limit"), ({"limit": 501}, "limit"), ({"limit": "x"}, "limit")]
+)
+def test_a_limit_out_of_range_is_refused(client: Client, query: dict[str, Any], field: str) -> None:
+    make.open_league("fall")
+    answer = client.get(PATH, query)
+    assert (answer.status_code, answer.json()["field"]) == (422, field)
+    assert answer.json()["error"].startswith("limit: ")
+
+
+def test_no_such_league(client: Client) -> None:
+    assert client.get("/api/leagues/nowhere/events").status_code == 404
+
+
+def test_it_costs_the_same_for_3_events_and_for_300(client: Client) -> None:
+    make.open_league("fall")
+    token = get(client)["next"]
+    costs = []
+    for count in (3, 300):
+        for _ in range(count):
+            record("fall", "paused")
+        with CaptureQueriesContext(connection) as captured:
+            assert len(get(client, since=token, limit=500)["events"]) >= count
+        costs.append(len(captured))
+    assert costs[0] == costs[1] <= 4
+
+
+def test_it_is_documented(client: Client) -> None:
+    operation = client.get("/api/openapi.json").json()["paths"]["/api/leagues/{league_id}/events"]["get"]
+    assert [(one["name"], "description" in one or "description" in one["schema"]) for one in operation["parameters"]][
+        1
+    ] == ("since", True)
+    assert sorted(operation["responses"]) == ["200", "404", "422"]

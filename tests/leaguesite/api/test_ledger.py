@@ -1,0 +1,297 @@
+"""The public ledger holds when everything was done by the verbs, and names what was changed behind them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from league_sdk.ledger.chain import Broken, digest_of
+from league_sdk.ledger.verify import verify
+from leaguesite.api import ledger as api_ledger
+from matches.league import curtain, lifecycle, notices, opening
+from matches.league.corrections import applying
+from matches.models import Delivery, Event, League
+from matches.view import sight
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+PATH = "/api/leagues/fall/ledger"
+
+
+def ledger(client: Client, **query: Any) -> dict[str, Any]:
+    """The public ledger, read by a process that remembers nothing of the league."""
+    sight._latest.clear()
+    sight._pasts.clear()
+    answer = client.get(PATH, query)
+    assert answer.status_code == 200, answer.content
+    found: dict[str, Any] = json.loads(answer.content)
+    return found
+
+
+def whole(client: Client, limit: int) -> dict[str, Any]:
+    """All pages put together."""
+    found = ledger(client, limit=limit)
+    after = found["next"]
+    while after is not None:
+        page = ledger(client, limit=limit, after=after, upto=found["last_seq"])
+        found["events"] += page["events"]
+        after = page["next"]
+    return found | {"next": None}
+
+
+def played() -> make.Setting:
+    """A league of three rounds that is over; a correction stands in it."""
+    place = make.playing()
+    make.finish_round(place)
+    make.playing_on(place)
+    make.finish_round(place, winner=None)
+    make.playing_on(place)
+    make.finish_round(place)
+    applying.give_points(league_id="fall", player_id="P02", points=2, reason="tidy desk", by="ada")
+    return place
+
+
+def test_a_league_that_was_played_holds(client: Client) -> None:
+    played()
+    found = ledger(client)
+    verified = verify(found)
+    league = League.objects.get(pk="fall")
+    assert (verified.head, verified.last_seq, verified.events) == (
+        league.ledger_head,
+        league.event_seq,
+        league.events.count(),
+    )
+    assert verified.points_in_chain
+    assert verified.counted["results"] == 6
+    assert verified.counted["corrections"] == 1
+
+
+def test_no_salt_and_no_words_of_people_are_public(client: Client) -> None:
+    played()
+    text = client.get(PATH).content.decode()
+    assert not [salt for salt in Event.objects.values_list("salt", flat=True) if salt in text]
+    assert "tidy desk" not in text
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7])
+def test_pages_fit_together(client: Client, limit: int) -> None:
+    played()
+    assert whole(client, limit) == ledger(client)
+
+
+def test_a_page_stays_in_the_league_as_it_was(client: Client) -> None:
+    played()
+    first = ledger(client, limit=3)
+    notices.say(league_id="fall", text="Well played", by="ada")
+    found = first["events"]
+    after = first["next"]
+    while after is not None:
+        page = ledger(client, limit=3, after=after, upto=first["last_seq"])
+        found, after = found + page["events"], page["next"]
+    assert verify(first | {"events": found, "next": None}).head == first["head"]
+
+
+def test_every_honest_correction_and_its_undoing_holds(client: Client) -> None:
+    place = played()
+    match = place.match("R1M1")
+    a, b = match.player_a.code, match.player_b.code
+    steps: list[Callable[[], Any]] = [
+        lambda: applying.void(league_id="fall", match_id="R1M1", reason="power cut", by="ada"),
+        lambda: applying.undo(league_id="fall", number=2, reason="it was not", by="ada"),
+        lambda: applying.set_result(
+            league_id="fall", match_id="R1M1", status="WIN", winner=b, reason="seen by me", by="ada"
+        ),
+        lambda: applying.disqualify(league_id="fall", player_id=a, matches_become="lose", reason="cheated", by="ada"),
+        lambda: applying.undo(league_id="fall", number=4, reason="had not", by="ada"),
+        lambda: applying.replay(league_id="fall", match_id="R2M1", reason="asked for", by="ada"),
+    ]
+    heads = []
+    for step in steps:
+        step()
+        heads.append(ledger(client)["head"])
+        verify(ledger(client))
+    assert [verify(ledger(client), head=head).kept_at for head in heads] == sorted(
+        Event.objects.filter(kind__in=("corrected", "correction_undone")).values_list("seq", flat=True)
+    )[1:]
+
+
+def test_settings_changed_by_the_desk_hold(client: Client) -> None:
+    played()
+    opening.edit_league(league_id="fall", display_name="Fall", settings={"win_points": 5})
+    found = ledger(client)
+    assert found["scoring"]["win"] == 5
+    assert verify(found).points_in_chain
+
+
+def test_numbers_that_databases_write_in_other_ways_hold(client: Client) -> None:
+    """What a referee says in its details is kept as it is: as text in SQLite, as decimal digits in PostgreSQL."""
+    place = make.playing()
+    numbers = [1e23, 1.5e300, -0.0, 1e-7, 0.1, 2**70, 12345678901234567890.0]
+    fields = make.result_fields(place.match("R1M1"), place.match("R1M1").player_a.code)
+    fields["result"]["details"]["numbers"] = numbers
+    make.report(place.match("R1M1"), None, **fields)
+    found = Event.objects.get(kind="match_finished").data["details"]["numbers"]
+    assert [float(one) for one in found] == numbers
+    verify(ledger(client))
+
+
+def test_an_announcement_withdrawn_holds_and_is_gone(client: Client) -> None:
+    make.playing()
+    said = notices.say(league_id="fall", text="a secret word", by="ada")
+    kept = ledger(client)
+    notices.withdraw(league_id="fall", number=said.pk)
+    event = Event.objects.get(kind="notice_withdrawn")
+    assert "a secret word" not in json.dumps(event.data)
+    assert ledger(client) == kept
+    assert verify(kept).events == Event.objects.count()
+
+
+# One row changed by SQL ---------------------------------------------------------------------------
+
+
+def test_every_row_that_is_changed_is_named(client: Client) -> None:
+    played()
+    events = list(Event.objects.order_by("seq"))
+    for event in events:
+        for change in (
+            {"data": event.data | {"round_id": 77, "sneaked": "in"}},
+            {"at": event.at.replace(year=2024)},
+            {"kind": "paused" if event.kind != "paused" else "resumed"},
+            {"digest": "a" * 64},
+            {"salt": "b" * 32},
+            {"salt": "no salt"},
+        ):
+            before = {name: getattr(event, name) for name in change}
+            Event.objects.filter(pk=event.pk).update(**change)
+            with pytest.raises(Broken) as broken:
+                verify(_stored(client))
+            assert broken.value.seq == event.seq, (change, str(broken.value))
+            Event.objects.filter(pk=event.pk).update(**before)
+    verify(ledger(client))
+
+
+def test_every_row_that_is_deleted_is_noticed(client: Client) -> None:
+    played()
+    events = list(Event.objects.order_by("seq"))
+    for event, following in zip(events, [*events[1:], None], strict=True):
+        event_pk = event.pk
+        Event.objects.filter(pk=event_pk).delete()
+        with pytest.raises(Broken) as broken:
+            verify(_stored(client))
+        # After the last one nothing is left that would not hold: the head has no event.
+        assert broken.value.seq == (following.seq if following is not None else events[-2].seq)
+        event.save(force_insert=True)
+    verify(ledger(client))
+
+
+def test_a_row_put_in_and_two_that_change_places_are_noticed(client: Client) -> None:
+    played()
+    last = Event.objects.order_by("-seq")[0]
+    first, second = Event.objects.filter(kind="match_finished").order_by("seq")[:2]
+    extra = Event.objects.create(
+        league_id="fall", seq=last.seq + 1, kind="paused", data={}, at=last.at, digest="c" * 64, salt="d" * 32
+    )
+    with pytest.raises(Broken) as broken:
+        verify(_stored(client))
+    assert broken.value.seq == extra.seq
+    extra.delete()
+    for one, other in ((first, second), (second, first)):
+        Event.objects.filter(pk=one.pk).update(data=other.data)
+    with pytest.raises(Broken) as broken:
+        verify(_stored(client))
+    assert broken.value.seq == first.seq
+
+
+def test_points_changed_by_sql_are_noticed(client: Client) -> None:
+    played()
+    League.objects.filter(pk="fall").update(settings={"win_points": 1})
+    with pytest.raises(Broken, match="the points of the league"):
+        verify(ledger(client))
+
+
+def test_a_chain_written_anew_is_found_by_whoever_kept_a_head(client: Client) -> None:
+    played()
+    kept = ledger(client)["head"]
+    found = copy.deepcopy(_forged(client))
+    verify(found)
+    with pytest.raises(Broken, match="the head that you kept"):
+        verify(found, head=kept)
+
+
+def _stored(client: Client) -> dict[str, Any]:
+    """The ledger with its table left as it was: what breaks is then the chain, even where no page can be made."""
+    league = League.objects.get(pk="fall")
+    events, _next = api_ledger._events(league, 0, 10**6, 10**6)
+    return {
+        "format": "leaguesite.ledger/1",
+        "league_id": "fall",
+        "display_name": "x",
+        "game_type": "even_odd",
+        "head": league.ledger_head,
+        "last_seq": 1,
+        "events": events,
+        "next": None,
+        "scoring": sight.scoring(league)._asdict(),
+        "table": [],
+    }
+
+
+def _forged(client: Client) -> dict[str, Any]:
+    """What an operator can write who changes an event and makes every digest after it anew."""
+    found = ledger(client)
+    event = next(one for one in found["events"] if one["public"]["kind"] == "match_finished")
+    event["public"]["data"]["choices"] = {}
+    before = ""
+    for one in found["events"]:
+        before = one["digest"] = digest_of(before, one["public"], one["private_sha256"])
+    return found | {"head": before}
+
+
+# Freeze, messages ---------------------------------------------------------------------------------
+
+
+def test_behind_a_freeze_nothing_is_told(client: Client) -> None:
+    place = make.playing()
+    curtain.plan(league_id="fall", from_round=2)
+    make.finish_round(place)
+    lifecycle.start_league(league_id="fall")
+    frozen = ledger(client)
+    make.open_current("fall")
+    make.finish_round(place)
+    applying.give_points(league_id="fall", player_id="P02", points=2, reason="tidy desk", by="ada")
+    assert ledger(client) == frozen
+    assert ledger(client, upto=10**6) == frozen
+    assert ledger(client, after=frozen["last_seq"])["events"] == []
+    assert verify(frozen).frozen_after_round == 1
+    assert frozen["events"][-1]["public"]["kind"] == "frozen"
+    told = Delivery.objects.filter(broadcast__message_type="LEAGUE_STANDINGS_UPDATE").order_by("-pk")[0]
+    assert told.broadcast.payload["ledger_head"] == frozen["head"]
+    curtain.lift(league_id="fall")
+    verify(ledger(client), head=frozen["head"])
+
+
+def test_agents_are_told_the_head(client: Client) -> None:
+    place = make.playing()
+    make.finish_round(place)
+    told = Delivery.objects.filter(broadcast__message_type="LEAGUE_STANDINGS_UPDATE").order_by("-pk")[0]
+    closing = Event.objects.get(kind="round_completed")
+    assert told.broadcast.payload["ledger_head"] == closing.digest
+    assert verify(ledger(client), head=closing.digest).kept_at == closing.seq
+
+
+def test_the_board_shows_the_hash_to_keep_and_how_to_check_with_it(client: Client, settings: Any) -> None:
+    settings.LEAGUE_PUBLIC_URL = "http://class.example:8000"
+    make.playing(players=2)
+    head = League.objects.get(pk="fall").ledger_head
+    page = client.get("/leagues/fall/").content.decode()
+    # Whole in the page, though shortened to the eye: by hand, too, the whole of it is copied.
+    assert f"data-copy-text>{head}</code>" in page
+    assert f"python -m league_sdk verify http://class.example:8000/leagues/fall/ --head {head}</pre>" in page
+    assert "Whoever keeps this hash can show later whether anything before it was changed." in page
+    assert f'<a href="{PATH}">' in page
+    assert "draw_seed" not in page

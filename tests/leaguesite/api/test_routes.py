@@ -1,0 +1,269 @@
+"""The HTTP API: what an instructor's script does, what the public reads, and the shape of every refusal."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from leaguesite.observing import health
+from matches.league import lifecycle, losses
+from matches.models import League, Match
+from tests import factories as make
+from tests.leaguesite.script import ACTIONS, READS, Script
+
+pytestmark = pytest.mark.django_db
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
+
+
+def line(**changes: Any) -> dict[str, Any]:
+    """A league of four players as the API shows it, as far as it does not differ."""
+    return {
+        "league_id": "fall",
+        "display_name": "Fall",
+        "game_type": "even_odd",
+        "status": "REGISTRATION",
+        "paused": False,
+        "auto_advance": False,
+        "players": 4,
+        "round": None,
+        "rounds": 0,
+        "matches": 0,
+        "matches_done": 0,
+        "champion": None,
+        "created_at": "<time>",
+        "started_at": None,
+        "completed_at": None,
+    } | changes
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(plain(item) for item in value)
+    return TIME.sub("<time>", value) if isinstance(value, str) else value
+
+
+SCHEDULED = {"status": "SCHEDULED", "rounds": 3, "matches": 6}
+RUNNING = SCHEDULED | {"status": "RUNNING", "round": 1, "started_at": "<time>"}
+
+
+def test_from_creation_to_stop(script: Script) -> None:
+    body = {"league_id": "fall", "display_name": "Fall", "settings": {"move_timeout_s": 3}}
+    assert plain(script.post("/leagues", body)) == (201, line(players=0))
+    assert League.objects.get().settings == {"move_timeout_s": 3}
+    make.hire()
+    for number in range(1, 5):
+        make.join(f"Player {number}", "fall", port=8100 + number)
+    assert plain(script.post("/leagues/fall/close")) == (200, line(**SCHEDULED))
+    assert plain(script.post("/leagues/fall/rounds/start")) == (200, line(**RUNNING))
+    assert plain(script.post("/leagues/fall/pause")) == (200, line(**RUNNING, paused=True))
+    assert plain(script.post("/leagues/fall/resume")) == (200, line(**RUNNING))
+    stopped = line(**(RUNNING | {"status": "STOPPED", "round": None, "completed_at": "<time>"}))
+    assert plain(script.post("/leagues/fall/stop")) == (200, stopped)
+
+
+@pytest.mark.parametrize(("body", "advance"), [(None, False), ({}, False), ({"auto_advance": True}, True)])
+def test_start(script: Script, body: Any, advance: bool) -> None:
+    make.setting()
+    assert plain(script.post("/leagues/fall/start", body)) == (200, line(**RUNNING, auto_advance=advance))
+
+
+def test_a_league_that_is_over_has_a_champion(script: Script) -> None:
+    place = make.playing(players=2)
+    make.report(place.match("R1M1"), "P02")
+    champion = {"player_id": "P02", "display_name": "Player 2", "points": 3}
+    numbers = {"players": 2, "rounds": 1, "round": 1, "matches": 1, "matches_done": 1}
+    over = line(**numbers, status="COMPLETED", champion=champion, started_at="<time>", completed_at="<time>")
+    assert plain(script.get("/leagues/fall")) == (200, over)
+    assert plain(script.get("/leagues")) == (200, [over])
+
+
+def match_line(match_id: str, a: str, b: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "match_id": match_id,
+        "round_id": int(match_id[1]),
+        "player_A_id": a,
+        "player_B_id": b,
+        "referee_id": "REF01",
+        "state": "ASSIGNED",
+        "attempt": 1,
+        "status": None,
+        "winner": None,
+    } | changes
+
+
+def test_release_and_cancel(script: Script) -> None:
+    place = make.playing(players=2)
+    Match.objects.update(lost_attempts=2)
+    losses.lose_attempt(matches=Match.objects.all(), why="test")
+    assert place.match("R1M1").state == "HELD"
+    released = match_line("R1M1", "P01", "P02", state="READY")
+    assert script.post("/leagues/fall/matches/R1M1/release") == (200, released)
+    cancelled = released | {"state": "FINISHED", "status": "CANCELLED"}
+    assert script.post("/leagues/fall/matches/R1M1/cancel") == (200, cancelled)
+    assert place.match("R1M1").reason == "cancelled by the instructor"
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+def test_what_the_public_reads(public: Script) -> None:
+    place = make.playing(players=2)
+    make.report(place.match("R1M1"), "P01", transcript=[make.line(0)], reason="because")
+    status, rows = public.get("/leagues/fall/standings")
+    assert (status, [(row["rank"], row["player_id"], row["points"]) for row in rows]) == (
+        200,
+        [(1, "P01", 3), (2, "P02", 0)],
+    )
+    played = match_line("R1M1", "P01", "P02", state="FINISHED", status="WIN", winner="P01")
+    assert public.get("/leagues/fall/matches") == (200, [played])
+    status, rounds = public.get("/leagues/fall/rounds")
+    assert (status, plain(rounds)) == (
+        200,
+        [
+            {
+                "round_id": 1,
+                "state": "COMPLETED",
+                "bye": None,
+                "started_at": "<time>",
+                "completed_at": "<time>",
+                "matches": [played],
+            }
+        ],
+    )
+    status, detail = public.get("/leagues/fall/matches/R1M1")
+    lifecycle_ = [{"state": state, "at": "<time>"} for state in ("ASSIGNED", "FINISHED")]
+    assert (status, plain(detail)) == (
+        200,
+        played
+        | {
+            "league_id": "fall",
+            "game_type": "even_odd",
+            "joined": [],
+            "locked_in": [],
+            "view": {},
+            "lifecycle": lifecycle_,
+            "transcript": [plain(make.line(0)) | {"attempt": 1}],
+            "result": {
+                "status": "WIN",
+                "winner_player_id": "P01",
+                "reason": "because",
+                "faults": [],
+                "sealed": False,
+                "draw_seed": None,
+                "play": 1,
+                "drawn_number": 8,
+                "choices": {"P01": "even", "P02": "odd"},
+            },
+        },
+    )
+
+
+def test_agents(public: Script) -> None:
+    make.setting(players=1)
+    head = {"version": "1.0.0", "game_types": ["even_odd"], "state": "REGISTERED", "ready": "not_checked"}
+    times = {"registered_at": "<time>", "last_heard": "<time>"}
+    player = {"agent_id": "P01", "kind": "player", "display_name": "Player 1", "may_judge": None}
+    referee = {"agent_id": "REF01", "kind": "referee", "display_name": "Referee 1", "may_judge": True}
+    assert plain(public.get("/leagues/fall/agents")) == (200, [player | head | times, referee | head | times])
+
+
+def test_games(public: Script) -> None:
+    status, found = public.get("/games")
+    assert (status, list(found)) == (200, ["game_registry"])
+    assert found["game_registry"]["even_odd"] == {
+        "game_type": "even_odd",
+        "display_name": "Even/Odd",
+        "move_types": ["choose_parity"],
+        "valid_choices": {"choose_parity": ["even", "odd"]},
+        "min_players": 2,
+        "max_players": 2,
+        "rules_module": "league_sdk.rules.even_odd",
+        "max_round_time_sec": 60,
+    }
+
+
+@pytest.mark.parametrize("path", [*READS, "/leagues/fall/matches/R1M1", "/games"])
+def test_no_token_and_no_address_is_public(public: Script, path: str) -> None:
+    make.playing()
+    status, found = public.get(path)
+    assert status == 200
+    assert re.findall(r"tok_|https?:|localhost|810\d|sha256", str(found)) == []
+
+
+# Around it ----------------------------------------------------------------------------------------
+
+
+def test_the_document_lists_every_operation(client: Client) -> None:
+    document = client.get("/api/openapi.json").json()
+    found = sorted(f"{verb} {path}" for path, verbs in document["paths"].items() for verb in verbs)
+    actions = [path.replace("fall", "{league_id}").replace("R1M1", "{match_id}") for path in ACTIONS]
+    reads = [path.replace("fall", "{league_id}") for path in READS]
+    expected = [f"post /api{path}" for path in actions] + [f"get /api{path}" for path in reads]
+    expected += ["get /api/games", "get /api/leagues/{league_id}/matches/{match_id}", "get /health"]
+    expected += ["get /metrics", "get /api/leagues/{league_id}/ledger"]
+    expected += ["get /api/protocol/", "get /api/protocol/{message_type}"]
+    expected += ["post /api/referees/{referee_id}/trust", "get /api/gateways", "post /api/gateways"]
+    expected += ["get /api/checks/{check_id}", "post /api/checks"]
+    corrections = "/api/leagues/{league_id}/corrections"
+    expected += [f"get {corrections}", f"post {corrections}", f"post {corrections}/{{number}}/undo"]
+    expected += [f"{verb} /api/leagues/{{league_id}}/notices" for verb in ("get", "post")]
+    assert found == sorted(expected)
+
+
+def test_the_docs_page_needs_no_address_but_this_one(client: Client) -> None:
+    page = client.get("/api/docs").content.decode()
+    assert re.findall(r"(?:src|href)=\"((?:https?:)?//[^\"]*)", page) == []
+    for address in re.findall(r"(?:src|href)=\"(/static/[^\"]+)", page):
+        answer = client.get(address)
+        answer.close()
+        assert answer.status_code == 200
+
+
+def test_health(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "_checks", {})
+    monkeypatch.setattr(health, "_started", health.time.monotonic())
+    answer = client.get("/health")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "agent_id": "LM01", "uptime": 0})
+    health.add_check("referees", lambda: "1 of 2 referees have not registered")
+    health.add_check("conductor", lambda: "")
+    answer = client.get("/health")
+    reason = "1 of 2 referees have not registered"
+    expected = {"status": "starting", "agent_id": "LM01", "uptime": 0, "reason": reason}
+    assert (answer.status_code, answer.json()) == (503, expected)
+
+
+def test_lists_cost_the_same_for_few_and_for_many(public: Script, django_assert_max_num_queries: Any) -> None:
+    make.playing(players=12, referees=1)
+    with django_assert_max_num_queries(14):
+        for path in ("/leagues/fall/rounds", "/leagues/fall/matches"):
+            assert public.get(path)[0] == 200
+
+
+def test_stopping_needs_no_body(script: Script) -> None:
+    make.setting()
+    lifecycle.pause(league_id="fall")
+    assert script.post("/leagues/fall/stop")[0] == 200
+
+
+def test_a_referee_may_judge_and_no_longer(script: Script) -> None:
+    student = make.hire("Student", port=9001, trusted=False, progress=False)
+    theirs = make.hire("Theirs", port=9002, trusted=False, own_league=make.open_league("fall").pk)
+    assert script.post("/referees/REF01/trust") == (200, {"referee_id": "REF01", "league_id": None, "trusted": True})
+    assert (student.fresh().trusted, theirs.fresh().trusted) == (True, False)
+    own = {"referee_id": theirs.agent.code, "league_id": "fall", "trusted": True}
+    assert script.post(f"/referees/{theirs.agent.code}/trust", {"league_id": "fall"}) == (200, own)
+    assert script.post("/referees/REF01/trust", {"trusted": False})[1]["trusted"] is False
+    assert (student.fresh().trusted, theirs.fresh().trusted) == (False, True)
+
+
+@pytest.mark.parametrize("referee_id", ["REF09", "P01", "REF%00"])
+def test_only_a_referee_that_is_there_may_judge(script: Script, referee_id: str) -> None:
+    make.setting(players=1)
+    shown = referee_id.replace("%00", "\x00")
+    answer = script.post(f"/referees/{referee_id}/trust")
+    assert answer == (404, {"error": f"There is no referee {shown}.", "field": None})

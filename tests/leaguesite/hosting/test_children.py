@@ -1,0 +1,97 @@
+"""What a child of the host can see, and so whoever may look at a child."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from league_sdk.player.app import read_line
+from leaguesite.hosting import host as hosting
+from leaguesite.hosting.children import Child, harmless
+from leaguesite.hosting.host import Host, Site
+
+SECRETS = {
+    "LEAGUE_ADMIN_PASSWORD": "secret-1",
+    "LEAGUE_API_KEY": "secret-2",
+    "LEAGUE_SECRET_KEY": "secret-3",
+    "DATABASE_URL": "postgres://me:secret-4@db/league",
+    "REDIS_URL": "redis://:secret-5@cache",
+    "LEAGUE_DEMO_KEY": "secret-6",
+    "SOMETHING_NEW_PASSWORD": "secret-7",
+}
+TELL = """
+import json, os, sys
+line = sys.stdin.readline()
+own = open("/proc/self/cmdline").read()
+open(sys.argv[1], "w").write(json.dumps([dict(os.environ), line, own]))
+sys.stdin.read()
+"""
+
+
+def test_only_what_is_listed_is_passed_on() -> None:
+    kept = {"PATH": "/bin", "LC_ALL": "C.UTF-8", "PYTHONPATH": "here", "LEAGUE_LOG_LEVEL": "INFO"}
+    assert harmless(SECRETS | kept | {"LEAGUE_REFEREE_KEY": "x", "LEAGUE_METRICS_KEY": "y"}) == kept
+
+
+def test_the_operator_may_name_more() -> None:
+    named = {"LEAGUE_PASS_ON": "PROFILE_TO, OTHER", "PROFILE_TO": "here", "OTHER": "1"}
+    assert harmless(named | SECRETS) == named
+
+
+async def test_a_child_is_told_by_pipe_and_knows_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    seen = tmp_path / "seen"
+    os.mkfifo(seen)
+    child = Child("teller", lambda: [sys.executable, "-c", TELL, str(seen)], {"OWN": "mine"}, told="the-code")
+    child.start()
+    try:
+        async with asyncio.timeout(60):
+            said = await asyncio.to_thread(seen.read_text)
+    finally:
+        await child.stop(5)
+    environment, line, command = json.loads(said)
+    assert line == "the-code\n"
+    assert environment["OWN"] == "mine"
+    assert [name for name in SECRETS if name in environment] == []
+    assert not any(value in json.dumps(environment) + command for value in [*SECRETS.values(), "the-code"])
+
+
+def test_no_child_of_the_host_has_a_key_of_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    made: list[tuple[str, str]] = []
+
+    def keep(name: str, command: object, environment: dict[str, str], *, told: str = "") -> None:
+        made.append((json.dumps([*command(), harmless(os.environ) | environment]), told))  # type: ignore[operator]
+
+    monkeypatch.setattr(hosting, "Child", keep)
+    monkeypatch.setattr(settings, "DATA_DIR", tmp_path)
+    host = Host(Site("127.0.0.1", 8000, "http://127.0.0.1:8000", 1, 18001, with_demo=True))
+    host._referee(1)
+    host._player("Ada", "random")
+    (referee, told_referee), (player, told_player) = made
+    others = [*SECRETS.values(), settings.SECRET_KEY, settings.LEAGUE_DEMO_KEY]
+    assert not any(value in seen for value in others for seen in (referee, player))
+    assert (settings.LEAGUE_REFEREE_KEY in referee, settings.LEAGUE_REFEREE_KEY in player) == (True, False)
+    assert (told_referee, told_player) == ("", settings.LEAGUE_DEMO_KEY)
+
+
+@pytest.mark.parametrize(
+    ("sent", "line", "rest"), [(b"code\nmore", "code", b"more"), (b"-x\n", "-x", b""), (b"", "", b"")]
+)
+def test_a_line_is_read_and_nothing_after_it(sent: bytes, line: str, rest: bytes) -> None:
+    end, begin = os.pipe()
+    try:
+        os.write(begin, sent)
+        os.close(begin)
+        assert read_line(end) == line
+        assert os.read(end, 100) == rest
+    finally:
+        os.close(end)

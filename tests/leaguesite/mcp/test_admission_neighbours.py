@@ -1,0 +1,85 @@
+"""What somebody behind the same address sends on purpose keeps nobody else there from registering."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from agents_registry import roster
+from agents_registry.attempts import REGISTRATIONS, SAME_SECRET, attempts
+from tests import factories as make
+from tests import wire
+from tests.agents_registry.test_attempts import SCHOOL, Clock
+from tests.leaguesite.mcp.test_admission_limits import asked
+
+pytestmark = pytest.mark.django_db
+CODE = "cs101"
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(attempts, "_clock", clock)
+    return clock
+
+
+def status(answer: Any) -> Any:
+    return answer.status_code, answer.json().get("result", {}).get("status")
+
+
+def test_the_classs_code_at_a_door_that_wants_another_keeps_nobody_out(client: Client) -> None:
+    """The page of one's own agent takes personal codes; a student takes it for the place of the class's code."""
+    make.open_league("fall", registration_code=CODE)
+    for _ in range(SAME_SECRET.amount + 1):
+        assert client.post("/leagues/fall/mine/", {"secret": CODE}, REMOTE_ADDR=SCHOOL).status_code == 403
+    mine = wire.player_request("Ada", port=8101, code=CODE, league_id="fall")
+    assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
+
+
+def test_nor_does_the_code_of_one_league_at_another(client: Client) -> None:
+    make.open_league("fall", registration_code=CODE)
+    make.open_league("spring", registration_code="another")
+    for number in range(SAME_SECRET.amount + 1):
+        other = wire.player_request(f"Mallory {number}", port=9000 + number, code=CODE, league_id="spring")
+        assert status(asked(client, "register_player", other)) == (200, "REJECTED")
+    mine = wire.player_request("Ada", port=8101, code=CODE, league_id="fall")
+    assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
+
+
+def test_one_agent_that_registers_without_end_uses_up_no_registration_of_the_others(
+    client: Client, settings: Any
+) -> None:
+    settings.LEAGUE_REGISTRATIONS_PER_ADDRESS = f"{REGISTRATIONS.amount + 5} per 10 second"
+    make.open_league("fall")
+    loop = wire.player_request("Loop", port=8666)
+    found = [asked(client, "register_player", loop).status_code for _ in range(REGISTRATIONS.amount + 10)]
+    assert found == [200] * REGISTRATIONS.amount + [429] * 10
+    mine = wire.player_request("Ada", port=8101)
+    assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
+
+
+def test_nor_do_registrations_that_cannot_be_read(client: Client, settings: Any) -> None:
+    settings.LEAGUE_REGISTRATIONS_PER_ADDRESS, settings.LEAGUE_CALLS_PER_ADDRESS = "3 per 10 second", "5 per 10 second"
+    make.open_league("fall")
+    nobody = wire.player_request("Nobody", endpoint="nowhere at all")
+    old = wire.player_request("Nobody", port=8666, protocol="league.v1")
+    found = [asked(client, "register_player", one).status_code for one in (nobody, old, nobody, old, nobody, old)]
+    assert found == [200] * 5 + [429]
+    mine = wire.player_request("Ada", port=8101)
+    assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
+
+
+def test_nor_does_somebody_who_registers_a_classmates_name_without_end(client: Client) -> None:
+    """Without the classmate's personal code; a made-up one does not help."""
+    make.open_league("fall")
+    roster.import_csv(league_id="fall", text="name,email,code\nAda,ada@example.org,ada-1815\n")
+    for code in ("", "ada-1816"):
+        found = [
+            asked(client, "register_player", wire.player_request("Ada", port=8101, league_id="fall", code=code))
+            for _ in range(REGISTRATIONS.amount + 1)
+        ]
+        assert found[-1].status_code == 429
+    mine = wire.player_request("Ada", port=8101, league_id="fall", code="ada-1815")
+    assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")

@@ -1,0 +1,248 @@
+"""Malformed and hostile requests: each gets its JSON-RPC error, and nothing in the database changes (ruling, 5)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db.models import F
+from django.test import Client
+
+from agents_registry import registration
+from matches.models import Match
+from tests import factories as make
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+UNKNOWN_TOKEN = "tok_" + "0" * 32
+
+
+@dataclass(frozen=True)
+class World:
+    """A league in play, and a player of another league."""
+
+    place: make.Setting
+    outsider: make.Member
+
+    @property
+    def player(self) -> make.Member:
+        return self.place.players[0]
+
+    @property
+    def referee(self) -> make.Member:
+        return self.place.referees[0]
+
+    def query(self, **changes: Any) -> dict[str, Any]:
+        """A LEAGUE_QUERY that is right but for the changes; a None takes a field away."""
+        params = make.signed(self.player, "LEAGUE_QUERY", league_id="fall", query_type="GET_STANDINGS") | changes
+        return wire.request("league_query", {key: value for key, value in params.items() if value is not None})
+
+    def report(self, who: make.Member | None = None, **changes: Any) -> dict[str, Any]:
+        """A MATCH_RESULT_REPORT that is right but for the changes."""
+        fields = make.result_fields(self.place.match("R1M1"), "P01")
+        params = make.signed(who or self.referee, "MATCH_RESULT_REPORT", **fields) | changes
+        return wire.request("report_match_result", {key: value for key, value in params.items() if value is not None})
+
+    def progress(self, who: make.Member | None = None, **changes: Any) -> dict[str, Any]:
+        """A report_progress that is right but for the changes."""
+        matches = [make.progress_item(self.place.match("R1M1"))]
+        return wire.request(
+            "report_progress", make.signed(who or self.referee, "REPORT_PROGRESS", matches=matches) | changes
+        )
+
+
+@pytest.fixture
+def world() -> World:
+    place = make.playing("fall", players=2)
+    make.open_league("other")
+    return World(place, make.join("Outsider", "other", port=8201))
+
+
+def database() -> dict[str, tuple[int, str]]:
+    """Row counts and a digest of all rows, by table."""
+    found = {}
+    for model in apps.get_models():
+        rows = [repr(row) for row in model.objects.order_by("pk").values_list()]
+        found[model._meta.db_table] = (len(rows), hashlib.sha256("\n".join(rows).encode()).hexdigest())
+    return found
+
+
+Body = bytes | dict[str, Any] | list[Any] | Callable[[World], Any]
+RAW: dict[str, tuple[Body, int, str, str | None]] = {
+    "blank": (b" ", -32700, "E002", None),
+    "no JSON": (b"hello", -32700, "E002", None),
+    "cut off": (b'{"jsonrpc":"2.0",', -32700, "E002", None),
+    "not UTF-8": (b'{"jsonrpc":"2.0","method":"ping","id":"\xff"}', -32700, "E002", None),
+    "NaN": (b'{"jsonrpc":"2.0","method":"ping","params":{"a":NaN},"id":1}', -32700, "E002", None),
+    "a number beyond every float": (
+        b'{"jsonrpc":"2.0","method":"ping","params":{"a":1e999},"id":1}',
+        -32700,
+        "E002",
+        None,
+    ),
+    "5000 digits": (b'{"jsonrpc":"2.0","method":"ping","id":' + b"9" * 5000 + b"}", -32700, "E002", None),
+    "a key twice": (b'{"jsonrpc":"2.0","method":"ping","method":"ping","id":1}', -32700, "E002", None),
+    "a lone surrogate": (b'{"jsonrpc":"2.0","method":"ping","id":"\\ud800"}', -32700, "E002", None),
+    "NUL": (b'{"jsonrpc":"2.0","method":"ping","id":"\\u0000"}', -32700, "E002", None),
+    "deep": (b'{"jsonrpc":"2.0","method":"ping","params":' + b"[" * 40 + b"]" * 40 + b"}", -32700, "E002", None),
+    "very deep": (b"[" * 60000, -32700, "E002", None),
+    "batch": ([wire.request("ping", {})], -32600, "E002", "body"),
+    "empty batch": ([], -32600, "E002", "body"),
+    "a string": (b'"ping"', -32600, "E002", "body"),
+    "null": (b"null", -32600, "E002", "body"),
+    "wrong jsonrpc": ({"jsonrpc": "1.0", "method": "ping", "id": 1}, -32600, "E002", "jsonrpc"),
+    "no method": ({"jsonrpc": "2.0", "id": 1}, -32600, "E002", "method"),
+    "method is a number": ({"jsonrpc": "2.0", "method": 5, "id": 1}, -32600, "E002", "method"),
+    "bool id": ({"jsonrpc": "2.0", "method": "ping", "id": True}, -32600, "E002", "id"),
+    "object id": ({"jsonrpc": "2.0", "method": "ping", "id": {}}, -32600, "E002", "id"),
+    "unknown method": (wire.request("drop_tables", {}), -32601, "E002", "method"),
+    "unknown type": (wire.request("mcp_message", {"message_type": "DROP"}), -32601, "E002", "method"),
+    "type is a list": (wire.request("mcp_message", {"message_type": ["PING"]}), -32602, "E002", "message_type"),
+    "no type": (wire.request("mcp_message", {}), -32602, "E003", "message_type"),
+    "a message only we send": (wire.request("notify_round", {}), -32601, "E002", "method"),
+    "params array": (wire.request("league_query", ["GET_STANDINGS"]), -32602, "E002", "params"),
+    "params string": (wire.request("ping", "x"), -32602, "E002", "params"),
+    "protocol": (lambda w: w.query(protocol="league.v1"), -32000, "E018", "protocol"),
+    "protocol is a number": (lambda w: w.query(protocol=2), -32000, "E018", "protocol"),
+    "old version": (lambda w: w.query(protocol_version="1.9.9"), -32000, "E018", "protocol_version"),
+    "version junk": (lambda w: w.query(protocol_version={}), -32000, "E018", "protocol_version"),
+    "no sender": (lambda w: w.query(sender=None), -32602, "E003", "sender"),
+    "no timestamp": (lambda w: w.query(timestamp=None), -32602, "E003", "timestamp"),
+    "no conversation_id": (lambda w: w.query(conversation_id=None), -32602, "E003", "conversation_id"),
+    "empty sender": (lambda w: w.query(sender=""), -32602, "E003", "sender"),
+    "league_id is a list": (lambda w: w.query(league_id=["fall"]), -32602, "E002", "league_id"),
+    "league_id is long": (lambda w: w.query(league_id="x" * 65), -32602, "E002", "league_id"),
+    "unknown league": (lambda w: w.query(league_id="nowhere"), -32000, "E014", "league_id"),
+    "unknown league and token": (
+        lambda w: w.query(league_id="nowhere", auth_token=UNKNOWN_TOKEN),
+        -32000,
+        "E014",
+        "league_id",
+    ),
+    "league_id is a token": (lambda w: w.query(league_id=w.player.token), -32000, "E014", "league_id"),
+    "no token": (lambda w: w.query(auth_token=None), -32001, "E011", "auth_token"),
+    "empty token": (lambda w: w.query(auth_token=""), -32001, "E011", "auth_token"),
+    "unknown token": (lambda w: w.query(auth_token=UNKNOWN_TOKEN), -32001, "E012", "auth_token"),
+    "token is a number": (lambda w: w.query(auth_token=5), -32001, "E012", "auth_token"),
+    "its league_token": (
+        lambda w: w.query(auth_token=registration.league_token(w.player.agent)),
+        -32001,
+        "E012",
+        "auth_token",
+    ),
+    "a referee's league_token": (
+        lambda w: w.report(auth_token=registration.league_token(w.referee.agent)),
+        -32001,
+        "E012",
+        "auth_token",
+    ),
+    "another league": (lambda w: w.query(league_id="other"), -32001, "E012", "league_id"),
+    "token of another": (lambda w: w.query(auth_token=w.place.players[1].token), -32001, "E012", "sender"),
+    "sender is another": (lambda w: w.query(sender="player:P02"), -32001, "E012", "sender"),
+    "sender of another kind": (lambda w: w.query(sender="referee:P01"), -32001, "E012", "sender"),
+    "sender is a colon": (lambda w: w.query(sender=":"), -32001, "E012", "sender"),
+    "sender is a number": (lambda w: w.query(sender=5), -32001, "E012", "sender"),
+    "sender is a token": (lambda w: w.query(sender=w.place.players[1].token), -32001, "E012", "sender"),
+    "report of a player": (lambda w: w.report(w.player), -32000, "E013", "auth_token"),
+    "progress of a player": (lambda w: w.progress(w.player), -32000, "E013", "auth_token"),
+    "unknown match": (lambda w: w.report(match_id="R9M9"), -32602, "E002", "match_id"),
+    "match_id is a number": (lambda w: w.report(match_id=5), -32602, "E002", "match_id"),
+    "no match_id": (lambda w: w.report(match_id=None), -32602, "E003", "match_id"),
+    "report without a league": (lambda w: w.report(league_id=None), -32602, "E003", "league_id"),
+    "attempt junk": (lambda w: w.report(attempt="first"), -32602, "E002", "attempt"),
+    "no result": (lambda w: w.report(result=None), -32602, "E003", "result"),
+    "result is a list": (lambda w: w.report(result=[]), -32602, "E002", "result"),
+    "no winner": (lambda w: w.report(result={}), -32602, "E003", "result.winner"),
+    "winner from elsewhere": (lambda w: w.report(result={"winner": "P03"}), -32602, "E002", "result.winner"),
+    "winner is a list": (lambda w: w.report(result={"winner": ["P01"]}), -32602, "E002", "result.winner"),
+    "status junk": (lambda w: w.report(status=["WIN"]), -32602, "E002", "status"),
+    "no matches": (lambda w: w.progress(matches=None), -32602, "E003", "matches"),
+    "matches is an object": (lambda w: w.progress(matches={}), -32602, "E002", "matches"),
+    "a match is a string": (lambda w: w.progress(matches=["R1M1"]), -32602, "E002", "matches[0]"),
+    "FINISHED in progress": (
+        lambda w: w.progress(matches=[make.progress_item(w.place.match("R1M1"), state="FINISHED")]),
+        -32602,
+        "E002",
+        "matches[0].state",
+    ),
+    "query junk": (lambda w: w.query(query_type="DROP"), -32602, "E002", "query_type"),
+    "no query": (lambda w: w.query(query_type=None), -32602, "E003", "query_type"),
+    "meta is a string": (wire.request("register_player", {"player_meta": "me"}), -32602, "E002", "player_meta"),
+    "no referee_meta": (wire.request("register_referee", {}), -32602, "E003", "referee_meta"),
+    "tool with a bad timestamp": (wire.request("get_standings", {"timestamp": ""}), -32602, "E021", "timestamp"),
+}
+RAW |= {
+    f"timestamp {value!r}": (lambda w, value=value: w.query(timestamp=value), -32602, "E021", "timestamp")
+    for value in (
+        "2025-01-15T10:30:00",
+        "2025-01-15T10:30:00+02:00",
+        "2025-01-15T10:30:00-05:00",
+        "2025-01-15T10:30:00 UTC",
+        "2025-13-15T10:30:00Z",
+        "20250115T103000Z",
+        "now",
+        1736937000,
+        ["2025-01-15T10:30:00Z"],
+    )
+}
+
+
+@pytest.mark.parametrize(("body", "code", "error_code", "field"), RAW.values(), ids=RAW.keys())
+def test_refused_with_its_error_and_nothing_changed(
+    client: Client, world: World, body: Body, code: int, error_code: str, field: str | None
+) -> None:
+    body = body(world) if callable(body) else body
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    before = database()
+    response = wire.post(client, raw)
+    assert (response.status_code, response.headers["Content-Type"]) == (200, "application/json")
+    reply = response.json()
+    assert (reply["jsonrpc"], sorted(reply)) == ("2.0", ["error", "id", "jsonrpc"])
+    data = reply["error"]["data"]
+    assert (reply["error"]["code"], data["error_code"], data["context"].get("field")) == (code, error_code, field)
+    assert (data["message_type"], data["protocol"], data["message"]) == (
+        "LEAGUE_ERROR",
+        "league.v2",
+        reply["error"]["message"],
+    )
+    assert wire.TOKEN.findall(response.content.decode()) == []
+    assert database() == before
+
+
+def test_digest_sees_a_change(world: World) -> None:
+    before = database()
+    Match.objects.filter(match_id="R1M1").update(attempt=F("attempt") + 1)
+    changed = {table for table, found in database().items() if found != before[table]}
+    assert changed == {"matches_match"}
+
+
+def test_the_whole_error(client: Client, world: World) -> None:
+    body = world.query(league_id="nowhere") | {"id": "abc"}
+    assert wire.plain(wire.post(client, body).json()) == {
+        "jsonrpc": "2.0",
+        "id": "abc",
+        "error": {
+            "code": -32000,
+            "message": "There is no league 'nowhere'.",
+            "data": {
+                "protocol": "league.v2",
+                "message_type": "LEAGUE_ERROR",
+                "sender": "league_manager:LM01",
+                "timestamp": "<time>",
+                "conversation_id": "conv-of-the-test",
+                "error_code": "E014",
+                "error_name": "LEAGUE_NOT_FOUND",
+                "error_description": "LEAGUE_NOT_FOUND",
+                "legacy_code": "L005",
+                "message": "There is no league 'nowhere'.",
+                "context": {"field": "league_id", "seen": '"nowhere"', "expected": "a league id"},
+                "original_message_type": "LEAGUE_QUERY",
+                "retryable": False,
+            },
+        },
+    }

@@ -1,0 +1,81 @@
+"""Answers that reach the league manager instead of a referee: nobody speaks for another, nobody floods (ruling, 9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from league_sdk.dialects import inbound
+from league_sdk.protocol import rpc
+from matches.conducting import parcels
+from matches.league import outbox
+from matches.models import Delivery
+from tests import factories as make
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+
+PICK = {"match_id": "R1M1", "parity_choice": "odd"}
+
+
+def post(client: Client, who: make.Member, **fields: Any) -> Any:
+    return wire.ask(client, "CHOOSE_PARITY_RESPONSE", PICK | {"auth_token": who.token} | fields)
+
+
+def arrived(referee: make.Member) -> list[inbound.Inbound]:
+    """The relayed answers, as the referee reads them."""
+    found = parcels.parcels_of([], timezone.now())[referee.agent.pk]
+    read = [inbound.read(rpc.loads(one.body)) for one in found]
+    return [one for one in read if one.name == "CHOOSE_PARITY_RESPONSE"]
+
+
+def rows() -> int:
+    return Delivery.objects.filter(broadcast__message_type="CHOOSE_PARITY_RESPONSE").count()
+
+
+@pytest.mark.parametrize("container", ["message", "envelope", "payload"])
+@pytest.mark.parametrize("depth", [1, 4, 5, 12])
+def test_no_wrapping_lets_a_player_answer_for_another(client: Client, container: str, depth: int) -> None:
+    world = make.playing(players=2)
+    inner: dict[str, Any] = {"relayed_for": "P02", "parity_choice": "even"}
+    for _ in range(depth):
+        inner = {container: inner}
+    post(client, world.players[0], **inner)
+    (found,) = arrived(world.referees[0])
+    assert (found.message["relayed_for"], found.message["match_id"]) == ("P01", "R1M1")
+
+
+def test_only_so_many_answers_wait_for_a_referee(client: Client) -> None:
+    world = make.playing(players=2)
+    said = [post(client, world.players[0], n=number)["status"] for number in range(outbox.MOST_RELAYED)]
+    assert said == ["RECEIVED"] * outbox.MOST_RELAYED
+    refused = wire.refused(client, "CHOOSE_PARITY_RESPONSE", PICK | {"auth_token": world.players[0].token})
+    assert (refused["error_code"], rows()) == ("E002", outbox.MOST_RELAYED)
+    assert post(client, world.players[1])["status"] == "RECEIVED"
+
+
+def test_what_was_delivered_makes_room_and_is_not_kept(client: Client) -> None:
+    world = make.playing(players=2)
+    for _ in range(outbox.MOST_RELAYED + 2):
+        post(client, world.players[0])
+        sent = parcels.parcels_of([], timezone.now())[world.referees[0].agent.pk]
+        outbox.settle([(one.delivery_pk, "") for one in sent])
+    assert rows() == 1
+
+
+def test_an_answer_that_is_too_long_to_be_passed_on(client: Client) -> None:
+    world = make.playing(players=2)
+    long = PICK | {"auth_token": world.players[0].token, "why": "x" * 20_000}
+    refused = wire.refused(client, "CHOOSE_PARITY_RESPONSE", long)
+    assert (refused["error_code"], rows()) == ("E002", 0)
+
+
+def test_the_receipt_names_the_match_and_repeats_no_token(client: Client) -> None:
+    world = make.playing(players=2)
+    token = world.players[0].token
+    reply = post(client, world.players[0], match_id={"id": token})
+    assert reply["match_id"] == "R1M1"
+    assert token not in str(reply)

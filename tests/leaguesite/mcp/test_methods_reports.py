@@ -1,0 +1,323 @@
+"""Results and progress as referees report them at POST /mcp (004 4.6.2; ruling sections 7 and 10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from agents_registry.models import Agent
+from league_sdk.protocol.transcript import REDACTED
+from matches.league import lifecycle, losses
+from matches.models import Match, Message
+from matches.view import sight
+from tests import factories as make
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+SECRET = "tok_" + "a" * 32
+
+
+@pytest.fixture
+def place() -> make.Setting:
+    """Two players, two referees, R1M1 in play."""
+    return make.playing(players=2, referees=2)
+
+
+def params_of(who: make.Member, match: Match, winner: str | None, **changes: Any) -> dict[str, Any]:
+    fields = make.result_fields(match, winner) | changes
+    return make.signed(who, "MATCH_RESULT_REPORT", **{name: one for name, one in fields.items() if one is not None})
+
+
+def report(
+    client: Client, place: make.Setting, winner: str | None = "P01", who: make.Member | None = None, **changes: Any
+) -> dict[str, Any]:
+    """Report R1M1; the answer without its envelope."""
+    match = place.match("R1M1")
+    judge = who or place.referee_of("R1M1")
+    answer = wire.ask(client, "report_match_result", params_of(judge, match, winner, **changes))
+    head = {
+        "protocol": "league.v2",
+        "message_type": "MATCH_RESULT_ACK",
+        "sender": "league_manager:LM01",
+        "conversation_id": "conv-of-the-test",
+        "league_id": "fall",
+        "match_id": "R1M1",
+    }
+    assert {key: answer.pop(key) for key in head} == head
+    del answer["timestamp"]
+    return answer
+
+
+def points(place: make.Setting) -> dict[str, int]:
+    return {row.player_id: row.points for row in sight.everything(place.league).standings}
+
+
+ACCEPTED = {"status": "ACCEPTED", "reason": None}
+DUPLICATE = {"status": "ACCEPTED", "duplicate": True, "reason": "a result is on record; the first one stands"}
+
+
+@pytest.mark.parametrize("method", ["report_match_result", "MATCH_RESULT_REPORT", "mcp_message"])
+def test_a_result_is_accepted_and_counts(client: Client, place: make.Setting, method: str) -> None:
+    params = params_of(place.referee_of("R1M1"), place.match("R1M1"), "P02")
+    answer = wire.ask(client, method, params)
+    assert (answer["status"], answer["reason"]) == ("ACCEPTED", None)
+    match = place.match("R1M1")
+    assert (match.state, match.status, match.winner.code, match.details) == (
+        "FINISHED",
+        "WIN",
+        "P02",
+        {"drawn_number": 8, "choices": {"P01": "even", "P02": "odd"}},
+    )
+    assert points(place) == {"P02": 3, "P01": 0}
+    assert match.lifecycle[-1]["state"] == "FINISHED"
+    assert (match.lease_until, match.finished_at is None) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("winner", "changes", "status", "expected"),
+    [
+        (None, {}, "DRAW", {"P01": 1, "P02": 1}),
+        (None, {"result": {"winner": "DRAW", "score": {}}}, "DRAW", {"P01": 1, "P02": 1}),
+        ("P01", {"status": "TECHNICAL_LOSS"}, "TECHNICAL_LOSS", {"P01": 3, "P02": 0}),
+        (
+            None,
+            {"result": {"winner": None, "score": {"P01": 0, "P02": 0}, "details": {"choices": {"P01": "odd"}}}},
+            "TECHNICAL_LOSS",
+            {"P01": 0, "P02": 0},
+        ),
+        (None, {"status": "CANCELLED"}, "CANCELLED", {"P01": 0, "P02": 0}),
+        ("P01", {"result": {"winner": "P01", "score": {"P01": 99, "P02": 98}}}, "WIN", {"P01": 3, "P02": 0}),
+    ],
+    ids=["draw", "DRAW as winner", "technical loss", "both absent", "cancelled", "points are the league's own"],
+)
+def test_every_kind_of_result(
+    client: Client, place: make.Setting, winner: str | None, changes: dict[str, Any], status: str, expected: Any
+) -> None:
+    assert report(client, place, winner, **changes) == ACCEPTED
+    assert (place.match("R1M1").status, points(place)) == (status, expected)
+
+
+@pytest.mark.parametrize("second", ["P01", "P02", None])
+def test_a_second_report_changes_nothing(client: Client, place: make.Setting, second: str | None) -> None:
+    report(client, place, "P01")
+    before = Match.objects.values().get()
+    assert report(client, place, second) == DUPLICATE
+    assert (Match.objects.values().get(), points(place)) == (before, {"P01": 3, "P02": 0})
+    assert place.events().count("match_finished") == 1
+
+
+def test_a_referee_that_does_not_judge_the_match(client: Client, place: make.Setting) -> None:
+    judge = place.referee_of("R1M1")
+    other = next(one for one in place.referees if one != judge)
+    data = wire.refused(client, "report_match_result", params_of(other, place.match("R1M1"), "P01"))
+    assert (data["error_code"], data["message"]) == ("E013", f"{other.agent.code} does not judge R1M1.")
+    assert place.match("R1M1").state == "ASSIGNED"
+
+
+def test_an_untrusted_referee_judges_nothing(client: Client, place: make.Setting) -> None:
+    stranger = make.hire("Stranger", port=8009, trusted=False)
+    match = place.match("R1M1")
+    assert wire.refused(client, "report_match_result", params_of(stranger, match, "P01"))["error_code"] == "E013"
+    answer = progress(client, stranger, make.progress_item(match))
+    assert [one["status"] for one in answer["matches"]] == ["lost"]
+    assert place.match("R1M1").state == "ASSIGNED"
+
+
+def test_one_that_is_no_longer_trusted_ends_what_it_plays_but_gets_nothing_new(
+    client: Client, place: make.Setting
+) -> None:
+    judge = place.referee_of("R1M1")
+    Agent.objects.filter(pk=judge.agent.pk).update(trusted=False)
+    assert report(client, place) == ACCEPTED
+
+
+def lose(match: Match) -> None:
+    losses.lose_attempt(matches=Match.objects.filter(pk=match.pk), why="test")
+
+
+def test_the_report_of_a_lost_attempt_is_ignored(client: Client, place: make.Setting) -> None:
+    judge = place.referee_of("R1M1")
+    lose(place.match("R1M1"))
+    over = {"status": "IGNORED", "reason": "attempt 1 is over"}
+    assert report(client, place, attempt=1) == over
+    Agent.objects.filter(pk=judge.agent.pk).update(state="SUSPENDED")
+    make.look()
+    assert place.referee_of("R1M1") != judge
+    gone = {"status": "IGNORED", "reason": "attempt 1 was lost; the match went on without it"}
+    assert report(client, place, attempt=1, who=judge) == gone
+    assert report(client, place, attempt=1) == over
+    assert report(client, place, "P02", attempt=2) == ACCEPTED
+    assert report(client, place, attempt=1, who=judge) == gone
+    assert points(place) == {"P02": 3, "P01": 0}
+
+
+def test_a_report_before_the_match_is_handed_out_is_ignored(client: Client) -> None:
+    place = make.setting(players=2)
+    lifecycle.start_league(league_id="fall")
+    assert report(client, place, attempt=None) == {"status": "IGNORED", "reason": "attempt 0 is over"}
+
+
+def test_a_students_referee_without_an_attempt(client: Client, place: make.Setting) -> None:
+    lose(place.match("R1M1"))
+    make.look()
+    params = params_of(place.referee_of("R1M1"), place.match("R1M1"), "P01", attempt=None, round_id="1")
+    del params["round_id"]
+    assert wire.ask(client, "report_match_result", params | {"round_id": "1"})["status"] == "ACCEPTED"
+    assert place.match("R1M1").attempt == 2
+
+
+def test_an_attempt_in_digits_is_read(client: Client, place: make.Setting) -> None:
+    assert report(client, place, attempt="1", round_id="1") == ACCEPTED
+
+
+def test_results_of_a_stopped_league_count_nothing(client: Client, place: make.Setting) -> None:
+    lifecycle.stop(league_id="fall")
+    assert report(client, place) == {"status": "IGNORED", "reason": "attempt 1 is over"}
+
+
+def test_what_a_referee_sends_in_details_cannot_break_the_pages(client: Client, place: make.Setting) -> None:
+    details = {"drawn_number": [1], "number_parity": ["even"], "choices": ["odd"], "reason": 5}
+    assert report(client, place, result={"winner": "P01", "score": 3, "details": details}) == ACCEPTED
+    for path in ("/leagues/fall/", "/leagues/fall/matches/R1M1/", "/", "/api/leagues/fall/matches/R1M1"):
+        assert client.get(path).status_code == 200
+
+
+# Progress -----------------------------------------------------------------------------------------
+
+
+def progress(client: Client, who: make.Member, *items: dict[str, Any]) -> dict[str, Any]:
+    return wire.ask(client, "report_progress", make.signed(who, "REPORT_PROGRESS", matches=list(items)))
+
+
+def advance(client: Client, place: make.Setting, **changes: Any) -> str:
+    """Report progress of R1M1 by its referee; ``ok`` or ``lost``."""
+    match = place.match("R1M1")
+    item = make.progress_item(match, **changes)
+    answer = progress(client, place.referee_of("R1M1"), item)
+    assert answer == {
+        "matches": [
+            {"league_id": "fall", "match_id": "R1M1", "attempt": item["attempt"], "status": found}
+            for found in (answer["matches"][0]["status"],)
+        ]
+    }
+    return str(answer["matches"][0]["status"])
+
+
+def test_states_move_forward_only(client: Client, place: make.Setting) -> None:
+    seen = []
+    for state in ("COLLECTING_CHOICES", "WAITING_FOR_PLAYERS", "DRAWING_NUMBER", "COLLECTING_CHOICES"):
+        assert advance(client, place, state=state) == "ok"
+        seen.append(place.match("R1M1").state)
+    assert seen == ["COLLECTING_CHOICES", "COLLECTING_CHOICES", "DRAWING_NUMBER", "DRAWING_NUMBER"]
+    steps = [step["state"] for step in place.match("R1M1").lifecycle]
+    assert steps == ["ASSIGNED", "COLLECTING_CHOICES", "DRAWING_NUMBER"]
+
+
+def test_who_joined_and_who_locked_in_is_kept_but_no_view(client: Client, place: make.Setting) -> None:
+    advance(client, place, joined=["P01", "P09", 5])
+    advance(client, place, state="COLLECTING_CHOICES", joined=["P02"], locked_in=["P02", "P02", "X"], view={"a": 1})
+    match = place.match("R1M1")
+    assert (match.joined, match.locked_in, match.view) == (["P01", "P02"], ["P02"], {})
+
+
+def test_ok_and_lost_side_by_side(client: Client) -> None:
+    place = make.playing(players=4)
+    mine, ended = place.match("R1M1"), place.match("R1M2")
+    make.report(ended, "P03")
+    items = [
+        make.progress_item(mine),
+        make.progress_item(mine, attempt=2),
+        make.progress_item(ended),
+        make.progress_item(mine, match_id="R9M9"),
+        make.progress_item(mine, league_id="nowhere"),
+    ]
+    answer = progress(client, place.referees[0], *items)
+    assert [one["status"] for one in answer["matches"]] == ["ok", "lost", "lost", "lost", "lost"]
+
+
+def test_a_heartbeat_renews_the_lease_and_brings_a_suspended_referee_back(client: Client, place: make.Setting) -> None:
+    now = timezone.now()
+    judge = place.referee_of("R1M1")
+    Match.objects.filter(match_id="R1M1").update(lease_until=now, state="WAITING_FOR_PLAYERS")
+    Agent.objects.filter(pk=judge.agent.pk).update(state="SUSPENDED", heard_at=None)
+    assert advance(client, place) == "ok"
+    lease = (place.match("R1M1").lease_until - now).total_seconds()
+    assert 8 <= lease < 60
+    assert (judge.fresh().state, judge.fresh().heard_at is None) == ("ACTIVE", False)
+
+
+def entries() -> list[tuple[int, int, Any]]:
+    return [(one.attempt, one.n, one.entry["body"]) for one in Message.objects.order_by("attempt", "n")]
+
+
+def test_transcript_entries_are_added_once(client: Client, place: make.Setting) -> None:
+    advance(client, place, transcript=[make.line(0, body="a"), make.line(1, body="b")])
+    advance(client, place, transcript=[make.line(1, body="other"), make.line(2, body="c")])
+    report(client, place, transcript=[make.line(2, body="other"), make.line(3, body="d"), make.line(3, body="e")])
+    assert entries() == [(1, 0, "a"), (1, 1, "b"), (1, 2, "c"), (1, 3, "d")]
+
+
+def test_entries_that_cannot_be_shown_are_left_out(client: Client, place: make.Setting) -> None:
+    junk: list[Any] = [
+        "line",
+        {},
+        make.line(0, n=True),
+        make.line(0, n=-1),
+        make.line(0, n=2**31),
+        make.line(0, n=500),
+        make.line(0, at="yesterday"),
+        make.line(0, at="2025-01-15T10:15:00"),
+        make.line(0, at=5),
+        make.line(0, notes=5),
+        make.line(0, body="x" * 9000),
+        make.line(0, body="good"),
+    ]
+    advance(client, place, transcript=junk)
+    assert entries() == [(1, 0, "good")]
+    assert client.get("/leagues/fall/matches/R1M1/").status_code == 200
+
+
+def test_tokens_in_a_transcript_are_taken_out_again(client: Client, place: make.Setting) -> None:
+    body = {"auth_token": SECRET, "note": f"it said {SECRET}", "list": [SECRET], "auth_token_sha256": ["ab"]}
+    advance(client, place, transcript=[make.line(0, body=body, problem=f"bad {SECRET}", notes=[SECRET])])
+    entry = Message.objects.get().entry
+    assert (entry["body"], entry["problem"], entry["notes"]) == (
+        {"auth_token": REDACTED, "note": f"it said {REDACTED}", "list": [REDACTED], "auth_token_sha256": REDACTED},
+        f"bad {REDACTED}",
+        [REDACTED],
+    )
+
+
+def test_a_match_handed_back_is_not_a_lost_one(client: Client, place: make.Setting) -> None:
+    assert advance(client, place, state="HANDED_BACK", transcript=[make.line(0, body="kept")]) == "ok"
+    match = place.match("R1M1")
+    assert (match.state, match.lost_attempts, match.attempt, match.lease_until) == ("READY", 0, 1, None)
+    assert entries() == [(1, 0, "kept")]
+    assert advance(client, place) == "lost"
+
+
+def test_a_stranger_with_the_id_of_the_sites_referee_reports_nothing_of_its_sealed_match(client: Client) -> None:
+    """At a league's own address anybody registers as a referee, and the first one of a league is REF01 there."""
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    seal = {"status": "WIN", "winner_player_id": "P02", "reason": "", "details": {}, "faults": [], "draw": 3}
+    seal |= {"conversation_id": match.conversation_id}
+    assert make.progress(match, state="DRAWING_NUMBER", seal=seal) == "sealed"
+    address = Agent.objects.get(kind="player", code="P02").endpoint
+    meta = {"display_name": "Mallory", "version": "1.0.0", "game_types": ["even_odd"], "max_concurrent_matches": 2}
+    meta |= {"contact_endpoint": "http://127.0.0.1:9999/mcp"}
+    asked = {"message_type": "REFEREE_REGISTER_REQUEST", "protocol": "league.v2", "referee_meta": meta}
+    stranger = wire.ask(client, "register_referee", asked, path="/leagues/fall/mcp")
+    assert stranger["referee_id"] == place.referee_of("R1M1").agent.code
+    fields = make.result_fields(match, "P02") | {"found_at": {"P02": "/nowhere"}, "proofs": {"P02": "0" * 64}}
+    head = {"protocol": "league.v2", "message_type": "MATCH_RESULT_REPORT", "timestamp": wire.STAMP}
+    head |= {"sender": "referee:REF01", "conversation_id": "c", "auth_token": stranger["auth_token"]}
+    refused = wire.post(client, wire.request("report_match_result", head | fields)).json()
+    assert refused.get("error", {}).get("data", {}).get("error_code") == "E013", refused
+    # Its players have not been told yet, and nobody has learnt a path of theirs.
+    now = place.match("R1M1")
+    assert (now.state, "told" in now.seal) == ("DRAWING_NUMBER", False)
+    assert Agent.objects.get(kind="player", code="P02").endpoint == address

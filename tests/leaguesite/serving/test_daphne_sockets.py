@@ -1,0 +1,213 @@
+"""A browser's socket under daphne: it takes short messages, with an end, and keeps little for who does not read.
+
+Over real connections.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from leaguesite.serving.threads import LARGEST_WISH, MOST_FRAGMENTS
+from tests.e2e.site import ROOT, free_port
+
+PATIENCE_S = 30.0
+SMALL = 16 * 1024
+NOT_HELD = 16 * 1024 * 1024
+"""Far more than all the buffers between the two keep."""
+PIECE, PIECES = 65536, 1000
+TEXT, GOES_ON, PING, END = 0x1, 0x0, 0x9, 0x80
+
+
+@contextmanager
+def serving(unfinished_s: float) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """The server; its port and its process."""
+    port = free_port()
+    command = [sys.executable, "-m", "tests.leaguesite.socket_server", str(port), str(unfinished_s)]
+    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert said_by(process) == "ready"
+            yield port, process
+        finally:
+            process.kill()
+
+
+def said_by(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    with serving(3600) as found:
+        yield found
+
+
+@pytest.fixture
+def port(server: tuple[int, subprocess.Popen[str]]) -> int:
+    return server[0]
+
+
+@contextmanager
+def asking(port: int, path: bytes) -> Iterator[socket.socket]:
+    """Somebody who wants to be let in."""
+    with socket.socket() as found:
+        # Set before it connects: what is not read is kept by the other side.
+        for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            found.setsockopt(socket.SOL_SOCKET, option, SMALL)
+        found.settimeout(PATIENCE_S)
+        found.connect(("127.0.0.1", port))
+        lines = [b"GET " + path + b" HTTP/1.1", b"Host: here", b"Connection: Upgrade", b"Upgrade: websocket"]
+        lines += [b"Sec-WebSocket-Version: 13", b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", b"", b""]
+        found.sendall(b"\r\n".join(lines))
+        yield found
+
+
+@contextmanager
+def connected(port: int) -> Iterator[socket.socket]:
+    """A browser's socket that has been let in."""
+    with asking(port, b"/") as found:
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += found.recv(1)
+        assert head.startswith(b"HTTP/1.1 101")
+        yield found
+
+
+def header(kind: int, length: int) -> bytes:
+    """The beginning of a frame that is masked with zeros."""
+    if length < 126:
+        return bytes([kind, 0x80 | length]) + bytes(4)
+    if length < 65536:
+        return bytes([kind, 0x80 | 126]) + struct.pack("!H", length) + bytes(4)
+    return bytes([kind, 0x80 | 127]) + struct.pack("!Q", length) + bytes(4)
+
+
+def frame(kind: int, content: bytes = b"") -> bytes:
+    return header(kind, len(content)) + content
+
+
+def taken(connection: socket.socket, length: int) -> bytes:
+    """So many bytes."""
+    found = b""
+    while len(found) < length:
+        piece = connection.recv(length - len(found))
+        assert piece
+        found += piece
+    return found
+
+
+def answer(connection: socket.socket) -> bytes:
+    """One short frame."""
+    return taken(connection, taken(connection, 2)[1])
+
+
+def is_dropped(connection: socket.socket) -> bool:
+    """Whether the other side ends it without a word; fails when it does not end it."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_a_message_may_be_as_long_as_a_wish_in_one_piece_or_several(port: int) -> None:
+    long = b"a" * LARGEST_WISH
+    half = long[: LARGEST_WISH // 2]
+    with connected(port) as browser:
+        for said in (
+            frame(END | TEXT, long),
+            frame(TEXT, half) + frame(END | GOES_ON, half),
+            frame(TEXT) + (MOST_FRAGMENTS - 2) * frame(GOES_ON) + frame(END | GOES_ON, long),
+            frame(TEXT, half) + frame(END | PING) + frame(END | GOES_ON, half),
+        ):
+            browser.sendall(said)
+            heard = answer(browser)
+            # A ping between two pieces is answered, too.
+            assert (heard or answer(browser)) == str(LARGEST_WISH).encode()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(header(END | TEXT, LARGEST_WISH + 1), id="announced"),
+        pytest.param(header(TEXT, LARGEST_WISH + 1), id="announced as a first piece"),
+        pytest.param(frame(TEXT, b"a" * LARGEST_WISH) + header(GOES_ON, 1), id="in two pieces"),
+        pytest.param(header(TEXT, 4 * 1024 * 1024), id="millions"),
+        pytest.param(header(END | TEXT, 2**62), id="more than there is"),
+        pytest.param(frame(TEXT) + MOST_FRAGMENTS * frame(GOES_ON), id="pieces of nothing"),
+    ],
+)
+def test_who_says_more_is_dropped_before_it_is_kept(port: int, said: bytes) -> None:
+    with connected(port) as browser:
+        browser.sendall(said)
+        assert is_dropped(browser)
+
+
+def test_who_talks_before_being_let_in_is_dropped(port: int) -> None:
+    with asking(port, b"/never/") as stranger, pytest.raises(ConnectionError):
+        for _ in range(1000):
+            stranger.sendall(b"a" * 1024)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(frame(TEXT, b"a"), id="another piece"),
+        pytest.param(header(END | TEXT, 5) + b"a", id="the rest of a piece"),
+        pytest.param(header(END | TEXT, 5)[:1], id="the rest of a header"),
+        pytest.param(header(END | PING, 5), id="the rest of a ping"),
+    ],
+)
+def test_a_message_that_does_not_end_is_not_waited_for(said: bytes) -> None:
+    with serving(0.2) as (port, _process), connected(port) as browser:
+        browser.sendall(frame(END | TEXT, b"whole"))
+        assert answer(browser) == b"5"
+        browser.sendall(said)
+        assert is_dropped(browser)
+
+
+def test_the_application_waits_while_nobody_reads(server: tuple[int, subprocess.Popen[str]]) -> None:
+    port, process = server
+    with connected(port) as browser:
+        browser.sendall(frame(END | TEXT, b"fill 1"))
+        assert said_by(process) == "kept waiting"
+
+
+def test_it_goes_on_when_somebody_reads(server: tuple[int, subprocess.Popen[str]]) -> None:
+    port, process = server
+    with connected(port) as browser:
+        browser.sendall(frame(END | TEXT, f"fill {PATIENCE_S}".encode()))
+        for _ in range(PIECES):
+            assert taken(browser, 10) == bytes([0x82, 127]) + struct.pack("!Q", PIECE)
+            taken(browser, PIECE)
+        assert said_by(process) == "everything was taken"
+
+
+def test_pings_are_not_read_while_their_answers_are_not(port: int) -> None:
+    pings = 100 * frame(END | PING, b"a" * 125)
+    with connected(port) as browser:
+        browser.settimeout(2)
+        with pytest.raises(TimeoutError):
+            for _ in range(NOT_HELD // len(pings)):
+                browser.sendall(pings)
+        # The others are served, and so is whoever begins to read.
+        with connected(port) as other:
+            other.sendall(frame(END | TEXT, b"here"))
+            assert answer(other) == b"4"
+        browser.settimeout(PATIENCE_S)
+        assert taken(browser, 127) == bytes([0x8A, 125]) + b"a" * 125
+
+
+@pytest.mark.parametrize("code", [1000, 1013, 4404])
+def test_a_socket_is_closed_with_the_code_that_the_site_says(port: int, code: int) -> None:
+    with connected(port) as browser:
+        browser.sendall(frame(END | TEXT, f"close {code}".encode()))
+        assert taken(browser, 4) == bytes([0x88, 2]) + struct.pack("!H", code)

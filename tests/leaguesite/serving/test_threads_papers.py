@@ -1,0 +1,73 @@
+"""Large files go out in parts, and what takes long has a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from asgiref.testing import ApplicationCommunicator
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from leaguesite.asgi import application
+from leaguesite.serving import threads as serving
+from leaguesite.serving.threads import is_import_path, is_paper_path
+from matches.desk import papers
+from matches.papers import bundle
+from tests import factories as make
+from tests.leaguesite.serving.test_threads import PATIENCE_S, scope
+from tests.matches.agent_server import Agents
+
+
+@pytest.mark.parametrize(
+    ("path", "paper", "imports"),
+    [
+        ("/admin/matches/league/fall/papers/", True, False),
+        ("/admin/matches/league/fall/papers/league.zip", True, False),
+        ("/admin/matches/league/fall/papers/evidence/", True, False),
+        ("/admin/matches/league/import/", True, True),
+        ("/admin/matches/league/fall/", False, False),
+        ("/admin/matches/league/papers/", True, False),
+        ("/leagues/papers/papers/", False, False),
+        ("/mcp", False, False),
+    ],
+)
+def test_paths_that_take_long(path: str, paper: bool, imports: bool) -> None:
+    assert (is_paper_path(path), is_import_path(path)) == (paper, imports)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_large_file_goes_out_in_parts_from_a_thread_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    agents, threads = Agents(), set[str]()
+    block = papers.PaperFile.block_size
+
+    def large(league: Any, out: Any, *, people: bool) -> None:
+        threads.add(threading.current_thread().name.rpartition("_")[0])
+        out.write(b"x" * (3 * block + 1))
+
+    monkeypatch.setattr(bundle, "write", large)
+    await agents.in_db(lambda: make.open_league("fall"))
+    cookie = await agents.in_db(_session)
+    talk = ApplicationCommunicator(
+        application, scope("GET", "/admin/matches/league/fall/papers/league.json", {"cookie": cookie})
+    )
+    await talk.send_input({"type": "http.request", "body": b"", "more_body": False})
+    start = await talk.receive_output(PATIENCE_S)
+    sizes, more = [], True
+    while more:
+        part = await talk.receive_output(PATIENCE_S)
+        sizes.append(len(part.get("body", b"")))
+        more = part["more_body"]
+    await talk.wait(PATIENCE_S)
+    headers = dict(start["headers"])
+    assert (start["status"], sizes) == (200, [block, block, block, 1, 0])
+    assert headers[b"Content-Length"] == str(3 * block + 1).encode()
+    assert headers[b"Content-Disposition"] == b'attachment; filename="fall.json"'
+    assert threads == {serving.papers_thread._thread_name_prefix}
+
+
+def _session() -> str:
+    client = Client()
+    client.force_login(get_user_model().objects.create_superuser("root", password="x" * 12))
+    return f"sessionid={client.cookies['sessionid'].value}"

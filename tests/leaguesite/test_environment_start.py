@@ -1,0 +1,102 @@
+"""What is on the disk at the start: nobody else reads it, and what cannot be used is said in a sentence."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leaguesite import environment
+from leaguesite.environment import BASE_DIR, Unusable, data_folder, kept_key
+from leaguesite.hosting import data_lock
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def manage(data: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("LEAGUE_", "DJANGO_", "DATABASE_", "REDIS_"))
+    }
+    return subprocess.run(
+        [sys.executable, "manage.py", *words, "--data", str(data)],
+        cwd=BASE_DIR,
+        env=kept | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def refused(done: subprocess.CompletedProcess[str], *parts: str) -> None:
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert [part for part in parts if part not in done.stderr] == []
+
+
+def test_a_folder_that_was_open_to_all_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    folder.chmod(0o755)
+    monkeypatch.setenv("LEAGUE_DATA", str(folder))
+    before = os.umask(0o022)
+    try:
+        data_folder()
+        (folder / "written").touch()
+    finally:
+        os.umask(before)
+    assert (mode(folder), mode(folder / "written")) == (0o700, 0o600)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"short", b"\xff\x00" * 20])
+def test_a_damaged_key_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setenv("LEAGUE_DATA", str(tmp_path))
+    monkeypatch.delenv("LEAGUE_REFEREE_KEY", raising=False)
+    good = kept_key("referee_key", "LEAGUE_REFEREE_KEY")
+    assert kept_key("referee_key", "LEAGUE_REFEREE_KEY") == good
+    path = tmp_path / "keys" / "referee_key"
+    path.write_bytes(content)
+    with pytest.raises(Unusable, match="referee_key is damaged or empty"):
+        kept_key("referee_key", "LEAGUE_REFEREE_KEY")
+    assert path.read_bytes() == content
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEAGUE_DATA", str(tmp_path))
+    monkeypatch.setattr(environment.os, "access", lambda *_: False)
+    with pytest.raises(Unusable, match="cannot be written to"):
+        data_folder()
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    refused(manage(file, "prepare"), str(file), "--data")
+    refused(manage(tmp_path / "a", "prepare", LEAGUE_TRUSTED_PROXIES="nonsense"), "LEAGUE_TRUSTED_PROXIES", "expected")
+    data = tmp_path / "data"
+    (data / "keys").mkdir(parents=True)
+    (data / "keys" / "secret_key").touch()
+    refused(manage(data, "prepare"), "secret_key is damaged or empty")
+    (data / "keys" / "secret_key").unlink()
+    (data / "league.sqlite3").write_bytes(b"garbage " * 1000)
+    refused(manage(data, "prepare"), "league.sqlite3 cannot be used", "backup")
+
+
+def test_the_host_says_that_its_ports_are_damaged_or_its_folder_in_use(tmp_path: Path) -> None:
+    command = ("host", "--port", "0", "--no-demo", "--referees", "0")
+    (tmp_path / "ports.json").write_text('{"Referee 1": "8001"}')
+    refused(manage(tmp_path, *command), "ports.json is damaged")
+    held = data_lock.take(tmp_path, "process 1234, port 8000")
+    try:
+        refused(manage(tmp_path, *command), "in use by another host (process 1234, port 8000)", "--data")
+        assert os.get_inheritable(held) is False
+    finally:
+        os.close(held)
+    os.close(data_lock.take(tmp_path, "the next one"))

@@ -1,0 +1,106 @@
+"""The pages of the board and the charts: what they cost, what they weigh, whose text they show."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from agents_registry.models import Agent
+from matches.league import lifecycle, making
+from matches.league.corrections import applying
+from matches.models import Delivery, League, Match, Message
+from tests import factories as make
+from tests.matches.audience.test_pages import HOSTILE, Tags, cost, many_players
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def schedules_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A league of 300 has its schedule when the click returns: no conductor writes the rest of it here."""
+    monkeypatch.setattr(making, "AT_ONCE", 10**6)
+
+
+LIGHT = 150_000
+
+
+def fill(count: int) -> None:
+    """A league of so many players, half of the first round played, with answers, and news that wait for everybody."""
+    many_players(count)
+    first = Match.objects.filter(status="WIN").select_related("player_a")
+    Message.objects.bulk_create(
+        Message(
+            match=match,
+            attempt=0,
+            n=n,
+            entry=make.line(n, sender=match.player_a.code, message_type="GAME_JOIN_ACK", elapsed_ms=9),
+        )
+        for match in first
+        for n in range(3)
+    )
+    assert Delivery.objects.filter(state="PENDING").count() >= count
+
+
+def test_the_charts_cost_the_same_for_3_players_and_for_300(client: Client) -> None:
+    costs = []
+    fill(4)
+    client.get("/leagues/board/charts/")
+    for count in (4, 300):
+        League.objects.all().delete()
+        Agent.objects.all().delete()
+        fill(count)
+        costs.append(cost(client, "/leagues/board/charts/"))
+    assert costs[0] == costs[1]
+
+
+def test_a_name_breaks_out_of_no_chart(client: Client) -> None:
+    place = make.setting(players=0)
+    for number in (1, 2, 3, 4):
+        make.join(HOSTILE, "fall", port=8100 + number)
+    lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    make.finish_round(place)
+    applying.give_points(league_id="fall", player_id="P01", points=1, reason=HOSTILE, by="x")
+    applying.set_result(league_id="fall", match_id="R1M1", status="DRAW", winner=None, reason=HOSTILE, by="x")
+    for path in ("/leagues/fall/", "/leagues/fall/charts/"):
+        text = client.get(path).content.decode()
+        tags = Tags(text).found
+        assert [attrs for _, attrs in tags if any(name.startswith("on") for name in attrs)] == []
+        assert [tag for tag, attrs in tags if tag == "img" or (tag == "script" and "src" not in attrs)] == []
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+
+
+def test_a_league_without_results_says_so_instead_of_showing_empty_charts(client: Client) -> None:
+    make.setting()
+    words = "No match has been played yet. This fills with the results of the first round."
+    for path, charts in (("/leagues/fall/", 2), ("/leagues/fall/charts/", 3)):
+        text = client.get(path).content.decode()
+        assert (text.count(words), text.count("data-plot")) == (charts, 0)
+
+
+def test_every_cell_of_the_cross_table_leads_to_its_match(client: Client) -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    text = client.get("/leagues/fall/charts/").content.decode()
+    links = re.findall(r'<a class="x-(\w)" href="([^"]+)">(\w)</a>', text)
+    assert sorted(links) == [
+        (letter, f"/leagues/fall/matches/{match_id}/", letter) for letter in "LW" for match_id in ("R1M1", "R1M2")
+    ]
+    assert {client.get(address).status_code for _sign, address, _letter in links} == {200}
+
+
+def test_a_league_of_thirty_is_light_to_load(client: Client) -> None:
+    """Everything the board asks for, compressed as a server or its proxy would; what charts load later included."""
+    many_players(30)
+    text = client.get("/leagues/board/").content
+    static = Path(settings.BASE_DIR) / "static"
+    named = set(re.findall(r'/static/([\w./-]+\.(?:css|js|svg))"', text.decode()))
+    later = {str(path.relative_to(static)) for path in (static / "vendor/uplot").glob("uPlot*")} | {"css/plot.css"}
+    files = {name: len(gzip.compress((static / name).read_bytes())) for name in named | later}
+    assert len(later) == 3
+    assert len(gzip.compress(text)) + sum(files.values()) < LIGHT

@@ -1,0 +1,149 @@
+"""The committed draw on the page of a match: what is shown before and after, and what never is (ruling, section 12)."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from league_sdk.rules.draws import commitment
+from matches.league import curtain, lifecycle
+from matches.league.corrections import applying
+from matches.models import Event, Match
+from matches.view import sight
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+PATH = "/leagues/fall/matches/R1M1/"
+SEED = bytes(range(32))
+UNSEALED = "a referee that does not seal its verdicts"
+
+
+def amend(kind: str, **data: Any) -> None:
+    """Give the last event of a kind more data, as the league manager will write it."""
+    event = Event.objects.filter(league_id="fall", kind=kind).latest("seq")
+    event.data |= data
+    event.save(update_fields=["data"])
+    sight._latest.clear()
+    sight._pasts.clear()
+
+
+def committed(match_id: str = "R1M1", seed: bytes = SEED) -> None:
+    amend("round_started", draw_commitments={match_id: commitment(seed)})
+
+
+def told(client: Client, path: str = PATH) -> str:
+    """The part of the page that tells of the draw."""
+    answer = client.get(path)
+    assert answer.status_code == 200
+    found = re.search(r'<section id="fragment-match_draw".*?</section>', answer.content.decode(), re.DOTALL)
+    assert found is not None
+    return html.unescape(found[0])
+
+
+def check_of(part: str) -> dict[str, Any]:
+    found = re.search(r'data-check="(\{.*?\})"', part)
+    assert found is not None
+    return dict(json.loads(found[1]))
+
+
+def test_a_league_without_commitments_says_nothing(client: Client) -> None:
+    make.playing(players=2)
+    # As with a round that an older site has begun.
+    Event.objects.filter(kind="round_started").update(data={"round_id": 1})
+    assert " hidden>" in told(client)
+
+
+def test_the_commitment_is_shown_as_soon_as_the_round_has_started_and_the_secret_is_not(client: Client) -> None:
+    make.playing(players=2)
+    Match.objects.update(draw_seed=SEED.hex())
+    committed()
+    part = told(client)
+    assert commitment(SEED)[:12] in part
+    assert "data-check" not in part
+    assert SEED.hex() not in client.get(PATH).content.decode()
+
+
+def test_a_finished_match_has_all_that_a_check_needs(client: Client) -> None:
+    place = make.playing(players=2)
+    committed()
+    make.report(place.match("R1M1"), "P01")
+    amend("match_finished", draw_seed=SEED.hex(), play=1, sealed=True)
+    assert check_of(told(client)) == {
+        "players": ["P01", "P02"],
+        "choices": ["even", "odd"],
+        "number": 8,
+        # The referee of this test leaves it out.
+        "parity": None,
+        "winner": "P01",
+        "commitment": commitment(SEED),
+        "seed": SEED.hex(),
+        "league_id": "fall",
+        "match_id": "R1M1",
+        "play": 1,
+        "game": "even_odd",
+    }
+
+
+def test_a_technical_loss_has_no_number_and_still_a_seed(client: Client) -> None:
+    place = make.playing(players=2)
+    committed()
+    match = place.match("R1M1")
+    make.report(match, None, **make.silent(match, "P02"))
+    amend("match_finished", draw_seed=SEED.hex())
+    check = check_of(told(client))
+    assert (check["number"], check["seed"]) == (None, SEED.hex())
+
+
+def test_a_referee_that_does_not_seal_is_named_as_the_reason(client: Client) -> None:
+    place = make.playing(players=2)
+    committed()
+    make.report(place.match("R1M1"), "P01")
+    part = told(client)
+    assert UNSEALED in part
+    assert "data-check" not in part
+
+
+def test_a_correction_changes_the_result_and_not_what_was_drawn(client: Client) -> None:
+    place = make.playing(players=2)
+    committed()
+    make.report(place.match("R1M1"), "P01")
+    amend("match_finished", draw_seed=SEED.hex())
+    applying.set_result(
+        league_id="fall", by="ada", match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice"
+    )
+    check = check_of(told(client))
+    assert (check["winner"], check["number"]) == ("P01", 8)
+
+
+def test_a_match_opened_again_shows_the_new_commitment_and_not_the_old_seed(client: Client) -> None:
+    place = make.playing(players=2)
+    committed()
+    make.report(place.match("R1M1"), "P01")
+    amend("match_finished", draw_seed=SEED.hex())
+    applying.replay(league_id="fall", by="ada", match_id="R1M1", reason="P01 was called twice")
+    second = commitment(bytes(32))
+    amend("corrected", draw_commitments={"R1M1": second})
+    part = told(client)
+    assert second[:12] in part
+    assert commitment(SEED) not in part
+    assert "data-check" not in part
+    assert "play 2" in part
+
+
+def test_behind_a_freeze_nothing_of_a_hidden_draw_is_shown(client: Client) -> None:
+    place = make.playing(players=4)
+    curtain.plan(league_id="fall", from_round=2)
+    make.finish_round(place)
+    lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    make.look()
+    committed("R2M1")
+    make.report(place.match("R2M1"), "P01")
+    amend("match_finished", draw_seed=SEED.hex())
+    assert SEED.hex() not in client.get("/leagues/fall/matches/R2M1/").content.decode()
+    assert "data-check" not in told(client, "/leagues/fall/matches/R2M1/")

@@ -1,0 +1,247 @@
+"""The page of a match: why it ended as it did, whose fault it was, its attempts, its messages, and the freeze."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from agents_registry.models import Agent
+from matches.league import curtain, lifecycle, losses, opening
+from matches.league.corrections import applying
+from matches.models import Match
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+PATH = "/leagues/fall/matches/R1M1/"
+ADDRESS = "http://10.1.2.3:8101/mcp"
+
+
+def words(page: str) -> str:
+    """The text of a page, without its tags."""
+    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", page).split()))
+
+
+def part(page: str, element: str, name: str) -> str:
+    """The text of the first element of a class."""
+    found = re.search(rf'<{element} class="{name}.*?</{element}>', page, re.DOTALL)
+    return words(found[0]) if found else ""
+
+
+def page_of(client: Client, path: str = PATH) -> str:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def fault(player: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "player_id": player,
+        "error_code": "E001",
+        "message_type": "CHOOSE_PARITY_CALL",
+        "tries": 4,
+        "cause": "DEADLINE",
+        "limit_s": 30.0,
+        "sentence": "",
+    } | changes
+
+
+def test_a_sealed_result_that_nobody_told_says_so_until_it_is_corrected(client: Client) -> None:
+    place = make.playing(players=2)
+    make.report(place.match("R1M1"), "P01")
+    untold = "The result counts, but the players may not have heard it."
+    Match.objects.update(seal={"told": True})
+    assert untold not in page_of(client)
+    Match.objects.update(seal={"untold": True})
+    assert untold in page_of(client)
+    applying.set_result(
+        league_id="fall", by="ada", match_id="R1M1", status="DRAW", winner=None, reason="both were right"
+    )
+    assert untold not in page_of(client)
+
+
+def test_choices_are_in_the_readers_language(client: Client) -> None:
+    place = make.playing(players=2)
+    make.report(place.match("R1M1"), "P01")
+    assert "chose even" in page_of(client)
+    answer = client.get(PATH, headers={"accept-language": "he"}).content.decode()
+    assert "בחירה: זוגי" in words(answer)
+    assert "בחירה: even" not in words(answer)
+
+
+def lose(place: make.Setting, *faults: dict[str, Any], **changes: Any) -> None:
+    """R1M1 ends by technical loss."""
+    match = place.match("R1M1")
+    told = make.silent(match, *(one["player_id"] for one in faults)) | {"faults": list(faults)} | changes
+    assert make.report(match, None, **told)["status"] == "ACCEPTED"
+
+
+def test_why_and_whose_fault_in_one_sentence(client: Client) -> None:
+    place = make.playing(players=2)
+    lose(place, fault("P02"))
+    page = page_of(client)
+    assert part(page, "p", "verdict") == (
+        "P01 won (technical) P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4): technical loss."
+    )
+    assert part(page, "ul", "blame") == "P02 deadline the player's side · E001 · 4 tries"
+
+
+def test_both_may_be_at_fault(client: Client) -> None:
+    place = make.playing(players=2)
+    lose(place, fault("P01", cause="CONNECT", error_code="E009"), fault("P02", cause="REFEREE"))
+    page = page_of(client)
+    assert part(page, "p", "verdict") == (
+        "both absent P01 could not be reached for CHOOSE_PARITY_CALL (tries: 4); the referee failed while P02 was "
+        "asked for an answer to CHOOSE_PARITY_CALL (tries: 4): technical loss."
+    )
+    assert part(page, "ul", "blame") == (
+        "P01 connection the player's side · E009 · 4 tries P02 referee the referee's side · E001 · 4 tries"
+    )
+
+
+def test_a_win_says_the_number_and_what_each_chose(client: Client) -> None:
+    place = make.playing(players=2)
+    make.report(place.match("R1M1"), "P01")
+    page = page_of(client)
+    assert part(page, "p", "verdict") == "P01 won · 8 even The number is 8, even: P01 chose even, P02 odd."
+    assert re.findall(r'class="duel-name" href="([^"]+)"', page) == [
+        "/leagues/fall/players/P01/",
+        "/leagues/fall/players/P02/",
+    ]
+
+
+def test_attempts_are_apart_and_say_what_became_of_them(client: Client) -> None:
+    place = make.playing(players=2, referees=2)
+    first = place.referee_of("R1M1").agent.code
+    make.progress(place.match("R1M1"), transcript=[make.line(0)])
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="no sign of life from the referee")
+    make.look()
+    make.report(place.match("R1M1"), "P01", transcript=[make.line(0), make.line(1)])
+    page = page_of(client)
+    heads = [words(head) for head in re.findall(r"<h3 .*?</h3>", page, re.DOTALL)]
+    assert heads == [
+        f"Attempt 1 Lost with its referee {first}: no sign of life from the referee. It counts for nobody.",
+        "Attempt 2 The result of this attempt counts.",
+    ]
+    lists = re.findall(r'<ol class="lanes".*?</ol>', page, re.DOTALL)
+    assert [len(re.findall(r'id="msg-(\d)-', one)) for one in lists] == [1, 2]
+    assert re.findall(r'id="msg-(\d-\d)"', page) == ["1-0", "2-0", "2-1"]
+
+
+def test_a_correction_is_seen_with_its_reason_and_what_was_before(client: Client) -> None:
+    place = make.playing(players=2)
+    make.report(place.match("R1M1"), "P01")
+    how: dict[str, Any] = {"league_id": "fall", "by": "ada"}
+    applying.set_result(match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice", **how)
+    page = page_of(client)
+    assert part(page, "p", "verdict").startswith("P02 won")
+    told = part(page, "ul", "corrections")
+    assert "P01 was called twice" in told
+    assert told.endswith("The referee had reported: P01 won · 8 even.")
+    applying.undo(number=1, reason="It was right", **how)
+    page = page_of(client)
+    assert part(page, "p", "verdict").startswith("P01 won")
+    told = part(page, "ul", "corrections")
+    assert "P01 was called twice" in told
+    assert told.endswith("Undone: It was right")
+
+
+def test_a_match_behind_the_freeze_says_that_it_is_hidden(client: Client) -> None:
+    place = make.playing(players=4)
+    curtain.plan(league_id="fall", from_round=2)
+    make.finish_round(place)
+    lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    make.look()
+    before = page_of(client, "/leagues/fall/matches/R2M1/")
+    make.report(place.match("R2M1"), "P01", transcript=[make.line(0)])
+    page = page_of(client, "/leagues/fall/matches/R2M1/")
+    assert part(page, "p", "verdict") == (
+        "Hidden The board is frozen after round 1: what happens in this match is shown when the board is unveiled."
+    )
+    assert page == before
+    messages = "/leagues/fall/matches/R2M1/messages"
+    assert client.get(messages).json() == {}
+    assert client.get(f"{messages}?message=1-0").status_code == 404
+    assert client.get(f"{messages}?as=staff").status_code == 403
+    assert "Hidden" not in page_of(client)
+
+
+def many(count: int) -> None:
+    place = make.playing(players=2)
+    entries = [make.line(number, notes=[f"found at {ADDRESS}"], body={"at": ADDRESS}) for number in range(count)]
+    make.report(place.match("R1M1"), "P01", transcript=entries)
+
+
+def test_messages_are_fetched_apart_and_name_no_address(client: Client, admin_client: Client) -> None:
+    many(2)
+    page = page_of(client)
+    assert re.findall(r'<a href="(messages\?[^"]+)">', page) == ["messages?message=1-0", "messages?message=1-1"]
+    assert client.get(f"{PATH}messages?message=1-1").json() == {"at": "[address]"}
+    assert client.get(f"{PATH}messages").json() == {"1-0": {"at": "[address]"}, "1-1": {"at": "[address]"}}
+    for gone in (f"{PATH}messages?message=1-2", f"{PATH}messages?message=", "/leagues/fall/matches/R9M9/messages",
+                 "/leagues/nowhere/matches/R1M1/messages"):  # fmt: skip
+        assert client.get(gone).status_code == 404
+    assert ADDRESS not in page
+    assert ADDRESS in page_of(admin_client, f"{PATH}?as=staff")
+    assert admin_client.get(f"{PATH}messages?message=1-1&as=staff").json() == {"at": ADDRESS}
+
+
+def test_the_messages_cost_the_same_for_3_and_for_300(client: Client) -> None:
+    costs = []
+    for count in (3, 300):
+        make.League.objects.all().delete()
+        Agent.objects.all().delete()
+        many(count)
+        with CaptureQueriesContext(connection) as captured:
+            assert len(client.get(f"{PATH}messages").json()) == count
+        costs.append(len(captured))
+    assert costs[0] == costs[1]
+
+
+def test_a_long_match_stays_light(client: Client) -> None:
+    """A body may have 4 kB; the page does not carry it."""
+    place = make.playing(players=2)
+    entries = [make.line(number, body={"text": "x" * 4000}) for number in range(170)]
+    make.report(place.match("R1M1"), "P01", transcript=entries)
+    page = page_of(client)
+    assert page.count('id="msg-') == 170
+    assert len(page.encode()) < 200_000
+
+
+def test_the_board_carries_its_moves_for_the_replay(client: Client) -> None:
+    make.hire()
+    Agent.objects.update(game_types=["tic_tac_toe"])
+    opening.create_league(league_id="fall", display_name="Fall", game_type="tic_tac_toe")
+    for number in (1, 2):
+        make.join(f"Player {number}", "fall", port=8100 + number, games=["tic_tac_toe"])
+    lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    make.look()
+    view = {
+        "board": [["X", "", ""], ["", "O", ""], ["", "", ""]],
+        "moves": [0, 4],
+        "marks": {"P01": "X", "P02": "O"},
+        "to_move": "P01",
+    }
+    calls = [
+        make.line(n, recipient=player, message_type="GAME_MOVE_CALL") if n % 2 == 0 else
+        make.line(n, sender=player, recipient="referee:REF01", message_type="GAME_MOVE_RESPONSE", elapsed_ms=7 + n)
+        for n, player in enumerate(["player:P01", "player:P01", "player:P02", "player:P02"])
+    ]  # fmt: skip
+    match = Match.objects.select_related("referee", "league").get()
+    make.progress(match, state="COLLECTING_CHOICES", view=view, transcript=calls)
+    page = page_of(client)
+    steps = re.search(r'data-steps="([^"]+)"', page)
+    assert steps is not None
+    assert json.loads(steps[1].replace("&quot;", '"')) == [[[0, 0, "X"]], [[1, 1, "O"]]]
+    assert re.findall(r'class="move-took" href="#msg-([\d-]+)" dir="auto">([^<]+)<', page) == [
+        ("1-1", "8 ms"),
+        ("1-3", "10 ms"),
+    ]

@@ -1,0 +1,183 @@
+"""The past of a league: at every moment its table and its matches are what they were then."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import invariant, run_state_machine_as_test
+
+from matches.audience.pages import parts
+from matches.league import lifecycle, losses, opening, play
+from matches.league.effects import record
+from matches.models import Event, League, Match
+from matches.view import queries, sight
+from matches.view.history import Moment, RoundThen
+from matches.view.sight import View
+from matches.view.standings import Row
+from tests import factories as make
+from tests.matches.league.test_lifecycle_machine import LeagueMachine
+
+pytestmark = pytest.mark.django_db
+START = datetime(2025, 1, 15, 10, 15, tzinfo=UTC)
+
+
+def states(view: View) -> dict[str, tuple[str, int]]:
+    """State and attempt of every match in a view."""
+    lines = (queries.match_line(match, view) for match in queries.matches_of(view.league))
+    return {line["match_id"]: (line["state"], line["attempt"]) for line in lines}
+
+
+class RememberingMachine(LeagueMachine):
+    """Whatever happens: what was seen when an event was the last one is seen again when one goes back to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: dict[int, tuple[list[Row], dict[str, tuple[str, int]]]] = {}
+
+    @invariant()
+    def remember(self) -> None:
+        view = sight.everything(self.place.league)
+        self.seen.setdefault(view.moment.seq, (view.standings, states(view)))
+
+    def teardown(self) -> None:
+        try:
+            if self.seen:
+                self.go_back()
+        finally:
+            super().teardown()
+
+    def go_back(self) -> None:
+        league = self.place.league
+        last = sight.everything(league)
+        assert sight.past(league, last.moment.seq).standings == last.standings
+        for seq, then in self.seen.items():
+            view = sight.past(league, seq)
+            assert view.moment.seq == seq
+            assert view.standings == then[0]
+            if not view.now:
+                assert states(view) == then[1]
+
+
+def test_every_moment_of_every_history_is_as_it_was() -> None:
+    run_state_machine_as_test(
+        RememberingMachine,
+        settings=settings(
+            max_examples=15,
+            stateful_step_count=25,
+            deadline=None,
+            database=None,
+            suppress_health_check=[HealthCheck.too_slow],
+        ),
+    )
+
+
+def test_a_match_in_play_is_shown_as_it_was_going() -> None:
+    place = make.setting(players=4)
+    opening.close_registration(league_id="fall")
+    lifecycle.start_round(league_id="fall")
+    found: dict[int, Any] = {place.league.event_seq: ("READY", 0)}
+    assert states(sight.past(place.league, place.league.event_seq - 1))["R1M1"] == ("PENDING", 0)
+    make.open_current("fall")
+
+    def note(expected: tuple[str, int]) -> None:
+        record("fall", "settings_changed")
+        found[place.league.event_seq] = expected
+
+    make.look()
+    note(("ASSIGNED", 1))
+    for state in ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"):
+        make.progress(place.match("R1M1"), state=state)
+        note((state, 1))
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="test")
+    note(("READY", 1))
+    make.look()
+    note(("ASSIGNED", 2))
+    match = place.match("R1M1")
+    make.report(match, match.player_a.code)
+    found[place.league.event_seq] = ("FINISHED", 2)
+    lifecycle.pause(league_id="fall")
+    assert {seq: states(sight.past(place.league, seq))["R1M1"] for seq in found} == found
+    assert states(sight.past(place.league, max(found)))["R2M1"] == ("PENDING", 0)
+
+
+def then(match: Match, *, seconds: int, frozen: bool = False) -> str:
+    """The state of a match of a round that is on, so long after its start."""
+    league = League(league_id="fall", frozen_seq=1 if frozen else None)
+    at = START + timedelta(seconds=seconds)
+    moment = Moment(seq=1, at=at, rounds={1: RoundThen(1, "RUNNING", START)})
+    return queries.state_of(match, View(league, moment, now=False))
+
+
+def steps(*told: tuple[str, int]) -> list[dict[str, str]]:
+    return [play.lifecycle_step(state, START + timedelta(seconds=second)) for state, second in told]
+
+
+def test_a_slow_clock_of_a_referee_brings_nothing_forward() -> None:
+    match = make.playing().match("R1M1")
+    match.lifecycle = steps(("ASSIGNED", 1), ("READY", 5), ("ASSIGNED", 6), ("COLLECTING_CHOICES", 2), ("FINISHED", 9))
+    assert [then(match, seconds=second) for second in (0, 1, 4, 5, 6, 9)] == [
+        "READY",
+        "ASSIGNED",
+        "ASSIGNED",
+        "READY",
+        "COLLECTING_CHOICES",
+        # It has no result in this view: it is to be played again.
+        "READY",
+    ]
+
+
+def test_in_front_of_a_curtain_only_what_we_timed_ourselves_counts() -> None:
+    match = make.playing().match("R1M1")
+    match.lifecycle = steps(("ASSIGNED", 1), ("WAITING_FOR_PLAYERS", 2), ("COLLECTING_CHOICES", 3))
+    assert [then(match, seconds=second, frozen=True) for second in (0, 2, 4)] == ["READY", "ASSIGNED", "ASSIGNED"]
+
+
+def test_who_is_there_is_said_of_the_past_only_when_it_is_sure() -> None:
+    from_row = make.playing().match("R1M1")
+    shown = {}
+    for state in ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"):
+        make.progress(from_row, state=state, joined=["P01"], locked_in=["P01"])
+        record("fall", "settings_changed")
+        shown[state] = League.objects.get().event_seq
+    record("fall", "settings_changed")
+    row = queries.matches_of(League.objects.get()).get(match_id="R1M1")
+    marks = {}
+    for state, seq in shown.items():
+        player = parts.player_dict(row.player_a, sight.past(League.objects.get(), seq), row)
+        marks[state] = (player["joined"], player["locked_in"])
+    assert marks == {
+        "WAITING_FOR_PLAYERS": (False, False),
+        "COLLECTING_CHOICES": (True, False),
+        "DRAWING_NUMBER": (True, True),
+    }
+
+
+def test_the_way_to_a_moment_is_short_from_anywhere(
+    monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    monkeypatch.setattr(sight, "EVERY", 4)
+    place = make.playing(players=4)
+    make.finish_round(place)
+    events = [sight.Happened(*row) for row in place.league.events.values_list("seq", "kind", "data", "at", "digest")]
+    with django_capture_on_commit_callbacks(execute=True):
+        sight.past(place.league, len(events) - 1)
+        sight.everything(place.league)
+    longest = []
+    read = sight._read
+    monkeypatch.setattr(sight, "_read", lambda rows: longest.append(len(found := read(rows))) or found)
+    for seq in range(1, len(events) + 1):
+        assert sight.moment(place.league, seq) == Moment().after(events[:seq])
+    assert max(longest) <= sight.EVERY
+
+
+def test_a_demo_that_begins_afresh_has_no_past_of_the_one_before() -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    last = place.league.event_seq
+    assert sight.past(place.league, last).moment.outcomes
+    Event.objects.all().delete()
+    record("fall", "demo_afresh")
+    assert not sight.past(place.league, last + 1).moment.outcomes

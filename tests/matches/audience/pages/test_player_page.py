@@ -1,0 +1,306 @@
+"""The page of a player: its figures, what it keeps to itself, what it costs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from agents_registry.models import Agent, RosterEntry
+from matches.audience import pages
+from matches.audience.pages import PageKey
+from matches.audience.pages.player_figures import choices, span
+from matches.league import curtain, lifecycle, opening
+from matches.league.corrections import applying
+from matches.models import League, Match, Message
+from tests import factories as make
+from tests.matches.audience.test_pages import HOSTILE, Tags, cost
+from tests.matches.reports import clause
+from tests.matches.view.test_readiness_wall import checked
+
+pytestmark = pytest.mark.django_db
+PATH = "/leagues/fall/players/P01/"
+
+
+def shown(player_id: str = "P01", *, staff: bool = False) -> dict[str, Any]:
+    """The context of a player's page."""
+    found = pages.context_of(PageKey("player", "fall", player_id, staff))
+    assert found is not None
+    return found
+
+
+def times(match: Match, *answers: tuple[str, str, Any, Any, str]) -> list[dict[str, Any]]:
+    """A transcript: sender, type, milliseconds taken and allowed, problem."""
+    return [
+        make.line(
+            n, sender=sender, message_type=kind, elapsed_ms=elapsed, limit_ms=limit, problem=problem, body={"n": n}
+        )
+        for n, (sender, kind, elapsed, limit, problem) in enumerate(answers)
+    ]
+
+
+def mine(place: make.Setting, round_number: int) -> Match:
+    """P01's match of a round."""
+    found = Match.objects.filter(league_id="fall", round__number=round_number)
+    match_id = next(one.match_id for one in found if "P01" in (one.player_a.code, one.player_b.code))
+    return place.match(match_id)
+
+
+def opponent(match: Match) -> str:
+    return match.player_b.code if match.player_a.code == "P01" else match.player_a.code
+
+
+def details(match: Match, choice: str) -> dict[str, Any]:
+    return {"drawn_number": 8, "number_parity": "even", "choices": {"P01": choice, opponent(match): "odd"}}
+
+
+def a_season() -> tuple[make.Setting, list[Match]]:
+    """P01 of four wins, loses by silence, and plays its third match now."""
+    place = make.playing(players=4)
+    first = mine(place, 1)
+    spoken = times(
+        first,
+        ("P01", "GAME_JOIN_ACK", 10, 5000, ""),
+        ("player:P01", "CHOOSE_PARITY_RESPONSE", 30, 30_000, ""),
+        (opponent(first), "GAME_JOIN_ACK", 4000, 5000, ""),
+        ("P01", "GAME_JOIN_ACK", 1, 5000, "connection refused"),
+        ("P01", "GAME_JOIN_ACK", HOSTILE, {}, ""),
+        ("P01", "reply to GAME_OVER", 4999, 5000, ""),
+        ("P01", HOSTILE, 4, 5000, ""),
+    )
+    make.report(
+        first, "P01", transcript=spoken, result={"winner": "P01", "score": {}, "details": details(first, "even")}
+    )
+    make.finish_round(place)
+    make.playing_on(place)
+    second = mine(place, 2)
+    gone = make.silent(second, "P01")
+    gone["faults"][0] |= {"cause": "DEADLINE", "limit_s": 5}
+    late = times(second, *[("P01", "GAME_JOIN_ACK", 5000, 5000, "no answer") for _ in range(2)])
+    make.report(second, opponent(second), transcript=late, **gone)
+    make.finish_round(place)
+    make.playing_on(place)
+    return place, [first, second, mine(place, 3)]
+
+
+def test_what_the_page_knows_of_a_player() -> None:
+    _, (first, second, third) = a_season()
+    found = shown()
+    record = found["player"]["record"]
+    assert {name: record[name] for name in ("played", "wins", "technical_losses", "points", "form")} == {
+        "played": 2,
+        "wins": 1,
+        "technical_losses": 1,
+        "points": 3,
+        "form": ["W", "T"],
+    }
+    lines = [
+        (line["match_id"], line["opponent"]["player_id"], line.get("choice"), line["letter"])
+        for line in found["matches"]
+    ]
+    assert lines == [
+        (first.match_id, opponent(first), "even", "W"),
+        (second.match_id, opponent(second), "", "T"),
+        (third.match_id, opponent(third), None, ""),
+    ]
+    assert (found["next"]["match_id"], found["next"]["state"]) == (third.match_id, "ASSIGNED")
+    assert found["choices"] == [
+        {"choice": "even", "n": 1, "won": 1, "most": 1},
+        {"choice": "odd", "n": 0, "won": 0, "most": 1},
+    ]
+    groups = [(one["letters"], [o["player_id"] for o in one["opponents"]]) for one in found["rivals"]["groups"]]
+    assert groups == [("W", [opponent(first)]), ("LT", [opponent(second)])]
+    assert [(one["match_id"], one["cause"], one["sentence"]) for one in found["faults"]] == [
+        (second.match_id, "deadline", "P01 did not answer GAME_INVITATION in 5 s (tries: 4)")
+    ]
+
+
+def test_answer_times_are_those_of_its_answers() -> None:
+    a_season()
+    lanes = shown()["times"]
+    assert [(one["name"], one["n"], one["late"], one["median"], one["slowest"], one["limit"]) for one in lanes] == [
+        ("join", 3, 2, "10 ms", "10 ms", "5 s"),
+        ("choice", 1, 0, "30 ms", "30 ms", "30 s"),
+    ]
+    assert lanes[0]["dots"] == [
+        {"x": "27.0", "late": False},
+        {"x": "100", "late": True},
+        {"x": "100", "late": True},
+    ]
+    assert [tick["label"] for tick in lanes[1]["ticks"]] == ["1 ms", "10 ms", "100 ms", "1 s"]
+
+
+def test_a_match_in_play_tells_neither_choice_nor_times(client: Client) -> None:
+    _, (_, _, third) = a_season()
+    entries = times(third, ("P01", "CHOOSE_PARITY_RESPONSE", 7777, 30_000, ""))
+    make.progress(
+        third,
+        state="COLLECTING_CHOICES",
+        joined=["P01", opponent(third)],
+        locked_in=["P01"],
+        transcript=entries,
+    )
+    found = shown()
+    assert (found["matches"][2].get("choice"), found["next"]["state"]) == (None, "COLLECTING_CHOICES")
+    assert [one["n"] for one in found["times"]] == [3, 1]
+    assert "7.78" not in client.get(PATH).content.decode()
+
+
+def test_a_span_in_words() -> None:
+    assert [span(n) for n in (0, 999, 1000, 1500, 30_000, 61_234)] == [
+        "0 ms",
+        "999 ms",
+        "1 s",
+        "1.5 s",
+        "30 s",
+        "61.23 s",
+    ]
+
+
+def test_many_different_choices_share_the_last_bar() -> None:
+    matches = [{"choice": str(n % 11), "letter": "W" if n < 11 else "L"} for n in range(22)]
+    bars = choices(matches)
+    assert ([bar["choice"] for bar in bars][-1], len(bars)) == ("others", 9)
+    assert [(bar["n"], bar["won"], bar["most"]) for bar in bars] == [(2, 1, 6)] * 8 + [(6, 3, 6)]
+
+
+def test_corrections_that_touched_it_stand_there(client: Client) -> None:
+    _, (first, _, _) = a_season()
+    applying.void(league_id="fall", match_id=first.match_id, reason="The referee was wrong", by="instructor")
+    for player_id, count in (("P01", 1), (opponent(first), 1)):
+        found = shown(player_id)
+        assert [one["match_id"] for one in found["corrections"]] == [first.match_id] * count
+    assert "The referee was wrong" in client.get(PATH).content.decode()
+    assert shown()["matches"][0]["letter"] == "C"
+
+
+def test_the_report_is_for_the_staff_and_the_verdict_for_all(client: Client) -> None:
+    place = make.setting(players=2)
+    agent = place.players[0].agent
+    done = checked(agent, passed=False, clauses=(clause("join.accepts", "fails"),), next_step=f"Mend {agent.endpoint}")
+    public = client.get(PATH).content.decode()
+    assert 'data-ready="failed"' in public
+    assert [secret for secret in (str(done.pk), agent.endpoint, "8101") if secret in public] == []
+    assert client.get(f"{PATH}?as=staff").status_code == 403
+    client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
+    staff = client.get(f"{PATH}?as=staff").content.decode()
+    assert f'href="/check/{done.pk}"' in staff
+    assert f"Mend {agent.endpoint}" in staff
+
+
+def test_who_brought_the_agent_stays_private(client: Client) -> None:
+    place, _ = a_season()
+    entry = RosterEntry.objects.create(league_id="fall", name="Dana Real", email="dana@school.example", code="dana4711")
+    Agent.objects.filter(pk=place.players[0].agent.pk).update(owner=entry)
+    frames = pages.fragments(PageKey("player", "fall", "P01"), "en")
+    assert frames is not None
+    text = client.get(PATH).content.decode() + "".join(frames.values())
+    private = ("Dana Real", "dana@school.example", "dana4711", "127.0.0.1:81", "localhost:81", place.players[0].token)
+    assert [secret for secret in private if secret in text] == []
+
+
+def test_behind_the_curtain_the_page_stands_still() -> None:
+    place = make.playing(players=4)
+    curtain.plan(league_id="fall", from_round=2)
+    make.finish_round(place)
+    lifecycle.start_league(league_id="fall")
+    before = pages.fragments(PageKey("player", "fall", "P01"), "en")
+    make.open_current("fall")
+    make.finish_round(place, 1)
+    checked(place.players[0].agent)
+    Agent.objects.filter(code="P01").update(display_name="Renamed", state="SUSPENDED")
+    assert pages.fragments(PageKey("player", "fall", "P01"), "en") == before
+    found = shown()
+    assert ([line["hidden"] for line in found["matches"]], found["next"]) == ([False, True, True], None)
+    assert [line["letter"] for line in shown(staff=True)["matches"]][1] != ""
+
+
+def test_a_player_that_was_left_out_has_a_page() -> None:
+    place = make.setting(players=3, require_check=True)
+    for member in place.players[:2]:
+        checked(member.agent)
+    opening.close_registration(league_id="fall")
+    found = shown("P03")
+    assert (found["player"]["left_out"], found["player"]["record"], found["matches"]) == (True, None, [])
+
+
+@pytest.mark.parametrize(
+    "path", ["/leagues/fall/players/P99/", "/leagues/fall/players/REF01/", "/leagues/no/players/P01/"]
+)
+def test_there_is_no_page_for_others(client: Client, path: str) -> None:
+    make.playing(players=2)
+    assert client.get(path).status_code == 404
+
+
+def test_first_load_and_push_are_the_same_text(client: Client) -> None:
+    a_season()
+    text = client.get(PATH).content.decode()
+    found = pages.fragments(PageKey("player", "fall", "P01"), "en")
+    assert found is not None
+    assert [name for name, html in found.items() if html.strip() not in text] == []
+
+
+def test_hostile_texts_are_shown_and_nothing_else(client: Client) -> None:
+    place = make.setting(players=0)
+    League.objects.update(display_name=HOSTILE[:64])
+    for number in (1, 2):
+        make.join(HOSTILE, "fall", port=8100 + number)
+    lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    make.look()
+    fault = {"player_id": "P01", "error_code": HOSTILE, "message_type": HOSTILE, "cause": HOSTILE, "sentence": HOSTILE}
+    make.report(
+        place.match("R1M1"),
+        "P02",
+        status="TECHNICAL_LOSS",
+        faults=[fault, fault | {"cause": "HTTP_STATUS", "limit_s": 5, "detail": HOSTILE}],
+        result={"winner": "P02", "score": {}, "details": {"choices": {"P01": HOSTILE, "P02": [HOSTILE]}}},
+    )
+    for path in (PATH, "/leagues/fall/players/P02/"):
+        text = client.get(path).content.decode()
+        tags = Tags(text).found
+        assert [attrs for _, attrs in tags if any(name.startswith("on") for name in attrs)] == []
+        assert [tag for tag, attrs in tags if tag == "img" or (tag == "script" and "src" not in attrs)] == []
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+        assert re.findall(r'style="', text) == []
+
+
+def played(count: int) -> str:
+    """A league of so many whose first player has that many matches with transcripts and results."""
+    place = make.setting("many", players=2)
+    now = timezone.now()
+    others = make.crowd("many", count, letter="X")
+    one = place.league.rounds.create(number=1, state="RUNNING", started_at=now)
+    me = place.players[0].agent
+    matches = Match.objects.bulk_create(
+        Match(league_id="many", round=one, match_id=f"R1M{n}", player_a=me, player_b=other, attempt=1)
+        for n, other in enumerate(others)
+    )
+    Message.objects.bulk_create(
+        Message(match=match, attempt=1, n=0, entry=make.line(0, sender="P01", message_type="GAME_JOIN_ACK"))
+        for match in matches
+    )
+    return "/leagues/many/players/P01/"
+
+
+def test_the_page_costs_the_same_for_3_matches_and_for_300(client: Client) -> None:
+    cost(client, played(3))
+    costs = []
+    for count in (3, 300):
+        League.objects.all().delete()
+        Agent.objects.all().delete()
+        costs.append(cost(client, played(count)))
+    assert costs[0] == costs[1]
+
+
+def test_the_figures_cost_one_query() -> None:
+    a_season()
+    with CaptureQueriesContext(connection) as captured:
+        shown()
+    assert len([query for query in captured if "matches_message" in query["sql"]]) == 1

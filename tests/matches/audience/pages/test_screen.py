@@ -1,0 +1,376 @@
+"""The projector: which scenes there are when, what they keep to themselves, what they cost."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client, override_settings
+from django.utils import timezone
+
+from agents_registry.models import Agent, RosterEntry
+from matches.audience import pages
+from matches.audience.pages import PageKey, screen
+from matches.audience.pages.screen import sheets
+from matches.league import curtain, lifecycle, making, opening
+from matches.league.corrections import applying
+from matches.models import League, Notice
+from tests import factories as make
+from tests.matches.audience.test_pages import HOSTILE, Tags, cost, finish_half
+from tests.matches.reports import clause
+from tests.matches.view.test_readiness_wall import checked, many, student
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def schedules_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A league of 300 has its schedule when the click returns: no conductor writes the rest of it here."""
+    monkeypatch.setattr(making, "AT_ONCE", 10**6)
+
+
+PATH = "/leagues/fall/screen/"
+KEY = PageKey("screen", "fall")
+STAFF = PageKey("screen", "fall", staff=True)
+
+
+def shown(key: PageKey = KEY) -> dict[str, Any]:
+    """The screen's context."""
+    found = pages.context_of(key)
+    assert found is not None
+    return found
+
+
+def scenes(key: PageKey = KEY) -> list[str]:
+    """The scenes that are in turn, in order."""
+    found = pages.fragments(key, "en")
+    assert found is not None
+    return re.findall(r'data-scene="([\w-]+)"', "".join(found.values()))
+
+
+def public_text(client: Client) -> str:
+    """All that the public gets: page and frames."""
+    frames = pages.fragments(KEY, "en")
+    assert frames is not None
+    return client.get(PATH).content.decode() + "".join(frames.values())
+
+
+# Scenes -----------------------------------------------------------------------------------------
+
+
+def test_the_scenes_of_an_evening() -> None:
+    place = make.setting(players=4)
+    seen = [scenes()]
+    opening.close_registration(league_id="fall")
+    seen.append(scenes())
+    lifecycle.start_round(league_id="fall")
+    make.open_current("fall")
+    seen.append(scenes())
+    make.finish_round(place)
+    seen.append(scenes())
+    for _ in range(2):
+        make.playing_on(place)
+        make.finish_round(place)
+    seen.append(scenes())
+    tellers = [[name for name in names if name != "ranks"] for names in seen]
+    assert tellers == [
+        ["wall-1"],
+        ["wall-1"],
+        ["standings-1", "matches-1", "news"],
+        # Between two rounds there is nothing to watch but the table and what happened.
+        ["standings-1", "news"],
+        ["champion", "standings-1"],
+    ]
+
+
+def test_a_stopped_league_keeps_its_table() -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    lifecycle.stop(league_id="fall")
+    assert (shown()["mode"], "standings-1" in scenes()) == ("play", True)
+
+
+def test_a_league_without_anybody_still_shows_where_to_register(client: Client) -> None:
+    make.open_league("fall")
+    text = client.get(PATH).content.decode()
+    assert "Nobody has registered yet." in text
+    assert 'class="qr"' in text
+
+
+@pytest.mark.parametrize(
+    ("players", "columns"),
+    [
+        (2, [[2]]),
+        (15, [[15]]),
+        (16, [[8, 8]]),
+        (30, [[15, 15]]),
+        (31, [[8, 8], [8, 7]]),
+        (100, [[13, 12]] * 4),
+    ],
+)
+def test_the_table_is_split_so_that_it_can_be_read(players: int, columns: list[list[int]]) -> None:
+    many_playing(players)
+    found = shown(PageKey("screen", "board"))["standings"]
+    assert [[len(rows) for rows in sheet["columns"]] for sheet in found] == columns
+    ranks = [row["rank"] for sheet in found for rows in sheet["columns"] for row in rows]
+    assert ranks == list(range(1, players + 1))
+
+
+def test_sheets_are_filled_alike() -> None:
+    assert sheets([], 5) == []
+    assert [len(one) for one in sheets(range(11), 5)] == [4, 4, 3]
+
+
+def test_matches_in_play_come_first_and_show_no_choice(client: Client) -> None:
+    place = make.playing(players=4)
+    make.report(place.match("R1M1"), place.match("R1M1").player_a.code)
+    second = place.match("R1M2")
+    a, b = second.player_a.code, second.player_b.code
+    make.progress(second, state="COLLECTING_CHOICES", joined=[a, b], locked_in=[a], view={"choices": {a: "odd"}})
+    [sheet] = shown()["match_sheets"]
+    assert [match["match_id"] for match in sheet] == ["R1M2", "R1M1"]
+    duel = re.findall(r'id="duel-R1M2".*?</li>', public_text(client), re.S)[0]
+    assert ("has locked in" in duel, re.findall(r"\b(?:even|odd)\b", duel)) == (True, [])
+
+
+def test_the_chart_is_of_the_rounds_that_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    assert shown()["ranks"] is None
+    make.playing_on(place)
+    make.finish_round(place)
+    found = shown()["ranks"]
+    assert (found["rounds"], [row["values"][-1] for row in found["rows"]]) == ([1, 2], [1, 2, 3, 4])
+    make.playing_on(place)
+    match = place.match("R3M1")
+    make.report(match, match.player_b.code)
+    # A result of the round that is on is not in it, a correction of an earlier one is.
+    assert shown()["ranks"] == found
+    leader = found["rows"][0]["player_id"]
+    applying.disqualify(league_id="fall", player_id=leader, reason="Two agents", by="x", matches_become="keep")
+    assert shown()["ranks"]["rows"][-1]["player_id"] == leader
+    monkeypatch.setattr(screen, "MOST_IN_CHART", 3)
+    assert shown()["ranks"] is None
+
+
+def test_an_announcement_stands_whatever_is_shown(client: Client) -> None:
+    make.setting(players=2)
+    now = timezone.now()
+    for text, gone in (("Old", None), (f"We begin at six {HOSTILE}", None), ("Taken down", now)):
+        Notice.objects.create(league_id="fall", text=text, made_by="Dr. Real Name", made_at=now, withdrawn_at=gone)
+    agent = Agent.objects.get(code="P01")
+    Notice.objects.create(league_id="fall", agent=agent, text="For you alone", made_by="x", made_at=now)
+    text = client.get(PATH).content.decode()
+    assert re.findall(r'<p dir="auto">We begin at six &lt;script&gt;', text) == [
+        '<p dir="auto">We begin at six &lt;script&gt;'
+    ]
+    assert [secret for secret in ("For you alone", "Taken down", "Dr. Real Name") if secret in text] == []
+
+
+# The wall ---------------------------------------------------------------------------------------
+
+
+def enrolled() -> make.Setting:
+    """Two agents, one of them a student's, and two students without."""
+    place = make.setting(players=2)
+    checked(place.players[0].agent, passed=False, clauses=(clause("http.reached", "fails", came=None),))
+    student(place.players[0].agent, "DanaReal")
+    student(None, "NoamReal")
+    student(None, "TalReal")
+    return place
+
+
+@override_settings(LEAGUE_PUBLIC_URL="http://192.168.7.7:8000")
+def test_the_wall_says_where_to_register_and_who_is_missing(client: Client) -> None:
+    enrolled()
+    wall = shown()["wall"]
+    assert (wall["total"], wall["able"], wall["missing"]) == (4, 0, 2)
+    assert [(one["state"], one["n"]) for one in wall["counts"]] == [
+        ("not_registered", 2),
+        ("unreachable", 1),
+        ("not_checked", 1),
+    ]
+    text = client.get(PATH).content.decode()
+    assert '<p class="join-url" dir="ltr">192.168.7.7:8000/leagues/fall/join/</p>' in text
+    assert 'aria-label="The address to register: http://192.168.7.7:8000/leagues/fall/join/"' in text
+    assert "2 students have not registered yet" in text
+    assert text.count('class="tile"') == 4
+
+
+def test_people_are_named_on_the_wall_of_the_staff_only(client: Client) -> None:
+    place = enrolled()
+    text = public_text(client)
+    private = [f"{name}Real" for name in ("Dana", "Noam", "Tal")] + [
+        "@school.example",
+        *RosterEntry.objects.values_list("code", flat=True),
+        place.players[0].agent.endpoint,
+        "8101",
+        *Agent.objects.values_list("endpoint_key", flat=True),
+        place.players[0].token,
+    ]
+    assert [secret for secret in private if secret in text] == []
+    assert client.get(f"{PATH}?as=staff").status_code == 403
+    client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
+    staff = client.get(f"{PATH}?as=staff").content.decode()
+    assert [name for name in ("DanaReal", "NoamReal", "TalReal") if name not in staff] == []
+    assert [secret for secret in private[3:] if secret in staff] == []
+
+
+def test_a_hundred_tiles_are_one_sheet_and_more_are_two() -> None:
+    many(100)
+    found = shown(PageKey("screen", "wall"))["wall"]
+    assert [len(sheet) for sheet in found["sheets"]] == [75, 75]
+    RosterEntry.objects.filter(agents=None).delete()
+    found = shown(PageKey("screen", "wall"))["wall"]
+    assert ([len(sheet) for sheet in found["sheets"]], found["size"]) == ([100], 100)
+
+
+# Freeze and end ---------------------------------------------------------------------------------
+
+
+def frozen() -> make.Setting:
+    """Four players, frozen after round 1, played to the end."""
+    place = make.playing(players=4)
+    curtain.plan(league_id="fall", from_round=2)
+    make.finish_round(place)
+    for _ in range(2):
+        make.playing_on(place)
+        make.finish_round(place, 1)
+    return place
+
+
+def test_behind_the_curtain_the_screen_stands_still() -> None:
+    place = make.playing(players=4)
+    curtain.plan(league_id="fall", from_round=2)
+    make.finish_round(place)
+    lifecycle.start_league(league_id="fall")
+    before = pages.fragments(KEY, "en")
+    make.open_current("fall")
+    make.finish_round(place, 1)
+    make.playing_on(place)
+    make.finish_round(place, 1)
+    assert place.league.state == "COMPLETED"
+    assert pages.fragments(KEY, "en") == before
+    assert shown(STAFF)["mode"] == "finale"
+
+
+def test_frozen_from_the_first_round_on_there_is_no_wall() -> None:
+    place = make.setting(players=4)
+    curtain.plan(league_id="fall", from_round=1)
+    lifecycle.start_league(league_id="fall")
+    before = pages.fragments(KEY, "en")
+    checked(place.players[0].agent)
+    make.open_current("fall")
+    make.finish_round(place)
+    assert (shown()["mode"], pages.fragments(KEY, "en") == before) == ("play", True)
+
+
+def test_the_reveal_goes_from_the_last_place_up_to_the_champion() -> None:
+    frozen()
+    final = [row["player_id"] for sheet in shown(STAFF)["standings"] for row in sheet["columns"][0]]
+    told = []
+    for _ in range(3):
+        curtain.unveil(league_id="fall")
+        found = shown()
+        rows = [(row["player_id"], row["place"]) for row in found["reveal"]["rows"]]
+        told.append([place for _, place in rows])
+        newest = next(player_id for player_id, place in rows if place == "newest")
+        assert (scenes(), newest) == (["reveal"], final[found["reveal"]["veiled"]])
+        assert [player_id for player_id, place in rows if place == "known"] == final[found["reveal"]["veiled"] + 1 :]
+    assert told == [
+        ["veiled", "veiled", "veiled", "newest"],
+        ["veiled", "veiled", "newest", "known"],
+        ["veiled", "newest", "known", "known"],
+    ]
+    curtain.unveil(league_id="fall")
+    assert shown()["mode"] == "finale"
+    assert [row["player_id"] for row in shown()["podium"]] == final[:3]
+
+
+def test_the_reveal_shows_the_rows_around_the_newest() -> None:
+    many_playing(30)
+    lifecycle.stop(league_id="board")
+    League.objects.update(
+        frozen_seq=League.objects.get().event_seq,
+        frozen={"after": 1, "names": {f"P{n:02d}": "x" for n in range(1, 31)}, "summary": {}, "agents": []},
+        unveiled=10,
+    )
+    league = League.objects.get()
+    view = pages.sight.public(league)
+    found = screen._reveal(view)
+    assert [row["place"] for row in found["rows"]] == ["veiled"] * 4 + ["newest"] + ["known"] * 4
+    assert (found["above"], found["below"], found["veiled"]) == (16, 5, 20)
+
+
+# What it costs, and hostile names ---------------------------------------------------------------
+
+
+def many_playing(count: int) -> str:
+    """A league with that many players, in its first round."""
+    make.open_league("board")
+    make.hire(room=1000, progress=False)
+    now = timezone.now()
+    make.crowd("board", count)
+    lifecycle.start_league(league_id="board")
+    finish_half(now)
+    return "/leagues/board/screen/"
+
+
+def many_on_the_wall(count: int) -> str:
+    many(count)
+    return "/leagues/wall/screen/"
+
+
+@pytest.mark.parametrize("fill", [many_playing, many_on_the_wall])
+def test_the_screen_costs_the_same_for_3_and_for_300(client: Client, fill: Any) -> None:
+    cost(client, fill(4))
+    costs = []
+    for count in (4, 300):
+        League.objects.all().delete()
+        Agent.objects.all().delete()
+        costs.append(cost(client, fill(count)))
+    assert costs[0] == costs[1]
+
+
+def test_hostile_names_are_shown_and_nothing_else(client: Client) -> None:
+    place = make.setting(players=0)
+    League.objects.update(display_name=HOSTILE[:64])
+    for number in (1, 2):
+        make.join(HOSTILE, "fall", port=8100 + number)
+    pictures = [client.get(PATH)]
+    lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    make.look()
+    pictures.append(client.get(PATH))
+    make.report(
+        place.match("R1M1"),
+        "P01",
+        reason=HOSTILE,
+        result={"winner": "P01", "score": {}, "details": {"drawn_number": HOSTILE, "choices": {"P01": HOSTILE}}},
+    )
+    pictures.append(client.get(PATH))
+    for answer in pictures:
+        text = answer.content.decode()
+        tags = Tags(text).found
+        assert [attrs for _, attrs in tags if any(name.startswith("on") for name in attrs)] == []
+        assert [tag for tag, attrs in tags if tag == "img" or (tag == "script" and "src" not in attrs)] == []
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+        assert 'style="' not in text
+
+
+def test_first_load_and_push_are_the_same_text(client: Client) -> None:
+    place = make.setting(players=4)
+    for step in (lambda: None, lambda: make.playing_on(place)):
+        step()
+        text = client.get(PATH).content.decode()
+        found = pages.fragments(KEY, "en")
+        assert found is not None
+        assert [name for name, html in found.items() if html.strip() not in text] == []
+
+
+def test_there_are_no_controls(client: Client) -> None:
+    make.playing(players=2)
+    tags = [tag for tag, _ in Tags(client.get(PATH).content.decode()).found]
+    assert [tag for tag in tags if tag in ("button", "input", "select", "nav", "form")] == []

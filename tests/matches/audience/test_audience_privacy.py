@@ -1,0 +1,112 @@
+"""Nothing that anyone may read tells a student's name, e-mail, code, address, or what was said to one alone.
+
+Every page, every answer of the API and every live fragment is looked through; they are found in the routes, so that a
+new one is looked through as well (``public_addresses``).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from agents_registry.models import AgentToken
+from leaguesite.asgi import sockets
+from matches.audience import pages
+from matches.audience.pages import PageKey
+from matches.models import League
+from tests import factories as make
+from tests import rich, wire
+from tests.leaguesite import public_addresses
+
+pytestmark = pytest.mark.django_db
+
+ITEMS = {"match": ["R1M1", "R1M2"], "player": ["P01", "P02", "P04"], "replay": [None, "5"]}
+QUERIES = ("GET_STANDINGS", "GET_SCHEDULE", "GET_NEXT_MATCH", "GET_PLAYER_STATS")
+
+
+def secrets(place: make.Setting) -> list[str]:
+    tokens = [member.token for member in place.players if member.token]
+    return [*rich.secrets(), *tokens, *AgentToken.objects.values_list("sha256", flat=True)]
+
+
+def texts(client: Client, place: make.Setting) -> Iterator[tuple[str, str]]:
+    """Everything public of a league, by where it stands."""
+    more = [f"/leagues/fall/matches/R1M1/messages?message={place.match('R1M1').attempt}-{n}" for n in (0, 1)]
+    for path in [*public_addresses.pages("fall"), *public_addresses.api_addresses("fall"), *more]:
+        # The health of the site is 503 here: nobody plays.
+        answer = client.get(path)
+        assert answer.status_code in (200, 302, 503), (path, answer.status_code)
+        yield path, body_of(answer) + str(dict(answer.items()))
+    for language in ("en", "he"):
+        for kind in pages.KINDS:
+            for item in ITEMS.get(kind, [None]):
+                found = pages.fragments(PageKey(kind, "fall", item), language)
+                assert found is not None, (kind, item)
+                yield f"frame of {kind} {item}", json.dumps(found, ensure_ascii=False)
+        yield "frame of the list", json.dumps(pages.fragments(PageKey(), language), ensure_ascii=False)
+    for query in QUERIES:
+        yield query, json.dumps(answered(client, place, query), ensure_ascii=False)
+
+
+def body_of(answer: Any) -> str:
+    """What an answer says; of an archive what is in it."""
+    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    if body.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            body = b"".join(archive.read(name) for name in archive.namelist())
+    return str(body.decode("utf-8", "replace"))
+
+
+def answered(client: Client, place: make.Setting, query: str) -> dict[str, Any]:
+    """What an agent is told that asks for itself, from its own address."""
+    asked = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
+    return wire.ask(client, "league_query", asked | {"query_params": {"player_id": "P01"}})
+
+
+@pytest.mark.parametrize("history", [rich.begun, rich.over, lambda: rich.over(frozen=True)])
+def test_no_public_text_tells_a_secret(client: Client, history: Callable[[], make.Setting]) -> None:
+    place = history()
+    hidden = secrets(place)
+    assert len(hidden) > 15
+    found = [(where, secret) for where, text in texts(client, place) for secret in hidden if secret in text]
+    assert found == []
+
+
+def test_before_the_start_neither(client: Client) -> None:
+    make.hire("Referee 1", port=8001)
+    make.open_league("fall", registration_code=rich.REGISTRATION_CODE)
+    rich.roster.import_csv(league_id="fall", text="name,email,code\n" + "\n".join(_lines()))
+    members = [rich.enter(f"Player {n}", code, n) for n, code in enumerate(rich.CODES, start=1)]
+    for member in members:
+        rich.check(member.agent, passed=False)
+    hidden = secrets(make.Setting("fall", members, []))
+    everywhere = [path for path in public_addresses.pages("fall") if "/matches/" not in path]
+    read = {path: body_of(client.get(path)) for path in everywhere}
+    found = [(path, secret) for path, text in read.items() for secret in hidden if secret in text]
+    assert found == []
+
+
+def _lines() -> list[str]:
+    return [f'"{name}",{email},{code}' for (name, email), code in zip(rich.PEOPLE.items(), rich.CODES, strict=True)]
+
+
+def test_the_screen_of_the_staff_names_students_and_that_of_the_room_does_not() -> None:
+    """The one wall that shows names is asked for by the staff; this shows that the sweep can find them."""
+    make.open_league("fall")
+    rich.roster.import_csv(league_id="fall", text="name,email,code\n" + "\n".join(_lines()))
+    rich.enter("Player 1", rich.CODES[0], 1)
+    staff = pages.fragments(PageKey("screen", "fall", staff=True), "en")
+    room = pages.fragments(PageKey("screen", "fall"), "en")
+    assert ("Dana Geheimnis" in str(staff), "Dana Geheimnis" in str(room)) == (True, False)
+
+
+def test_every_socket_serves_a_kind_of_page_that_is_looked_through() -> None:
+    served = {route.callback._kind for route in sockets.routes}
+    assert served <= {*pages.KINDS, "index", "check"}
+    assert League.objects.count() == 0

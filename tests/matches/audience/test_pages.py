@@ -1,0 +1,250 @@
+"""The pages of the audience: what they cost, and that nobody's text can break out of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from html.parser import HTMLParser
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from agents_registry.models import Agent
+from matches.audience import pages
+from matches.audience.pages import PageKey
+from matches.league import lifecycle, losses, making, opening, play
+from matches.league.effects import record
+from matches.league.results import outcome_data
+from matches.models import Event, League, Match, Message
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def schedules_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A league of 300 has its schedule when the click returns: no conductor writes the rest of it here."""
+    monkeypatch.setattr(making, "AT_ONCE", 10**6)
+
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+
+
+def cost(client: Client, path: str) -> int:
+    """How many queries a page makes."""
+    with CaptureQueriesContext(connection) as captured:
+        assert client.get(path).status_code == 200
+    return len(captured)
+
+
+def many_leagues(count: int) -> str:
+    for number in range(count):
+        League.objects.create(league_id=f"l{number}", display_name=f"League {number}", created_at=timezone.now())
+    return "/"
+
+
+def many_players(count: int) -> str:
+    """A board with that many players, all of them playing in a round, with results and events."""
+    make.open_league("board")
+    make.hire(room=1000, progress=False)
+    now = timezone.now()
+    make.crowd("board", count)
+    lifecycle.start_league(league_id="board")
+    finish_half(now)
+    Event.objects.bulk_create(
+        Event(league_id="board", seq=1000 + number, kind="paused", at=now) for number in range(count)
+    )
+    return "/leagues/board/"
+
+
+def finish_half(now: datetime) -> None:
+    """Every other match of the first round is won by its first player."""
+    for match in Match.objects.select_related("round").filter(round__number=1).order_by("pk")[::2]:
+        Match.objects.filter(pk=match.pk).update(
+            state="FINISHED", status="WIN", winner=match.player_a, finished_at=now, details={"drawn_number": 8}
+        )
+        record(
+            "board",
+            "match_finished",
+            **outcome_data(
+                match,
+                status="WIN",
+                winner_id=match.player_a.code,
+                reason="",
+                details={"drawn_number": 8},
+                faults=[],
+            ),
+        )
+
+
+def many_messages(count: int) -> str:
+    place = make.playing("long", players=2)
+    match = place.match("R1M1")
+    Message.objects.bulk_create(
+        Message(match=match, attempt=1, n=number, entry=make.line(number)) for number in range(count)
+    )
+    return "/leagues/long/matches/R1M1/"
+
+
+@pytest.mark.parametrize("fill", [many_leagues, many_players, many_messages])
+def test_a_page_costs_the_same_for_3_rows_and_for_300(client: Client, fill: Callable[[int], str]) -> None:
+    cost(client, fill(4))
+    costs = []
+    for count in (4, 300):
+        League.objects.all().delete()
+        Agent.objects.all().delete()
+        costs.append(cost(client, fill(count)))
+    assert costs[0] == costs[1]
+
+
+class Tags(HTMLParser):
+    """Every element of a page with its attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def test_hostile_texts_are_shown_and_nothing_else(client: Client) -> None:
+    place = make.setting(players=0)
+    League.objects.update(display_name=HOSTILE[:64])
+    for number in (1, 2):
+        make.join(HOSTILE, "fall", port=8100 + number)
+    lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    make.look()
+    entry = make.line(
+        0,
+        sender=HOSTILE,
+        recipient=HOSTILE,
+        message_type=HOSTILE,
+        method=HOSTILE,
+        problem=HOSTILE,
+        notes=[HOSTILE],
+        body={HOSTILE: HOSTILE},
+        elapsed_ms=HOSTILE,
+        limit_ms=HOSTILE,
+        http_status=HOSTILE,
+    )
+    details = {"drawn_number": HOSTILE, "number_parity": HOSTILE, "choices": {"P01": HOSTILE}}
+    make.report(
+        place.match("R1M1"),
+        "P01",
+        reason=HOSTILE,
+        transcript=[entry],
+        result={"winner": "P01", "score": {}, "details": details},
+    )
+    for path in ("/", "/leagues/fall/", "/leagues/fall/matches/R1M1/"):
+        text = client.get(path).content.decode()
+        tags = Tags(text).found
+        assert [attrs for _, attrs in tags if any(name.startswith("on") for name in attrs)] == []
+        assert [tag for tag, attrs in tags if tag == "img" or (tag == "script" and "src" not in attrs)] == []
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+
+
+@pytest.mark.parametrize(
+    "path", ["/leagues/nowhere/", "/leagues/fall/matches/R9M9/", "/leagues/%00/", "/leagues/fall/matches/%00/", "/x"]
+)
+def test_what_is_not_there_is_a_404_of_ours(client: Client, path: str) -> None:
+    make.open_league("fall")
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert re.findall(r"<h1>(.*?)</h1>", answer.content.decode()) == ["There is no such page"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("multipart/form-data; boundary=x", b"at=" + b"x" * 1100),
+        ("application/x-www-form-urlencoded", b"a=1&" * 1200),
+    ],
+)
+@pytest.mark.parametrize(("path", "status"), [("/check/nobody", 404), ("/language/", 400)])
+def test_a_body_that_cannot_be_read_fails_nothing(path: str, status: int, kind: str, body: bytes) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.cookies["csrftoken"] = "a" * 32
+    answer = browser.post(path, body, content_type=kind, headers={"x-csrftoken": "a" * 32})
+    assert answer.status_code == status
+
+
+def test_an_empty_site(client: Client) -> None:
+    text = client.get("/").content.decode()
+    assert text.count("There is no league yet. The instructor creates one, and it appears here.") == 1
+
+
+STATES = {
+    "REGISTRATION": "Registration is open: 4 players so far.",
+    "SCHEDULED": "The schedule is made: round 1 starts when the instructor starts it.",
+    "ANNOUNCING": "Round 1 is being announced to the players.",
+    "RUNNING": "Round 1 is being played: 2 matches to go.",
+    "HELD": "1 match is held: it is tried again by itself, or the instructor decides.",
+    "BETWEEN": "Round 1 is over: round 2 starts when the instructor starts it.",
+    "PAUSED": "Paused: no match starts until the instructor resumes the league.",
+    "STOPPED": "The league was stopped.",
+}
+
+
+def test_the_headline_says_what_happens_or_why_nothing_does() -> None:
+    place = make.setting(players=4)
+    headlines = {}
+
+    def note(state: str) -> None:
+        context = pages.context_of(PageKey("board", "fall"))
+        assert context is not None
+        headlines[state] = context["league"]["headline"]
+
+    note("REGISTRATION")
+    opening.close_registration(league_id="fall")
+    note("SCHEDULED")
+    lifecycle.start_round(league_id="fall")
+    note("ANNOUNCING")
+    make.open_current("fall")
+    make.look()
+    note("RUNNING")
+    Match.objects.filter(match_id="R1M1").update(lost_attempts=2)
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="test")
+    note("HELD")
+    play.release(league_id="fall", match_id="R1M1")
+    make.finish_round(place)
+    note("BETWEEN")
+    lifecycle.pause(league_id="fall")
+    note("PAUSED")
+    lifecycle.stop(league_id="fall")
+    note("STOPPED")
+    assert headlines == STATES
+
+
+def test_the_first_load_and_the_live_push_are_the_same_text(client: Client) -> None:
+    make.playing()
+    shown = {
+        PageKey("board", "fall"): "/leagues/fall/",
+        PageKey("match", "fall", "R1M1"): "/leagues/fall/matches/R1M1/",
+    }
+    for key, path in shown.items():
+        found = pages.fragments(key, "en")
+        assert found is not None
+        text = client.get(path).content.decode()
+        assert [name for name, html in found.items() if html.strip() not in text] == []
+
+
+@pytest.mark.parametrize(("chosen", "theme"), [("dark", "dark"), ("light", "light"), ('"><script>', ""), ("", "")])
+def test_the_theme_is_there_before_any_script(client: Client, chosen: str, theme: str) -> None:
+    client.cookies["theme"] = chosen
+    text = client.get("/").content.decode()
+    assert re.findall(r'<html[^>]* data-theme="(\w*)"', text) == ([theme] if theme else [])
+
+
+@pytest.mark.parametrize("path", ["/", "/leagues/fall/", "/leagues/fall/charts/", "/leagues/fall/screen/", "/check"])
+def test_no_script_stands_in_the_way_of_the_first_paint(client: Client, path: str) -> None:
+    make.playing()
+    scripts = [attrs for tag, attrs in Tags(client.get(path).content.decode()).found if tag == "script"]
+    assert scripts
+    assert [one for one in scripts if not (one.get("type") == "module" or "defer" in one or "async" in one)] == []

@@ -1,0 +1,136 @@
+"""What a hostile referee or agent puts into a transcript: no page falls over it, and nobody's address gets out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from matches.league import curtain
+from tests import factories as make
+from tests.matches.audience.test_pages import Tags
+
+pytestmark = pytest.mark.django_db
+ADDRESSES = (
+    "http://10.9.8.7:8101/mcp",
+    "HTTP://geheim-host.local/x",
+    "10.9.8.7:8101",
+    "http:\\/\\/10.9.8.7",
+    "10.9.8.7",
+    "geheim-host.local:9000",
+    "[fe80::9:8:7]:8101",
+    "fe80::9:8:7",
+)
+HIDDEN = ("10.9.8.7", "geheim", "fe80")
+EVIL = "</script><script>alert(1)</script>\u202e<img src=x onerror=alert(2)>\"'&" + "x" * 300
+WIRES: list[Any] = [
+    "x",
+    ["x"],
+    [{}],
+    [None],
+    {"path": "/"},
+    [{"path": 5, "shape": [], "method": None, "id": {}, "session": 1, "status": "x", "content_type": []}],
+    [{"path": EVIL, "shape": EVIL, "method": EVIL, "id": EVIL, "session": True, "status": EVIL, "content_type": EVIL}],
+    [{"path": "//evil.example", "id": 1, "request": {"jsonrpc": EVIL}, "text": 7}],
+]
+PAGES = (
+    "/leagues/fall/",
+    "/leagues/fall/charts/",
+    "/leagues/fall/screen/",
+    "/leagues/fall/replay/",
+    "/leagues/fall/matches/R1M1/",
+    "/leagues/fall/matches/R1M1/messages",
+    "/leagues/fall/players/P01/",
+    "/leagues/fall/players/P02/",
+    "/api/leagues/fall/matches/R1M1",
+    "/api/leagues/fall/matches",
+    "/api/leagues/fall/events",
+)
+
+
+def played(*said: dict[str, Any], **changes: Any) -> make.Setting:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    make.report(match, match.player_a.code, transcript=list(said), **changes)
+    return place
+
+
+def opened(client: Client, place: make.Setting) -> Any:
+    """The own page of P01."""
+    token = next(member.token for member in place.players if member.agent.code == "P01")
+    assert client.post("/leagues/fall/mine/", {"secret": token}).status_code == 303
+    return client.get("/leagues/fall/mine/")
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_referee_that_writes_nonsense_about_the_wire(client: Client, wire: Any) -> None:
+    said = [
+        make.line(0, recipient="player:P01", method=EVIL, wire=wire, message_type=EVIL, http_status=EVIL, problem=EVIL),
+        make.line(1, sender="player:P01", recipient="REF01", wire=wire, notes=[EVIL, 5], elapsed_ms=EVIL, limit_ms={}),
+        make.line(2, sender="P01", recipient="REF01", wire=wire, method="", body=[EVIL], http_status={"a": EVIL}),
+    ]
+    place = played(*said)
+    answers = [opened(client, place), *(client.get(path) for path in PAGES)]
+    assert [answer.status_code for answer in answers] == [200] * len(answers)
+    for answer in answers:
+        if answer["Content-Type"].startswith("text/html"):
+            tags = Tags(answer.content.decode())
+            assert "onerror" not in str(tags.__dict__)
+
+
+def test_nobodys_address_gets_out_of_a_transcript(client: Client, admin_client: Client) -> None:
+    body = {"referee_endpoint": ADDRESSES[0], "deep": [{"x": list(ADDRESSES)}], ADDRESSES[0]: 1}
+    said = [
+        make.line(0, recipient="player:P01", body=body, extra=ADDRESSES[0]),
+        *(
+            make.line(
+                number,
+                sender="player:P01",
+                recipient="REF01",
+                body={"text": f"I am at {address}, ok"},
+                problem=f"nobody listens at {address}",
+                notes=[f"found at {address}."],
+                http_status=None,
+            )
+            for number, address in enumerate(ADDRESSES, start=1)
+        ),
+    ]
+    fault = {
+        "player_id": "P01",
+        "error_code": "E001",
+        "message_type": "GAME_INVITATION",
+        "tries": 4,
+        "sentence": f"nobody listens at {ADDRESSES[0]} or {ADDRESSES[2]}",
+    }
+    place = played(*said, faults=[fault], reason=f"nobody at {ADDRESSES[0]}, {ADDRESSES[2]}")
+    found = {
+        path: [one for one in HIDDEN if one in client.get(path).content.decode()] for path in (*PAGES, "/leagues/fall/")
+    }
+    assert {path: ones for path, ones in found.items() if ones} == {}
+    whole = json.dumps(admin_client.get("/leagues/fall/matches/R1M1/messages?as=staff").json())
+    assert all(one in whole for one in HIDDEN)
+    assert place.league.state == "COMPLETED"
+
+
+def test_the_end_of_a_frozen_league_shows_on_nobodys_own_page(client: Client) -> None:
+    place = make.playing(players=4)
+    curtain.plan(league_id="fall", from_round=2)
+    make.finish_round(place)
+    while place.league.state == "RUNNING":
+        make.playing_on(place)
+        make.finish_round(place)
+    assert "The league is over" not in opened(client, place).content.decode()
+    curtain.lift(league_id="fall")
+    assert "The league is over" in opened(client, place).content.decode()
+
+
+@pytest.mark.parametrize("path", ["", "charts/", "screen/", "replay/", "replay/fragments/?at=1", "matches/R1M1/"])
+def test_what_the_staff_sees_stays_in_no_cache(client: Client, admin_client: Client, path: str) -> None:
+    played()
+    mark = "&" if "?" in path else "?"
+    answer = admin_client.get(f"/leagues/fall/{path}{mark}as=staff")
+    assert (answer.status_code, "no-store" in answer["Cache-Control"], "Cookie" in answer["Vary"]) == (200, True, True)
+    assert client.get(f"/leagues/fall/{path}{mark}as=staff").status_code == 403
+    assert client.get("/leagues/fall/matches/R1M1/messages?as=staff").status_code == 403

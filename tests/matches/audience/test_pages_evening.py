@@ -1,0 +1,77 @@
+"""What people look for in an evening: ways that lead on, nothing false about a hidden match, Hebrew that reads."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import translation
+
+from matches.desk import overview
+from matches.league import curtain, lifecycle
+from matches.words import states
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def place() -> make.Setting:
+    """Four players; round 1 is played, the board is frozen, round 2 is played too."""
+    place = make.playing(players=4)
+    curtain.plan(league_id="fall", from_round=2)
+    make.finish_round(place)
+    lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    make.finish_round(place)
+    return place
+
+
+def _links(page: str) -> set[str]:
+    return set(re.findall(r'<a[^>]* href="(/leagues/fall/[^"]*)"', page))
+
+
+@pytest.mark.parametrize("path", ["", "charts/", "players/P01/", "matches/R2M1/"])
+def test_staff_that_looks_behind_the_curtain_stays_there(place: make.Setting, path: str) -> None:
+    staff = Client()
+    staff.force_login(User.objects.create_superuser("boss"))
+    found = _links(staff.get(f"/leagues/fall/{path}?as=staff").content.decode())
+    # The projector and the student's own page are shown to others.
+    kept = {link for link in found if not link.endswith(("/screen/", "/mine/", "/join/"))}
+    assert kept and [link for link in kept if "as=staff" not in link] == []
+
+
+def test_the_public_is_never_sent_behind_it(client: Client, place: make.Setting) -> None:
+    assert "as=staff" not in client.get("/leagues/fall/").content.decode()
+
+
+def test_nothing_is_said_about_who_has_joined_a_hidden_match(client: Client, place: make.Setting) -> None:
+    page = client.get("/leagues/fall/matches/R2M1/").content.decode()
+    assert "not yet joined" not in page
+    assert re.search(r'<section id="fragment-match_transcript"[^>]* hidden', page)
+
+
+def test_every_page_of_a_league_leads_to_one_s_own_agent(client: Client, place: make.Setting) -> None:
+    for path in ("", "charts/", "replay/"):
+        assert "/leagues/fall/mine/" in _links(client.get(f"/leagues/fall/{path}").content.decode())
+
+
+def test_who_is_in_trouble_stands_first_at_the_desk(place: make.Setting) -> None:
+    last = place.players[-1].agent
+    last.problem = "no connection"
+    last.save()
+    found = overview.context(place.league)["desk"]
+    assert [line["agent_id"] for line in found["players"]][:2] == [last.code, place.players[0].agent.code]
+
+
+def test_a_result_and_a_name_read_from_right_to_left() -> None:
+    details = {"drawn_number": 8, "number_parity": "even"}
+    assert states.result_summary("WIN", "P01", details) == "P01 won · 8 even"
+    data = {"player_id": "P01", "name": "<b>Itai</b>"}
+    assert states.event("player_registered", data) == "P01 <b>Itai</b> registered."
+    with translation.override("he"):
+        # Without the mark "P01 · 8" is one left-to-right word, and the number is read as the winner.
+        assert "P01\u200f · 8" in states.result_summary("WIN", "P01", details)
+        assert "\u2068<b>Itai</b>\u2069" in states.event("player_registered", data)

@@ -1,0 +1,344 @@
+"""The check of an agent on the site: the form, the report, the JSON, and the API; who may ask and how often."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from matches.audience import pages
+from matches.audience.pages import PageKey
+from matches.checks import asking, runs
+from matches.checks import report as check_pages
+from matches.checks.asking import Caller
+from matches.models import Check
+from tests import factories as make
+from tests.matches.audience.test_pages import HOSTILE, Tags
+from tests.matches.reports import clause, report
+
+pytestmark = pytest.mark.django_db
+NOBODYS = "80d93c06-b331-407f-b326-546a9336a18a"
+OWN = "http://127.0.0.1:8101/mcp"
+OTHER = "http://198.51.100.4:8101/mcp"
+
+
+def done(check: Check, **how: Any) -> Check:
+    [job] = runs.take(now=timezone.now())
+    runs.finish(check_id=job.check_id, run=job.run, report=report(**how))
+    return Check.objects.get(pk=check.pk)
+
+
+def asked(endpoint: str = OWN) -> Check:
+    return asking.ask(endpoint=endpoint, caller=Caller("127.0.0.1", instructor=True))
+
+
+def shown(answer: Any) -> str:
+    """The text of a page's alerts."""
+    return " ".join(
+        re.sub(
+            r"<[^>]+>", " ", " ".join(re.findall(r'role="alert".*?>(.*?)</(?:p|div)>', answer.content.decode(), re.S))
+        ).split()
+    )
+
+
+# The form ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/check", "/check/"])
+def test_the_form_says_what_localhost_means(client: Client, path: str) -> None:
+    text = client.get(path, REMOTE_ADDR="192.0.2.7").content.decode()
+    assert 'You call from <span class="pid">192.0.2.7</span>, and localhost means that machine.' in text
+
+
+@pytest.mark.parametrize("path", ["/check", "/check/"])
+def test_asking_leads_to_the_report(client: Client, path: str) -> None:
+    answer = client.post(path, {"endpoint": "localhost:8101", "role": "player"}, REMOTE_ADDR="192.0.2.7")
+    check = Check.objects.get()
+    assert (answer.status_code, answer["Location"]) == (303, f"/check/{check.pk}")
+    assert (check.endpoint, check.asked_by, check.state) == ("http://192.0.2.7:8101/mcp", "192.0.2.7", "WANTED")
+    assert "address was localhost, called at 192.0.2.7" in client.get(answer["Location"]).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "sentence"),
+    [
+        ({"endpoint": OTHER}, 403, "This is not your own address (you call from 192.0.2.7)"),
+        ({"endpoint": OTHER, "auth_token": "tok_" + "0" * 32}, 403, "This auth_token is no agent"),
+        ({"endpoint": ""}, 422, "Give the address your agent listens at."),
+        ({"endpoint": "gopher://192.0.2.7/"}, 422, "This is not an address that can be called."),
+        ({"endpoint": "http://192.0.2.7:8101/", "role": "audience"}, 422, "There is no such role."),
+        ({"endpoint": "http://192.0.2.7:8101/", "game_type": "chess"}, 422, "Select a valid choice."),
+        ({"endpoint": "x" * 301}, 422, "Ensure this value has at most 300 characters"),
+        ({"endpoint": "http://192.0.2.7:8101/\x00"}, 422, "Null characters are not allowed."),
+    ],
+)
+def test_a_refusal_is_a_sentence_on_the_form(client: Client, form: dict[str, str], status: int, sentence: str) -> None:
+    answer = client.post("/check", form, REMOTE_ADDR="192.0.2.7")
+    assert (answer.status_code, Check.objects.count()) == (status, 0)
+    assert sentence in shown(answer).replace("&#x27;", "'")
+
+
+def test_the_sixth_within_a_minute_is_refused_until_a_minute_has_passed(client: Client) -> None:
+    def ask(number: int) -> Any:
+        return client.post("/check", {"endpoint": f"localhost:{8100 + number}"}, REMOTE_ADDR="192.0.2.7")
+
+    assert [ask(number).status_code for number in range(5)] == [303] * 5
+    refused = ask(5)
+    assert refused.status_code == 429
+    assert shown(refused).startswith("You have asked for 5 checks within a minute: wait a moment")
+    others = client.post("/check", {"endpoint": "localhost:8101"}, REMOTE_ADDR="192.0.2.8")
+    assert others.status_code == 303
+    for check in Check.objects.filter(asked_by="192.0.2.7"):
+        Check.objects.filter(pk=check.pk).update(created_at=check.created_at - timedelta(minutes=1))
+    assert ask(5).status_code == 303
+
+
+def test_with_tokens_a_class_behind_one_address_asks_for_as_many_as_it_has_agents(client: Client) -> None:
+    make.open_league("fall")
+    class_ = [make.join(f"Agent {n}", "fall", endpoint=f"http://198.51.100.{n}:8101/mcp") for n in range(1, 11)]
+    tokens = [member.token for member in class_]
+
+    def ask(token: str) -> int:
+        return client.post("/check", {"endpoint": "", "auth_token": token}, REMOTE_ADDR="192.0.2.7").status_code
+
+    assert [ask(token) for token in tokens] == [303] * 10
+    Check.objects.update(state="FAILED")
+    for _ in range(4):
+        assert ask(tokens[0]) == 303
+        Check.objects.update(state="FAILED")
+    assert [ask(tokens[0]), ask(tokens[1])] == [429, 303]
+
+
+def test_a_wrong_token_again_and_again_waits(client: Client) -> None:
+    form = {"endpoint": "", "auth_token": "tok_" + "0" * 32}
+    found = [client.post("/check", form, REMOTE_ADDR="192.0.2.7").status_code for _ in range(21)]
+    assert found == [403] * 20 + [429]
+
+
+def test_with_an_agents_token_its_address_is_checked_from_elsewhere(client: Client) -> None:
+    make.open_league("fall")
+    member = make.join("Ada", "fall", endpoint=OTHER)
+    answer = client.post("/check", {"endpoint": "", "auth_token": member.token}, REMOTE_ADDR="192.0.2.7")
+    assert (answer.status_code, Check.objects.get().endpoint) == (303, OTHER)
+    wrong = client.post("/check", {"endpoint": OWN, "auth_token": member.token}, REMOTE_ADDR="192.0.2.7")
+    # Not the token's agent, and from 192.0.2.7 127.0.0.1 is 192.0.2.7: that one is the caller's own.
+    assert (wrong.status_code, Check.objects.count()) == (303, 2)
+    foreign = client.post("/check", {"endpoint": "http://198.51.100.9/", "auth_token": member.token})
+    assert foreign.status_code == 403
+    assert member.token not in foreign.content.decode()
+
+
+def test_the_instructor_may_check_any_address_from_the_page(client: Client) -> None:
+    client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
+    assert "As the instructor you may check any address." in client.get("/check").content.decode()
+    assert client.post("/check", {"endpoint": OTHER}, REMOTE_ADDR="192.0.2.7").status_code == 303
+    assert Check.objects.get().asked_by == "instructor"
+    # Not by a cookie alone where no form of ours is asked for.
+    assert post(client, {"endpoint": "http://198.51.100.9:8101/mcp"}, REMOTE_ADDR="192.0.2.7").status_code == 403
+
+
+def test_behind_a_proxy_nobody_is_near(client: Client) -> None:
+    answer = client.post("/check", {"endpoint": OWN}, headers={"X-Forwarded-For": "192.0.2.7"})
+    assert (answer.status_code, Check.objects.count()) == (403, 0)
+    text = client.get("/check", headers={"X-Forwarded-For": "192.0.2.7"}).content.decode()
+    assert "cannot be seen behind this site" in text
+
+
+def test_other_methods_are_refused(client: Client) -> None:
+    check = asked()
+    assert [client.put("/check").status_code, client.post(f"/check/{check.pk}").status_code] == [405, 405]
+
+
+def test_asking_takes_a_form_of_ours() -> None:
+    assert Client(enforce_csrf_checks=True).post("/check", {"endpoint": OWN}).status_code == 403
+
+
+# The report -------------------------------------------------------------------------------------
+
+
+def text_of(client: Client, check: Check) -> str:
+    return client.get(f"/check/{check.pk}").content.decode()
+
+
+def headline(client: Client, check: Check) -> str:
+    [found] = re.findall(r"<span data-headline>(.*?)</span>", text_of(client, check))
+    return str(found)
+
+
+def test_the_report_from_waiting_to_its_verdict(client: Client) -> None:
+    check = asked()
+    seen = [headline(client, check)]
+    [job] = runs.take(now=timezone.now())
+    runs.progress(check_id=check.pk, run=job.run, clauses=[clause().to_json()])
+    seen.append(headline(client, check))
+    runs.finish(check_id=check.pk, run=job.run, report=report(passed=False))
+    seen.append(headline(client, check))
+    seen.append(headline(client, done(asked())))
+    again = asked()
+    [job] = runs.take(now=timezone.now())
+    runs.fail(check_id=again.pk, run=job.run, problem="The check did not end within 120 s.")
+    seen.append(headline(client, again))
+    assert seen == [
+        "Waiting for its turn: one check at a time per address, and none during a match.",
+        "Running: 1 clause so far.",
+        "This agent cannot play here yet.",
+        "This agent can play here as it is.",
+        "The check could not be carried out. That says nothing about the agent.",
+    ]
+    assert "The check did not end within 120 s." in text_of(client, again)
+
+
+def test_a_failing_agent_is_told_what_to_mend_first_and_shown_the_clause(client: Client) -> None:
+    failed = clause(
+        "choice.legal", "fails", why="parity_choice was maybe.", came={"result": {"parity_choice": "maybe"}}
+    )
+    check = done(asked(), passed=False, next_step="parity_choice was maybe. (004 4.5.2)", clauses=(clause(), failed))
+    text = text_of(client, check)
+    [mend] = re.findall(r"<h2>Mend this first</h2><p><bdi>(.*?)</bdi> <a href=\"#(.*?)\"", text)
+    assert mend == ("parity_choice was maybe. (004 4.5.2)", "body-choice.legal")
+    assert text.count('id="body-choice.legal"') == 1
+    assert re.findall(r'id="clause-(\S+)" class="clause" data-verdict="(\w+)"', text) == [
+        ("join.accepts", "conforms"),
+        ("choice.legal", "fails"),
+    ]
+
+
+def test_the_first_load_and_the_live_push_are_the_same_text(client: Client) -> None:
+    check = asked()
+
+    def compare() -> bool:
+        """Whether the page has a socket."""
+        found = pages.fragments(PageKey("check", item=str(check.pk)), "en")
+        assert found is not None
+        text = text_of(client, check)
+        assert [name for name, html in found.items() if html.strip() not in text] == []
+        return f'data-socket="/ws/checks/{check.pk}/?language=en"' in text
+
+    seen = [compare()]
+    [job] = runs.take(now=timezone.now())
+    runs.progress(check_id=check.pk, run=job.run, clauses=[clause().to_json()])
+    seen.append(compare())
+    runs.finish(check_id=check.pk, run=job.run, report=report())
+    # Rendered once and for good, so look twice.
+    seen += [compare(), compare()]
+    assert seen == [True, True, False, False]
+
+
+def test_hostile_texts_are_shown_and_nothing_else(client: Client) -> None:
+    odd = clause(
+        "x", "fails", title=HOSTILE, why=HOSTILE, expected=HOSTILE, source=HOSTILE, sent={HOSTILE: 1}, came=HOSTILE
+    )
+    check = done(
+        asked(),
+        passed=False,
+        clauses=(odd,),
+        next_step=HOSTILE,
+        summary=HOSTILE,
+        dialect=HOSTILE,
+        spoken={HOSTILE: HOSTILE},
+    )
+    text = text_of(client, check)
+    tags = Tags(text).found
+    assert [attrs for _, attrs in tags if any(name.startswith("on") for name in attrs)] == []
+    assert [tag for tag, attrs in tags if tag == "img" or (tag == "script" and "src" not in attrs)] == []
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    page = client.get("/check", {"address": HOSTILE}).content.decode()
+    assert [tag for tag, attrs in Tags(page).found if tag == "img" or (tag == "script" and "src" not in attrs)] == []
+
+
+@pytest.mark.parametrize(
+    "path", [f"/check/{NOBODYS}", f"/check/{NOBODYS}.json", "/check/1", "/check/%00", "/check/x.json"]
+)
+def test_a_check_that_is_not_there_is_a_404(client: Client, path: str) -> None:
+    assert client.get(path).status_code == 404
+
+
+def test_a_report_costs_the_same_for_3_clauses_and_for_150(client: Client) -> None:
+    costs = []
+    for count in (3, 3, 150):
+        Check.objects.all().delete()
+        check = done(asked(), clauses=tuple(clause(f"c.{number}") for number in range(count)))
+        with CaptureQueriesContext(connection) as seen:
+            text_of(client, check)
+        costs.append(len(seen))
+    assert costs == [1, 1, 1]
+
+
+def test_the_json_of_a_report(client: Client) -> None:
+    check = done(asked(), passed=False)
+    found = client.get(f"/check/{check.pk}.json").json()
+    assert found["report"] == report(passed=False)
+    assert (found["state"], found["passed"], found["endpoint"], found["url"]) == (
+        "DONE",
+        False,
+        OWN,
+        f"/check/{check.pk}",
+    )
+    assert client.get(f"/api/checks/{check.pk}").json() == found
+
+
+# The API ----------------------------------------------------------------------------------------
+
+
+def post(client: Client, body: Any, key: str = "", **how: Any) -> Any:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return client.post("/api/checks", body, content_type="application/json", headers=headers, **how)
+
+
+def test_the_instructor_has_any_address_checked(client: Client, api_key: str) -> None:
+    for number in range(7):
+        assert post(client, {"endpoint": f"http://198.51.100.4:{8100 + number}/mcp"}, api_key).status_code == 201
+    found = post(client, {"endpoint": "http://198.51.100.4:8100/mcp"}, api_key).json()
+    assert found == client.get(f"/api/checks/{found['check_id']}").json()
+    assert (found["state"], found["report"], found["clauses"]) == ("WANTED", None, 0)
+    assert Check.objects.count() == 7
+
+
+def test_the_public_has_its_own_address_checked(client: Client) -> None:
+    assert post(client, {"endpoint": OWN}).status_code == 201
+    refused = post(client, {"endpoint": OTHER})
+    assert (refused.status_code, refused.json()["field"]) == (403, None)
+    assert refused.json()["error"].startswith("This is not your own address (you call from 127.0.0.1)")
+
+
+def test_a_wrong_key_is_refused(client: Client, api_key: str) -> None:
+    assert post(client, {"endpoint": OWN}, "wrong").status_code == 401
+    assert Check.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "field"),
+    [
+        ({"endpoint": OWN, "role": "audience"}, 422, "role"),
+        ({"endpoint": OWN, "game_type": "chess"}, 422, "game_type"),
+        ({"endpoint": OWN, "colour": "red"}, 422, "colour"),
+        ({"endpoint": 5}, 422, "endpoint"),
+        ({"endpoint": "\ud800"}, 422, "endpoint"),
+        ({}, 422, "endpoint"),
+    ],
+)
+def test_what_cannot_be_asked_names_its_field(client: Client, body: Any, status: int, field: str) -> None:
+    refused = post(client, body)
+    assert (refused.status_code, refused.json()["field"]) == (status, field)
+
+
+def test_the_api_refuses_the_sixth_within_a_minute(client: Client) -> None:
+    assert [post(client, {"endpoint": f"localhost:{8100 + n}"}).status_code for n in range(6)] == [201] * 5 + [429]
+
+
+@pytest.mark.parametrize("check_id", [NOBODYS, "1", "%00"])
+def test_an_unknown_check_is_a_404(client: Client, check_id: str) -> None:
+    assert client.get(f"/api/checks/{check_id}").status_code == 404
+
+
+def test_a_report_has_no_token(client: Client) -> None:
+    check = done(asked(), clauses=(clause(came={"result": {"auth_token": "tok_" + "a" * 32}}),))
+    assert re.findall(r"tok_[0-9a-f]{8,}", text_of(client, check)) == []
+    assert re.findall(r"tok_[0-9a-f]{8,}", str(check_pages.wire(check))) == []

@@ -1,0 +1,383 @@
+"""My agent: who gets in, what is shown of whom, and that nothing secret stands on the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from agents_registry import registration, roster
+from agents_registry.attempts import SAME_SECRET
+from agents_registry.models import Kind
+from agents_registry.requests import read_request
+from league_sdk.protocol.transcript import Wire, entry
+from matches.conducting import trials
+from matches.league import curtain
+from matches.league import entry as entering
+from matches.models import Message, Notice
+from tests import factories as make
+from tests import wire
+from tests.matches.audience.test_pages import HOSTILE, Tags
+
+pytestmark = pytest.mark.django_db
+PATH = "/leagues/fall/mine/"
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    """Nothing of other tests is remembered."""
+    trials._trials.clear()
+    yield
+    trials._trials.clear()
+
+
+def show(client: Client, secret: str, path: str = PATH) -> Any:
+    return client.post(path, {"secret": secret})
+
+
+def text_of(client: Client, path: str = PATH) -> str:
+    return client.get(path).content.decode()
+
+
+def is_open(client: Client, path: str = PATH) -> bool:
+    text = text_of(client, path)
+    return 'name="secret"' not in text and "mine_close" not in text
+
+
+CALL = {
+    "protocol": "league.v2",
+    "message_type": "CHOOSE_PARITY_CALL",
+    "sender": "referee:REF01",
+    "timestamp": "2025-01-15T10:15:00Z",
+    "conversation_id": "conv-r1m1-001",
+    "auth_token": "tok_" + "a" * 32,
+    "league_id": "fall",
+    "round_id": 1,
+    "match_id": "R1M1",
+    "game_type": "even_odd",
+    "player_id": "P01",
+    "deadline": "2025-01-15T10:15:30Z",
+}
+
+
+def say(match: Any, number: int, **fields: Any) -> None:
+    """One line of a match's transcript."""
+    made = entry(n=number, at=timezone.now(), **fields)
+    Message.objects.create(match=match, attempt=match.attempt, n=number, entry=dict(made))
+
+
+def asked(place: make.Setting, answer: Any, **how: Any) -> Any:
+    """P01 is asked for its choice and answers."""
+    match = place.match("R1M1")
+    player = match.player_a.code
+    say(
+        match, 0, sender="REF01", recipient=player, message_type="CHOOSE_PARITY_CALL", method="choose_parity",
+        body=CALL | {"player_id": player},
+    )  # fmt: skip
+    say(
+        match, 1, sender=player, recipient="REF01", message_type="CHOOSE_PARITY_RESPONSE",
+        elapsed_ms=12, limit_ms=30000, http_status=200, body=answer, **how,
+    )  # fmt: skip
+    return next(one for one in place.players if one.agent.code == player)
+
+
+# Who gets in ------------------------------------------------------------------------------------
+
+
+def test_the_token_opens_and_closing_shuts(client: Client) -> None:
+    place = make.setting()
+    answer = show(client, f"  {place.players[0].token} ")
+    assert (answer.status_code, answer["Location"]) == (303, PATH)
+    assert is_open(client) and "P01" in text_of(client)
+    assert client.post(f"{PATH}close").status_code == 303
+    assert not is_open(client)
+
+
+@pytest.mark.parametrize(
+    "secret", ["", " ", "tok_" + "0" * 32, "x" * 201, "nobody", HOSTILE, "\x00", "tok_\u202e", "שלום", "' OR 1=1 --"]
+)
+def test_what_is_nobodys_does_not_open(client: Client, secret: str) -> None:
+    make.setting()
+    assert show(client, secret).status_code == 403
+    assert not is_open(client)
+
+
+def test_other_leagues_referees_and_league_tokens_do_not_open(client: Client) -> None:
+    place = make.setting()
+    make.open_league("spring")
+    other = make.join("Stranger", "spring", port=8190)
+    secrets = [other.token, place.referees[0].token, registration.league_token(place.players[0].agent)]
+    assert [show(client, secret).status_code for secret in secrets] == [403] * 3
+    assert show(client, other.token, "/leagues/spring/mine/").status_code == 303
+    assert is_open(client, "/leagues/spring/mine/") and not is_open(client)
+
+
+def people(league_id: str = "fall") -> None:
+    lines = "name,email,code\nDana,dana@example.org,dana-code\nEli,eli@example.org,eli-code\n"
+    roster.import_csv(league_id=league_id, text=lines)
+
+
+def bring(name: str, code: str, port: int) -> make.Member:
+    params = wire.player_request(name, port=port, sender=f"player:{name}", code=code)
+    done = entering.register_player(request=read_request(params, kind=Kind.PLAYER, caller="127.0.0.1"), named="fall")
+    assert done.agent is not None, done.reason
+    return make.Member(done.agent, done.auth_token)
+
+
+def test_a_personal_code_opens_all_its_agents_and_no_others(client: Client) -> None:
+    make.open_league()
+    people()
+    bring("One", "dana-code", 8101)
+    bring("Two", "dana-code", 8102)
+    bring("Other", "eli-code", 8103)
+    assert show(client, "DANA-code").status_code == 303
+    text = text_of(client)
+    assert re.findall(r'\?agent=(\w+)"', text) == ["P01", "P02"]
+    assert "Two" in text and "Other" not in text
+    assert '<span class="pid">P02</span> <bdi>Two</bdi> <span class="quiet"' in text_of(client, f"{PATH}?agent=P02")
+    # Another's id is none of theirs: the first of their own is shown.
+    assert '<span class="pid">P01</span> <bdi>One</bdi> <span class="quiet"' in text_of(client, f"{PATH}?agent=P03")
+    shown = [word for word in ("dana", "Dana", "eli", "8103") if word in text]
+    assert shown == []
+
+
+def test_a_person_without_an_agent_is_sent_to_the_join_page(client: Client) -> None:
+    make.open_league()
+    people()
+    show(client, "dana-code")
+    text = text_of(client)
+    assert "Not registered yet" in text and "/leagues/fall/join/" in text
+    make.open_league("spring")
+    people("spring")
+    assert show(client, "dana-code", "/leagues/spring/mine/").status_code == 303
+
+
+def test_a_revoked_token_and_a_new_code_shut_the_door(client: Client) -> None:
+    place = make.setting()
+    show(client, place.players[0].token)
+    registration.revoke_tokens(agent_ids=[place.players[0].agent.pk])
+    assert not is_open(client) and "not valid any more" in text_of(client)
+    people()
+    show(client, "dana-code")
+    roster.import_csv(league_id="fall", text="name,email,code\nDana,dana@example.org,another\n")
+    assert not is_open(client)
+
+
+def test_the_same_wrong_value_again_and_again_waits_and_nobody_else_does(client: Client) -> None:
+    place = make.setting()
+    wrong = "tok_" + "0" * 32
+    most = SAME_SECRET.amount
+    assert [show(client, wrong).status_code for _ in range(most + 1)] == [403] * most + [429]
+    assert show(client, "another").status_code == 403
+    assert client.post(PATH, {"secret": wrong}, REMOTE_ADDR="192.0.2.9").status_code == 403
+    assert show(client, place.players[0].token).status_code == 303
+
+
+def test_a_form_of_ours_is_needed_and_nothing_is_cached(client: Client) -> None:
+    place = make.setting()
+    strict = Client(enforce_csrf_checks=True)
+    assert [strict.post(f"{PATH}{end}").status_code for end in ("", "close", "again")] == [403] * 3
+    show(client, place.players[0].token)
+    answer = client.get(PATH)
+    assert "no-store" in answer["Cache-Control"] and "Cookie" in answer["Vary"]
+    assert [client.get(f"{PATH}{end}").status_code for end in ("close", "again")] == [405] * 2
+    assert client.get("/leagues/none/mine/").status_code == 404
+
+
+def test_a_prepared_session_is_not_taken_over(client: Client) -> None:
+    place = make.setting()
+    people()
+    show(client, "dana-code")
+    before = client.session.session_key
+    show(client, place.players[0].token)
+    assert client.session.session_key != before
+
+
+# What is shown ----------------------------------------------------------------------------------
+
+
+def test_a_wrong_answer_is_shown_against_what_was_expected(client: Client) -> None:
+    place = make.playing()
+    who = asked(place, {"jsonrpc": "2.0", "id": 1, "result": {"parity_choice": "maybe"}})
+    show(client, who.token)
+    text = text_of(client)
+    [found] = re.findall(r'class="exchange" id="x(\S+)" data-mark="(\w+)"', text)
+    assert found == ("1.0", "wrong")
+    # The choice cost the try; what else is missing was tolerated.
+    assert re.findall(r'<tr data-mark="(\w+)" data-cost><th scope="row" dir="ltr">(\w+)', text) == [
+        ("wrong", "parity_choice")
+    ]
+    assert '<tr data-mark="missing"><th scope="row" dir="ltr">timestamp' in text
+    assert "&quot;maybe&quot;" in text and "even, odd" in text
+    assert "curl -sS -X POST" in text
+
+
+def test_a_right_answer_is_as_expected_and_how_it_was_put_is_shown(client: Client) -> None:
+    place = make.playing()
+    right = {
+        "protocol": "league.v2",
+        "message_type": "CHOOSE_PARITY_RESPONSE",
+        "sender": f"player:{place.match('R1M1').player_a.code}",
+        "timestamp": "2025-01-15T10:15:01Z",
+        "conversation_id": "conv-r1m1-001",
+        "auth_token": "tok_" + "b" * 32,
+        "match_id": "R1M1",
+        "player_id": place.match("R1M1").player_a.code,
+        "parity_choice": "odd",
+    }
+    way = Wire(
+        path="/secret-path/mcp", shape="legacy", method="PARITY", id=1007, session=False, status=200,
+        content_type="application/json", request={"method": "PARITY", "payload": {"auth_token": "tok_" + "c" * 32}},
+    )  # fmt: skip
+    who = asked(place, {"jsonrpc": "2.0", "id": 1007, "result": right}, wire=[way])
+    show(client, who.token)
+    text = text_of(client)
+    assert re.findall(r'class="exchange" id="\S+" data-mark="(\w+)"', text) == ["ok"]
+    assert "POST /secret-path/mcp" in text and "&quot;PARITY&quot;" in text
+    # The public sees neither.
+    public = client.get("/leagues/fall/matches/R1M1/").content.decode()
+    public += client.get("/api/leagues/fall/matches/R1M1").content.decode()
+    assert "secret-path" not in public and "wire" not in public
+
+
+def test_nothing_of_the_other_side_and_no_secret(client: Client) -> None:
+    place = make.playing()
+    who = asked(place, {"result": {"parity_choice": "odd", "auth_token": "tok_" + "d" * 32}})
+    match = place.match("R1M1")
+    other = match.player_b
+    say(match, 2, sender="REF01", recipient=other.code, message_type="X", method="x", body={"for": "the other"})
+    say(match, 3, sender=f"player:{other.code}", recipient="REF01", message_type="Y", body={"said": "a hidden choice"})
+    show(client, who.token)
+    text = text_of(client)
+    assert [word for word in ("the other", "a hidden choice", other.endpoint) if word in text] == []
+    assert re.findall(r"tok_[0-9a-f]{8,}", text) == []
+
+
+def test_own_matches_stay_after_a_freeze_and_there_is_no_table(client: Client) -> None:
+    place = make.setting()
+    curtain.plan(league_id="fall", from_round=1)
+    make.playing_on(place)
+    who = asked(place, {"result": {"parity_choice": "odd"}})
+    make.finish_round(place)
+    show(client, who.token)
+    text = text_of(client)
+    assert ">won<" in text and "parity_choice" in text
+    assert "standings" not in re.sub(r"your_standings", "", text)
+
+
+def test_notices_to_the_room_and_to_this_student_only(client: Client) -> None:
+    place = make.setting()
+    now = timezone.now()
+    for text, agent, gone in (
+        ("for the room", None, None),
+        ("for you", place.players[0].agent, None),
+        ("for another", place.players[1].agent, None),
+        ("taken back", None, now),
+        (HOSTILE, None, None),
+    ):
+        Notice.objects.create(
+            league_id="fall", agent=agent, text=text, made_by="i", made_at=now, withdrawn_at=gone
+        )  # fmt: skip
+    show(client, place.players[0].token)
+    text = text_of(client)
+    assert "for the room" in text and "for you" in text
+    assert "for another" not in text and "taken back" not in text
+
+
+def test_hostile_answers_are_shown_and_nothing_else(client: Client) -> None:
+    place = make.playing()
+    deep: Any = HOSTILE
+    for _ in range(12):
+        deep = {HOSTILE: [deep]}
+    who = asked(place, {"result": deep, HOSTILE: "\u202eabc"}, problem=HOSTILE, notes=[HOSTILE, "x" * 10_000])
+    match = place.match("R1M1")
+    for number, body in enumerate([None, [], "text", 5, {"cut": True, "beginning": "x"}, {"result": []}], 2):
+        say(match, number, sender=who.agent.code, recipient="REF01", message_type=HOSTILE, body=body)
+    show(client, who.token)
+    tags = Tags(text_of(client)).found
+    assert [attrs for _, attrs in tags if any(name.startswith("on") for name in dict(attrs))] == []
+    assert [tag for tag, attrs in tags if tag == "img" or (tag == "script" and "src" not in dict(attrs))] == []
+
+
+def test_the_page_costs_the_same_for_3_messages_and_for_300(client: Client) -> None:
+    place = make.playing()
+    who = asked(place, {"result": {"parity_choice": "odd"}})
+    show(client, who.token)
+    text_of(client)
+    costs = []
+    for first, last in ((2, 5), (5, 302)):
+        for number in range(first, last):
+            say(place.match("R1M1"), number, sender=who.agent.code, recipient="REF01", message_type="X", body={})
+        with CaptureQueriesContext(connection) as seen:
+            text_of(client)
+        costs.append(len(seen))
+    assert costs[0] == costs[1]
+
+
+def test_the_page_costs_the_same_for_3_matches_and_for_19(client: Client) -> None:
+    costs = []
+    for league_id, players in (("three", 4), ("nineteen", 20)):
+        place = make.playing(league_id, players=players, referees=0 if costs else 1)
+        make.finish_round(place)
+        path = f"/leagues/{league_id}/mine/"
+        show(client, place.players[0].token, path)
+        text = text_of(client, path)
+        assert len(re.findall(r'<li data-how="', text)) == players - 1
+        with CaptureQueriesContext(connection) as seen:
+            text_of(client, path)
+        costs.append(len(seen))
+    assert costs[0] == costs[1]
+
+
+def test_the_part_is_what_the_page_has(client: Client) -> None:
+    place = make.playing()
+    who = asked(place, {"result": {"parity_choice": "odd"}})
+    show(client, who.token)
+    part = text_of(client, f"{PATH}?part=1&agent={who.agent.code}&match=R1M1")
+    assert part.startswith('<section id="fragment-mine"') and part.strip() in text_of(client)
+
+
+# Once more --------------------------------------------------------------------------------------
+
+
+def again(client: Client, who: make.Member, **changes: str) -> Any:
+    return client.post(f"{PATH}again", {"agent": who.agent.code, "match": "R1M1", "entry": "1.0"} | changes)
+
+
+def test_a_request_is_put_down_to_be_sent_again(client: Client) -> None:
+    place = make.playing()
+    who = asked(place, {"result": {"parity_choice": "odd"}})
+    show(client, who.token)
+    assert again(client, who).status_code == 409, "its match is on"
+    make.finish_round(place)
+    answer = again(client, who)
+    assert (answer.status_code, answer["Location"]) == (303, f"{PATH}?agent={who.agent.code}&match=R1M1#trial")
+    trial = trials.of(who.agent.pk)
+    assert trial is not None and trial.message["conversation_id"].startswith("trial-")
+    assert trial.message["auth_token"] == "tok_trial" and trial.message["deadline"] != CALL["deadline"]
+    assert (trial.endpoint, trial.choice_field, trial.limit_s) == (who.agent.endpoint, "parity_choice", 30)
+    assert again(client, who).status_code == 409, "one at a time"
+    assert "On its way." in text_of(client)
+
+
+def test_only_own_requests_that_are_there_are_sent_again(client: Client) -> None:
+    place = make.playing()
+    who = asked(place, {"result": {"parity_choice": "odd"}})
+    make.finish_round(place)
+    match = place.match("R1M1")
+    say(match, 9, sender="REF01", recipient=match.player_b.code, message_type="GAME_OVER", method="x", body=CALL)
+    say(match, 10, sender="REF01", recipient=who.agent.code, message_type="GAME_OVER", method="x", body="z" * 9000)
+    assert again(client, who).status_code == 403, "nothing was shown"
+    show(client, who.token)
+    wrong = ["1.1", "1.9", "1.10", "2.0", "", ".", "x.y", "1.99999999999999999999", "1.\x00", "١.٠"]
+    assert [again(client, who, entry=number).status_code for number in wrong] == [404] * len(wrong)
+    assert again(client, who, match="R9M9\x00").status_code == 404
+    other = next(one.agent.code for one in place.players if one.agent.pk != who.agent.pk)
+    assert again(client, who, agent=other).status_code == 404
+    assert trials.of(who.agent.pk) is None

@@ -1,0 +1,340 @@
+"""The conductor with real agents on a real port: what goes out, in which order, and how often."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from agents_registry import registration
+from agents_registry.endpoints import endpoint_policy
+from agents_registry.models import Agent
+from league_sdk.rules.draws import commitment
+from league_sdk.transport.client import Client, NotReached
+from matches.conducting import due
+from matches.league import lifecycle
+from matches.models import Delivery, Match
+from matches.push.nudge import nudge
+from tests import factories as make
+from tests import wire
+from tests.e2e.site import free_port
+from tests.matches.agent_server import OK, Agents
+from tests.matches.conftest import conducting
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def place(agents: Agents, *, players: int = 2, referees: int = 1, **settings: Any) -> make.Setting:
+    """A league whose agents live at the server; call in a thread."""
+    judges = [make.hire(f"Referee {n}", port=n, endpoint=agents.url(f"REF0{n}")) for n in range(1, referees + 1)]
+    make.open_league("fall", **settings)
+    members = [make.join(f"Player {n}", "fall", endpoint=agents.url(f"P0{n}")) for n in range(1, players + 1)]
+    return make.Setting("fall", members, judges)
+
+
+def unsettled() -> int:
+    return Delivery.objects.filter(state="PENDING").count()
+
+
+async def test_a_league_goes_out_in_order(agents: Agents) -> None:
+    league = await agents.in_db(lambda: place(agents))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
+        await agents.until_in_db(lambda: Match.objects.get().state == "ASSIGNED")
+        await agents.in_db(lambda: make.report(league.match("R1M1"), "P01"))
+        await agents.until_in_db(lambda: unsettled() == 0)
+    whole = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
+    assert {name: agents.types(name) for name in ("P01", "P02", "REF01")} == {
+        "P01": whole,
+        "P02": whole,
+        "REF01": ["ROUND_ANNOUNCEMENT", "START_MATCH", "LEAGUE_COMPLETED"],
+    }
+    ids = [body["id"] for name in ("P01", "P02") for body in agents.received[name]]
+    assert len(set(ids)) == 8
+
+
+async def test_start_match_as_the_referee_gets_it(agents: Agents) -> None:
+    league = await agents.in_db(lambda: place(agents))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
+    body = next(one for one in agents.received["REF01"] if one["method"] == "start_match")
+    match = await agents.in_db(lambda: league.match("R1M1"))
+    settings = body["params"].pop("settings")
+    assert (settings["join_timeout_s"], "registration_code" in settings) == (5, False)
+    digests = await agents.in_db(lambda: registration.token_digests([one.agent.pk for one in league.players]))
+    seats = {}
+    for side, player in zip("AB", league.players, strict=True):
+        seats[f"player_{side}_id"] = player.agent.code
+        seats[f"player_{side}_endpoint"] = agents.url(player.agent.code)
+        seats[f"player_{side}"] = {
+            "id": player.agent.code,
+            "endpoint": agents.url(player.agent.code),
+            "dialect": "canonical",
+            "spoken": {},
+            "league_token": "<token>",
+            "auth_token_sha256": list(digests[player.agent.pk]),
+            "your_standings": {"wins": 0, "losses": 0, "draws": 0},
+            "joined_before": False,
+            "suspended": False,
+            # Their server is marked as a gateway.
+            "stays": True,
+        }
+    assert wire.plain(body["params"]) == seats | {
+        "protocol": "league.v2",
+        "message_type": "START_MATCH",
+        "sender": "league_manager:LM01",
+        "timestamp": "<time>",
+        "conversation_id": match.conversation_id,
+        "auth_token": "<token>",
+        "league_id": "fall",
+        "round_id": 1,
+        "match_id": "R1M1",
+        "attempt": 1,
+        "game_type": "even_odd",
+        # Ours seals, and so it has the seed of the draw; whoever plays has its commitment.
+        "seals": True,
+        "play": 1,
+        "draw_seed": match.draw_seed,
+        "draw_commitment": commitment(bytes.fromhex(match.draw_seed)),
+        # The whole policy, and without the ports at which referees of the site listen.
+        "endpoint_policy": endpoint_policy([agents.port]).to_params(),
+    }
+    assert body["params"]["auth_token"] == registration.league_token(league.referees[0].agent)
+
+
+async def test_a_failed_connection_is_tried_once_more(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was reached and hung up is not: the message may have arrived."""
+    calls: Counter[str] = Counter()
+    post = Client.post
+
+    async def counted(self: Client, url: str, message: Any, *, limit_s: float, **more: Any) -> Any:
+        calls[url] += 1
+        return await post(self, url, message, limit_s=limit_s, **more)
+
+    monkeypatch.setattr(Client, "post", counted)
+    nowhere = f"http://127.0.0.1:{free_port()}/mcp"
+    agents.answers["P02"] = None
+    league = await agents.in_db(lambda: place(agents))
+    await agents.in_db(lambda: Agent.objects.filter(pk=league.players[0].agent.pk).update(endpoint=nowhere))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until_in_db(lambda: unsettled() == 0)
+    assert (calls[nowhere], calls[agents.url("P02")]) == (2, 1)
+
+    def outcomes() -> list[tuple[str, str]]:
+        found = Delivery.objects.order_by("pk").values_list("state", "problem")
+        return [(state, problem.partition(":")[0]) for state, problem in found]
+
+    assert await agents.in_db(outcomes) == [
+        ("FAILED", "no connection"),
+        ("FAILED", "the connection was closed without an answer"),
+        ("SETTLED", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "counted"),
+    [
+        ({"error": "Unknown method"}, 1),
+        ({"error": {"code": -32001, "message": "…", "data": {"error_code": "E001"}}}, 1),
+        # It has registered again meanwhile: no other referee would fail with this match.
+        ({"error": {"code": -32001, "message": "…", "data": {"error_code": "E012"}}}, 0),
+        ({"result": {"accepted": False}}, 0),
+        ("no port", 0),
+    ],
+)
+async def test_a_referee_that_cannot_be_started_is_suspended(agents: Agents, answer: Any, counted: int) -> None:
+    league = await agents.in_db(lambda: place(agents, referees=2))
+    lost = league.referees[0].agent
+    agents.answers["REF01"] = answer
+    if answer == "no port":
+        endpoint = f"http://127.0.0.1:{free_port()}/mcp"
+        await agents.in_db(lambda: Agent.objects.filter(pk=lost.pk).update(endpoint=endpoint))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF02"))
+    start = next(one["params"] for one in agents.received["REF02"] if one["method"] == "start_match")
+    assert (start["match_id"], start["attempt"]) == ("R1M1", 2)
+    row = await agents.in_db(league.referees[0].fresh)
+    assert (row.state, row.problem == "") == ("SUSPENDED", False)
+    match = await agents.in_db(lambda: league.match("R1M1"))
+    assert (match.state, match.lost_attempts, match.referee_id) == ("ASSIGNED", counted, league.referees[1].agent.pk)
+
+
+@pytest.mark.parametrize("takes_it", [False, True])
+async def test_a_start_whose_answer_was_lost_is_sent_again_and_goes_to_no_other_while_it_may_be_played(
+    agents: Agents, takes_it: bool
+) -> None:
+    """Two who play one match tell its players two ends of it, and nobody knows which of them is heard last."""
+    heard: list[dict[str, Any]] = []
+
+    def answer(body: dict[str, Any]) -> Any:
+        if body["method"] == "start_match":
+            heard.append(body["params"])
+        return OK if body["method"] != "start_match" or (takes_it and len(heard) > 1) else None
+
+    league = await agents.in_db(lambda: place(agents, referees=2))
+    agents.answers["REF01"] = answer
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: len(heard) == 2)
+        match = await agents.in_db(lambda: league.match("R1M1"))
+        assert (match.state, match.attempt, match.lost_attempts) == ("ASSIGNED", 1, 0)
+        assert (heard[0]["attempt"], heard[0]["conversation_id"]) == (1, match.conversation_id)
+        if not takes_it:
+            # What nobody has told anything of goes to another when its lease is over.
+            await agents.in_db(lambda: Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1)))
+            await agents.until(lambda: "START_MATCH" in agents.types("REF02"))
+    assert [one["attempt"] for one in heard] == [1, 1]
+    assert ("START_MATCH" in agents.types("REF02")) == (not takes_it)
+
+
+async def test_a_start_that_another_conductor_may_have_sent_goes_to_no_other_referee(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one before was killed when the referee had taken it; this one does not reach the referee."""
+    league = await agents.in_db(lambda: place(agents, referees=2))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
+    tried: list[str] = []
+    post = Client.post
+
+    async def unreached(self: Client, url: str, message: Any, *, limit_s: float, **more: Any) -> Any:
+        if b'"start_match"' in message and url == agents.url("REF01"):
+            tried.append(url)
+            agents.news.set()
+            raise NotReached("no connection", connected=False)
+        return await post(self, url, message, limit_s=limit_s, **more)
+
+    monkeypatch.setattr(Client, "post", unreached)
+    async with conducting():
+        await agents.until(lambda: len(tried) == 2)
+    match = await agents.in_db(lambda: league.match("R1M1"))
+    assert (match.state, match.attempt, match.referee.code) == ("ASSIGNED", 1, "REF01")
+    assert (await agents.in_db(league.referees[0].fresh)).problem == ""
+
+
+async def test_a_start_may_be_taken_in_the_first_part_of_a_lease_only(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A referee counts its fence from when it gets one: that has to end before the lease does."""
+    limits: dict[str, float] = {}
+    post = Client.post
+
+    async def noted(self: Client, url: str, message: Any, *, limit_s: float, **more: Any) -> Any:
+        if b'"start_match"' in message:
+            limits[url] = limit_s
+        return await post(self, url, message, limit_s=limit_s, **more)
+
+    monkeypatch.setattr(Client, "post", noted)
+    league = await agents.in_db(lambda: place(agents, referee_lease_s=8, generic_timeout_s=10))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
+    rules = (await agents.in_db(lambda: league.match("R1M1").league)).rules
+    assert rules.fence_s() + rules.start_limit_s() == rules.referee_lease_s
+    assert 0 < limits[agents.url("REF01")] < rules.start_limit_s() == 2
+
+
+async def test_nothing_is_delivered_twice_when_looks_overlap(agents: Agents) -> None:
+    agents.gates["P01"] = asyncio.Event()
+    league = await agents.in_db(lambda: place(agents, announce_wait_s=0))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
+        await agents.in_db(lambda: make.report(league.match("R1M1"), "P01"))
+        await agents.until(lambda: agents.types("P02")[-1:] == ["LEAGUE_COMPLETED"])
+        for _ in range(5):
+            # Each look sees P01's messages still pending.
+            agents.news.clear()
+            nudge()
+            await agents.news.wait()
+        assert agents.types("P01") == ["ROUND_ANNOUNCEMENT"]
+        agents.gates["P01"].set()
+        await agents.until_in_db(lambda: unsettled() == 0)
+    # The announcement had left before its round ended, so it is not taken back; the others follow it in order.
+    assert agents.types("P01") == [
+        "ROUND_ANNOUNCEMENT",
+        "LEAGUE_STANDINGS_UPDATE",
+        "ROUND_COMPLETED",
+        "LEAGUE_COMPLETED",
+    ]
+
+
+async def test_a_check_is_asked_once_and_written_down(agents: Agents) -> None:
+    league = await agents.in_db(lambda: place(agents))
+    keys = [one.agent.pk for one in league.players]
+    nowhere = f"http://127.0.0.1:{free_port()}/mcp"
+    await agents.in_db(lambda: Agent.objects.filter(pk=keys[1]).update(endpoint=nowhere))
+    await agents.in_db(lambda: registration.want_check(agent_ids=keys))
+    async with conducting():
+        await agents.until_in_db(lambda: not Agent.objects.filter(check_wanted=True).exists())
+    assert agents.types("P01") == ["PING"]
+    rows = await agents.in_db(lambda: [one.fresh() for one in league.players])
+    found = [(one.problem.partition(":")[0], one.checked_at is None) for one in rows]
+    assert found == [("", False), ("no connection", False)]
+
+
+async def test_what_was_planned_before_a_long_stop_is_planned_anew(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another conductor may have followed a plan of its own meanwhile; a start is sent in a lease of its own."""
+    look, old = due.look, set()
+
+    def looked_long_ago(**how: Any) -> due.Plan:
+        plan = look(**how)
+        # Where every look takes longer than a start may be old, matches are started all the same.
+        if plan.starts or (plan.parcels and "parcels" not in old):
+            old.add("starts" if plan.starts else "parcels")
+            plan.made_at = float("-inf")
+        return plan
+
+    monkeypatch.setattr(due, "look", looked_long_ago)
+    league = await agents.in_db(lambda: place(agents))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until(lambda: "START_MATCH" in agents.types("REF01"))
+    assert old == {"parcels", "starts"}
+    assert agents.types("REF01") == ["ROUND_ANNOUNCEMENT", "START_MATCH"]
+    assert agents.types("P01") == agents.types("P02") == ["ROUND_ANNOUNCEMENT"]
+    match = await agents.in_db(lambda: league.match("R1M1"))
+    assert (match.state, match.attempt, match.lost_attempts) == ("ASSIGNED", 1, 0)
+
+
+async def test_an_agent_to_which_messages_are_going_is_not_asked_whether_it_answers(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is done with one of two things is free for what is still on its way with the other."""
+    league = await agents.in_db(lambda: place(agents))
+    await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+    await agents.in_db(lambda: Agent.objects.filter(pk=league.players[0].agent.pk).update(check_wanted=True))
+    plan = await agents.in_db(lambda: due.look(busy_agents=(), draining=False))
+    assert (league.players[0].agent.pk in plan.parcels, plan.checks) == (True, [])
+
+
+async def test_a_look_that_fails_is_made_up_for(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    note, failures = due.note, []
+
+    def failing(outcomes: due.Outcomes) -> None:
+        if not failures:
+            failures.append(outcomes)
+            raise OSError("database is locked")
+        note(outcomes)
+
+    monkeypatch.setattr(due, "note", failing)
+    await agents.in_db(lambda: place(agents))
+    async with conducting():
+        await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await agents.until_in_db(lambda: unsettled() == 0)
+    assert (agents.types("P01"), agents.types("P02")) == (["ROUND_ANNOUNCEMENT"], ["ROUND_ANNOUNCEMENT"])
+    failed = [record.message for record in caplog.records if record.name == "matches.conducting.conductor"]
+    assert failed == ["a look failed; the next one tries again"]

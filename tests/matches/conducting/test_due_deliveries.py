@@ -1,0 +1,145 @@
+"""Reports, acknowledgements and registrations in any order, any number of times: the league's state is the model's.
+
+Every delivery goes through the real border, as bytes; every one is kept and may come again, byte for byte, at any later
+time. Between them time passes, the conductor looks, and the instructor acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
+
+from matches.conducting import due
+from matches.models import Match
+from tests import factories as make
+from tests.fuzz.profile import long, many, seeded
+from tests.matches.deliveries import model_words as words
+from tests.matches.deliveries.model import World
+from tests.matches.deliveries.steps import OUTCOMES, PICKS, TIMES
+from tests.matches.deliveries.steps_agents import AgentsCome
+from tests.matches.deliveries.steps_instructor import InstructorActs
+from tests.matches.deliveries.steps_referees import RefereesReport
+
+
+class Deliveries(AgentsCome, RefereesReport, InstructorActs):
+    """One league of at most five players, and the site's referees."""
+
+    @initialize(
+        players=st.sampled_from([4, 2, 5, 3]),
+        waiting=st.integers(0, 2),
+        still_open=st.integers(0, 5),
+        foreign=st.booleans(),
+        rules=st.fixed_dictionaries(
+            {
+                "no_show": st.sampled_from(["technical_loss", "cancel"]),
+                "auto_advance": st.sampled_from([False, False, True]),
+            }
+        ),
+    )
+    def begin(self, players: int, waiting: int, still_open: int, foreign: bool, rules: dict[str, Any]) -> None:
+        self.world = World(**rules)
+        self.clock.start()
+        for number in range(1, waiting + 1):
+            self.player("Ada", f"10.0.0.{number}", None, None, None, None, 1)
+        self.world.open_league()
+        patience = {"suspend_after": words.SUSPEND_AFTER, "shutdown_after": words.SHUTDOWN_AFTER}
+        league = make.open_league("fall", max_players=words.MOST_PLAYERS, **rules, **patience)
+        self.world.longest_match_s = int(league.rules.longest_match_s())
+        for number in (1, 2):
+            self.referee(f"Judge {number}", f"10.0.1.{number}", None, None, True, not foreign or number == 1, 1)
+        for number, name in enumerate(("Ada", "Bo", "Cy", "Di", "Eve")[:players], start=1):
+            # The fourth has the address of the first: they are never in two matches at once.
+            self.player(name, f"10.0.0.{1 if number == 4 else number}", None, None, None, "fall", 1)
+        # In one example of six anything may still come in.
+        if still_open != 5:
+            self.start()
+            self.pass_time(2)
+            self.look()
+
+    @precondition(lambda self: self.sent)
+    @rule(back=st.integers(1, 200), times=TIMES)
+    def again(self, back: int, times: int) -> None:
+        """Any earlier delivery comes once more, byte for byte, however late."""
+        self.deliver(self.sent[-1 - back % len(self.sent)], times)
+
+    @precondition(lambda self: self.world.outbox)
+    @rule(pick=PICKS, problem=st.sampled_from(["", "", "no connection"]), times=TIMES)
+    def acknowledged(self, pick: int, problem: str, times: int) -> None:
+        """What became of a broadcast or of a player's answer that was passed on; the first word counts."""
+        number = list(self.world.outbox)[pick % len(self.world.outbox)]
+        for _ in range(times):
+            type(self).count += 1
+            due.note(due.Outcomes(deliveries=[(number, problem)]))
+        parcel = self.world.outbox[number]
+        if parcel.state == "PENDING":
+            parcel.state = "FAILED" if problem else "SETTLED"
+        self.compare()
+
+    @rule()
+    def all_acknowledged(self) -> None:
+        type(self).count += 1
+        due.note(due.Outcomes(deliveries=[(number, "") for number in self.world.outbox]))
+        for parcel in self.world.outbox.values():
+            parcel.state = "SETTLED" if parcel.state == "PENDING" else parcel.state
+        self.compare()
+
+    # Time, and the conductor -------------------------------------------------------------------------
+
+    @rule(seconds=st.sampled_from([1, 1, 2, 2, 4, 9, 17, 600]))
+    def pass_time(self, seconds: int) -> None:
+        self.world.now += seconds
+
+    @rule()
+    def look(self) -> None:
+        make.look()
+        self.world.look(dict_of("match_id", "attempt", "referee__code"))
+        self.compare()
+
+    # An evening without trouble ----------------------------------------------------------------------
+
+    @rule()
+    def go_on(self) -> None:
+        """As on an evening without trouble: referees are alive, what was sent has arrived, what comes next begins."""
+        self.referees_are_alive()
+        self.all_acknowledged()
+        by_itself = self.world.auto_advance and self.world.state == "RUNNING"
+        if self.world.may_start() and not by_itself:
+            self.start()
+        if self.world.state == "COMPLETED" and self.world.frozen is not None:
+            self.behind_the_curtain("unveil")
+        self.pass_time(2)
+        self.look()
+
+    @rule(outcomes=st.lists(OUTCOMES, min_size=1, max_size=2))
+    def a_round_goes_by(self, outcomes: list[str]) -> None:
+        """All that can be played now is played and reported: leagues come to their end, and players fall silent."""
+        self.go_on()
+        for number in range(len(self.playing())):
+            self.report_now(0, outcomes[number % len(outcomes)], 1)
+
+
+def dict_of(key: str, *columns: str) -> dict[str, Any]:
+    return {first: tuple(rest) for first, *rest in Match.objects.values_list(key, *columns)}
+
+
+def deliver(examples: int) -> int:
+    Deliveries.count = 0
+    run_state_machine_as_test(seeded("deliveries")(Deliveries), settings=many(examples, stateful_step_count=50))
+    return Deliveries.count
+
+
+@pytest.mark.django_db
+def test_any_deliveries_in_any_order() -> None:
+    assert deliver(8) > 100
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.django_db
+def test_ten_thousand_deliveries_in_any_order(record_property: Callable[[str, object], None]) -> None:
+    record_property("deliveries", sent := deliver(long(220)))
+    assert sent >= long(10_000)

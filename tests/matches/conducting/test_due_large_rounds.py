@@ -1,0 +1,129 @@
+"""Rounds of hundreds of matches: a look reads a part of what waits, and nobody waits longer for that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from agents_registry.models import Agent
+from matches.conducting import due
+from matches.league import lifecycle, opening
+from matches.models import Delivery, Match
+from matches.view import queries, sight, summaries
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+PLAYERS = 2 * (due.MOST_READY + 3)
+
+
+def open_first(*rooms: int) -> make.Setting:
+    """A league with more matches in a round than a look reads at first, and referees with so much room."""
+    judges = [make.hire(f"Referee {number}", port=8000 + number, room=room) for number, room in enumerate(rooms, 1)]
+    make.open_league("fall")
+    make.crowd("fall", PLAYERS)
+    lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    return make.Setting("fall", [], judges)
+
+
+def begun() -> Counter[str]:
+    return Counter(Match.objects.filter(round__number=1, state="ASSIGNED").values_list("referee__code", flat=True))
+
+
+def test_referees_with_room_get_matches_from_beyond_what_is_read_first() -> None:
+    open_first(64, 64)
+    plan = make.look()
+    assert len(plan.starts) == PLAYERS // 2
+    assert sum(begun().values()) == PLAYERS // 2
+
+
+def test_the_others_wait_in_their_order_when_nobody_has_room() -> None:
+    open_first(3)
+    assert len(make.look().starts) == 3
+    assert make.look().starts == []
+    assert begun() == {"REF01": 3}
+    first = Match.objects.filter(round__number=1).order_by("pk")[:3]
+    assert {match.state for match in first} == {"ASSIGNED"}
+
+
+def test_referees_are_not_gone_because_a_schedule_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it is made nobody else writes to SQLite: no sign of life is heard."""
+    make.setting(players=4, referees=2)
+    passed, now, make_schedule = 0.0, timezone.now, opening._make_schedule
+
+    def long(*of: Any) -> None:
+        nonlocal passed
+        make_schedule(*of)
+        passed = 60.0
+
+    monkeypatch.setattr(timezone, "now", lambda: now() + timedelta(seconds=passed))
+    monkeypatch.setattr(opening, "_make_schedule", long)
+    assert lifecycle.start_league(league_id="fall").state == "RUNNING"
+    assert Delivery.objects.filter(agent__kind="referee").count() == 2
+    assert set(Match.objects.filter(round__number=1).values_list("state", flat=True)) == {"READY"}
+    # They are given nothing before they are heard.
+    make.open_current("fall")
+    assert make.look().starts == []
+    Agent.objects.filter(kind="referee").update(heard_at=timezone.now())
+    assert len(make.look().starts) == 2
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="another database is used: no SQLite")
+def test_nothing_reads_all_matches_to_find_a_few() -> None:
+    place = make.setting(players=4, referees=1)
+    with CaptureQueriesContext(connection) as said:
+        lifecycle.start_league(league_id="fall")
+        # One match is decided by what its player was shut down for, the other is played.
+        Agent.objects.filter(code="P04").update(state="SHUTDOWN")
+        make.open_current("fall")
+        due.look(busy_agents=[], draining=False)
+        (match,) = Match.objects.filter(state="ASSIGNED")
+        assert make.progress(match) == "ok"
+        make.report(match, match.player_a.code)
+        due.look(busy_agents=[], draining=False)
+        summaries.tally(place.league)
+        summaries.tally()
+    read = [query["sql"] for query in said if query["sql"].startswith(("SELECT", "UPDATE"))]
+    assert len(read) > 60
+    assert Match.objects.filter(reason="P04 shut down after too many silences: not called").count() == 1
+    assert {sql: bad for sql in read if (bad := goes_through_all(sql))} == {}
+    # They would be seen.
+    assert goes_through_all("SELECT * FROM matches_match WHERE attempt = 1") == ["SCAN matches_match"]
+    assert goes_through_all("SELECT * FROM matches_match WHERE state = 'FINISHED'")
+
+
+LARGE = ("matches_match", "matches_delivery", "matches_message", "matches_event")
+
+
+def goes_through_all(sql: str) -> list[str]:
+    """Where SQLite would go through a large table for a statement, or through all matches to come or all played."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
+        steps = [row[3] for row in cursor.fetchall()]
+    nearly_all = "'PENDING'" in sql or "'FINISHED'" in sql
+    return [
+        step
+        for step in steps
+        if (step.startswith("SCAN") and step.split()[1] in LARGE and "INDEX" not in step)
+        or (nearly_all and "INDEX match_open" in step)
+    ]
+
+
+def test_what_a_player_is_told_of_itself_is_its_line_of_the_table() -> None:
+    place = make.playing(players=4)
+    make.look()
+    first = place.match("R1M1")
+    make.report(first, first.player_a.code)
+    make.report(place.match("R1M2"), None)
+    seen = sight.public(place.league)
+    lines = {row.player_id: (row.wins, row.losses, row.draws) for row in seen.standings}
+    own = queries.own_standings(seen, ["P01", "P03"])
+    assert {player: tuple(line[name] for name in ("wins", "losses", "draws")) for player, line in own.items()} == {
+        player: lines[player] for player in ("P01", "P03")
+    }

@@ -1,0 +1,114 @@
+"""What needs more than one try on its way out (ruling, sections 3, 6 and 10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from league_sdk.dialects.hunt import Hunt, Memory
+from league_sdk.protocol.messages import MessageType
+from league_sdk.transport.client import Broken, NotReached, Reply, TimedOut
+from matches.conducting import sending
+from matches.conducting.outgoing import Start, Try
+from matches.conducting.parcels import Parcel
+
+URL = "http://127.0.0.1:8001/mcp"
+ROUND = {"message_type": "ROUND_ANNOUNCEMENT", "round_id": 1, "matches": []}
+
+
+class Down:
+    """Instead of the HTTP client: not there at first, then an answer to everything."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.heard: list[str] = []
+
+    async def post(self, url: str, body: dict[str, Any], *, limit_s: float) -> Reply:
+        if self.failures:
+            self.failures -= 1
+            raise NotReached("no connection", connected=False)
+        self.heard.append(body["method"])
+        return Reply(200, {"jsonrpc": "2.0", "id": body["id"], "result": {"status": "ok"}}, "", 0.0)
+
+
+@pytest.mark.parametrize(("patient", "spoken"), [(True, {}), (False, {"ROUND_ANNOUNCEMENT": "message_type"})])
+async def test_an_announcement_that_did_not_arrive_is_sent_again_in_the_same_words(
+    patient: bool, spoken: dict[str, str]
+) -> None:
+    hunt = Hunt(ROUND, url=URL, memory=Memory(spoken=dict(spoken)), patient=patient)
+    parcel, client = Parcel(7, URL, b"", 10.0, hunt), Down(1)
+    with pytest.raises(NotReached):
+        await sending.deliver(client, parcel)  # type: ignore[arg-type]
+    learned = await sending.deliver(client, parcel)  # type: ignore[arg-type]
+    shape, method = ("message_type", "ROUND_ANNOUNCEMENT") if spoken else ("canonical", "notify_round")
+    assert (client.heard, learned) == ([method], {MessageType.ROUND_ANNOUNCEMENT: shape})
+
+
+class Scripted:
+    """Instead of the HTTP client: the call ends as the script says."""
+
+    def __init__(self, end: Exception | Reply) -> None:
+        self.end = end
+
+    async def post(self, url: str, body: bytes, *, limit_s: float) -> Reply:
+        if isinstance(self.end, Exception):
+            raise self.end
+        return self.end
+
+
+def said(**what: Any) -> Reply:
+    return Reply(200, {"jsonrpc": "2.0", "id": 1, **what}, "", 0.0)
+
+
+GONE = NotReached("no connection", connected=False)
+CUT_OFF = Broken("the connection was closed without an answer", connected=True)
+SILENT = TimedOut("no answer within 2 s", connected=True)
+
+
+@pytest.mark.parametrize(
+    ("end", "sent_before", "in_doubt"),
+    [
+        (GONE, False, False),
+        # The one that took the start before is perhaps only not reached at the moment.
+        (GONE, True, True),
+        (CUT_OFF, False, True),
+        (SILENT, False, True),
+        # Too many may be calling it at this moment.
+        (TimedOut("no connection within 2 s", connected=False), False, True),
+        # A proxy has perhaps passed it on, and waited no longer.
+        (Reply(504, "<html>Gateway Time-out</html>", "", 0.0), False, True),
+        (Reply(200, None, "it is empty", 0.0), False, True),
+        (Reply(502, {"detail": "Bad Gateway"}, "", 0.0), False, True),
+        (said(result={"accepted": False}), True, False),
+        (said(error={"code": -32001, "message": "…", "data": {"error_code": "E012"}}), True, False),
+        (said(result={"accepted": True}), True, False),
+    ],
+)
+async def test_a_start_is_in_doubt_until_the_referee_has_answered(
+    end: Exception | Reply, sent_before: bool, in_doubt: bool
+) -> None:
+    start = Start(1, 1, 1, URL, (Try("", b"", 1),), 2.0, 8.0, sent_before=sent_before)
+    offered = await sending.offer(Scripted(end), start, limit_s=2.0)  # type: ignore[arg-type]
+    assert offered.in_doubt == in_doubt
+
+
+class Asked:
+    """Instead of the HTTP client: notes the headers of each call."""
+
+    def __init__(self) -> None:
+        self.headers: list[Any] = []
+
+    async def post(self, url: str, body: bytes, *, limit_s: float, headers: Any = None) -> Reply:
+        self.headers.append(headers)
+        return said(result={"accepted": True})
+
+
+@pytest.mark.parametrize(("shown", "headers"), [("", None), ("tok_1", {"authorization": "Bearer tok_1"})])
+async def test_a_referee_of_ours_knows_us_by_the_head_of_a_request(shown: str, headers: Any) -> None:
+    """Its door serves the league manager however many strangers call, and must know it before it reads a body."""
+    client = Asked()
+    start = Start(1, 1, 1, URL, (Try("", b"", 1),), 2.0, 8.0, shown=shown)
+    await sending.offer(client, start, limit_s=2.0)  # type: ignore[arg-type]
+    await sending.deliver(client, Parcel(7, URL, b"", 10.0, shown=shown))  # type: ignore[arg-type]
+    assert client.headers == [headers, headers]

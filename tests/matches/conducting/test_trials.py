@@ -1,0 +1,285 @@
+"""Sent again, outside scoring: what goes out, what is made of the answer, and that one waits for the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from agents_registry.models import Agent
+from league_sdk.dialects.answers import Understanding
+from league_sdk.transport.client import Client
+from league_sdk.transport.policy import EndpointPolicy
+from leaguesite.environment import Json
+from matches.audience.pages.trial import trial_dict
+from matches.conducting import trial_copies, trials
+from matches.conducting.trials import State, Trial
+from matches.league.errors import ActionRefused
+from matches.push import notify
+from tests.matches.agent_server import Agents, serving
+
+CALL = {
+    "protocol": "league.v2",
+    "message_type": "CHOOSE_PARITY_CALL",
+    "sender": "referee:REF01",
+    "timestamp": "2025-01-15T10:15:00Z",
+    "conversation_id": "conv-r1m1-001",
+    "auth_token": "tok_…",
+    "match_id": "R1M1",
+    "player_id": "P01",
+    "deadline": "2025-01-15T10:15:30Z",
+    "parity_context": {"deadline": "2025-01-15T10:15:30Z", "list": [{"deadline": 1}]},
+}
+MOVE = CALL | {"message_type": "GAME_MOVE_CALL", "valid_options": [3, 4]}
+INVITATION = CALL | {"message_type": "GAME_INVITATION"}
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """One process, as far as the trials know, also where the tests run with Redis."""
+    monkeypatch.setattr(notify, "reaches_others", lambda: False)
+    trials._trials.clear()
+    yield
+    trials._trials.clear()
+
+
+def agent(endpoint: str = "http://127.0.0.1:9/mcp", pk: int = 1, **how: Any) -> Agent:
+    return Agent(pk=pk, code="P01", endpoint=endpoint, **how)
+
+
+def ask(of: Agent, message: dict[str, Any] | None = None, limit_s: float = 10) -> Trial:
+    return trials.ask(
+        agent=of, exchange="1.0", message=message or CALL, choice_field="parity_choice", limit_s=limit_s
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def sending(monkeypatch: pytest.MonkeyPatch, refused_ports: tuple[int, ...] = ()) -> AsyncIterator[Agents]:
+    """The conductor's part, and agents."""
+    client = Client(agent_type="league_manager", policy=EndpointPolicy(refused_ports=refused_ports))
+    async with serving() as agents:
+        finish, keep = trials._finish, trial_copies.keep
+        loop = asyncio.get_running_loop()
+
+        def watched(*args: Any, **how: Any) -> Trial | None:
+            found = finish(*args, **how)
+            agents.news.set()
+            return found
+
+        def kept(trial: Trial) -> None:
+            keep(trial)
+            loop.call_soon_threadsafe(agents.news.set)
+
+        monkeypatch.setattr(trials, "_finish", watched)
+        monkeypatch.setattr(trial_copies, "keep", kept)
+        task = asyncio.create_task(trials.keep_sending(client))
+        try:
+            yield agents
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await client.aclose()
+
+
+async def outcome(agents: Agents, pk: int = 1) -> Trial:
+    """The trial when it is done."""
+    await agents.until(lambda: (known := trials.of(pk)) is not None and known.state == State.DONE)
+    found = trials.of(pk)
+    assert found is not None
+    return found
+
+
+def test_the_message_is_fresh_and_has_no_token() -> None:
+    trial = ask(agent())
+    again = dict(trial.message)
+    assert again["conversation_id"].startswith("trial-") and again["conversation_id"] != CALL["conversation_id"]
+    assert again["auth_token"] == "tok_trial"
+    assert again["timestamp"] != CALL["timestamp"] and again["deadline"] > again["timestamp"]
+    assert again["parity_context"] == {"deadline": again["deadline"], "list": [{"deadline": again["deadline"]}]}
+    same = {"protocol", "message_type", "sender", "match_id", "player_id"}
+    assert {name: again[name] for name in same} == {name: CALL[name] for name in same}
+
+
+def test_one_at_a_time_per_agent_and_so_many_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask(agent())
+    with pytest.raises(ActionRefused, match="on its way to P01"):
+        ask(agent())
+    monkeypatch.setattr(trials, "MOST_WAITING", 2)
+    ask(agent(pk=2))
+    with pytest.raises(ActionRefused, match="in a minute"):
+        ask(agent(pk=3))
+
+
+def test_one_that_nobody_sends_is_lost_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask(agent(), limit_s=1)
+    monkeypatch.setattr(trial_copies, "LOST_AFTER_S", -2)
+    lost = trials.of(1)
+    assert lost is not None and trial_dict(lost)["word"] == "bad"
+    ask(agent())
+
+
+def test_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "MOST_KEPT", 2)
+    for pk in (1, 2, 3):
+        ask(agent(pk=pk))
+    assert [trials.of(pk) is not None for pk in (1, 2, 3)] == [False, True, True]
+
+
+def answered(**result: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 9001, "result": result}
+
+
+ANSWERS = [
+    (CALL, answered(parity_choice="odd"), Understanding.ANSWERED, "good"),
+    (CALL, answered(choice="even"), Understanding.ANSWERED, "good"),
+    (CALL, answered(parity_choice="maybe"), Understanding.ANSWERED, "bad"),
+    (CALL, answered(status="received"), Understanding.RECEIPT, "vague"),
+    (CALL, answered(), Understanding.VAGUE, "vague"),
+    (CALL, {"error": "unknown"}, Understanding.NOT_UNDERSTOOD, "bad"),
+    (INVITATION, answered(accept=True), Understanding.ANSWERED, "good"),
+    (INVITATION, answered(accept=False), Understanding.ANSWERED, "bad"),
+    (CALL | {"message_type": "GAME_OVER"}, answered(status="ok"), Understanding.ANSWERED, "good"),
+    (MOVE, answered(move="4"), Understanding.ANSWERED, "good"),
+    (MOVE, answered(move=5), Understanding.ANSWERED, "bad"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "answer", "understanding", "word"), ANSWERS)
+async def test_the_answer_is_read_as_a_referee_reads_it(
+    monkeypatch: pytest.MonkeyPatch, message: dict[str, Any], answer: Any, understanding: Understanding, word: str
+) -> None:
+    async with sending(monkeypatch) as agents:
+        agents.answers["ada"] = answer
+        ask(agent(agents.url("ada")), message)
+        trial = await outcome(agents)
+    assert (trial.understanding, trial_dict(trial)["word"]) == (understanding, word)
+    first = agents.received["ada"][0]
+    assert first["params"] == trial.message and first["id"] == 9001
+    assert trial.wire[0]["status"] == 200 and trial.wire[0]["path"] == "/ada/mcp"
+
+
+async def test_it_is_put_in_the_words_that_the_agent_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with sending(monkeypatch) as agents:
+        agents.answers["ada"] = answered(parity_choice="odd")
+        ask(agent(agents.url("ada"), spoken={"CHOOSE_PARITY_CALL": "tools_call"}))
+        trial = await outcome(agents)
+    assert [body["method"] for body in agents.received["ada"]] == ["tools/call"]
+    assert trial_dict(trial)["shape"] == "tools_call" and '"tools/call"' in trial_dict(trial)["sent"]
+
+
+async def test_behind_a_gateway_no_other_path_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another path is somebody else's program."""
+    async with sending(monkeypatch) as agents:
+        agents.answers["ada"] = lambda _: web.Response(status=404)
+        ask(agent(agents.url("ada"), program="127.0.0.1|8101/ada"))
+        trial = await outcome(agents)
+    assert {one["path"] for one in trial.wire} == {"/ada/mcp"}
+
+
+async def test_what_is_not_json_is_shown_at_its_beginning_without_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with sending(monkeypatch) as agents:
+        agents.answers["ada"] = lambda _: web.Response(text="<h1>Oops</h1> tok_" + "a" * 32)
+        ask(agent(agents.url("ada")))
+        shown = trial_dict(await outcome(agents))
+    assert shown["word"] == "bad" and shown["text"] == "<h1>Oops</h1> tok_…"
+
+
+async def test_nobody_there_and_an_address_that_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with sending(monkeypatch, refused_ports=(9,)) as agents:
+        ask(agent("http://127.0.0.1:1/mcp"))
+        ask(agent(pk=2))
+        first, second = await outcome(agents, 1), await outcome(agents, 2)
+    assert (first.problem, first.understanding) == ("no connection: Connection refused", None)
+    assert second.understanding is None and second.problem != ""
+    assert [trial_dict(one)["word"] for one in (first, second)] == ["bad", "bad"]
+
+
+async def test_the_time_is_limited_and_a_slow_agent_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with sending(monkeypatch) as agents:
+        agents.gates["slow"] = asyncio.Event()
+        agents.answers["ada"] = answered(parity_choice="odd")
+        ask(agent(agents.url("slow")), limit_s=0.2)
+        ask(agent(agents.url("ada"), pk=2))
+        assert (await outcome(agents, 2)).understanding is Understanding.ANSWERED
+        slow = await outcome(agents, 1)
+    assert slow.problem == "no answer within 0.2 s"
+
+
+async def test_whoever_stops_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with sending(monkeypatch) as agents:
+        agents.gates["ada"] = asyncio.Event()
+        ask(agent(agents.url("ada")))
+        await agents.until(lambda: bool(agents.received["ada"]))
+    assert (await outcome(agents)).problem == "broken off"
+
+
+# Several web processes --------------------------------------------------------------------------
+
+
+class Cache(dict[str, bytes]):
+    """What is in Redis."""
+
+    def get(self, name: str) -> Any:  # type: ignore[override]
+        return Json().loads(self[name]) if name in self else None
+
+    def set(self, name: str, value: Any, timeout: int) -> None:
+        self[name] = Json().dumps(value)
+
+
+@pytest.fixture
+def several(monkeypatch: pytest.MonkeyPatch) -> Cache:
+    monkeypatch.setattr(notify, "reaches_others", lambda: True)
+    found = Cache()
+    monkeypatch.setattr(trial_copies, "cache", found)
+    return found
+
+
+async def test_another_web_process_shows_what_became_of_a_trial(
+    several: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sending(monkeypatch) as agents:
+        trial = ask(agent(agents.url("P01")))
+        await agents.until(lambda: len(several) == 1 and Json().loads(next(iter(several.values())))["state"] == "done")
+    here = trials.of(1)
+    assert here is not None
+    trials._trials.clear()
+    there = trials.of(1)
+    assert there is not None
+    assert replace(there, begun=here.begun) == here
+    assert abs(there.begun - here.begun) < 60
+    assert (there.message, there.state) == (trial.message, State.DONE)
+
+
+def test_a_trial_that_another_web_process_sends_is_waited_for(several: Cache) -> None:
+    ask(agent())
+    trials._trials.clear()
+    with pytest.raises(ActionRefused, match="on its way"):
+        ask(agent())
+    several.clear()
+    ask(agent())
+
+
+def test_the_newer_trial_is_shown_wherever_it_was_sent(several: Cache) -> None:
+    old = ask(agent())
+    trials._trials.clear()
+    several.clear()
+    new = ask(agent())
+    trials._trials[1] = old
+    found = trials.of(1)
+    assert found is not None
+    assert found.asked_at == new.asked_at
+
+
+def test_without_redis_a_trial_is_shown_where_it_was_asked_for(several: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: Any) -> None:
+        raise ConnectionError("Redis is gone")
+
+    monkeypatch.setattr(several, "set", gone)
+    monkeypatch.setattr(several, "get", gone)
+    assert trials.of(1) is None
+    assert ask(agent()) == trials.of(1)

@@ -1,0 +1,171 @@
+"""Checks in the admin: who is ready, the buttons, and what the desk says before the schedule is made."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from matches.audience import pages
+from matches.audience.pages import PageKey
+from matches.checks import asking, runs
+from matches.league import opening
+from matches.models import Check
+from tests import factories as make
+from tests.matches.reports import report
+
+pytestmark = pytest.mark.django_db
+AGENTS = "/admin/agents_registry/agent/"
+
+
+@pytest.fixture
+def desk(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
+    return client
+
+
+def checked(member: make.Member, *, passed: bool) -> Check:
+    [check] = asking.ask_for_agents(agent_ids=[member.agent.pk])
+    [job] = runs.take(now=timezone.now())
+    runs.finish(check_id=check.pk, run=job.run, report=report(passed=passed))
+    return check
+
+
+def ready_cells(desk: Client) -> list[str]:
+    text = desk.get(AGENTS).content.decode()
+    return [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r'<td class="field-ready[^>]*>(.*?)</td>', text)]
+
+
+def test_the_list_says_who_is_ready_and_leads_to_the_report(desk: Client) -> None:
+    place = make.setting(players=4, referees=0)
+    passed = checked(place.players[0], passed=True)
+    checked(place.players[1], passed=False)
+    asking.ask_for_agents(agent_ids=[place.players[2].agent.pk])
+    assert ready_cells(desk) == ["passed", "failed", "checking", "not checked"]
+    failed = desk.get(f"{AGENTS}{place.players[1].agent.pk}/change/").content.decode()
+    assert "failed</a>: Answer GAME_INVITATION with accept: true." in failed
+    assert f'<a href="/check/{passed.pk}">passed</a>' in desk.get(AGENTS).content.decode()
+    assert f'<a href="/check/{passed.pk}">passed</a>' in (
+        desk.get(f"{AGENTS}{place.players[0].agent.pk}/change/").content.decode()
+    )
+
+
+def test_the_list_costs_the_same_queries_with_many_agents(desk: Client) -> None:
+    counts = []
+    for league_id, players in (("few", 3), ("many", 24)):
+        make.open_league(league_id)
+        for number in range(players):
+            checked(make.join(f"{league_id} {number}", league_id, port=8100 + number), passed=True)
+        with CaptureQueriesContext(connection) as seen:
+            assert desk.get(AGENTS).status_code == 200
+        counts.append(len(seen))
+    assert counts[0] == counts[1]
+
+
+def test_the_action_and_the_button_check_agents(desk: Client) -> None:
+    place = make.setting(players=3, referees=0)
+    chosen = [member.agent.pk for member in place.players[:2]]
+    answer = desk.post(AGENTS, {"action": "check_whole", "_selected_action": chosen}, follow=True)
+    assert "2 agents are being checked: reload this page in a few seconds." in answer.content.decode()
+    assert list(Check.objects.order_by("created_at").values_list("agent_id", flat=True)) == chosen
+    third = place.players[2].agent.pk
+    button = f"{AGENTS}{third}/check/"
+    assert f'action="{button}"' in desk.get(f"{AGENTS}{third}/change/").content.decode()
+    answer = desk.post(button)
+    assert (answer.status_code, answer["Location"]) == (302, f"/check/{Check.objects.get(agent=third).pk}")
+
+
+def test_the_sites_own_referees_are_not_checked(desk: Client) -> None:
+    own = make.hire()
+    answer = desk.post(f"{AGENTS}{own.agent.pk}/check/", follow=True)
+    assert "own referees take matches from this site only" in answer.content.decode()
+    assert Check.objects.count() == 0
+
+
+def test_the_button_needs_a_post_and_a_permission(desk: Client) -> None:
+    place = make.setting(players=1, referees=0)
+    button = f"{AGENTS}{place.players[0].agent.pk}/check/"
+    assert desk.get(button).status_code == 405
+    assert desk.post(f"{AGENTS}999999/check/").status_code == 404
+    staff = Client()
+    staff.force_login(User.objects.create_user("assistant", password="x" * 12, is_staff=True))
+    assert [staff.post(button).status_code, Client().post(button).status_code] == [403, 302]
+    assert Check.objects.count() == 0
+
+
+def test_the_desk_warns_before_and_says_afterwards_who_is_left_out(desk: Client) -> None:
+    place = make.setting(players=4, require_check=True)
+    for number, passed in ((0, True), (1, False), (2, True)):
+        checked(place.players[number], passed=passed)
+
+    def shown() -> dict[str, Any]:
+        found: dict[str, Any] = desk.get("/admin/matches/league/fall/change/").context["desk"]
+        return found
+
+    before = shown()
+    assert [(line["agent_id"], line["ready"].label) for line in before["players"]] == [
+        ("P01", "passed"),
+        ("P02", "failed"),
+        ("P03", "passed"),
+        ("P04", "not checked"),
+    ]
+    assert [problem["text"] for problem in before["problems"]] == [
+        "These players have not passed the check and would be left out by closing now: P02 (failed), P04 (not checked)."
+    ]
+    opening.close_registration(league_id="fall")
+    after = shown()
+    assert (after["problems"], after["left_out"]) == ([], {"P02": "failed", "P04": "not checked"})
+
+
+def test_the_desk_checks_all_players(desk: Client) -> None:
+    make.setting(players=3, referees=1)
+    assert desk.post("/admin/matches/league/fall/do/check_all/").status_code == 302
+    assert Check.objects.filter(role="player", asked_by="instructor").count() == 3
+
+
+# The public board -------------------------------------------------------------------------------
+
+
+def board(league_id: str = "fall") -> dict[str, Any]:
+    found = pages.context_of(PageKey("board", league_id))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("demanded", "last"), [(True, {"word": "not_checked", "label": "not checked"}), (False, None)])
+def test_the_board_has_one_word_per_player_before_the_start(client: Client, demanded: bool, last: Any) -> None:
+    place = make.setting(players=3, require_check=demanded)
+    checked(place.players[0], passed=True)
+    checked(place.players[1], passed=False)
+    assert [row["ready"] for row in board()["standings"]] == [
+        {"word": "passed", "label": "passed"},
+        {"word": "failed", "label": "failed"},
+        last,
+    ]
+    text = client.get("/leagues/fall/").content.decode()
+    assert re.findall(r'data-ready="(\w+)"', text)[:2] == ["passed", "failed"]
+    assert [member.agent.endpoint for member in place.players if member.agent.endpoint in text] == []
+
+
+def test_the_api_says_who_is_ready(client: Client) -> None:
+    place = make.setting(players=2, referees=0)
+    checked(place.players[0], passed=True)
+    assert [agent["ready"] for agent in client.get("/api/leagues/fall/agents").json()] == ["passed", "not_checked"]
+
+
+def test_the_board_says_who_is_not_in_the_schedule_and_counts_only_who_is(client: Client) -> None:
+    place = make.setting(players=3, require_check=True)
+    for number in (0, 2):
+        checked(place.players[number], passed=True)
+    opening.close_registration(league_id="fall")
+    shown = board()
+    assert [row["player_id"] for row in shown["standings"]] == ["P01", "P03"]
+    assert shown["left_out"] == [{"player_id": "P02", "ready": "not checked"}]
+    assert (shown["league"]["players_count"], client.get("/api/leagues/fall").json()["players"]) == (2, 2)
+    assert [event["text"] for event in shown["feed"]][1] == "Not in the schedule, as their check had not passed: P02."

@@ -1,0 +1,394 @@
+"""The desk of a league: the next action, who would be lost, problems with remedies, freeze and planned start."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.messages import get_messages
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from agents_registry import registration
+from agents_registry.models import Agent
+from league_sdk.protocol.states import AgentState
+from matches.desk.controls import _address
+from matches.league import curtain, lifecycle, losses, opening, planned, play, staffing
+from matches.models import League, Match
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+DESK = "/admin/matches/league/fall/change/"
+NOW = "/admin/matches/league/fall/now/"
+
+
+@pytest.fixture
+def desk(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
+    return client
+
+
+def shown(desk: Client) -> dict[str, Any]:
+    found: dict[str, Any] = desk.get(DESK).context["desk"]
+    return found
+
+
+def post(desk: Client, path: str, **data: Any) -> str:
+    """POST to the desk; the last sentence that answers."""
+    answer = desk.post(f"/admin/matches/league/fall/{path}/", data)
+    assert (answer.status_code, answer["Location"]) == (302, DESK)
+    *_, message = [str(message) for message in get_messages(answer.wsgi_request)]
+    return message
+
+
+def following(desk: Client) -> list[str]:
+    return [button["verb"] for button in shown(desk)["buttons"] if button["next"]]
+
+
+def texts(desk: Client) -> list[str]:
+    return [problem["text"] for problem in shown(desk)["problems"]]
+
+
+def remedies(desk: Client) -> list[list[str]]:
+    return [[one["label"] for one in problem["remedies"]] for problem in shown(desk)["problems"]]
+
+
+def silence(member: make.Member, problem: str = "no connection: Connection refused") -> None:
+    registration.note_check(agent_id=member.agent.pk, problem=problem)
+
+
+# What comes next ------------------------------------------------------------------------------------
+
+
+def test_there_is_one_next_action_at_every_step(desk: Client) -> None:
+    place = make.setting(players=2)
+    seen = [following(desk)]
+    opening.close_registration(league_id="fall")
+    seen.append(following(desk))
+    make.playing_on(place)
+    seen.append(following(desk))
+    lifecycle.pause(league_id="fall")
+    seen.append(following(desk))
+    # Nothing starts in a league that is paused.
+    assert [one["verb"] for one in shown(desk)["buttons"]] == ["resume", "check_all", "check", "stop"]
+    lifecycle.resume(league_id="fall")
+    make.finish_round(place)
+    seen.append(following(desk))
+    assert seen == [["close"], ["start"], ["pause"], ["resume"], []]
+    assert place.league.state == "COMPLETED"
+
+
+def test_who_would_be_lost_is_said_by_name_before_the_start(desk: Client) -> None:
+    place = make.setting(players=4)
+    assert [button["confirm"] for button in shown(desk)["buttons"] if button["verb"] == "start"] == [False]
+    silence(place.players[3])
+    buttons = {button["verb"]: button["warnings"] for button in shown(desk)["buttons"]}
+    said = ["1 of 4 would not answer: P04 Player 4."]
+    assert (buttons["start"], buttons["run_all"], buttons["pause"]) == (said, said, [])
+    page = desk.get(DESK).content.decode()
+    [confirm] = re.findall(r'<details class="desk-confirm" id="confirm-start">(.*?)</details>', page, re.S)
+    assert ("1 of 4 would not answer: P04 Player 4." in confirm, "Start all the same" in confirm) == (True, True)
+
+
+def test_who_is_being_asked_is_not_lost_yet(desk: Client) -> None:
+    place = make.setting(players=4)
+    silence(place.players[3])
+    assert post(desk, "do/check") == "The agents are being asked: their answers appear on this page."
+    now = shown(desk)
+    assert (now["pending"], now["answering"], texts(desk)) == (True, "5 agents are being asked …", [])
+    for member in (*place.players, *place.referees):
+        registration.note_check(agent_id=member.agent.pk, problem="")
+    now = shown(desk)
+    assert (now["pending"], now["answering"]) == (False, "All 4 players answered when they were last called.")
+
+
+def test_the_live_part_is_the_page_s_own(desk: Client) -> None:
+    make.setting(players=3)
+    cut = re.compile(r'<section id="fragment-desk".*</section>', re.S)
+    clock = re.compile(r"as of [0-9:]+ UTC|<span[^>]*data-light[^>]*>.*?</span>")
+    page, live = (desk.get(path).content.decode() for path in (DESK, NOW))
+    found = cut.search(page)
+    assert found is not None
+    whole = found.group().partition('\n  <div class="desk-controls">')[0]
+    assert clock.sub("", live).strip() in clock.sub("", whole) + "</section>"
+    assert desk.get(NOW)["Cache-Control"].count("no-store") == 1
+
+
+def test_it_costs_the_same_queries_with_many_of_everything(desk: Client) -> None:
+    counts = []
+    for league_id, players in (("few", 4), ("many", 24)):
+        make.open_league(league_id)
+        members = [make.join(f"{league_id} {n}", league_id, port=8100 + n) for n in range(players)]
+        make.hire()
+        lifecycle.start_league(league_id=league_id)
+        for member in members[::2]:
+            silence(member)
+        Match.objects.filter(league_id=league_id, state="READY").update(state="HELD", held_at=datetime.now(UTC))
+        for path in ("change", "now"):
+            with CaptureQueriesContext(connection) as queries:
+                assert desk.get(f"/admin/matches/league/{league_id}/{path}/").status_code == 200
+            counts.append(len(queries))
+    assert counts[:2] == counts[2:]
+
+
+def test_names_are_shown_and_not_run(desk: Client) -> None:
+    make.setting(players=2)
+    evil = make.join('<script>alert("1")</script>\u202e', "fall", port=8150)
+    silence(evil, '<img src=x onerror="alert(1)">')
+    page = desk.get(DESK).content.decode()
+    assert ("<script>alert" in page, "<img src=x" in page, "&lt;script&gt;alert" in page) == (False, False, True)
+
+
+# Problems -------------------------------------------------------------------------------------------
+
+
+def test_each_problem_has_its_cause_and_its_remedy(desk: Client) -> None:
+    place = make.setting(players=3, referees=0)
+    silence(place.players[1], "no answer within 2 s")
+    foreign = make.hire("Foreign", port=8050, trusted=False, own_league="fall")
+    assert texts(desk) == [
+        "No referee may judge even_odd now: start one (manage.py referee), or tick “may judge” at one below.",
+        "These players did not answer the last time: P02. They would lose by starting now.",
+    ]
+    assert remedies(desk) == [
+        ["Ask all agents whether they answer", f"Let {foreign.agent.code} judge"],
+        ["Ask all agents whether they answer"],
+    ]
+    assert shown(desk)["problems"][1]["causes"] == ["P02 Player 2: no answer within 2 s"]
+    assert post(desk, f"agent/{foreign.agent.pk}/let_judge") == f"{foreign.agent.code} may judge from now on."
+    assert len(texts(desk)) == 1
+
+
+def test_too_few_players_and_none_that_are_shut_down(desk: Client) -> None:
+    place = make.setting(players=1)
+    assert texts(desk) == ["1 of at least 2 players have registered: give your students the address of this league."]
+    assert remedies(desk) == [["Join page for students", "Add an agent by hand"]]
+    make.join("Player 2", "fall", port=8102)
+    opening.close_registration(league_id="fall")
+    Agent.objects.filter(pk=place.players[0].agent.pk).update(state=AgentState.SHUTDOWN)
+    assert texts(desk) == ["These players are shut down after too many silences and are not called any more: P01."]
+    assert post(desk, f"agent/{place.players[0].agent.pk}/bring_back") == "P01 plays the rounds that are still to come."
+    assert texts(desk) == []
+
+
+def test_a_held_match_is_a_problem_until_it_is_decided(desk: Client) -> None:
+    place = make.playing(players=4, referees=1)
+    for _ in range(play.MAX_LOST_ATTEMPTS):
+        Match.objects.filter(match_id="R1M1").update(state="ASSIGNED")
+        losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="it crashed")
+    now = shown(desk)
+    assert [problem["text"] for problem in now["problems"]] == [
+        "1 match is held after three lost referees. It is tried again by itself, or decide now."
+    ]
+    assert now["problems"][0]["causes"] == ["R1M1: it crashed"]
+    assert [(match["match_id"], sorted(match["to"])) for match in now["held"]] == [("R1M1", ["cancel", "release"])]
+    assert post(desk, "match/R1M1/release") == "R1M1 is played again."
+    assert place.states()["R1M1"] == "READY"
+
+
+def test_a_try_that_was_not_excused_any_more_is_shown_with_its_evidence(desk: Client) -> None:
+    place = make.playing(players=2)
+    late = {"player_id": "P01", "message_type": "GAME_INVITATION", "evidence": "late for 2.0 s of 5 s"}
+    tries = [late | {"counted": "no"}] * 3
+    make.progress(place.match("R1M1"), excused=tries)
+    assert texts(desk) == []
+    make.progress(place.match("R1M1"), excused=[*tries, late | {"counted": "yes"}])
+    (problem,) = shown(desk)["problems"]
+    assert problem["text"].startswith("In 1 match the referee's own machine failed once more than is excused")
+    assert problem["causes"] == ["R1M1: P01, GAME_INVITATION: late for 2.0 s of 5 s"]
+    # A match that is on cannot be played again yet.
+    assert problem["remedies"] == []
+
+
+def test_a_match_whose_try_counted_is_played_again_by_a_link_and_counted_once(desk: Client) -> None:
+    place = make.playing(players=4)
+    late = {"player_id": "P01", "message_type": "GAME_INVITATION", "evidence": "late", "counted": "yes"}
+    make.progress(place.match("R1M1"), excused=[late, late | {"player_id": "P02"}])
+    make.report(place.match("R1M1"), "P01")
+    (problem,) = [one for one in shown(desk)["problems"] if "more than is excused" in one["text"]]
+    assert (problem["text"][:10], len(problem["causes"])) == ("In 1 match", 2)
+    (again,) = problem["remedies"]
+    assert (again["label"], again["post"]) == ("Play R1M1 again…", False)
+    form = desk.get(again["url"]).context["form"]
+    assert (form.kind, form.initial["match_id"]) == ("replay", "R1M1")
+
+
+def test_a_match_whose_result_is_being_told_says_so_in_place_of_cancelling_it(desk: Client) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    assert [one["to"].keys() for one in shown(desk)["open"]] == [{"cancel"}]
+    seal = {"status": "WIN", "winner_player_id": "P01", "reason": "", "details": {}, "faults": [], "draw": 2}
+    told = seal | {"conversation_id": match.conversation_id}
+    assert make.progress(match, state="DRAWING_NUMBER", seal=told) == "sealed"
+    (line,) = shown(desk)["open"]
+    assert (line["to"], line["telling"]) == ({}, True)
+    assert "Its result is being told to its players." in desk.get(DESK).content.decode()
+
+
+def test_who_shares_a_machine_is_named_but_not_a_whole_class(desk: Client) -> None:
+    make.setting(players=6)
+    line = shown(desk)["players"][0]
+    assert (line["shares"], line["shares_more"]) == ("P02, P03, P04", 2)
+    assert "on the same machine as P02, P03, P04 and 2 others" in desk.get(DESK).content.decode()
+
+
+def test_a_referee_that_is_lost_is_named(desk: Client) -> None:
+    place = make.setting(players=2, referees=2)
+    registration.suspend_referee(agent_id=place.referees[0].agent.pk, problem="no sign of life")
+    registration.activate(agent_ids=[place.referees[0].agent.pk])
+    Agent.objects.filter(pk=place.referees[0].agent.pk).update(state=AgentState.SUSPENDED, problem="no sign of life")
+    assert texts(desk) == ["These referees are given no match until they are heard of again: REF01."]
+
+
+def test_nothing_is_a_problem_when_it_is_over(desk: Client) -> None:
+    place = make.setting(players=1, referees=0)
+    silence(place.players[0])
+    lifecycle.stop(league_id="fall")
+    assert texts(desk) == []
+
+
+# Matches in flight ----------------------------------------------------------------------------------
+
+
+def test_a_match_in_flight_is_cancelled_with_a_second_click(desk: Client) -> None:
+    place = make.playing(players=4)
+    page = desk.get(DESK).content.decode()
+    [confirm] = re.findall(r'<details class="desk-confirm" id="cancel-R1M1">(.*?)</details>', page, re.S)
+    assert "Yes, cancel R1M1" in confirm
+    assert post(desk, "match/R1M1/cancel") == "R1M1 is cancelled and counts nowhere."
+    assert place.match("R1M1").status == "CANCELLED"
+    assert [match["match_id"] for match in shown(desk)["open"]] == ["R1M2"]
+
+
+def test_an_assistant_sees_what_they_may_do(desk: Client, client: Client) -> None:
+    make.playing(players=4)
+    user = User.objects.create_user("assistant", password="x" * 12, is_staff=True)
+    staffing.give_role(league_id="fall", username="assistant", name="assistant")
+    client.force_login(user)
+    now = shown(client)
+    assert [button["verb"] for button in now["buttons"]] == ["check_all", "check"]
+    assert [match["to"] for match in now["open"]] == [{}, {}]
+    page = client.get(DESK).content.decode()
+    assert re.findall(r"/(plan|freeze|roster|people|settings)/", page) == []
+
+
+# A planned start ------------------------------------------------------------------------------------
+
+
+def test_a_start_is_planned_in_the_browsers_zone_and_called_off(desk: Client) -> None:
+    make.setting(players=4)
+    at = datetime.now(UTC).replace(microsecond=0) + timedelta(days=2)
+    local = (at + timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M")
+    said = post(desk, "plan/start", when=local, utc=at.isoformat().replace("+00:00", "Z"), all_rounds="on")
+    assert said == "The start is planned. A pause, or a start by hand before it, calls it off."
+    league = League.objects.get(pk="fall")
+    assert (league.starts_at, league.starts_all) == (at, True)
+    assert f'<time datetime="{at.isoformat()}" data-local>' in desk.get(NOW).content.decode()
+    assert post(desk, "plan/call-off") == "The planned start is called off."
+    assert League.objects.get(pk="fall").starts_at is None
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({}, "Start at: This field is required."),
+        ({"when": "soon"}, "Start at: Enter a valid date/time."),
+        ({"when": "2030-01-01T10:00", "utc": "soon"}, "This is no time: choose a date and a time."),
+        ({"when": "2030-01-01T10:00", "utc": "2030-13-41T10:00:00Z"}, "This is no time: choose a date and a time."),
+        (
+            {"when": "2030-01-01T10:00", "utc": "0001-01-01T00:00:00+14:00"},
+            "This is no time: choose a date and a time.",
+        ),
+        ({"when": "2020-01-01T10:00"}, "This time is over: choose a later one."),
+    ],
+)
+def test_a_time_that_is_none_is_refused_in_words(desk: Client, data: dict[str, str], said: str) -> None:
+    make.setting(players=4)
+    assert post(desk, "plan/start", **data) == said
+    assert League.objects.get(pk="fall").starts_at is None
+
+
+def test_without_a_script_the_time_is_utc(desk: Client) -> None:
+    make.setting(players=4)
+    year = datetime.now(UTC) + timedelta(days=30)
+    post(desk, "plan/start", when=f"{year:%Y-%m-%d}T18:30")
+    assert League.objects.get(pk="fall").starts_at == datetime(year.year, year.month, year.day, 18, 30, tzinfo=UTC)
+
+
+def test_a_refused_start_is_a_problem_until_it_is_put_aside(desk: Client) -> None:
+    make.setting(players=1)
+    at = datetime(2025, 1, 15, 18, 0, tzinfo=UTC)
+    League.objects.filter(pk="fall").update(starts_at=at)
+    planned.begin_due(at)
+    assert texts(desk)[0] == (
+        "The start that was planned for 2025-01-15 18:00 UTC was refused: "
+        "Fall has 1 of at least 2 players: wait until more have registered."
+    )
+    assert remedies(desk)[0] == ["Start now", "Put this aside"]
+    assert post(desk, "plan/forget") == "Put aside."
+    assert len(texts(desk)) == 1
+
+
+# Freeze ---------------------------------------------------------------------------------------------
+
+
+def test_the_board_is_frozen_and_unveiled_from_the_desk(desk: Client) -> None:
+    place = make.setting(players=4)
+    assert (
+        post(desk, "freeze/plan", from_round="2")
+        == "The public sees no results of that round and of the ones after it."
+    )
+    assert shown(desk)["freeze"]["planned"] == 2
+    assert post(desk, "freeze/call-off") == "The board will not be frozen."
+    assert post(desk, "freeze/plan") == "Freeze from round: This field is required."
+    post(desk, "freeze/plan", from_round="2")
+    for _ in range(3):
+        make.playing_on(place)
+        make.finish_round(place)
+    now = shown(desk)["freeze"]
+    assert (now["frozen"], now["after"], now["place"], now["staff_url"]) == (True, 1, 4, "/leagues/fall/?as=staff")
+    assert desk.get(now["staff_url"]).status_code == 200
+    assert post(desk, "freeze/unveil") == "One more place is shown."
+    assert shown(desk)["freeze"]["place"] == 3
+    assert post(desk, "freeze/lift") == "Everybody sees everything."
+    assert shown(desk)["freeze"]["frozen"] is False
+    assert post(desk, "freeze/lift") == "The board of Fall is not frozen."
+
+
+def test_rounds_that_can_still_be_frozen_are_offered(desk: Client) -> None:
+    place = make.setting(players=4)
+    assert (shown(desk)["freeze"]["from"], shown(desk)["freeze"]["to"]) == (1, None)
+    make.playing_on(place)
+    assert (shown(desk)["freeze"]["from"], shown(desk)["freeze"]["to"], shown(desk)["freeze"]["fits"]) == (2, 3, True)
+    curtain.plan(league_id="fall", from_round=3)
+    make.finish_round(place)
+    for _ in range(2):
+        make.playing_on(place)
+        make.finish_round(place)
+    assert shown(desk)["freeze"]["fits"] is False
+
+
+# Other pages ----------------------------------------------------------------------------------------
+
+
+def test_the_other_pages_are_a_click_away(desk: Client) -> None:
+    make.setting(players=2)
+    links = [link["url"] for link in shown(desk)["links"]]
+    assert {"/admin/matches/league/fall/roster/", "/admin/matches/league/fall/people/"} < set(links)
+    assert [desk.get(url).status_code for url in links] == [200] * len(links)
+    assert _address("no-such-page", "fall") == ""
+
+
+def test_settings_are_a_page_of_their_own_and_lead_back(desk: Client) -> None:
+    make.setting(players=2)
+    page = desk.get("/admin/matches/league/fall/settings/").content.decode()
+    assert ('id="desk-post"' in page, DESK in page, 'name="move_timeout_s"' in page) == (False, True, True)
+    form = {"display_name": "Autumn", "no_show": "cancel", "error_style": "error"}
+    answer = desk.post("/admin/matches/league/fall/settings/", form)
+    assert (answer.status_code, answer["Location"]) == (302, DESK)
+    league = League.objects.get(pk="fall")
+    assert (league.display_name, league.settings) == ("Autumn", {"no_show": "cancel"})

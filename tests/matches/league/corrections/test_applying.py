@@ -1,0 +1,230 @@
+"""Corrections of the instructor: every kind and its undoing, what is refused, two at once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from matches.league import lifecycle
+from matches.league.corrections import applying, plans, queries
+from matches.league.corrections.plans import Wish
+from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.models import Correction
+from matches.view import sight
+from tests import factories as make
+from tests.matches.correcting import (
+    BACK,
+    WHY,
+    agree,
+    do,
+    everything,
+    in_round_two,
+    over,
+    points,
+    rows,
+    undo,
+)
+from tests.matches.league.test_lifecycle_races import before
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def place() -> make.Setting:
+    return in_round_two()
+
+
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "void": ("void", {"match_id": "R1M1"}),
+    "set to the other": ("set_result", {"match_id": "R1M1", "status": "WIN", "winner": "P02"}),
+    "set to a draw": ("set_result", {"match_id": "R1M1", "status": "DRAW"}),
+    "set to a technical loss": ("set_result", {"match_id": "R1M1", "status": "TECHNICAL_LOSS", "winner": "P02"}),
+    "set to both absent": ("set_result", {"match_id": "R1M1", "status": "TECHNICAL_LOSS"}),
+    "replay": ("replay", {"match_id": "R1M1"}),
+    "points": ("points", {"player_id": "P02", "points": 5}),
+    "points taken": ("points", {"player_id": "P02", "points": -1000}),
+} | {
+    f"{kind}, {become}": (kind, {"player_id": "P01", "matches_become": become})
+    for kind in ("withdraw", "disqualify")
+    for become in plans.MATCHES_BECOME
+}
+
+
+@pytest.mark.parametrize(("kind", "changes"), KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("ended", [False, True], ids=["running", "completed"])
+def test_every_kind_does_what_its_preview_showed_and_is_undone_whole(
+    place: make.Setting, kind: str, changes: dict[str, Any], ended: bool
+) -> None:
+    if ended:
+        over(place)
+    was = everything(place)
+    plan = queries.plan_for(place.league, Wish(kind, WHY, **changes))
+    shown = queries.preview(place.league, plan)
+    assert everything(place) == was
+    applying.make(league_id="fall", wish=Wish(kind, WHY, **changes), by="ada", fingerprint=plan.fingerprint)
+    assert [line.row for line in shown.after] == rows(place)
+    assert [line.row for line in shown.before] == was[0]
+    agree(place)
+    json.dumps(list(place.league.events.values_list("data", flat=True)))
+    back = queries.preview(place.league, queries.plan_to_undo(place.league, 1, BACK))
+    undo(1)
+    assert [line.row for line in back.after] == rows(place)
+    now = everything(place)
+    if place.match("R2M1").state == "FINISHED" or "matches_become" not in changes:
+        assert now == was
+    else:
+        # The match of the round that is on was decided, and begins anew.
+        assert now[:2] == was[:2]
+        assert (place.match("R2M1").state, place.match("R2M1").attempt) == ("READY", 1)
+    agree(place)
+    assert place.events().count("corrected") == place.events().count("correction_undone") == 1
+
+
+def test_what_each_kind_makes_of_the_table(place: make.Setting) -> None:
+    assert (place.match("R1M1").player_a.code, place.match("R1M1").player_b.code) == ("P01", "P02")
+    assert points(place) == {"P01": 3, "P02": 0, "P03": 3, "P04": 0}
+    for kind, changes, expected in [
+        ("void", {"match_id": "R1M1"}, {"P01": 0}),
+        ("set_result", {"match_id": "R1M1", "status": "WIN", "winner": "P02"}, {"P01": 0, "P02": 3}),
+        ("set_result", {"match_id": "R1M1", "status": "DRAW"}, {"P01": 1, "P02": 1}),
+        ("set_result", {"match_id": "R1M1", "status": "TECHNICAL_LOSS"}, {"P01": 0}),
+        ("replay", {"match_id": "R1M1"}, {"P01": 0}),
+        ("points", {"player_id": "P01", "points": -2}, {"P01": 1}),
+        # Of a player that is taken out, R2M1 against P03, which is on, is decided, too.
+        ("withdraw", {"player_id": "P01", "matches_become": "keep"}, {"P03": 6}),
+        ("withdraw", {"player_id": "P01", "matches_become": "void"}, {"P01": 0}),
+        ("disqualify", {"player_id": "P01", "matches_become": "lose"}, {"P01": 0, "P02": 3, "P03": 6}),
+    ]:
+        made = do(kind, **changes)
+        assert points(place) == {"P01": 3, "P02": 0, "P03": 3, "P04": 0} | expected, kind
+        undo(made.number)
+    assert [one.number for one in Correction.objects.order_by("pk")] == list(range(1, 10))
+
+
+def test_the_record_keeps_what_there_was(place: make.Setting) -> None:
+    old = place.match("R1M1")
+    made = do("set_result", match_id="R1M1", status="WIN", winner="P02")
+    new = place.match("R1M1")
+    assert (new.status, new.winner and new.winner.code, new.reason) == ("WIN", "P02", WHY)
+    assert (new.details, new.finished_at, new.attempt) == (old.details, old.finished_at, 1)
+    assert made.before["matches"]["R1M1"]["columns"]["winner"] == "P01"
+    assert made.after["matches"]["R1M1"]["winner_id"] == "P02"
+    assert (made.made_by, made.kind, made.reason) == ("ada", "set_result", WHY)
+    undone = undo(1)
+    assert (undone.undone_by, undone.undone_reason, undone.reason) == ("bob", BACK, WHY)
+    assert undone.after["taken_back"]["R1M1"]["winner_id"] == "P02"
+    outcome = sight.everything(place.league).outcome("R1M1")
+    assert outcome is not None
+    assert (outcome.correction, outcome.winner) == (None, "P01")
+
+
+def test_undoing_the_second_brings_back_the_first(place: make.Setting) -> None:
+    do("set_result", match_id="R1M1", status="DRAW")
+    do("void", match_id="R1M1")
+    with pytest.raises(ActionRefused, match="undo #2 first"):
+        undo(1)
+    undo(2)
+    outcome = sight.everything(place.league).outcome("R1M1")
+    assert outcome is not None
+    assert (outcome.status, outcome.correction) == ("DRAW", 1)
+    undo(1)
+    with pytest.raises(ActionRefused, match="undone already"):
+        undo(1)
+    with pytest.raises(NotFound):
+        undo(7)
+
+
+# Refused -----------------------------------------------------------------------------------------
+
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "no such kind": ("delete", {}, "no correction delete"),
+    "no such match": ("void", {"match_id": "R9M9"}, "no match R9M9"),
+    "a match with a NUL": ("void", {"match_id": "R\x00"}, "no match"),
+    "an open match": ("void", {"match_id": "R2M1"}, "cancelled at the desk"),
+    "a match to come": ("set_result", {"match_id": "R3M1", "status": "DRAW"}, "has not begun"),
+    "an open match again": ("replay", {"match_id": "R2M1"}, "not over"),
+    "the same result": ("set_result", {"match_id": "R1M1", "status": "WIN", "winner": "P01"}, "already"),
+    "a strange winner": ("set_result", {"match_id": "R1M1", "status": "WIN", "winner": "P03"}, "does not fit"),
+    "a draw with a winner": ("set_result", {"match_id": "R1M1", "status": "DRAW", "winner": "P01"}, "does not fit"),
+    "a win without one": ("set_result", {"match_id": "R1M1", "status": "WIN"}, "does not fit"),
+    "a strange status": ("set_result", {"match_id": "R1M1", "status": "CANCELLED"}, "WIN, DRAW or"),
+    "no such player": ("withdraw", {"player_id": "P09", "matches_become": "keep"}, "no player P09"),
+    "no say": ("withdraw", {"player_id": "P01"}, "keep, void or lose"),
+    "no points": ("points", {"player_id": "P01", "points": 0}, "1 to 1000"),
+    "too many": ("points", {"player_id": "P01", "points": 1001}, "1 to 1000"),
+}
+
+
+@pytest.mark.parametrize(("kind", "changes", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_done_is_refused_and_changes_nothing(
+    place: make.Setting, kind: str, changes: dict[str, Any], sentence: str
+) -> None:
+    was = everything(place)
+    with pytest.raises(ActionRefused, match=sentence):
+        do(kind, **changes)
+    assert everything(place) == was
+    assert not Correction.objects.exists()
+
+
+@pytest.mark.parametrize("reason", ["", "  ", "no", "x" * 301, "nul \x00 here", "half \ud800 pair", None])
+def test_a_reason_that_cannot_be_used_is_refused(place: make.Setting, reason: Any) -> None:
+    with pytest.raises(Invalid) as caught:
+        applying.void(league_id="fall", match_id="R1M1", reason=reason, by="ada")
+    assert caught.value.field == "reason"
+
+
+def test_a_stopped_league_is_corrected_but_plays_nothing_again(place: make.Setting) -> None:
+    lifecycle.stop(league_id="fall")
+    with pytest.raises(ActionRefused, match="stopped for good"):
+        do("replay", match_id="R1M1")
+    do("void", match_id="R1M1")
+    undo(1)
+    agree(place)
+
+
+def test_before_the_schedule_there_is_nothing_to_correct() -> None:
+    make.setting(players=2)
+    with pytest.raises(ActionRefused, match="no schedule yet"):
+        do("points", player_id="P01", points=1)
+    with pytest.raises(NotFound):
+        applying.void(league_id="nowhere", match_id="R1M1", reason=WHY, by="ada")
+
+
+# Two at once -------------------------------------------------------------------------------------
+
+
+def test_two_at_once_and_one_is_refused(monkeypatch: pytest.MonkeyPatch, place: make.Setting) -> None:
+    before(monkeypatch, applying, "_before", lambda: do("points", player_id="P01", points=3))
+    with pytest.raises(applying.LookAgain):
+        do("points", player_id="P01", points=3)
+    # Here the other one is inside of the transaction that is taken back.
+    assert not Correction.objects.exists()
+
+
+def test_a_match_that_changes_meanwhile_is_left_alone(monkeypatch: pytest.MonkeyPatch, place: make.Setting) -> None:
+    match = place.match("R2M1")
+    before(monkeypatch, applying, "_write", lambda: make.report(match, match.player_a.code))
+    with pytest.raises(applying.LookAgain):
+        do("set_result", match_id="R2M1", status="DRAW")
+    assert not Correction.objects.exists()
+
+
+def test_what_was_shown_is_what_is_done_or_nothing(place: make.Setting) -> None:
+    wish = Wish("set_result", WHY, match_id="R2M1", status="DRAW")
+    shown = queries.plan_for(place.league, wish).fingerprint
+    match = place.match("R2M1")
+    make.progress(match, state="COLLECTING_CHOICES")
+    make.report(place.match("R2M2"), None)
+    # Neither a step of the match nor a result elsewhere makes a difference to what it does.
+    assert queries.plan_for(place.league, wish).fingerprint == shown
+    make.report(place.match("R2M1"), match.player_a.code)
+    with pytest.raises(applying.LookAgain):
+        applying.make(league_id="fall", wish=wish, by="ada", fingerprint=shown)
+    # A second click does not give the points twice.
+    wish = Wish("points", WHY, player_id="P01", points=3)
+    shown = queries.plan_for(place.league, wish).fingerprint
+    applying.make(league_id="fall", wish=wish, by="ada", fingerprint=shown)
+    with pytest.raises(applying.LookAgain):
+        applying.make(league_id="fall", wish=wish, by="ada", fingerprint=shown)

@@ -1,0 +1,183 @@
+"""Any corrections and undoings in any order: preview and result are one, rows and history agree, undoing puts back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from matches.league.corrections import applying, plans, queries
+from matches.league.corrections.plans import Wish
+from matches.league.corrections.queries import plan_for, plan_to_undo, preview
+from matches.league.errors import ActionRefused
+from matches.models import Correction, Match
+from matches.view import sight
+from matches.view.history import Moment
+from matches.view.standings import Row, table
+from tests import factories as make
+from tests.matches.machine import RolledBack
+
+WHY = "a reason"
+MATCHES = st.sampled_from([f"R{one}M{two}" for one in (1, 2, 3) for two in (1, 2)])
+PLAYERS = st.sampled_from(["P01", "P02", "P03", "P04"])
+WISHES = st.one_of(
+    st.builds(Wish, st.sampled_from([plans.VOID, plans.REPLAY]), st.just(WHY), match_id=MATCHES),
+    st.builds(
+        Wish,
+        st.just(plans.SET_RESULT),
+        st.just(WHY),
+        match_id=MATCHES,
+        status=st.sampled_from(["WIN", "DRAW", "TECHNICAL_LOSS"]),
+        winner=st.none() | PLAYERS,
+    ),
+    st.builds(
+        Wish,
+        st.sampled_from([plans.WITHDRAW, plans.DISQUALIFY]),
+        st.just(WHY),
+        player_id=PLAYERS,
+        matches_become=st.sampled_from(plans.MATCHES_BECOME),
+    ),
+    st.builds(
+        Wish,
+        st.just(plans.POINTS),
+        st.just(WHY),
+        player_id=PLAYERS,
+        points=st.integers(-1000, 1000),
+    ),
+)
+
+
+class Corrections(RolledBack):
+    """Four players, three rounds; play goes on between the corrections, or not."""
+
+    @initialize(rounds=st.integers(0, 3))
+    def begin(self, rounds: int) -> None:
+        self.place = make.playing(players=4)
+        self.stack: list[tuple[int, Any]] = []
+        for number in range(rounds):
+            make.finish_round(self.place, winner=(0, 1, None)[number])
+            if self.place.league.state == "RUNNING":
+                make.playing_on(self.place)
+
+    def rows(self) -> list[Row]:
+        return sight.everything(self.place.league).standings
+
+    @rule(wish=WISHES)
+    def correct(self, wish: Wish) -> None:
+        before = self.rows()
+        try:
+            plan = plan_for(self.place.league, wish)
+        except ActionRefused:
+            with pytest.raises(ActionRefused):
+                applying.make(league_id="fall", wish=wish, by="ada")
+            assert self.rows() == before
+            return
+        shown = preview(self.place.league, plan)
+        made = applying.make(league_id="fall", wish=wish, by="ada", fingerprint=plan.fingerprint)
+        assert self.rows() == [line.row for line in shown.after]
+        self.stack.append((made.number, before))
+
+    @precondition(lambda self: self.stack)
+    @rule()
+    def undo_the_last(self) -> None:
+        number, before = self.stack.pop()
+        self.undo(number)
+        if before is not None:
+            assert self.rows() == before
+
+    @precondition(lambda self: self.stack)
+    @rule(data=st.data())
+    def undo_any(self, data: st.DataObject) -> None:
+        number = data.draw(st.sampled_from([number for number, _ in self.stack]))
+        try:
+            plan_to_undo(self.place.league, number, WHY)
+        except ActionRefused as refusal:
+            assert "first" in str(refusal)
+            return
+        self.undo(number)
+        # The table before a later one was that with this one.
+        at = next(at for at, (one, _) in enumerate(self.stack) if one == number)
+        self.stack = self.stack[:at] + [(one, None) for one, _ in self.stack[at + 1 :]]
+
+    def undo(self, number: int) -> None:
+        plan = plan_to_undo(self.place.league, number, WHY)
+        shown = preview(self.place.league, plan)
+        applying.undo(league_id="fall", number=number, reason=WHY, by="ada", fingerprint=plan.fingerprint)
+        assert self.rows() == [line.row for line in shown.after]
+
+    @rule(winner=st.sampled_from([0, 1, None]))
+    def play_on(self, winner: int | None) -> None:
+        """What is open is played; where nothing is, the next round is."""
+        known = sight.everything(self.place.league).moment.outcomes
+        make.finish_round(self.place, winner)
+        if self.place.league.state == "RUNNING" and "READY" not in self.place.states().values():
+            active = self.place.league.rounds.filter(state__in=["ANNOUNCING", "RUNNING"]).exists()
+            if not active and self.place.league.rounds.filter(state="PENDING").exists():
+                make.playing_on(self.place)
+        if sight.everything(self.place.league).moment.outcomes != known:
+            self.stack = [(number, None) for number, _ in self.stack]
+
+    @invariant()
+    def rows_and_history_agree(self) -> None:
+        if not hasattr(self, "place"):
+            return
+        events = sight._read(self.place.league.events.order_by("seq"))
+        moment = Moment().after(events)
+        in_rows = {
+            one.match_id: (one.status, one.winner and one.winner.code, one.reason, one.details, one.faults)
+            for one in Match.objects.filter(state="FINISHED").select_related("winner")
+        }
+        told = {
+            match_id: (one.status, one.winner, one.reason, dict(one.details), list(one.faults))
+            for match_id, one in moment.outcomes.items()
+        }
+        assert in_rows == told
+        assert {code: entry["word"] for code, entry in self.place.league.out.items()} == moment.out
+
+    @invariant()
+    def the_table_is_the_fold(self) -> None:
+        if not hasattr(self, "place"):
+            return
+        league = self.place.league
+        moment = Moment().after(sight._read(league.events.order_by("seq")))
+        points: dict[str, int] = {}
+        for one in Correction.objects.filter(undone_at=None, kind=plans.POINTS).select_related("player"):
+            points[one.player.code] = points.get(one.player.code, 0) + one.points
+        names = queries.players_of(league)
+        assert self.rows() == table(names, moment.results, sight.scoring(league), points=points, out=moment.out)
+
+    @invariant()
+    def the_end_is_the_end(self) -> None:
+        """A league that runs has something left to do; a round is over once."""
+        if not hasattr(self, "place"):
+            return
+        events = self.place.events()
+        assert events.count("round_completed") <= 3
+        assert events.count("league_completed") <= 1
+        if self.place.league.state == "RUNNING":
+            done = set(self.place.states().values()) == {"FINISHED"}
+            assert not done or self.place.league.rounds.exclude(state="COMPLETED").exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("examples", [10, pytest.param(60, marks=pytest.mark.long)])
+def test_any_corrections_in_any_order(examples: int) -> None:
+    run_state_machine_as_test(
+        Corrections,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=15,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

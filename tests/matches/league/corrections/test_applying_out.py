@@ -1,0 +1,123 @@
+"""A player that is withdrawn or disqualified, and what becomes of its matches."""
+
+from __future__ import annotations
+
+import pytest
+from django.db.models import Q
+
+from agents_registry import registration
+from matches.league.corrections.planning import fate
+from matches.league.errors import ActionRefused
+from matches.models import Match
+from matches.view import sight
+from tests import factories as make
+from tests.matches.correcting import (
+    agree,
+    do,
+    in_round_two,
+    rows,
+    undo,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def place() -> make.Setting:
+    return in_round_two()
+
+
+@pytest.mark.parametrize(
+    ("become", "status"), [("keep", "TECHNICAL_LOSS"), ("lose", "TECHNICAL_LOSS"), ("void", "CANCELLED")]
+)
+def test_matches_to_come_are_decided_when_they_are_due(place: make.Setting, become: str, status: str) -> None:
+    do("withdraw", player_id="P01", matches_become=become)
+    assert place.players[0].fresh().state == "SHUTDOWN"
+    assert place.league.out == {"P01": {"word": "withdrawn", "matches": become}}
+    make.finish_round(place)
+    make.playing_on(place)
+    theirs = [
+        one
+        for one in Match.objects.filter(round__number=3).select_related("player_a", "player_b", "winner")
+        if "P01" in (one.player_a.code, one.player_b.code)
+    ]
+    [match] = theirs
+    assert (match.state, match.status, match.reason) == ("FINISHED", status, "P01 was withdrawn: not called")
+    assert match.faults == []
+    assert (match.winner is None) == (become == "void")
+    make.finish_round(place)
+    assert place.league.state == "COMPLETED"
+    assert next(row for row in rows(place) if row.player_id == "P01").out == "withdrawn"
+    agree(place)
+
+
+def test_the_disqualified_come_last_and_may_not_come_back(place: make.Setting) -> None:
+    do("disqualify", player_id="P01", matches_become="keep")
+    assert rows(place)[-1].player_id == "P01"
+    with pytest.raises(AssertionError, match="P01 was disqualified from fall by the instructor"):
+        make.join("Player 1", "fall", port=8101)
+    undo(1)
+    assert make.join("Player 1", "fall", port=8101).agent.code == "P01"
+    assert place.players[0].fresh().state == "ACTIVE"
+
+
+def test_who_had_been_shut_down_before_is_not_brought_back_by_undoing(place: make.Setting) -> None:
+    registration.retire(agent_ids=[place.players[0].agent.pk])
+    do("withdraw", player_id="P01", matches_become="void")
+    undo(1)
+    # But for the match that was decided, which is played after all.
+    make.report(place.match("R2M2"), None)
+    assert place.match("R2M1").state in ("READY", "ASSIGNED")
+
+
+def test_a_withdrawn_player_can_be_disqualified_and_is_withdrawn_again_by_undoing(place: make.Setting) -> None:
+    do("withdraw", player_id="P01", matches_become="keep")
+    with pytest.raises(ActionRefused, match="out of the league already"):
+        do("withdraw", player_id="P01", matches_become="void")
+    do("disqualify", player_id="P01", matches_become="void")
+    assert sight.everything(place.league).moment.out == {"P01": "disqualified"}
+    undo(2)
+    assert sight.everything(place.league).moment.out == {"P01": "withdrawn"}
+    assert place.league.out == {"P01": {"word": "withdrawn", "matches": "keep"}}
+
+
+def test_a_disqualification_is_undone_also_when_a_match_of_the_withdrawn_player_is_open_again(
+    place: make.Setting,
+) -> None:
+    do("set_result", match_id="R2M1", status="DRAW")
+    do("withdraw", player_id="P01", matches_become="keep")
+    undo(1)
+    assert place.match("R2M1").state == "READY"
+    do("disqualify", player_id="P01", matches_become="lose")
+    undo(3)
+    assert place.league.out == {"P01": {"word": "withdrawn", "matches": "keep"}}
+    make.look()
+    assert (place.match("R2M1").status, place.match("R2M1").attempt) == ("TECHNICAL_LOSS", 1)
+
+
+def test_a_withdrawn_player_that_keeps_its_matches_wins_those_that_it_played(place: make.Setting) -> None:
+    played, missed = (_of("P01", number) for number in (1, 2))
+    do("withdraw", player_id="P01", matches_become="keep")
+    for match in (played, missed):
+        do("disqualify", player_id=_opponent(match, "P01"), matches_become="lose")
+    winners = [_of("P01", number).winner for number in (1, 2)]
+    assert [winner and winner.code for winner in winners] == ["P01", None]
+    assert _of("P01", 2).status == "TECHNICAL_LOSS"
+    agree(place)
+
+
+def _of(code: str, number: int) -> Match:
+    """The match of a player in a round."""
+    mine = Q(player_a__code=code) | Q(player_b__code=code)
+    return Match.objects.select_related("player_a", "player_b", "winner").get(mine, round__number=number)
+
+
+def _opponent(match: Match, code: str) -> str:
+    return next(one.code for one in (match.player_a, match.player_b) if one.code != code)
+
+
+def test_how_a_match_with_players_that_are_out_ends() -> None:
+    keep, void = {"matches": "keep"}, {"matches": "void"}
+    assert fate(("A", "B"), {"A": keep}) == ("TECHNICAL_LOSS", "B")
+    assert fate(("A", "B"), {"A": keep, "B": keep}) == ("TECHNICAL_LOSS", None)
+    assert fate(("A", "B"), {"A": keep, "B": void}) == ("CANCELLED", None)

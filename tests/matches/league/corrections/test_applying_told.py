@@ -1,0 +1,194 @@
+"""Who hears of a correction, in which words, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from matches.league import curtain, lifecycle
+from matches.league.corrections import applying, queries
+from matches.league.corrections.plans import Wish
+from matches.models import Broadcast, Delivery, League
+from matches.view import sight, summaries
+from matches.words.corrections import corrections_of
+from matches.words.states import event
+from tests import factories as make
+from tests.matches.correcting import (
+    BACK,
+    WHY,
+    assigned,
+    do,
+    in_round_two,
+    over,
+    rows,
+    undo,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def place() -> make.Setting:
+    return in_round_two()
+
+
+def test_agents_are_told_the_new_table(place: make.Setting) -> None:
+    Delivery.objects.all().delete()
+    do("disqualify", player_id="P01", matches_become="void")
+    told = Broadcast.objects.latest("pk")
+    assert (told.message_type, told.round_number) == ("LEAGUE_STANDINGS_UPDATE", 2)
+    assert [row["player_id"] for row in told.payload["standings"]][-1] == "P01"
+    receivers = told.deliveries.order_by("agent__code").values_list("agent__code", flat=True)
+    assert list(receivers) == ["P02", "P03", "P04"]
+    undo(1)
+    assert Broadcast.objects.latest("pk").payload["standings"][0]["player_id"] == "P01"
+
+
+def test_after_the_end_all_but_those_who_are_out_are_told(place: make.Setting) -> None:
+    over(place)
+    do("disqualify", player_id="P01", matches_become="lose")
+    told = Broadcast.objects.latest("pk")
+    receivers = told.deliveries.order_by("agent__code").values_list("agent__code", flat=True)
+    assert (told.message_type, list(receivers)) == ("LEAGUE_STANDINGS_UPDATE", ["P02", "P03", "P04"])
+    [line] = summaries.league_lines([place.league])
+    assert line["champion"]["player_id"] == rows(place)[0].player_id
+
+
+def test_a_frozen_board_hides_corrections_from_everybody(client: Any) -> None:
+    place = make.playing(players=4)
+    curtain.plan(league_id="fall", from_round=2)
+    make.finish_round(place)
+    make.playing_on(place)
+    paths = ("/leagues/fall/", "/leagues/fall/matches/R1M1/", "/api/leagues/fall", "/api/leagues/fall/standings")
+    shown = [client.get(path).content for path in paths]
+    table, sent = sight.public(place.league).standings, Broadcast.objects.count()
+    do("void", match_id="R1M1")
+    do("points", player_id="P03", points=9)
+    do("withdraw", player_id="P02", matches_become="lose")
+    undo(3)
+    assert [client.get(path).content for path in paths] == shown
+    assert sight.public(place.league).standings == table
+    assert corrections_of(sight.public(place.league)) == []
+    assert len(corrections_of(sight.everything(place.league))) == 3
+    assert Broadcast.objects.count() == sent
+    curtain.lift(league_id="fall")
+    assert sight.public(place.league).standings == rows(place) != table
+    assert [one["number"] for one in corrections_of(sight.public(place.league))] == [3, 2, 1]
+
+
+def test_a_match_played_again_behind_the_curtain_is_finished_after_it_was_lifted() -> None:
+    place = make.playing(players=4)
+    curtain.plan(league_id="fall", from_round=2)
+    over(place)
+    do("replay", match_id="R1M1")
+    curtain.lift(league_id="fall")
+    # The players of the match that is still to be played are not sent home yet.
+    assert sorted(one.fresh().state for one in place.players) == ["ACTIVE", "ACTIVE", "SHUTDOWN", "SHUTDOWN"]
+    make.report(assigned(place, "R1M1"), "P02")
+    assert {one.fresh().state for one in place.players} == {"SHUTDOWN"}
+
+
+# In words ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "done", "undone"),
+    [
+        (
+            "void",
+            {"match_id": "R1M1"},
+            "R1M1 P01–P02 was voided by the instructor: wrong game started.",
+            "R1M1 P01–P02 is void no more (P01 won), correction #1 was undone: it was the right one.",
+        ),
+        (
+            "set_result",
+            {"match_id": "R1M1", "status": "TECHNICAL_LOSS", "winner": "P02"},
+            "The result of R1M1 P01–P02 was set by the instructor (P02 won (technical)): wrong game started.",
+            "The result of R1M1 P01–P02 is as it was, correction #1 was undone: it was the right one.",
+        ),
+        (
+            "replay",
+            {"match_id": "R1M1"},
+            "R1M1 P01–P02 is played again, as the instructor decided: wrong game started.",
+            "R1M1 P01–P02 counts as it did before it was played again, correction #1 was undone: it was the right one.",
+        ),
+        (
+            "disqualify",
+            {"player_id": "P01", "matches_become": "lose"},
+            "P01 was disqualified by the instructor, all its matches are lost: wrong game started.",
+            "P01 is in the league again, correction #1 was undone: it was the right one.",
+        ),
+        (
+            "points",
+            {"player_id": "P01", "points": -1},
+            "P01 had 1 point taken by the instructor: wrong game started.",
+            "The points of P01 are as they were, correction #1 was undone: it was the right one.",
+        ),
+    ],
+)
+def test_in_words(place: make.Setting, kind: str, changes: dict[str, Any], done: str, undone: str) -> None:
+    do(kind, **changes)
+    undo(1)
+    told = place.league.events.filter(kind__in=("corrected", "correction_undone")).order_by("seq")
+    assert [event(one.kind, one.data) for one in told] == [done, undone]
+    [line] = corrections_of(sight.everything(place.league))
+    assert (line["sentence"], line["undone"], line["undone_reason"]) == (done, True, BACK)
+
+
+def test_corrections_of_one_match_and_of_one_player(place: make.Setting) -> None:
+    do("void", match_id="R1M1")
+    do("points", player_id="P02", points=1)
+    view = sight.everything(place.league)
+    assert [one["number"] for one in corrections_of(view, match_id="R1M1")] == [1]
+    assert [one["number"] for one in corrections_of(view, player_id="P01")] == [1]
+    assert [one["number"] for one in corrections_of(view, player_id="P02")] == [2, 1]
+
+
+def test_a_hostile_reason_is_only_a_reason(client: Any, place: make.Setting) -> None:
+    reason = "<script>alert(1)</script> %(player)s %s {0}"
+    applying.void(league_id="fall", match_id="R1M1", reason=reason, by="ada")
+    page = client.get("/leagues/fall/").content.decode()
+    assert "<script>alert(1)" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; %(player)s %s {0}." in page
+
+
+def test_the_warnings_of_a_preview(place: make.Setting) -> None:
+    def warnings(kind: str, **changes: Any) -> str:
+        plan = queries.plan_for(place.league, Wish(kind, WHY, **changes))
+        return " ".join(queries.preview(place.league, plan).warnings)
+
+    assert "Round 2 is still on" in warnings("void", match_id="R1M1")
+    assert "1 match to come is lost without a call" in warnings("withdraw", player_id="P01", matches_become="keep")
+    assert "1 match to come is cancelled" in warnings("withdraw", player_id="P01", matches_become="void")
+    assert "counts nowhere: R1M1" in warnings("replay", match_id="R1M1")
+    over(place)
+    last = rows(place)[-1].player_id
+    assert f"{last} would be champion instead of" in warnings("points", player_id=last, points=500)
+
+
+def count_queries(work: Callable[[], Any]) -> int:
+    with CaptureQueriesContext(connection) as seen:
+        work()
+    return len(seen)
+
+
+def test_a_preview_and_a_correction_cost_the_same_for_many_matches() -> None:
+    costs = []
+    for players in (4, 10):
+        league_id = f"of{players}"
+        place = make.setting(league_id, players=players)
+        lifecycle.start_league(league_id=league_id)
+        make.open_current(league_id)
+        make.finish_round(place)
+        wish = Wish("withdraw", WHY, player_id="P01", matches_become="lose")
+
+        def shown(league: League = place.league, wish: Wish = wish) -> None:
+            queries.preview(league, queries.plan_for(league, wish))
+
+        costs.append(count_queries(shown))
+        League.objects.update(state="STOPPED")
+    assert costs[0] == costs[1]

@@ -1,0 +1,209 @@
+"""The freeze is a secret from those who try: moments of the past, foreign players, headers, later corrections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from agents_registry import registration
+from agents_registry.models import Agent
+from matches.audience import pages
+from matches.audience.pages import PageKey, mine
+from matches.league import curtain, lifecycle, notices, opening
+from matches.league.corrections import applying
+from matches.league.corrections.plans import Wish
+from matches.models import League
+from tests import factories as make
+from tests import rich, wire
+from tests.leaguesite import public_addresses
+from tests.matches.league.test_curtain import _CSRF, kept
+
+pytestmark = pytest.mark.django_db
+
+QUERIES = ("GET_STANDINGS", "GET_SCHEDULE", "GET_PLAYER_STATS", "GET_NEXT_MATCH")
+
+
+@pytest.fixture
+def place() -> make.Setting:
+    """Four players with transcripts; round 1 is played, the board is frozen, and round 2 is announced.
+
+    A student's referee is there that nobody has let judge.
+    """
+    place = make.playing(players=4)
+    place.referees.append(make.hire("Student", port=8008, trusted=False, progress=False))
+    curtain.plan(league_id="fall", from_round=2)
+    rich.play(place)
+    lifecycle.start_league(league_id="fall")
+    return place
+
+
+def play_round(place: make.Setting) -> None:
+    if not place.league.rounds.filter(state="ANNOUNCING").exists():
+        lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    rich.play(place)
+
+
+def do(kind: str, **changes: Any) -> None:
+    applying.make(league_id="fall", wish=Wish(kind, "wrong game started", **changes), by="ada")
+
+
+def quiet(place: make.Setting) -> None:
+    """Nothing."""
+
+
+def corrected(place: make.Setting) -> None:
+    """Every kind of correction of what was played before the cut, and some undone."""
+    do("set_result", match_id="R1M1", status="DRAW")
+    do("void", match_id="R1M2")
+    do("points", player_id="P03", points=-4)
+    applying.undo(league_id="fall", number=2, reason="it was right", by="ada")
+    do("disqualify", player_id="P04", matches_become="lose")
+
+
+def replayed(place: make.Setting) -> None:
+    """A match of before the cut is played again, and that again is being played."""
+    make.open_current("fall")
+    do("replay", match_id="R1M1")
+    rich.play(place)
+    do("replay", match_id="R1M2")
+    make.look()
+
+
+def renamed(place: make.Setting) -> None:
+    """Agents with new names, versions, addresses; some are gone, one is withdrawn."""
+    Agent.objects.filter(code="P01").update(display_name="A new name", version="9.9.9", problem="gone")
+    Agent.objects.filter(code="P02").update(endpoint="http://10.9.9.9:1/x", silences=3)
+    registration.retire(agent_ids=Agent.objects.filter(code="P03").values_list("pk", flat=True))
+    do("withdraw", player_id="P03", matches_become="keep")
+
+
+def to_the_end(place: make.Setting) -> None:
+    lifecycle.run_all(league_id="fall")
+    make.open_current("fall")
+    rich.play(place)
+    while place.league.state == "RUNNING":
+        play_round(place)
+
+
+def stopped(place: make.Setting) -> None:
+    play_round(place)
+    notices.say(league_id="fall", text="to one", by="ada", player_id="P01")
+    lifecycle.pause(league_id="fall")
+    lifecycle.stop(league_id="fall")
+
+
+def public(client: Client, place: make.Setting) -> dict[str, Any]:
+    """More than a visitor would look at."""
+    last = League.objects.get(pk="fall").frozen_seq
+    paths = {*public_addresses.pages("fall"), *public_addresses.api_addresses("fall")} - {"/health"}
+    for match in place.league.matches.values_list("match_id", flat=True):
+        paths |= {f"/leagues/fall/matches/{match}/", f"/leagues/fall/matches/{match}/messages"}
+        paths |= {f"/api/leagues/fall/matches/{match}"}
+    paths |= {f"/leagues/fall/players/{code}/" for code in ("P01", "P02", "P03", "P04")}
+    for at in [*range(last + 1), last + 1, last + 7, 10**30, "x", ""]:
+        paths |= {f"/leagues/fall/replay/fragments/?at={at}", f"/leagues/fall/replay/?at={at}"}
+    found: dict[str, Any] = {}
+    for path in sorted(paths):
+        answer = client.get(path, headers={"Accept-Encoding": "identity"})
+        assert answer.status_code in (200, 302, 405), (path, answer.status_code)
+        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        found[path] = _CSRF.sub(rb"\1", body)
+        # All of them, lengths and marks too; forms have random words in their bodies.
+        found[f"headers of {path}"] = sorted(answer.items()) if b"csrf" not in body else None
+    feed = client.get("/api/leagues/fall/events?limit=500").json()
+    found["feed"] = feed
+    found["feed on"] = client.get(f"/api/leagues/fall/events?since={feed['next']}").json()
+    for language in ("en", "he"):
+        for kind in pages.KINDS:
+            items = {"match": ["R1M1", "R1M2", "R2M1", "R3M1"], "player": ["P01", "P02", "P03", "P04"]}
+            for item in items.get(kind, [None]):
+                found[f"frame {kind} {item} {language}"] = pages.fragments(PageKey(kind, "fall", item), language)
+    for query in QUERIES:
+        for player in ("P02", "P03", "P04"):
+            params = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
+            asked = wire.ask(client, "league_query", params | {"query_params": {"player_id": player}})
+            found[f"{query} {player}"] = wire.plain(asked)
+            for judge in place.referees[1:]:
+                by_judge = make.signed(judge, "LEAGUE_QUERY", league_id="fall", query_type=query)
+                asked = wire.ask(client, "league_query", by_judge | {"query_params": {"player_id": player}})
+                found[f"{query} {player} {judge.agent.name}"] = wire.plain(asked)
+    return found | reported(client, place)
+
+
+def reported(client: Client, place: make.Setting) -> dict[str, Any]:
+    """What a referee that nobody has let judge is told of matches that are not its own."""
+    found = {}
+    for judge in place.referees[1:]:
+        for match_id in ("R1M1", "R2M1", "R2M2", "R3M1"):
+            for attempt in (None, 1, 2, 3):
+                fields = {"match_id": match_id, "attempt": attempt, "result": {"winner": "P01", "score": {}}}
+                by_judge = make.signed(judge, "MATCH_RESULT_REPORT", league_id="fall", **fields)
+                refused = wire.refused(client, "report_match_result", by_judge)
+                found[f"report of {match_id} {attempt} by {judge.agent.name}"] = refused["message"]
+    return found
+
+
+@pytest.mark.parametrize("history", [corrected, replayed, renamed, to_the_end, stopped])
+def test_nothing_of_it_shows(client: Client, place: make.Setting, history: Callable[[make.Setting], None]) -> None:
+    still = kept(quiet, lambda: public(client, place), place)
+    after = kept(history, lambda: public(client, place), place)
+    assert sorted(still) == sorted(after)
+    assert [name for name in still if still[name] != after[name]] == []
+
+
+def test_new_rules_change_nothing_that_is_frozen(client: Client, place: make.Setting) -> None:
+    def edited(place: make.Setting) -> None:
+        name = place.league.display_name
+        changed = {"win_points": 7, "technical_loss_points": -3, "auto_advance": True, "move_timeout_s": 9}
+        opening.edit_league(league_id="fall", display_name=name, settings=changed)
+        play_round(place)
+
+    still = kept(quiet, lambda: public(client, place), place)
+    after = kept(edited, lambda: public(client, place), place)
+    assert [name for name in still if still[name] != after[name]] == []
+
+
+def test_a_player_finds_its_own_next_match_behind_the_curtain(client: Client, place: make.Setting) -> None:
+    play_round(place)
+    found = []
+    for who in place.players[:2]:
+        asked = make.signed(who, "LEAGUE_QUERY", league_id="fall", query_type="GET_NEXT_MATCH")
+        answer = wire.ask(client, "league_query", asked | {"query_params": {"player_id": "P01"}})
+        found.append(answer["data"]["next_match"]["round_id"])
+    assert found == [3, 2]
+
+
+@pytest.mark.parametrize("named", ["fall", None])
+def test_registering_again_does_not_tell_that_it_is_over(place: make.Setting, named: str | None) -> None:
+    to_the_end(place)
+    assert place.league.state == "COMPLETED"
+    known = place.players[0].agent
+    again = make.join(known.display_name, named, endpoint=known.endpoint)
+    assert (again.agent.pk, again.fresh().state) == (known.pk, "ACTIVE")
+
+
+def test_my_agent_does_not_tell_of_corrections_behind_the_freeze() -> None:
+    """Its owner was told what the referee found, and no more before the unveiling."""
+    place = make.playing(players=4)
+    make.finish_round(place)
+    curtain.plan(league_id="fall", from_round=2)
+    lifecycle.start_league(league_id="fall")
+    league, agent = place.league, place.match("R1M1").player_a
+
+    def told() -> list[tuple[str, str]]:
+        rows = mine.context(place.league, [agent])["matches"]
+        return [(row["match_id"], row["how"]) for row in rows]
+
+    before = told()
+    assert ("R1M1", "W") in before
+    applying.void(league_id=league.pk, match_id="R1M1", reason="wrong game", by="someone")
+    assert told() == before
+    make.open_current("fall")
+    make.finish_round(place)
+    assert len([how for _, how in told() if how]) == 2
+    curtain.lift(league_id="fall")
+    assert ("R1M1", "") in told()

@@ -1,0 +1,199 @@
+"""What goes on by itself after faults that no match has to do with: holds, a site that was killed, a sleeper."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from agents_registry import registration
+from agents_registry.models import Agent
+from matches.conducting import conductor, due
+from matches.league import holds, leading, lifecycle, losses
+from matches.models import Event, Match
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+def held(lost_attempts: int = 3, **settings: float) -> make.Setting:
+    """A league whose R1M1 was held a moment ago and whose R1M2 is being played."""
+    place = make.playing(players=4, **settings)
+    Match.objects.filter(match_id="R1M1").update(lost_attempts=lost_attempts - 1)
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="no sign of life from the referee")
+    return place
+
+
+def after(seconds: float) -> int:
+    """How many are tried again so long after now."""
+    return holds.try_again(now=timezone.now() + timedelta(seconds=seconds))
+
+
+def test_a_held_match_is_tried_again_by_itself_and_keeps_its_count() -> None:
+    place = held()
+    assert (after(2.9), place.states()["R1M1"]) == (0, "HELD")
+    assert (after(3.1), after(3.1)) == (1, 0)
+    match = place.match("R1M1")
+    assert (match.state, match.lost_attempts, match.held_at) == ("READY", 3, None)
+    assert place.events()[-1] == "match_released"
+    make.look()
+    make.report(place.match("R1M1"), "P01")
+    assert (place.states()["R1M1"], place.events().count("match_finished")) == ("FINISHED", 1)
+
+
+def test_one_that_is_lost_again_is_held_at_once_and_waits_twice_as_long() -> None:
+    assert [holds.wait_s(lost) for lost in (3, 4, 5, 6, 40)] == [3, 6, 12, 24, 600]
+    place = held(lost_attempts=4)
+    assert (after(5.9), after(6.1)) == (0, 1)
+    make.look()
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="no sign of life from the referee")
+    assert (place.states()["R1M1"], place.match("R1M1").lost_attempts) == ("HELD", 5)
+
+
+def test_nothing_is_tried_while_referees_are_being_lost() -> None:
+    place = held()
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="no sign of life from the referee")
+    Event.objects.filter(kind="attempt_lost").update(at=timezone.now() + timedelta(seconds=5))
+    assert (after(7.9), place.states()["R1M1"]) == (0, "HELD")
+    assert after(8.1) == 1
+
+
+def test_others_that_are_lost_without_it_are_no_evidence_against_a_match() -> None:
+    place = held(lost_attempts=6)
+    assert (after(20), place.states()["R1M1"]) == (0, "HELD")
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="no sign of life from the referee")
+    # It may have taken that one down.
+    assert after(20) == 0
+    Event.objects.filter(data__match_id="R1M2", kind="attempt_lost").update(at=timezone.now() - timedelta(seconds=6))
+    assert after(20) == 1
+
+
+def test_a_paused_league_holds_what_it_holds() -> None:
+    held()
+    lifecycle.pause(league_id="fall")
+    assert after(10) == 0
+    lifecycle.resume(league_id="fall")
+    assert after(10) == 1
+
+
+def test_a_look_tries_again_what_was_held_long_ago() -> None:
+    place = held()
+    Event.objects.update(at=timezone.now() - timedelta(seconds=20))
+    Match.objects.filter(state="HELD").update(held_at=timezone.now() - timedelta(seconds=20))
+    assert due.look(busy_agents=(), draining=True).starts == []
+    assert place.states()["R1M1"] == "HELD"
+    registration.heard_from_referee(agent_id=place.referees[0].agent.pk)
+    assert [start.attempt for start in make.look().starts] == [2]
+
+
+def test_what_the_sites_own_referees_played_is_given_back_when_the_site_starts_again() -> None:
+    """However often it is killed in the course of one match: that holds no match."""
+    place = make.playing(players=2, referees=1)
+    for attempt in (1, 2, 3, 4):
+        assert (place.match("R1M1").state, place.match("R1M1").attempt) == ("ASSIGNED", attempt)
+        assert losses.expect_again(names=["Referee 1"]) == 1
+        match = place.match("R1M1")
+        assert (match.state, match.lost_attempts) == ("READY", 0)
+        # None is offered to a referee that is only about to start.
+        assert make.look().starts == []
+        registration.heard_from_referee(agent_id=place.referees[0].agent.pk)
+        make.look()
+    assert place.events().count("attempt_lost") == 4
+
+
+def test_what_somebody_elses_referee_plays_goes_on_when_the_site_starts_again() -> None:
+    place = make.playing(players=2, referees=1)
+    assert losses.expect_again(names=["Referee 2"]) == 0
+    assert place.states()["R1M1"] == "ASSIGNED"
+    assert Agent.objects.get(name="Referee 1").state == "ACTIVE"
+
+
+def test_a_clock_that_was_set_back_keeps_no_match_held() -> None:
+    held()
+    assert (after(-2.9), after(-3600)) == (0, 1)
+
+
+@pytest.mark.parametrize("slept", [10.0, -3600.0])
+@pytest.mark.parametrize("overtaken", [False, True])
+def test_a_conductor_that_slept_extends_leases_only_where_nobody_conducted_meanwhile(
+    overtaken: bool, slept: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The connection here is the test's own.
+    monkeypatch.setattr(conductor, "close_old_connections", lambda: None)
+    place = make.playing(players=2)
+    monkeypatch.setattr(due, "look", lambda **_: due.Plan())
+    with ThreadPoolExecutor(1) as thread:
+        sleeper = conductor.Conductor(thread)
+        sleeper._look(due.Outcomes(), frozenset(), 0.0)
+        assert sleeper.leads
+        sleeper._led_at -= 10
+        if overtaken:
+            assert leading.take_lead(holder="another", force=True)
+        before = place.match("R1M1").lease_until
+        sleeper._look(due.Outcomes(), frozenset(), slept)
+        assert sleeper.leads is not overtaken
+    extended = place.match("R1M1").lease_until - before
+    assert extended == timedelta(seconds=0 if overtaken else slept)
+
+
+def test_how_long_it_slept_is_told_by_the_clock_that_saw_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(monotonic=lambda: 50.0, time=lambda: 1000.0)
+    monkeypatch.setattr(conductor, "time", clock)
+    with ThreadPoolExecutor(1) as thread:
+        sleeper = conductor.Conductor(thread)
+        assert sleeper._slept_s() == 0.0
+        sleeper._looked_at, sleeper._looked_at_clock = 50.0, 1000.0
+        for passed, by_clock, slept in ((0.5, 0.5, 0.5), (0.5, 60.5, 60.5), (9.0, 8.0, 9.0), (0.5, -3599.5, -3600.0)):
+            clock.monotonic, clock.time = (lambda p=passed: 50.0 + p), (lambda c=by_clock: 1000.0 + c)
+            assert sleeper._slept_s() == slept
+
+
+async def test_a_look_that_fails_says_why_and_the_next_one_sends_what_it_may_have_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = (
+        "could not extend file 5: No space left on device",
+        "database or disk is full",
+        "server at 10.0.0.7 is gone",
+    )
+    failing: list[Exception] = [OperationalError(words) for words in told] + [KeyError("n")]
+    asked: list[bool] = []
+
+    def look(*, again: bool, **_: object) -> due.Plan:
+        asked.append(again)
+        if failing:
+            raise failing.pop(0)
+        return due.Plan()
+
+    monkeypatch.setattr(due, "look", look)
+    monkeypatch.setattr(conductor.leading, "take_lead", lambda **_: True)
+    monkeypatch.setattr(conductor, "close_old_connections", lambda: None)
+    said = []
+    with ThreadPoolExecutor(1) as thread:
+        made = conductor.Conductor(thread)
+        for _ in range(6):
+            await made._once(None)  # type: ignore[arg-type] - nothing goes out
+            said.append(made.trouble)
+    full, gone = "the disk is full", "the database cannot be written to"
+    assert said == [full, full, gone, "the conductor fails: its log says why", "", ""]
+    assert asked == [True, True, True, True, True, False]
+
+
+def test_who_takes_over_starts_what_was_given_and_perhaps_not_sent() -> None:
+    """The one before may have died between the two: its referee, which is well, must not lose the match for it."""
+    place = make.playing(players=4, referees=1)
+    make.progress(place.match("R1M2"), state="WAITING_FOR_PLAYERS")
+    assert due.look(busy_agents=(), draining=False).starts == []
+    starts = due.look(busy_agents=(), draining=False, again=True).starts
+    judge = place.referees[0].agent
+    assert [(one.match_pk, one.attempt, one.endpoint) for one in starts] == [
+        (place.match("R1M1").pk, 1, judge.endpoint)
+    ]
+    assert place.states()["R1M1"] == "ASSIGNED"
+    Agent.objects.update(sends_progress=False)
+    # A student's referee might play it twice.
+    assert due.look(busy_agents=(), draining=False, again=True).starts == []

@@ -1,0 +1,192 @@
+"""Several conductors: one conducts, another takes over, and two at once judge nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.db.models.functions import Now
+
+from matches.conducting import due
+from matches.conducting.conductor import Conductor
+from matches.league import lifecycle, outbox
+from matches.league.leading import give_up_lead, is_led, take_lead
+from matches.models import Delivery, Lead, Match
+from tests import factories as make
+from tests.matches.agent_server import Agents
+from tests.matches.conducting.test_conductor import place, unsettled
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LONG_S = 60
+
+
+def at_once(*actions: Callable[[], Any]) -> list[Any]:
+    """What each answered, on a thread and a connection of its own."""
+    ready = threading.Barrier(len(actions))
+
+    def act(action: Callable[[], Any]) -> Any:
+        ready.wait(LONG_S)
+        try:
+            return action()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(actions)) as threads:
+        return list(threads.map(act, actions))
+
+
+def lead_runs_out() -> None:
+    """Time passes."""
+    Lead.objects.update(until=Now() - timedelta(seconds=1))
+
+
+def test_one_has_the_lead_until_it_gives_it_up_or_is_not_heard_of() -> None:
+    assert not is_led()
+    assert take_lead(holder="a")
+    assert is_led()
+    assert (take_lead(holder="b"), take_lead(holder="a")) == (False, True)
+    give_up_lead(holder="b")
+    assert not take_lead(holder="b")
+    give_up_lead(holder="a")
+    assert not is_led()
+    assert (take_lead(holder="b"), take_lead(holder="a")) == (True, False)
+    lead_runs_out()
+    assert (take_lead(holder="a"), take_lead(holder="b")) == (True, False)
+
+
+def test_the_only_conductor_of_a_site_does_not_wait_for_one_that_was_killed() -> None:
+    assert take_lead(holder="killed")
+    assert take_lead(holder="new", force=True)
+    assert not take_lead(holder="killed")
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_of_many_that_come_at_once_one_gets_it(known: bool) -> None:
+    if known:
+        take_lead(holder="before")
+        lead_runs_out()
+    names = [f"conductor-{number}" for number in range(6)]
+    got = at_once(*(lambda name=name: take_lead(holder=name) for name in names))
+    assert sorted(got) == [False] * 5 + [True]
+    assert Lead.objects.get().holder == names[got.index(True)]
+
+
+def test_two_leaders_at_once_assign_no_match_twice() -> None:
+    """One was asleep and does not know yet that it has lost the lead."""
+    here = make.setting(players=8, referees=2, announce_wait_s=0)
+    lifecycle.start_league(league_id="fall")
+    make.look()
+    assert here.match("R1M1").state == "ASSIGNED"
+    Match.objects.update(state="READY", attempt=0, referee=None)
+
+    def look() -> due.Plan:
+        return due.look(busy_agents=(), draining=False)
+
+    plans = at_once(look, look)
+    started = Counter((start.match_pk, start.attempt) for plan in plans for start in plan.starts)
+    assert set(started.values()) == {1}
+    assert len(started) == 4
+    assert list(Match.objects.filter(round__number=1).values_list("attempt", flat=True)) == [1] * 4
+
+
+def test_two_that_delivered_the_same_write_it_down_once() -> None:
+    make.setting(players=2)
+    lifecycle.start_league(league_id="fall")
+    pks = list(Delivery.objects.values_list("pk", flat=True))
+    at_once(
+        lambda: outbox.settle([(pk, "") for pk in pks]),
+        lambda: outbox.settle([(pk, "it did not answer") for pk in pks]),
+    )
+    found = Delivery.objects.filter(pk__in=pks).values_list("state", "problem")
+    assert set(found) <= {("SETTLED", ""), ("FAILED", "it did not answer")}
+
+
+@asynccontextmanager
+async def another() -> AsyncIterator[tuple[Conductor, asyncio.Task[None]]]:
+    """One of several conductors, at work."""
+    with ThreadPoolExecutor(1) as thread:
+        conductor = Conductor(thread)
+        task = asyncio.create_task(conductor.run())
+        try:
+            yield conductor, task
+        finally:
+            task.cancel()
+            await asyncio.gather(task, *conductor._tasks, *conductor._sending, return_exceptions=True)
+
+
+@pytest.fixture
+async def here(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Agents:
+    """A test that waits looks again also when a conductor has found that it is not its turn."""
+    loop, may_conduct = asyncio.get_running_loop(), Conductor._may_conduct
+
+    def watched(self: Conductor) -> bool:
+        found = may_conduct(self)
+        loop.call_soon_threadsafe(agents.news.set)
+        return found
+
+    monkeypatch.setattr(Conductor, "_may_conduct", watched)
+    return agents
+
+
+async def test_what_one_conductor_sends_the_other_does_not(here: Agents) -> None:
+    league = await here.in_db(lambda: place(here))
+    async with another() as (first, _):
+        await here.until(lambda: first.leads)
+        async with another() as (second, _):
+            await here.in_db(lambda: lifecycle.start_league(league_id="fall"))
+            await here.until(lambda: "START_MATCH" in here.types("REF01"))
+            await here.until_in_db(lambda: unsettled() == 0)
+            await here.until(lambda: second.alive)
+            assert (first.leads, second.leads) == (True, False)
+            # The one that conducts is told to stop: the other goes on at once.
+            await first.leave(LONG_S)
+            await here.in_db(lambda: make.report(league.match("R1M1"), "P01"))
+            await here.in_db(lambda: give_up_lead(holder=first._name))
+            await here.until(lambda: second.leads)
+            await here.until_in_db(lambda: unsettled() == 0)
+    told = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
+    assert here.types("P01") == told
+    assert here.types("REF01") == ["ROUND_ANNOUNCEMENT", "START_MATCH", "LEAGUE_COMPLETED"]
+
+
+async def test_a_conductor_that_ends_gives_up_the_lead(here: Agents) -> None:
+    async with another() as (conductor, task):
+        await here.until(lambda: conductor.leads)
+        assert await here.in_db(is_led)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert not await here.in_db(is_led)
+
+
+async def test_a_conductor_that_leaves_sees_what_is_on_its_way_to_the_end(here: Agents) -> None:
+    go_on = asyncio.Event()
+    here.gates["P01"] = go_on
+    await here.in_db(lambda: place(here))
+    async with another() as (conductor, task):
+        await here.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await here.until(lambda: "ROUND_ANNOUNCEMENT" in here.types("P01"))
+        leaving = asyncio.create_task(conductor.leave(LONG_S))
+        await here.until_in_db(lambda: unsettled() == 1)
+        assert not leaving.done()
+        go_on.set()
+        await leaving
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert await here.in_db(unsettled) == 0
+    assert here.types("REF01") == ["ROUND_ANNOUNCEMENT"]
+
+
+async def test_a_lost_lead_is_noticed(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("matches.conducting.conductor.RENEW_S", 0)
+    async with another() as (conductor, _):
+        await here.until(lambda: conductor.leads)
+        await here.in_db(lambda: take_lead(holder="another", force=True))
+        await here.until(lambda: not conductor.leads)

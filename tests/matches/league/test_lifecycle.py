@@ -1,0 +1,325 @@
+"""A league from its creation to its end, as the instructor moves it; every wrong click has its sentence (004 2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from agents_registry.models import Agent
+from matches.league import lifecycle, losses, opening
+from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.models import Delivery, League, Match, Round
+from matches.view import sight
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+NO_REFEREE = (
+    "No referee may judge even_odd now: start one (manage.py referee), or tick “may judge” at a registered one."
+)
+
+
+def refusal(click: Callable[[], Any]) -> str:
+    """The sentence of a click that is refused, and that changes nothing."""
+    before = rows()
+    with pytest.raises(ActionRefused) as caught:
+        click()
+    assert rows() == before
+    return str(caught.value)
+
+
+def rows() -> list[Any]:
+    return [list(model.objects.order_by("pk").values()) for model in (League, Round, Match, Agent, Delivery)]
+
+
+def states(league_id: str = "fall") -> tuple[str, list[str]]:
+    """The state of a league and of its rounds."""
+    league = League.objects.get(pk=league_id)
+    return league.state, [one.state for one in league.rounds.order_by("number")]
+
+
+# Creating -----------------------------------------------------------------------------------------
+
+
+def test_create() -> None:
+    league = opening.create_league(league_id="fall", display_name="", settings={"move_timeout_s": 2.5})
+    league.refresh_from_db()
+    assert (league.display_name, league.state, league.game_type, league.settings, league.paused, league.demo) == (
+        "fall",
+        "REGISTRATION",
+        "even_odd",
+        {"move_timeout_s": 2.5},
+        False,
+        False,
+    )
+    assert (league.rules.move_timeout_s, league.rules.join_timeout_s) == (2.5, 5)
+    assert [(one.seq, one.kind) for one in league.events.all()] == [(1, "league_created")]
+
+
+def test_an_id_that_is_taken() -> None:
+    make.open_league("fall")
+    sentence = refusal(lambda: make.open_league("fall"))
+    assert sentence == "A league with the id fall exists already: choose another id."
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"league_id": ""}, "league_id"),
+        ({"league_id": "a b"}, "league_id"),
+        ({"league_id": "-a"}, "league_id"),
+        ({"league_id": "a\n"}, "league_id"),
+        ({"league_id": "a/../b"}, "league_id"),
+        ({"league_id": "x" * 65}, "league_id"),
+        ({"display_name": "x" * 65}, "display_name"),
+        ({"game_type": "chess"}, "game_type"),
+        ({"settings": ["x"]}, "settings"),
+        ({"settings": {"move_timeout": 5}}, "move_timeout"),
+        ({"settings": {"move_timeout_s": 0}}, "move_timeout_s"),
+        ({"settings": {"move_timeout_s": float("nan")}}, "move_timeout_s"),
+        ({"settings": {"move_timeout_s": "soon"}}, "move_timeout_s"),
+        ({"settings": {"max_retries": 1.5}}, "max_retries"),
+        ({"settings": {"no_show": "forfeit"}}, "no_show"),
+        ({"settings": {"min_players": 5, "max_players": 4}}, "settings"),
+        ({"settings": {"suspend_after": 5, "shutdown_after": 4}}, "settings"),
+    ],
+)
+def test_what_cannot_be_used_is_named(changes: dict[str, Any], field: str) -> None:
+    values = {"league_id": "fall", "display_name": "Fall"} | changes
+    with pytest.raises(Invalid) as caught:
+        opening.create_league(**values)
+    assert (caught.value.field, caught.value.status, League.objects.count()) == (field, 422, 0)
+
+
+def test_the_sentence_of_a_bad_setting() -> None:
+    sentence = refusal(lambda: make.open_league("fall", move_timeout_s=-1))
+    assert sentence == "Setting move_timeout_s: Input should be greater than 0 (seen: -1)."
+
+
+def test_settings_are_stored_as_what_they_mean() -> None:
+    league = make.open_league("fall", auto_advance="true", max_retries="2")
+    league.refresh_from_db()
+    assert league.settings == {"auto_advance": True, "max_retries": 2}
+
+
+def test_edit() -> None:
+    make.open_league("fall")
+    league = opening.edit_league(league_id="fall", display_name="Autumn", settings={"win_points": 2})
+    assert (league.display_name, league.rules.win_points) == ("Autumn", 2)
+    refusal(lambda: opening.edit_league(league_id="fall", display_name="x", settings={"win_points": 1000}))
+    with pytest.raises(NotFound):
+        opening.edit_league(league_id="spring", display_name="x", settings={})
+
+
+# Closing and starting -----------------------------------------------------------------------------
+
+
+def test_close_makes_the_schedule_of_004_table_9() -> None:
+    make.setting(players=4)
+    opening.close_registration(league_id="fall")
+    found = [
+        (match.match_id, {match.player_a.code, match.player_b.code}, match.state)
+        for match in Match.objects.select_related("player_a", "player_b").order_by("pk")
+    ]
+    assert found == [
+        ("R1M1", {"P01", "P02"}, "PENDING"),
+        ("R1M2", {"P03", "P04"}, "PENDING"),
+        ("R2M1", {"P03", "P01"}, "PENDING"),
+        ("R2M2", {"P04", "P02"}, "PENDING"),
+        ("R3M1", {"P04", "P01"}, "PENDING"),
+        ("R3M2", {"P03", "P02"}, "PENDING"),
+    ]
+    assert states() == ("SCHEDULED", ["PENDING"] * 3)
+
+
+def test_byes_with_five_players() -> None:
+    make.setting(players=5)
+    opening.close_registration(league_id="fall")
+    byes = [one.bye.code for one in Round.objects.select_related("bye").order_by("number")]
+    assert sorted(byes) == ["P01", "P02", "P03", "P04", "P05"]
+    for one in Round.objects.order_by("number"):
+        playing = [code for pair in one.matches.values_list("player_a__code", "player_b__code") for code in pair]
+        assert sorted([*playing, one.bye.code]) == ["P01", "P02", "P03", "P04", "P05"]
+
+
+def test_close_with_one_player() -> None:
+    make.setting(players=1)
+    assert refusal(lambda: opening.close_registration(league_id="fall")) == (
+        "Fall has 1 of at least 2 players: wait until more have registered."
+    )
+
+
+def test_close_twice() -> None:
+    make.setting()
+    opening.close_registration(league_id="fall")
+    assert refusal(lambda: opening.close_registration(league_id="fall")) == (
+        "The schedule of Fall is made already: start the next round."
+    )
+
+
+def test_start_does_it_all_or_nothing() -> None:
+    make.setting(players=1)
+    refusal(lambda: lifecycle.start_league(league_id="fall", auto_advance=True))
+    make.join("Second", "fall", port=8102)
+    Agent.objects.filter(kind="referee").update(trusted=False)
+    assert refusal(lambda: lifecycle.start_league(league_id="fall", auto_advance=True)) == NO_REFEREE
+    Agent.objects.filter(kind="referee").update(trusted=True)
+    league = lifecycle.start_league(league_id="fall", auto_advance=True)
+    assert (league.state, league.settings, league.started_at is None) == ("RUNNING", {"auto_advance": True}, False)
+    assert states() == ("RUNNING", ["ANNOUNCING"])
+    assert {one.state for one in Agent.objects.filter(kind="player")} == {"ACTIVE"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"trusted": False}, {"state": "SUSPENDED"}, {"state": "SHUTDOWN"}, {"game_types": ["chess"]}],
+)
+def test_no_referee(changes: dict[str, Any]) -> None:
+    make.setting()
+    opening.close_registration(league_id="fall")
+    Agent.objects.filter(kind="referee").update(**changes)
+    assert refusal(lambda: lifecycle.start_round(league_id="fall")) == NO_REFEREE
+
+
+def test_a_referee_that_names_no_game_judges_every_game() -> None:
+    place = make.setting()
+    Agent.objects.filter(kind="referee").update(game_types=[])
+    lifecycle.start_league(league_id="fall")
+    assert place.states()["R1M1"] == "READY"
+
+
+def test_a_referee_of_another_league_does_not_count() -> None:
+    make.open_league("other")
+    make.hire(own_league="other")
+    make.setting(referees=0)
+    opening.close_registration(league_id="fall")
+    assert refusal(lambda: lifecycle.start_round(league_id="fall")) == NO_REFEREE
+
+
+def test_start_a_round_before_there_is_a_schedule() -> None:
+    make.setting()
+    assert refusal(lambda: lifecycle.start_round(league_id="fall")) == (
+        "Fall has no schedule yet: close registration first."
+    )
+
+
+def test_start_a_round_while_one_is_running() -> None:
+    place = make.playing()
+    make.report(place.match("R1M1"), None)
+    sentence = "Round 1 is still running (1 matches open): wait until it has ended."
+    for click in (lifecycle.start_round, lifecycle.start_league):
+        assert refusal(lambda click=click: click(league_id="fall")) == sentence
+
+
+def test_one_round_is_active_whatever_happens() -> None:
+    make.playing()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Round.objects.filter(number=2).update(state="RUNNING")
+
+
+def test_run_all_turns_auto_advance_on_in_a_running_round() -> None:
+    place = make.playing()
+    lifecycle.run_all(league_id="fall")
+    assert place.league.rules.auto_advance is True
+    assert states() == ("RUNNING", ["RUNNING", "PENDING", "PENDING"])
+    assert place.events()[-1] == "auto_advance_on"
+
+
+def test_run_all_from_the_start() -> None:
+    place = make.setting()
+    assert lifecycle.run_all(league_id="fall").state == "RUNNING"
+    assert (place.league.rules.auto_advance, states()[1]) == (True, ["ANNOUNCING", "PENDING", "PENDING"])
+
+
+# Pause and stop -----------------------------------------------------------------------------------
+
+
+def test_pause_and_resume() -> None:
+    place = make.playing()
+    assert refusal(lambda: lifecycle.resume(league_id="fall")) == "Fall is not paused."
+    assert lifecycle.pause(league_id="fall").paused is True
+    assert refusal(lambda: lifecycle.pause(league_id="fall")) == "Fall is paused already."
+    for click in (lifecycle.start_round, lifecycle.start_league, lifecycle.run_all):
+        assert refusal(lambda click=click: click(league_id="fall")) == "Fall is paused: resume it first."
+    assert make.report(place.match("R1M1"), "P01") == {"status": "ACCEPTED", "reason": None}
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="test")
+    assert make.look().starts == []
+    assert lifecycle.resume(league_id="fall").paused is False
+    assert [start.match_pk for start in make.look().starts] == [place.match("R1M2").pk]
+
+
+def test_no_round_opens_or_follows_while_paused() -> None:
+    place = make.setting(players=2, auto_advance=True, announce_wait_s=0)
+    lifecycle.start_league(league_id="fall")
+    lifecycle.pause(league_id="fall")
+    make.look()
+    assert states() == ("RUNNING", ["ANNOUNCING"])
+    lifecycle.resume(league_id="fall")
+    make.look()
+    assert (states(), place.states()) == (("RUNNING", ["RUNNING"]), {"R1M1": "ASSIGNED"})
+
+
+def test_stop() -> None:
+    place = make.playing()
+    make.report(place.match("R1M1"), "P01")
+    match = place.match("R1M2")
+    lifecycle.stop(league_id="fall")
+    assert states() == ("STOPPED", ["PENDING"] * 3)
+    assert (place.states()["R1M1"], place.states()["R1M2"]) == ("FINISHED", "PENDING")
+    assert {one.fresh().state for one in place.players} == {"SHUTDOWN"}
+    assert make.progress(match) == "lost"
+    assert set(Delivery.objects.values_list("state", "problem")) == {("DROPPED", "league stopped")}
+    plan = make.look()
+    assert (plan.starts, plan.parcels) == ([], {})
+
+
+def test_a_pause_ends_with_the_league() -> None:
+    place = make.playing(players=2)
+    lifecycle.pause(league_id="fall")
+    make.report(place.match("R1M1"), "P01")
+    league = place.league
+    assert (league.state, league.paused, sight.moment(league).paused) == ("COMPLETED", False, False)
+    assert refusal(lambda: lifecycle.resume(league_id="fall")) == "Fall is over: there is nothing to pause or resume."
+
+
+def test_a_pause_ends_when_the_league_is_stopped() -> None:
+    place = make.playing()
+    lifecycle.pause(league_id="fall")
+    lifecycle.stop(league_id="fall")
+    league = place.league
+    assert (league.state, league.paused, sight.moment(league).paused) == ("STOPPED", False, False)
+
+
+def test_nothing_can_be_done_with_a_league_that_is_over() -> None:
+    make.playing()
+    lifecycle.stop(league_id="fall")
+    over = "Fall is over: there is nothing to pause or resume."
+    assert refusal(lambda: lifecycle.pause(league_id="fall")) == over
+    assert refusal(lambda: lifecycle.resume(league_id="fall")) == over
+    assert refusal(lambda: lifecycle.stop(league_id="fall")) == "Fall is stopped already."
+    for click in (lifecycle.start_round, lifecycle.start_league, lifecycle.run_all):
+        assert (
+            refusal(lambda click=click: click(league_id="fall")) == "Fall is over: create a new league to play again."
+        )
+    assert refusal(lambda: opening.close_registration(league_id="fall")) == (
+        "Fall is over: create a new league to play again."
+    )
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        opening.close_registration,
+        lifecycle.start_league,
+        lifecycle.run_all,
+        lifecycle.start_round,
+        lifecycle.pause,
+        lifecycle.stop,
+    ],
+)
+def test_a_league_that_is_not_there(verb: Callable[..., object]) -> None:
+    with pytest.raises(NotFound) as caught:
+        verb(league_id="nowhere")
+    assert (str(caught.value), caught.value.status) == ("There is no league nowhere.", 404)

@@ -1,0 +1,116 @@
+"""Two at once: whoever comes second, with what it read before, changes nothing (compare-and-swap)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from matches.league import endings, lifecycle, losses, opening, play, progress, results
+from matches.league.errors import ActionRefused
+from matches.models import League, Match, Round
+from matches.view import sight
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+def before(monkeypatch: pytest.MonkeyPatch, holder: Any, name: str, happens: Callable[[], Any]) -> None:
+    """Once, just before a function is called, something else happens."""
+    function, done = getattr(holder, name), []
+
+    def late(*args: Any, **kwargs: Any) -> Any:
+        if not done:
+            done.append(True)
+            happens()
+        return function(*args, **kwargs)
+
+    monkeypatch.setattr(holder, name, late)
+
+
+def test_two_results_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    before(monkeypatch, results, "read_verdict", lambda: make.report(match, "P02"))
+    assert make.report(match, "P01") == {"status": "IGNORED", "reason": "attempt 1 is over"}
+    assert [(row.player_id, row.points) for row in sight.everything(place.league).standings] == [("P02", 3), ("P01", 0)]
+    assert place.events().count("match_finished") == 1
+
+
+def test_a_result_and_the_end_of_its_lease_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+
+    def lost() -> None:
+        losses.lose_attempt(matches=Match.objects.filter(pk=match.pk), why="test")
+        make.look()
+
+    before(monkeypatch, results, "read_verdict", lost)
+    assert make.report(match, "P01") == {"status": "IGNORED", "reason": "attempt 1 is over"}
+    assert (place.match("R1M1").state, place.match("R1M1").attempt) == ("ASSIGNED", 2)
+
+
+def test_two_conductors_hand_out_one_match_once() -> None:
+    place = make.setting(players=2)
+    lifecycle.start_league(league_id="fall")
+    referee = place.referees[0].agent
+    seen = [place.match("R1M1"), place.match("R1M1")]
+    taken = [play.assign(match=match, referee=referee, lease_s=8) for match in seen]
+    assert [found is None for found in taken] == [False, True]
+    assert place.match("R1M1").attempt == 1
+
+
+def test_late_progress_does_not_take_a_match_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    before(monkeypatch, progress, "lease_s_of", lambda: make.progress(match, state="DRAWING_NUMBER"))
+    make.progress(match, state="COLLECTING_CHOICES")
+    assert place.match("R1M1").state == "DRAWING_NUMBER"
+
+
+def test_a_report_whose_news_were_not_written_down_is_not_told_that_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next player would be asked by a referee that takes its move for recorded."""
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    before(monkeypatch, progress, "lease_s_of", lambda: Match.objects.update(state="READY"))
+    assert make.progress(match, state="COLLECTING_CHOICES", transcript=[make.line(0)]) == "lost"
+    assert (place.match("R1M1").state, place.match("R1M1").messages.count()) == ("READY", 0)
+
+
+def test_moves_are_never_taken_back() -> None:
+    place = make.playing(players=2)
+    League.objects.update(game_type="tic_tac_toe")
+    first, second = ["P01", 4], ["P02", 0]
+    match = place.match("R1M1")
+    for moves in ([first], [first, second], [first], None, []):
+        assert make.progress(match, state="COLLECTING_CHOICES", moves=moves) == "ok"
+    assert place.match("R1M1").moves == [first, second]
+
+
+def test_two_clicks_start_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    make.setting(players=4)
+    opening.close_registration(league_id="fall")
+    before(
+        monkeypatch,
+        lifecycle.outbox,
+        "referees_of",
+        lambda: Round.objects.filter(number=1).update(state="COMPLETED"),
+    )
+    lifecycle.start_round(league_id="fall")
+    assert [one.state for one in Round.objects.order_by("number")] == ["COMPLETED", "ANNOUNCING", "PENDING"]
+
+
+def test_two_clicks_close_registration_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    make.setting(players=4)
+    before(monkeypatch, opening, "move", lambda: League.objects.update(state="SCHEDULED"))
+    with pytest.raises(ActionRefused) as caught:
+        opening.close_registration(league_id="fall")
+    assert (str(caught.value), Match.objects.count()) == ("Fall has just changed: look again.", 0)
+
+
+def test_two_looks_close_a_round_once() -> None:
+    place = make.playing(players=2)
+    make.report(place.match("R1M1"), "P01")
+    assert endings.close_round_if_done(Round.objects.get()) is False
+    assert place.events().count("round_completed") == 1

@@ -1,0 +1,430 @@
+"""Two at once on two connections: what another commits between the reading and the writing.
+
+On PostgreSQL the second one commits in the middle of the first; SQLite lets it begin when the first is done. Either
+way exactly one order of events is on record, and the rows agree with it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection, connections
+from django.utils import timezone
+
+from agents_registry import places, registration
+from agents_registry.models import Kind
+from matches.league import curtain, endings, lifecycle, losses, opening, progress, results, sealing
+from matches.league.corrections import applying
+from matches.league.corrections.applying import LookAgain
+from matches.league.errors import ActionRefused
+from matches.models import Broadcast, Correction, Delivery, League, Match
+from matches.view import sight, summaries
+from matches.view.history import Moment
+from tests import factories as make
+from tests.matches.league.test_lifecycle_races import before
+from tests.matches.league.test_sealing import seal_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+WHY = "wrong game started"
+LONG_S = 60
+
+
+def somebody_waits() -> bool:
+    """Whether another connection waits for what this one holds (PostgreSQL)."""
+    with connection.cursor() as cursor:
+        cursor.execute("select 1 from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))")
+        return cursor.fetchone() is not None
+
+
+class Other:
+    """Somebody else, on a thread and a connection of its own."""
+
+    def __init__(self) -> None:
+        self.answers: list[Any] = []
+        self._threads: list[threading.Thread] = []
+
+    def begins(self, action: Callable[[], Any]) -> None:
+        """It does this now, and may have to wait for us."""
+
+        def act() -> None:
+            try:
+                self.answers.append(action())
+            except Exception as error:
+                self.answers.append(error)
+            finally:
+                connections.close_all()
+
+        thread = threading.Thread(target=act)
+        self._threads.append(thread)
+        thread.start()
+
+    def does(self, action: Callable[[], Any]) -> None:
+        """It does this now, and on PostgreSQL it is done when we go on, or waits for us."""
+        self.begins(action)
+        while connection.vendor == "postgresql" and self._threads[-1].is_alive() and not somebody_waits():
+            pass
+
+    def is_done(self) -> Any:
+        """What came of it, a refusal too."""
+        for thread in self._threads:
+            thread.join(LONG_S)
+            assert not thread.is_alive()
+        return self.answers[-1]
+
+
+@pytest.fixture
+def other() -> Iterator[Other]:
+    found = Other()
+    yield found
+    found.is_done()
+
+
+def tried(action: Callable[[], Any]) -> Any:
+    """What an action answers, or the refusal."""
+    try:
+        return action()
+    except ActionRefused as refusal:
+        return refusal
+
+
+def withdraw(player_id: str) -> Correction:
+    return applying.withdraw(league_id="fall", player_id=player_id, matches_become="keep", reason=WHY, by="ada")
+
+
+def undo(number: int) -> Correction:
+    return applying.undo(league_id="fall", number=number, reason=WHY, by="bob")
+
+
+def assert_rows_agree(place: make.Setting) -> Moment:
+    """Rows and history say the same of results and of who is out."""
+    league = place.league
+    then = Moment().after(sight._read(league.events.order_by("seq")))
+    rows = Match.objects.filter(league=league, state="FINISHED").values_list("match_id", "status", "winner__code")
+    assert sorted(rows) == sorted((one.match_id, one.status, one.winner) for one in then.outcomes.values())
+    assert {player: entry["word"] for player, entry in league.out.items()} == then.out
+    assert str(then.state) == league.state
+    return then
+
+
+def played(players: int = 4) -> make.Setting:
+    """Round 1 is over, round 2 is being played."""
+    found = make.playing(players=players)
+    make.finish_round(found)
+    make.playing_on(found)
+    return found
+
+
+def test_one_player_comes_back_while_another_leaves(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = played()
+    withdraw("P02")
+    before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: undo(1)))
+    first = tried(lambda: withdraw("P03"))
+    assert not isinstance(other.is_done(), Exception)
+    assert isinstance(first, LookAgain) is (connection.vendor == "postgresql")
+    then = assert_rows_agree(place)
+    assert set(then.out) == (set() if isinstance(first, LookAgain) else {"P03"})
+
+
+def test_a_correction_is_undone_while_another_is_made_on_top_of_it(
+    monkeypatch: pytest.MonkeyPatch, other: Other
+) -> None:
+    place = played()
+    was = place.match("R1M1")
+    loser = was.player_b.code
+    applying.set_result(league_id="fall", match_id="R1M1", status="WIN", winner=loser, reason=WHY, by="ada")
+    before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: undo(1)))
+    first = tried(lambda: applying.void(league_id="fall", match_id="R1M1", reason=WHY, by="ada"))
+    # One of the two is refused: undone under a later one, it would come back with that one's undoing.
+    assert [isinstance(first, ActionRefused), isinstance(other.is_done(), ActionRefused)].count(True) == 1
+    assert_rows_agree(place)
+    if not isinstance(first, ActionRefused):
+        undo(2)
+        undo(1)
+    assert place.match("R1M1").winner == was.winner
+    assert_rows_agree(place)
+
+
+def test_a_report_comes_while_its_player_is_taken_out(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = played()
+    match = place.match("R2M1")
+    winner = match.player_a.code
+    before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: make.report(match, winner)))
+    first = tried(lambda: withdraw(winner))
+    answer = other.is_done()
+    # On SQLite it is too late: ignored, or told that a result is on record, as it read before that one or after it.
+    counted = answer["status"] == "ACCEPTED" and not answer.get("duplicate")
+    assert counted is (connection.vendor == "postgresql")
+    then = assert_rows_agree(place)
+    assert then.outcomes["R2M1"].winner == (winner if isinstance(first, LookAgain) else match.player_b.code)
+    assert place.events().count("match_finished") == 2 + isinstance(first, LookAgain)
+
+
+def test_progress_made_meanwhile_is_no_reason_to_look_again(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = played()
+    match = place.match("R2M1")
+    before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: make.progress(match)))
+    withdraw(match.player_a.code)
+    assert other.is_done() == ("ok" if connection.vendor == "postgresql" else "lost")
+    steps = [step["state"] for step in place.match("R2M1").lifecycle]
+    assert steps[-1] == "FINISHED"
+    assert (len(steps) > 2) is (connection.vendor == "postgresql")
+    assert_rows_agree(place)
+
+
+def test_reports_and_a_correction_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = played()
+    one, two = place.match("R2M1"), place.match("R2M2")
+    player = one.player_a.code
+
+    def both() -> None:
+        other.begins(lambda: make.report(two, two.player_a.code))
+        other.begins(lambda: make.report(one, player))
+
+    before(monkeypatch, applying, "_hold", both)
+    first = tried(lambda: withdraw(player))
+    other.is_done()
+    # That of the player who left comes too late, whether it read before or after that.
+    assert {answer["status"] for answer in other.answers} <= {"ACCEPTED", "IGNORED"}
+    assert not isinstance(first, Exception)
+    assert assert_rows_agree(place).outcomes["R2M1"].correction == 1
+    assert place.events().count("round_completed") == 2
+
+
+def test_a_player_of_the_lobby_registers_again_while_a_league_opens(
+    monkeypatch: pytest.MonkeyPatch, other: Other
+) -> None:
+    first = make.join("Early")
+    create = partial(opening.create_league, league_id="fall", display_name="Fall")
+    before(monkeypatch, registration, "_held", lambda: other.does(create))
+    again = make.join("Early")
+    assert not isinstance(other.is_done(), Exception)
+    # Whichever came first: it is the same agent, and it is in the league.
+    assert (again.agent.pk, again.fresh().league_id) == (first.agent.pk, "fall")
+    assert registration.authenticate(again.token).pk == first.agent.pk
+    assert list(League.objects.get(pk="fall").agents.values_list("name", flat=True)) == ["Early"]
+
+
+@pytest.mark.parametrize(("holder", "name"), [(registration, "register"), (places, "new_agent")])
+def test_a_player_comes_to_the_lobby_while_a_league_opens(
+    monkeypatch: pytest.MonkeyPatch, other: Other, holder: Any, name: str
+) -> None:
+    create = partial(opening.create_league, league_id="fall", display_name="Fall")
+    before(monkeypatch, holder, name, lambda: other.does(create))
+    came = make.join("New")
+    assert not isinstance(other.is_done(), Exception)
+    assert (came.fresh().league_id, came.fresh().code) == ("fall", came.agent.code)
+
+
+def test_a_league_opens_while_a_player_comes_to_the_lobby(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    # It has looked into the lobby, and is not on record yet.
+    before(monkeypatch, opening, "changed", lambda: other.does(lambda: make.join("New")))
+    opening.create_league(league_id="fall", display_name="Fall")
+    assert not isinstance(other.is_done(), Exception)
+    assert list(League.objects.get(pk="fall").agents.values_list("name", flat=True)) == ["New"]
+
+
+def test_an_agent_is_trusted_while_it_registers_again(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    judge = make.hire("Student", trusted=False)
+    tick = partial(registration.trust, agent_ids=[judge.agent.pk], trusted=True)
+    before(monkeypatch, registration, "_describe", lambda: other.does(tick))
+    make.hire("Student", trusted=False)
+    assert not isinstance(other.is_done(), Exception)
+    assert judge.fresh().trusted is True
+
+
+@pytest.mark.parametrize("verb", [lifecycle.stop, lifecycle.pause])
+def test_a_round_starts_while_the_league_is_stopped_or_paused(
+    monkeypatch: pytest.MonkeyPatch, other: Other, verb: Callable[..., League]
+) -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    before(monkeypatch, lifecycle, "_hand_out", lambda: other.does(lambda: verb(league_id="fall")))
+    first = tried(lambda: lifecycle.start_round(league_id="fall"))
+    assert not isinstance(other.is_done(), Exception)
+    # Whichever came first: no round starts in a league that is stopped or paused already.
+    refused = connection.vendor == "postgresql"
+    assert isinstance(first, ActionRefused) is refused
+    assert place.events()[-1] == ("league_stopped" if verb is lifecycle.stop else "paused")
+    assert place.events().count("round_started") == (1 if refused else 2)
+    left = "PENDING" if refused or verb is lifecycle.stop else "ANNOUNCING"
+    assert place.league.rounds.get(number=2).state == left
+
+
+def test_a_referee_is_heard_while_its_lease_runs_out(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    before(monkeypatch, registration, "suspend_referee", lambda: other.does(lambda: make.progress(match)))
+    lost = losses.expire_leases(now=timezone.now())
+    in_time = connection.vendor == "postgresql"
+    assert (lost, other.is_done()) == ((0, "ok") if in_time else (1, "lost"))
+    assert place.referee_of("R1M1").fresh().state == ("ACTIVE" if in_time else "SUSPENDED")
+    assert (place.match("R1M1").state, place.events()[-1] == "attempt_lost") == (
+        ("WAITING_FOR_PLAYERS", False) if in_time else ("READY", True)
+    )
+
+
+def test_a_match_is_lost_while_its_referee_records_a_move(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    """Told that the move is on record it asks the next player: then the next attempt goes on from that move."""
+    place = make.playing(players=2)
+    League.objects.update(game_type="tic_tac_toe")
+    match, moves = place.match("R1M1"), [["P01", 4]]
+    lose = partial(losses.lose_attempt, matches=Match.objects.filter(pk=match.pk), why="a test")
+    before(monkeypatch, progress, "lease_s_of", lambda: other.does(lose))
+    assert make.progress(match, state="COLLECTING_CHOICES", moves=moves) == "ok"
+    assert (other.is_done(), place.match("R1M1").state, place.match("R1M1").moves) == (1, "READY", moves)
+
+
+def test_one_seal_comes_twice_at_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    """A referee that had no answer sends it once more, perhaps to another process of the site."""
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    sealed = partial(make.progress, match, state="DRAWING_NUMBER", seal=seal_of(match))
+    before(monkeypatch, sealing, "_keep", lambda: other.does(sealed))
+    assert (sealed(), other.is_done()) == ("sealed", "sealed")
+
+
+def test_a_match_is_lost_while_its_verdict_is_sealed(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    lose = partial(losses.lose_attempt, matches=Match.objects.filter(pk=match.pk), why="a test")
+    before(monkeypatch, sealing, "_keep", lambda: other.does(lose))
+    assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match)) == "sealed"
+    waits = (other.is_done(), place.match("R1M1").referee, place.match("R1M1").state)
+    assert waits == (1, None, "DRAWING_NUMBER")
+
+
+def test_leases_run_out_while_the_instructor_takes_a_player_out(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    """Two matches of one round are taken by both: neither waits for the other for ever."""
+    place = played()
+    Match.objects.filter(match_id__startswith="R2").update(lease_until=timezone.now() - timedelta(seconds=1))
+    player = place.match("R2M2").player_a.code
+    before(monkeypatch, losses, "record", lambda: other.does(lambda: tried(lambda: withdraw(player))))
+    assert losses.expire_leases(now=timezone.now()) == 2
+    assert not isinstance(other.is_done(), OperationalError)
+    assert_rows_agree(place)
+
+
+def test_the_league_ends_while_a_match_is_voided(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    applying.give_points(league_id="fall", player_id="P01", points=1, reason=WHY, by="ada")
+    before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: make.report(match, "P01")))
+    tried(lambda: applying.give_points(league_id="fall", player_id="P02", points=9, reason=WHY, by="ada"))
+    assert other.is_done()["status"] == "ACCEPTED"
+    assert_rows_agree(place)
+    rows = sight.everything(place.league).standings
+    line = summaries.league_lines([place.league])[0]
+    assert line["champion"] == summaries.champion_of(rows[0])
+    assert Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count() == 1
+
+
+def test_a_round_starts_while_a_player_leaves(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: make.playing_on(place)))
+    first = tried(lambda: withdraw("P01"))
+    other.is_done()
+    make.look()
+    then = assert_rows_agree(place)
+    playing = Match.objects.filter(round__number=2, state="ASSIGNED").values_list("player_a__code", "player_b__code")
+    assert ("P01" in {code for pair in playing for code in pair}) is ("P01" not in then.out)
+    assert isinstance(first, LookAgain) is ("P01" not in then.out)
+
+
+def frozen() -> make.Setting:
+    """Two players, the board frozen before the only round, which is being played."""
+    place = make.setting(players=2)
+    opening.close_registration(league_id="fall")
+    curtain.plan(league_id="fall", from_round=1)
+    lifecycle.start_round(league_id="fall")
+    make.open_current("fall")
+    make.look()
+    return place
+
+
+def test_the_board_is_unveiled_while_the_league_ends(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = frozen()
+    match = place.match("R1M1")
+    frozen_league = curtain._frozen
+
+    def late(league_id: str) -> League:
+        found = frozen_league(league_id)
+        other.does(lambda: make.report(match, "P01"))
+        return found
+
+    monkeypatch.setattr(curtain, "_frozen", late)
+    curtain.lift(league_id="fall")
+    other.is_done()
+    assert place.league.state == "COMPLETED"
+    told = Delivery.objects.filter(broadcast__message_type="LEAGUE_COMPLETED", agent__kind=Kind.PLAYER)
+    assert (told.count(), Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count()) == (2, 1)
+
+
+def test_two_lift_the_curtain_at_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = frozen()
+    make.report(place.match("R1M1"), "P01")
+    frozen_league, done = curtain._frozen, []
+
+    def late(league_id: str) -> League:
+        found = frozen_league(league_id)
+        if not done:
+            done.append(True)
+            other.does(lambda: curtain.lift(league_id="fall"))
+        return found
+
+    monkeypatch.setattr(curtain, "_frozen", late)
+    first = tried(lambda: curtain.lift(league_id="fall"))
+    assert [isinstance(first, ActionRefused), isinstance(other.is_done(), ActionRefused)].count(True) == 1
+    assert place.events().count("unveiled") == 1
+    assert Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count() == 1
+
+
+def test_a_league_is_stopped_while_a_report_comes(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = played()
+    match = place.match("R2M1")
+    begun, main = threading.Event(), threading.current_thread()
+
+    def waits() -> None:
+        begun.set()
+        while connection.vendor == "postgresql" and main.is_alive() and not somebody_waits():
+            pass
+
+    before(monkeypatch, results, "record", waits)
+    other.begins(lambda: make.report(match, match.player_a.code))
+    assert begun.wait(LONG_S)
+    lifecycle.stop(league_id="fall")
+    assert other.is_done()["status"] == "ACCEPTED"
+    assert place.match("R2M1").state == "FINISHED"
+    assert_rows_agree(place)
+
+
+def test_two_end_a_round_at_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = make.playing(players=4)
+    one, two = place.match("R1M1"), place.match("R1M2")
+    before(monkeypatch, endings, "close_round_if_done", lambda: other.begins(lambda: make.report(two, None)))
+    make.report(one, one.player_a.code)
+    assert other.is_done()["status"] == "ACCEPTED"
+    assert place.events().count("round_completed") == 1
+    assert_rows_agree(place)
+
+
+def test_one_registers_while_the_schedule_is_made(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    place = make.setting(players=2)
+    before(
+        monkeypatch,
+        registration,
+        "register",
+        lambda: other.does(lambda: opening.close_registration(league_id="fall")),
+    )
+    make.join("Late", "fall", port=8109)
+    assert not isinstance(other.is_done(), Exception)
+    called = Match.objects.values_list("player_a__code", "player_b__code")
+    assert {row.player_id for row in sight.everything(place.league).standings} == {
+        one for pair in called for one in pair
+    }

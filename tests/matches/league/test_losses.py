@@ -1,0 +1,291 @@
+"""Referees that are lost, matches that are held, and how matches are handed out (ruling, section 10)."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from agents_registry import registration
+from agents_registry.models import Agent
+from league_sdk.protocol.states import MatchState
+from league_sdk.rules.registry import get_game
+from matches.conducting import due
+from matches.league import lifecycle, opening, play, progress, results
+from matches.league.errors import ActionRefused
+from matches.models import Match
+from matches.view import sight
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+def expire(match_id: str = "R1M1") -> due.Plan:
+    """The lease of a match ran out a moment ago; look."""
+    Match.objects.filter(match_id=match_id).update(lease_until=timezone.now() - timedelta(seconds=1))
+    return make.look()
+
+
+def test_the_lease_is_the_leagues_or_the_longest_match_for_a_foreign_referee() -> None:
+    begun = timezone.now()
+    place = make.playing(players=4, referees=1, referee_lease_s=20, join_timeout_s=100, move_timeout_s=3600)
+    lease = (place.match("R1M1").lease_until - begun).total_seconds()
+    assert 20 <= lease < 60
+    place.referees[0].agent.sends_progress = False
+    assert play.lease_s_of(place.match("R1M1"), place.referees[0].agent) == 130 + 130 + 2 * 5 + 10
+
+
+def test_a_game_of_many_turns_has_its_own_longest_match() -> None:
+    place = make.playing(players=2)
+    foreign = place.referees[0].agent
+    foreign.sends_progress = False
+    match = place.match("R1M1")
+    assert play.lease_s_of(match, foreign) == match.league.rules.longest_match_s()
+    match.league.game_type = "connect_four"
+    assert play.lease_s_of(match, foreign) == get_game("connect_four").max_round_time_sec
+
+
+def test_a_match_whose_moves_are_on_record_is_not_begun_anew_by_a_students_referee() -> None:
+    """It does not go on from them (ruling, section 12): whoever was losing would have a second game."""
+    student = make.hire("Student", port=8009, trusted=False, progress=False, room=9)
+    opening.create_league(league_id="fall", display_name="Fall", game_type="tic_tac_toe")
+    members = [make.join(f"Player {n}", "fall", port=8100 + n, games=["tic_tac_toe"]) for n in (1, 2)]
+    league = make.Setting("fall", members, [make.hire("Ours", port=8001), student])
+    Agent.objects.filter(kind="referee").update(game_types=[])
+    make.playing_on(league)
+    match = league.match("R1M1")
+    assert match.referee == league.referees[0].agent
+    moved = [["P01", 5], ["P02", 1]]
+    assert make.progress(match, state="COLLECTING_CHOICES", moves=moved) == "ok"
+    registration.trust(agent_ids=[student.agent.pk], trusted=True)
+    Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert make.look().starts == []
+    assert (league.match("R1M1").state, league.match("R1M1").moves) == ("READY", moved)
+    Agent.objects.filter(pk=league.referees[0].agent.pk).update(state="ACTIVE", problem="", heard_at=timezone.now())
+    [start] = make.look().starts
+    assert json.loads(start.tries[0].body)["params"]["moves"] == moved
+    assert league.match("R1M1").referee == league.referees[0].agent
+
+
+def test_a_start_that_was_planned_before_its_referee_began_anew_carries_an_old_token() -> None:
+    """It may still be on its way when the referee, another process now, has registered and lost that attempt."""
+    place = make.playing(players=2)
+    old = registration.league_token(place.referees[0].agent)
+    again = make.hire()
+    assert again.agent.pk == place.referees[0].agent.pk
+    assert place.states()["R1M1"] == "READY"
+    assert registration.league_token(again.fresh()) != old
+    [start] = make.look().starts
+    assert json.loads(start.tries[0].body)["params"]["auth_token"] == registration.league_token(again.fresh())
+
+
+def test_a_start_that_is_sent_again_begins_the_lease_anew() -> None:
+    place = make.playing(players=2)
+    soon = timezone.now() + timedelta(seconds=1)
+    Match.objects.update(lease_until=soon)
+    [start] = due.look(busy_agents=(), draining=False, again=True).starts
+    match = place.match("R1M1")
+    assert (start.attempt, match.attempt, match.state) == (1, 1, "ASSIGNED")
+    assert match.lease_until > soon + timedelta(seconds=5)
+
+
+def test_a_lost_referee_is_suspended_and_the_match_goes_to_another() -> None:
+    place = make.playing(players=2, referees=2)
+    lost = place.referee_of("R1M1")
+    old = place.match("R1M1")
+    plan = expire()
+    match = place.match("R1M1")
+    assert (match.state, match.attempt, match.lost_attempts) == ("ASSIGNED", 2, 1)
+    assert match.referee_id != lost.agent.pk
+    assert (lost.fresh().state, lost.fresh().problem) == ("SUSPENDED", "no sign of life")
+    assert match.conversation_id != old.conversation_id
+    assert [(start.match_pk, start.attempt, start.endpoint) for start in plan.starts] == [
+        (match.pk, 2, place.referee_of("R1M1").agent.endpoint)
+    ]
+    assert make.progress(old) == "lost"
+    assert place.events()[-1] == "attempt_lost"
+
+
+def test_what_was_told_of_the_lost_attempt_is_gone_but_who_had_joined_is_kept() -> None:
+    place = make.playing(players=2, referees=2)
+    make.progress(place.match("R1M1"), state="COLLECTING_CHOICES", joined=["P01"], locked_in=["P01"], view={"move": 1})
+    expire()
+    match = place.match("R1M1")
+    assert (match.joined, match.locked_in, match.view) == (["P01"], [], {})
+
+
+def test_only_what_is_late_is_lost() -> None:
+    place = make.playing(players=4)
+    expire("R1M1")
+    assert (place.states()["R1M1"], place.states()["R1M2"]) == ("READY", "ASSIGNED")
+    assert make.progress(place.match("R1M2")) == "ok"
+    make.look()
+    assert place.match("R1M1").attempt == 2
+
+
+def test_one_report_may_tell_of_any_number_of_matches() -> None:
+    place = make.playing(players=25)
+    referee = place.referees[0].agent
+    matches = Match.objects.filter(league=place.league)
+    matches.update(state="ASSIGNED", attempt=1, referee_id=referee.pk)
+    everything = [make.progress_item(match, state=MatchState.DRAWING_NUMBER) for match in matches.order_by("pk")]
+    before = 0
+    for after in (1, 9, 40, 300):
+        told = everything[before:after]
+        answers = progress.progress(referee=referee, items=[*told, told[0] | {"match_id": "R99M1"}])
+        assert [one["status"] for one in answers] == ["ok"] * len(told) + ["lost"]
+        assert matches.filter(state=MatchState.DRAWING_NUMBER).count() == after
+        before = after
+
+
+def lose_three_times(place: make.Setting) -> None:
+    for _ in range(3):
+        registration.heard_from_referee(agent_id=place.referees[0].agent.pk)
+        make.look()
+        expire()
+
+
+def test_after_three_lost_attempts_a_match_is_held() -> None:
+    place = make.playing(players=4)
+    lose_three_times(place)
+    match = place.match("R1M1")
+    assert (match.state, match.attempt, match.lost_attempts, match.held_at is None) == ("HELD", 3, 3, False)
+    registration.heard_from_referee(agent_id=place.referees[0].agent.pk)
+    assert make.look().starts == []
+    assert place.states()["R1M2"] == "ASSIGNED"
+    assert place.events().count("match_held") == 1
+
+
+def test_a_held_match_is_released_with_a_clean_count() -> None:
+    place = make.playing(players=2)
+    lose_three_times(place)
+    play.release(league_id="fall", match_id="R1M1")
+    registration.heard_from_referee(agent_id=place.referees[0].agent.pk)
+    make.look()
+    match = place.match("R1M1")
+    assert (match.state, match.attempt, match.lost_attempts, match.held_at) == ("ASSIGNED", 4, 0, None)
+    with pytest.raises(ActionRefused) as caught:
+        play.release(league_id="fall", match_id="R1M1")
+    assert str(caught.value) == "R1M1 is not held: there is nothing to release."
+
+
+def test_a_held_match_is_cancelled_and_the_round_closes() -> None:
+    place = make.playing(players=2)
+    lose_three_times(place)
+    results.cancel(league_id="fall", match_id="R1M1", why="said so")
+    match = place.match("R1M1")
+    assert (match.state, match.status, match.winner, match.reason) == ("FINISHED", "CANCELLED", None, "said so")
+    assert place.league.state == "COMPLETED"
+    assert [row.played for row in sight.everything(place.league).standings] == [0, 0]
+
+
+@pytest.mark.parametrize("match_id", ["R1M1", "R2M1", "R9M9"])
+def test_what_is_not_open_cannot_be_cancelled(match_id: str) -> None:
+    place = make.playing(players=4)
+    make.report(place.match("R1M1"), None)
+    with pytest.raises(ActionRefused) as caught:
+        results.cancel(league_id="fall", match_id=match_id, why="")
+    sentence = f"{match_id} is not open: only a match of the current round can be cancelled."
+    assert str(caught.value) == sentence
+
+
+def test_a_match_in_play_is_cancelled_and_its_referee_told_lost() -> None:
+    place = make.playing(players=4)
+    match = place.match("R1M1")
+    results.cancel(league_id="fall", match_id="R1M1", why="said so")
+    assert make.progress(match) == "lost"
+    assert make.report(match, "P01")["duplicate"] is True
+    assert place.match("R1M1").status == "CANCELLED"
+
+
+def test_hold_s_cancels_by_itself() -> None:
+    place = make.playing(players=2, hold_s=60)
+    lose_three_times(place)
+    Match.objects.update(held_at=timezone.now() - timedelta(seconds=30))
+    make.look()
+    assert place.match("R1M1").state == "HELD"
+    Match.objects.update(held_at=timezone.now() - timedelta(seconds=60))
+    make.look()
+    assert (place.match("R1M1").status, place.match("R1M1").reason) == (
+        "CANCELLED",
+        "held for 60 s after 3 lost referees",
+    )
+
+
+def test_a_hold_that_ends_cancels_no_match_that_was_let_go_in_this_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make.playing(players=2, hold_s=60)
+    lose_three_times(place)
+    Match.objects.update(held_at=timezone.now() - timedelta(seconds=60))
+    cancel = results.cancel
+
+    def released(**how: object) -> None:
+        Match.objects.update(state="READY", held_at=None)
+        cancel(**how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(results, "cancel", released)
+    make.look()
+    assert place.match("R1M1").status == ""
+
+
+def test_an_undeliverable_start_suspends_the_referee_without_counting() -> None:
+    place = make.playing(players=2, referees=2)
+    match, judge = place.match("R1M1"), place.referee_of("R1M1")
+    due.note(due.Outcomes(undeliverable=[due.NotTaken(match.pk, 1, match.lease_until, "no connection")]))
+    again = place.match("R1M1")
+    assert (again.state, again.lost_attempts) == ("READY", 0)
+    assert (judge.fresh().state, judge.fresh().problem) == ("SUSPENDED", "no connection")
+    make.look()
+    assert place.referee_of("R1M1") != judge
+    late = due.NotTaken(match.pk, 1, place.match("R1M1").lease_until, "no connection, told late")
+    due.note(due.Outcomes(undeliverable=[late]))
+    assert place.match("R1M1").state == "ASSIGNED"
+
+
+def test_that_a_start_was_not_taken_is_old_news_once_it_was_sent_again() -> None:
+    """The conductor that sent it first was stopped meanwhile."""
+    place = make.playing(players=2, referees=2)
+    sent = place.match("R1M1")
+    until = play.renew_lease(match_pk=sent.pk, attempt=1, lease_s=60)
+    due.note(due.Outcomes(undeliverable=[due.NotTaken(sent.pk, 1, sent.lease_until, "no connection")]))
+    assert (place.match("R1M1").state, place.referee_of("R1M1").fresh().problem) == ("ASSIGNED", "")
+    due.note(due.Outcomes(undeliverable=[due.NotTaken(sent.pk, 1, until, "no connection")]))
+    assert (place.match("R1M1").state, place.match("R1M1").lease_until) == ("READY", None)
+
+
+def test_when_we_were_asleep_no_lease_runs_out_through_it() -> None:
+    place = make.playing(players=2)
+    Match.objects.update(lease_until=timezone.now() - timedelta(seconds=5))
+    play.extend_leases(seconds=30)
+    make.look()
+    assert (place.match("R1M1").state, place.match("R1M1").attempt) == ("ASSIGNED", 1)
+
+
+# Handing out --------------------------------------------------------------------------------------
+
+
+def test_matches_are_spread_by_room() -> None:
+    make.hire("Small", port=8001, room=1)
+    make.hire("Large", port=8002, room=3)
+    place = make.setting(players=8, referees=0)
+    lifecycle.start_league(league_id="fall")
+    judges = list(Match.objects.filter(round__number=1).order_by("pk").values_list("referee__name", flat=True))
+    assert sorted(judges) == ["Large", "Large", "Large", "Small"]
+    assert set(place.states().values()) == {"READY", "PENDING"}
+
+
+def test_a_referee_gets_no_more_than_it_has_room_for() -> None:
+    make.hire(room=1)
+    place = make.setting(players=4, referees=0)
+    lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    assert [start.match_pk for start in make.look().starts] == [place.match("R1M1").pk]
+    assert make.look().starts == []
+    make.report(place.match("R1M1"), None)
+    assert [start.match_pk for start in make.look().starts] == [place.match("R1M2").pk]
+
+
+def test_looking_twice_hands_out_once() -> None:
+    place = make.playing(players=4)
+    assert (make.look().starts, {place.match(one).attempt for one in ("R1M1", "R1M2")}) == ([], {1})

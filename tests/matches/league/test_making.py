@@ -1,0 +1,169 @@
+"""A long schedule is made in pieces: others write between them, nobody sees half of it, a crash is made up for."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents_registry.models import Agent
+from league_sdk.protocol.states import LeagueState
+from matches.conducting import due
+from matches.formats.round_robin import planned_round, round_robin
+from matches.league import lifecycle, making, opening
+from matches.league.errors import ActionRefused
+from matches.models import League, Match, Round
+from matches.view import sight, summaries
+from matches.view.queries import matches_of, schedule
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+PLAYERS = 9
+"""36 matches in nine rounds of four."""
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "AT_ONCE", 35)
+    monkeypatch.setattr(making, "PIECE", 8)
+
+
+def state() -> tuple[str, int]:
+    return League.objects.get(pk="fall").state, Match.objects.filter(league_id="fall").count()
+
+
+def pairs() -> list[tuple[str, str, str]]:
+    found = Match.objects.filter(league_id="fall").order_by("pk")
+    return list(found.values_list("match_id", "player_a__code", "player_b__code"))
+
+
+def begun(**settings: object) -> None:
+    make.setting(players=PLAYERS, **settings)
+    opening.close_registration(league_id="fall")
+
+
+def test_a_look_writes_a_piece_and_the_last_one_makes_it_the_schedule() -> None:
+    begun()
+    seen = [state()]
+    while state()[0] == LeagueState.REGISTRATION:
+        assert due.look(busy_agents=[], draining=False).more
+        seen.append(state())
+    assert seen == [
+        *(("REGISTRATION", matches) for matches in (4, 12, 20, 28)),
+        ("SCHEDULED", 36),
+    ]
+    assert due.look(busy_agents=[], draining=False).more is False
+    codes = [f"P{number:02}" for number in range(1, PLAYERS + 1)]
+    plan = round_robin(PLAYERS)
+    assert pairs() == [(pair.match_id, codes[pair.a], codes[pair.b]) for one in plan for pair in one.pairings]
+    byes = Round.objects.order_by("number").values_list("number", "bye__code")
+    assert list(byes) == [(one.number, codes[one.bye]) for one in plan if one.bye is not None]
+    events = League.objects.get(pk="fall").events.filter(kind="schedule_made")
+    assert [(event.data["players"], event.data["rounds"]) for event in events] == [(9, 9)]
+
+
+def test_other_leagues_referees_are_heard_between_two_pieces() -> None:
+    other = make.playing("other", players=2)
+    (match,) = Match.objects.filter(league_id="other")
+    make.crowd(make.open_league("fall").pk, PLAYERS)
+    make.look()
+    opening.close_registration(league_id="fall")
+    match.refresh_from_db()
+    making.write_piece(league_id="fall")
+    assert state()[0] == LeagueState.REGISTRATION
+    assert make.progress(match) == "ok"
+    making.write_piece(league_id="fall")
+    assert make.report(match, match.player_a.code)["status"] == "ACCEPTED"
+    assert other.league.state == LeagueState.COMPLETED
+
+
+def test_nobody_sees_half_a_schedule() -> None:
+    begun()
+    making.write_piece(league_id="fall")
+    league = League.objects.get(pk="fall")
+    for view in (sight.everything(league), sight.public(league)):
+        assert schedule(view) == []
+        known = summaries.summary(view)
+        assert (known.state, known.players, known.rounds, known.matches) == ("REGISTRATION", 9, 9, 36)
+    assert list(matches_of(league)) == []
+
+
+def test_who_comes_now_is_too_late() -> None:
+    begun()
+    with pytest.raises(AssertionError):
+        make.join("Late", "fall", port=8200)
+    assert Agent.objects.filter(league_id="fall", kind="player").count() == PLAYERS
+
+
+def test_a_second_click_is_told_to_wait() -> None:
+    begun()
+    before = state()
+    for verb in (opening.close_registration, lifecycle.start_round, lifecycle.stop):
+        with pytest.raises(ActionRefused) as caught:
+            verb(league_id="fall")
+        told = str(caught.value)
+        assert told in (
+            "The schedule of Fall is being made: wait a moment.",
+            "Fall has no schedule yet: close registration first.",
+        )
+    assert state() == before
+
+
+def test_a_start_begins_the_round_when_the_schedule_is_made() -> None:
+    make.setting(players=PLAYERS)
+    league = lifecycle.start_league(league_id="fall", auto_advance=True)
+    assert (league.state, league.starts_at is not None) == ("REGISTRATION", True)
+    for _ in range(4):
+        make.look()
+    assert state() == ("SCHEDULED", 36)
+    make.look()
+    league = League.objects.get(pk="fall")
+    assert (league.state, league.starts_at, league.rules.auto_advance) == ("RUNNING", None, True)
+    assert Round.objects.get(league=league, number=1).state != "PENDING"
+
+
+def test_a_start_that_is_refused_closes_nothing() -> None:
+    make.setting(players=PLAYERS, referees=0)
+    with pytest.raises(ActionRefused, match="No referee may judge"):
+        lifecycle.start_league(league_id="fall")
+    assert state() == ("REGISTRATION", 0)
+    assert making.is_open(League.objects.get(pk="fall"))
+
+
+def test_a_first_round_that_lost_a_match_opens_the_league_again() -> None:
+    begun()
+    Match.objects.filter(match_id="R1M2").delete()
+    make.look()
+    assert state() == ("REGISTRATION", 0)
+    opening.close_registration(league_id="fall")
+    assert state() == ("REGISTRATION", 4)
+
+
+@pytest.mark.parametrize("gone", ["the bye of the first round", "a later round", "a match of a later round"])
+def test_a_schedule_that_lost_anything_meanwhile_opens_the_league_again(gone: str) -> None:
+    """By hand, as by the admin or SQL: no league is played with half a schedule, and other leagues go on."""
+    begun()
+    make.look()
+    make.look()
+    if gone == "a later round":
+        Round.objects.get(league_id="fall", number=3).delete()
+    elif gone == "a match of a later round":
+        Match.objects.filter(match_id="R3M2").delete()
+    else:
+        bye = Round.objects.get(league_id="fall", number=1).bye
+        assert bye is not None
+        bye.delete()
+    for _ in range(PLAYERS):
+        make.look()
+    assert state() == ("REGISTRATION", 0)
+    opening.close_registration(league_id="fall")
+    while state()[0] == LeagueState.REGISTRATION:
+        make.look()
+    players = Agent.objects.filter(league_id="fall", kind="player").count()
+    assert state() == ("SCHEDULED", players * (players - 1) // 2)
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5, 12, 13])
+def test_a_round_by_itself_is_that_of_the_whole_plan(players: int) -> None:
+    plan = round_robin(players)
+    assert [planned_round(players, number + 1) for number in range(len(plan))] == list(plan)
+    opponents = [{a, b} for one in plan for a, b in ((pair.a, pair.b) for pair in one.pairings)]
+    assert len(opponents) == players * (players - 1) // 2 == len({tuple(sorted(pair)) for pair in opponents})

@@ -1,0 +1,181 @@
+"""The outbox: one row per broadcast and agent, in order, older news overtaken by newer (ruling, section 6)."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from agents_registry import learned, registration
+from agents_registry.models import Agent
+from league_sdk.dialects import shapes
+from matches.conducting import due, parcels
+from matches.league import lifecycle, opening, outbox
+from matches.models import Delivery
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+def types(plan: due.Plan, who: make.Member) -> list[str]:
+    """The types of what a plan sends to an agent."""
+    return [json.loads(one.body)["params"]["message_type"] for one in plan.parcels.get(who.agent.pk, [])]
+
+
+def pending(who: make.Member) -> list[tuple[str, int]]:
+    found = Delivery.objects.filter(agent=who.agent, state="PENDING").order_by("pk")
+    return [(one.broadcast.message_type, one.broadcast.round_number) for one in found.select_related("broadcast")]
+
+
+def test_what_is_overtaken_is_dropped() -> None:
+    place = make.playing(players=4)
+    slow, quick = place.players[0], place.players[1]
+    outbox.settle([(one.delivery_pk, "") for one in make.look().parcels[quick.agent.pk]])
+    make.finish_round(place)
+    assert pending(slow) == [("LEAGUE_STANDINGS_UPDATE", 1), ("ROUND_COMPLETED", 1)]
+    lifecycle.start_round(league_id="fall")
+    make.open_current("fall")
+    make.finish_round(place)
+    assert pending(slow) == [("ROUND_COMPLETED", 1), ("LEAGUE_STANDINGS_UPDATE", 2), ("ROUND_COMPLETED", 2)]
+    dropped = Delivery.objects.filter(agent=slow.agent, state="DROPPED").order_by("pk")
+    assert [(one.broadcast.message_type, one.problem) for one in dropped] == [
+        ("ROUND_ANNOUNCEMENT", "overtaken"),
+        ("LEAGUE_STANDINGS_UPDATE", "overtaken"),
+        ("ROUND_ANNOUNCEMENT", "overtaken"),
+    ]
+    assert Delivery.objects.filter(agent=quick.agent, broadcast__message_type="ROUND_ANNOUNCEMENT").first().state == (
+        "SETTLED"
+    )
+
+
+def test_overtaking_stays_within_the_league() -> None:
+    first = make.playing("a", players=4)
+    make.open_league("b")
+    others = [make.join(f"Other {n}", "b", port=8200 + n) for n in (1, 2)]
+    lifecycle.start_league(league_id="b")
+    make.finish_round(first)
+    assert pending(others[0]) == [("ROUND_ANNOUNCEMENT", 1)]
+    make.open_current("b")
+    make.finish_round(make.Setting("b", others, first.referees))
+    assert pending(first.players[0]) == [("LEAGUE_STANDINGS_UPDATE", 1), ("ROUND_COMPLETED", 1)]
+
+
+def test_a_busy_agent_is_left_out_and_the_order_is_kept() -> None:
+    place = make.playing(players=2)
+    make.report(place.match("R1M1"), "P01")
+    busy = place.players[0]
+    plan = due.look(busy_agents={busy.agent.pk}, draining=False)
+    assert set(plan.parcels) == {place.players[1].agent.pk, place.referees[0].agent.pk}
+    assert types(make.look(), busy) == ["LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
+
+
+def test_one_that_is_shut_down_is_told_nothing() -> None:
+    place = make.setting(players=4)
+    gone = place.players[3].agent
+    opening.close_registration(league_id="fall")
+    registration.retire(agent_ids=[gone.pk])
+    lifecycle.start_round(league_id="fall")
+    assert not Delivery.objects.filter(agent=gone).exists()
+
+
+def test_what_is_settled_stays_settled() -> None:
+    place = make.playing(players=2)
+    (delivery, *_) = Delivery.objects.filter(agent=place.players[0].agent)
+    outbox.settle([(delivery.pk, "")])
+    outbox.settle([(delivery.pk, "late failure")])
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.problem) == ("SETTLED", "")
+
+
+# Dialects -----------------------------------------------------------------------------------------
+
+
+def bodies(plan: due.Plan, who: make.Member) -> list[dict[str, Any]]:
+    return [json.loads(one.body) for one in plan.parcels[who.agent.pk]]
+
+
+def whole_league(place: make.Setting) -> list[dict[str, Any]]:
+    """Every broadcast that P01 gets in a league of one match."""
+    lifecycle.start_league(league_id="fall")
+    first = bodies(make.look(), place.players[0])
+    make.open_current("fall")
+    make.look()
+    make.report(place.match("R1M1"), "P01")
+    return first + bodies(make.look(), place.players[0])
+
+
+def without_ids_of_the_moment(body: dict[str, Any]) -> str:
+    return re.sub(r'"message_id": "[^"]+"', "", json.dumps(body, sort_keys=True))
+
+
+@pytest.mark.parametrize("shape", shapes.SHAPES)
+def test_a_broadcast_speaks_as_its_receiver_does(shape: str) -> None:
+    place = make.setting(players=2)
+    plain, other = place.players
+    Agent.objects.filter(pk=other.agent.pk).update(dialect=shape)
+    lifecycle.start_league(league_id="fall")
+    plan = make.look()
+    message = bodies(plan, plain)[0]["params"] | {
+        "auth_token": registration.league_token(other.agent),
+        "player_id": "P02",
+    }
+    (delivery,) = Delivery.objects.filter(agent=other.agent)
+    expected = shapes.SHAPES[shapes.order(shape, {}, "ROUND_ANNOUNCEMENT")[0]].wrap(message, delivery.pk)
+    assert without_ids_of_the_moment(bodies(plan, other)[0]) == without_ids_of_the_moment(expected)
+
+
+def test_what_was_seen_to_be_understood_comes_before_the_dialect() -> None:
+    place = make.setting(players=2)
+    ways = {"GAME_INVITATION": "handle_message", "ROUND_ANNOUNCEMENT": "message_type"}
+    learned.learn_dialect(agent_id=place.players[0].agent.pk, spoken=ways)
+    methods = [body["method"] for body in whole_league(place)]
+    # One that takes its invitations in some way takes tables in it, too.
+    assert methods == ["ROUND_ANNOUNCEMENT", "handle_message", "handle_message", "handle_message"]
+
+
+def test_a_broadcast_is_encoded_once_for_each_way_of_speaking(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make.setting(players=20)
+    made = []
+    make_one = parcels.Stencil.__init__
+
+    def counted(self: parcels.Stencil, message: Any, shape: str, *, to_player: bool) -> None:
+        made.append((shape, to_player))
+        make_one(self, message, shape, to_player=to_player)
+
+    monkeypatch.setattr(parcels.Stencil, "__init__", counted)
+    Agent.objects.filter(code__in=["P03", "P11"]).update(dialect="flat")
+    lifecycle.start_league(league_id="fall")
+    plan = make.look()
+    assert len(plan.parcels) == 21
+    assert sorted(made) == [("canonical", False), ("canonical", True), ("flat", True)]
+    tokens = {bodies(plan, one)[0].get("params", bodies(plan, one)[0])["auth_token"] for one in place.players}
+    assert tokens == {registration.league_token(one.agent) for one in place.players}
+
+
+def test_every_broadcast_names_league_round_and_token() -> None:
+    place = make.setting(players=2)
+    seen = {
+        body["params"]["message_type"]: (
+            body["params"]["league_id"],
+            body["params"]["round_id"],
+            body["params"]["auth_token"],
+        )
+        for body in whole_league(place)
+    }
+    told = ("fall", 1, registration.league_token(place.players[0].agent))
+    kinds = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
+    assert seen == dict.fromkeys(kinds, told)
+
+
+@pytest.mark.parametrize(("dialect", "method"), [("canonical", "ping"), ("handle_message", "handle_message")])
+def test_a_ping_speaks_as_its_receiver_does(dialect: str, method: str) -> None:
+    place = make.setting(players=2)
+    agent = place.players[0].agent
+    Agent.objects.filter(pk=agent.pk).update(dialect=dialect)
+    registration.want_check(agent_ids=[agent.pk])
+    (check,) = make.look().checks
+    body = json.loads(check.body)
+    found = (check.agent_pk, body["method"], body["params"]["message_type"], body["params"]["league_id"])
+    assert found == (agent.pk, method, "PING", "fall")

@@ -1,0 +1,156 @@
+"""A start that is planned: carried out once when it is due, called off, or refused with a reason on record."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from matches.conducting import due
+from matches.league import lifecycle, opening, planned
+from matches.league.errors import ActionRefused, Invalid
+from matches.models import League
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2025, 1, 15, 17, 0, tzinfo=UTC)
+SIX = NOW + timedelta(hours=1)
+
+
+def plan(at: datetime = SIX, *, all_rounds: bool = False, league_id: str = "fall") -> None:
+    planned.plan_start(league_id=league_id, at=at, all_rounds=all_rounds, now=NOW)
+
+
+def row() -> tuple[Any, bool, str]:
+    league = League.objects.get(pk="fall")
+    return league.starts_at, league.starts_all, league.state
+
+
+@pytest.mark.parametrize("all_rounds", [False, True])
+def test_it_begins_when_it_is_due_and_once(all_rounds: bool) -> None:
+    place = make.setting(players=4)
+    plan(all_rounds=all_rounds)
+    assert row() == (SIX, all_rounds, "REGISTRATION")
+    assert planned.begin_due(SIX - timedelta(seconds=1)) == 0
+    assert planned.begin_due(SIX) == 1
+    assert row() == (None, False, "RUNNING")
+    assert place.league.rules.auto_advance is all_rounds
+    assert planned.begin_due(SIX) == 0
+    assert place.events().count("round_started") == 1
+
+
+def test_whoever_comes_second_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make.setting(players=4)
+    plan()
+    stale = list(League.objects.all())
+    planned.begin_due(SIX)
+    # Another conductor that had read the row before.
+    monkeypatch.setattr(League.objects, "filter", _first_stale(League.objects.filter, stale))
+    planned.begin_due(SIX)
+    assert place.events().count("round_started") == 1
+    assert "start_failed" not in place.events()
+
+
+def _first_stale(real: Any, stale: list[League]) -> Any:
+    class Stale:
+        def order_by(self, *names: str) -> list[League]:
+            return stale
+
+    def choose(*args: Any, **wanted: Any) -> Any:
+        return Stale() if "starts_at__lte" in wanted else real(*args, **wanted)
+
+    return choose
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        ("few", "Fall has 1 of at least 2 players: wait until more have registered."),
+        ("late", "the site was not running at that time"),
+    ],
+)  # fmt: skip
+def test_a_refused_start_is_on_record_and_changes_nothing(spoil: str, why: str) -> None:
+    place = make.setting(players=1 if spoil == "few" else 4)
+    plan()
+    planned.begin_due(SIX + (planned.LATEST + timedelta(seconds=1) if spoil == "late" else timedelta()))
+    assert row() == (None, False, "REGISTRATION")
+    last = place.league.events.order_by("-seq").first()
+    assert last is not None
+    assert (last.kind, last.data) == ("start_failed", {"at": SIX.isoformat(), "why": why})
+    assert planned.begin_due(SIX) == 0
+
+
+def test_it_waits_for_a_referee_as_long_as_a_start_is_made_up_for() -> None:
+    """A site that has just been started is looked at before its referees have registered."""
+    place = make.setting(players=4, referees=0)
+    plan()
+    for after in (timedelta(), planned.LATEST):
+        planned.begin_due(SIX + after)
+        assert row() == (SIX, False, "REGISTRATION")
+    make.hire()
+    planned.begin_due(SIX + planned.LATEST)
+    assert (row(), place.events().count("start_failed")) == ((None, False, "RUNNING"), 0)
+
+
+def test_without_a_referee_it_fails_when_it_is_too_late() -> None:
+    place = make.setting(players=4, referees=0)
+    plan()
+    planned.begin_due(SIX + planned.LATEST + timedelta(seconds=1))
+    assert (row(), place.events()[-1]) == ((None, False, "REGISTRATION"), "start_failed")
+
+
+def test_a_start_by_hand_a_pause_and_the_end_clear_it() -> None:
+    make.setting(players=4)
+    plan()
+    lifecycle.start_league(league_id="fall")
+    assert row()[:2] == (None, False)
+    plan(all_rounds=True)
+    lifecycle.pause(league_id="fall")
+    assert row()[:2] == (None, False)
+    lifecycle.resume(league_id="fall")
+    plan()
+    lifecycle.stop(league_id="fall")
+    assert row() == (None, False, "STOPPED")
+
+
+def test_it_is_called_off_and_planned_anew() -> None:
+    place = make.setting(players=4)
+    plan()
+    plan(SIX + timedelta(hours=1), all_rounds=True)
+    assert row()[:2] == (SIX + timedelta(hours=1), True)
+    planned.call_off(league_id="fall")
+    with pytest.raises(ActionRefused, match=r"No start of Fall is planned\."):
+        planned.call_off(league_id="fall")
+    assert place.events()[-3:] == ["start_planned", "start_planned", "start_called_off"]
+
+
+@pytest.mark.parametrize("at", [NOW, NOW - timedelta(days=1), NOW + timedelta(days=400)])
+def test_a_time_that_makes_no_sense_is_refused(at: datetime) -> None:
+    make.setting(players=4)
+    with pytest.raises(Invalid) as refused:
+        plan(at)
+    assert (refused.value.field, row()[0]) == ("when", None)
+
+
+def test_a_league_that_is_over_paused_or_the_demo_is_not_planned() -> None:
+    make.setting(players=4)
+    opening.create_league(league_id="demo", display_name="Demo", demo=True)
+    with pytest.raises(ActionRefused, match="starts by itself"):
+        plan(league_id="demo")
+    lifecycle.pause(league_id="fall")
+    with pytest.raises(ActionRefused, match="paused"):
+        plan()
+    lifecycle.stop(league_id="fall")
+    with pytest.raises(ActionRefused, match="over"):
+        plan()
+
+
+def test_a_look_of_the_conductor_carries_it_out_but_not_while_it_is_draining() -> None:
+    place = make.setting(players=4)
+    plan()
+    League.objects.filter(pk="fall").update(starts_at=datetime.now(UTC) - timedelta(seconds=1))
+    due.look(busy_agents=(), draining=True)
+    assert place.league.state == "REGISTRATION"
+    due.look(busy_agents=(), draining=False)
+    assert place.league.state == "RUNNING"

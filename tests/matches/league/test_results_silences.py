@@ -1,0 +1,181 @@
+"""Players that fall silent: suspended, shut down, back again (004 2.8, 6.7.3; ruling section 8)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agents_registry import registration
+from agents_registry.models import Agent
+from matches.league import lifecycle, opening
+from matches.models import Match, Round
+from matches.view import sight
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+def start_next(place: make.Setting) -> None:
+    lifecycle.start_round(league_id=place.league_id)
+    make.open_current(place.league_id)
+    make.look()
+
+
+def test_silences_suspend_then_shut_down_and_the_rest_is_decided_at_once() -> None:
+    place = make.playing(players=8)
+    gone = place.players[0]
+    seen = []
+    for number in range(1, 8):
+        if number > 1:
+            start_next(place)
+        for match in Match.objects.select_related("league", "round", "referee", "player_a", "player_b").filter(
+            round__number=number, state="ASSIGNED"
+        ):
+            absent = gone.agent.pk in (match.player_a_id, match.player_b_id)
+            make.report(match, None, **(make.silent(match, "P01") if absent else {}))
+        row = gone.fresh()
+        seen.append((row.state, row.silences))
+    assert seen == [
+        ("ACTIVE", 1),
+        ("SUSPENDED", 2),
+        ("SUSPENDED", 3),
+        ("SUSPENDED", 4),
+        ("SHUTDOWN", 5),
+        ("SHUTDOWN", 5),
+        ("SHUTDOWN", 5),
+    ]
+    assert place.league.state == "COMPLETED"
+    last = sight.everything(place.league).standings[-1]
+    assert (last.player_id, last.played, last.technical_losses, last.points) == ("P01", 7, 7, 0)
+    decided = Match.objects.filter(round__number=7, status="TECHNICAL_LOSS").get()
+    assert (decided.attempt, decided.reason, decided.faults[0]["error_code"]) == (
+        0,
+        "P01 shut down after too many silences: not called",
+        "E005",
+    )
+
+
+def test_an_answer_clears_the_count_and_a_suspended_player_recovers() -> None:
+    place = make.playing(players=4, suspend_after=1)
+    match = place.match("R1M1")
+    make.report(match, None, **make.silent(match, "P01"))
+    make.report(place.match("R1M2"), None)
+    assert (place.players[0].fresh().state, place.players[0].fresh().silences) == ("SUSPENDED", 1)
+    start_next(place)
+    make.finish_round(place)
+    assert (place.players[0].fresh().state, place.players[0].fresh().silences) == ("ACTIVE", 0)
+
+
+def test_an_illegal_choice_is_no_silence() -> None:
+    place = make.playing(players=2, suspend_after=1)
+    match = place.match("R1M1")
+    changes = make.silent(match, "P01")
+    changes["faults"][0]["error_code"] = "E004"
+    make.report(match, None, **changes)
+    assert place.players[0].fresh().silences == 0
+
+
+def shut_down_before(place: make.Setting, *codes: str) -> None:
+    opening.close_registration(league_id="fall")
+    registration.retire(agent_ids=[one.agent.pk for one in place.players if one.agent.code in codes])
+    lifecycle.start_round(league_id="fall")
+
+
+@pytest.mark.parametrize(
+    ("gone", "rules", "status", "winner", "reason"),
+    [
+        (["P01"], {}, "TECHNICAL_LOSS", "P02", "P01 shut down after too many silences: not called"),
+        (["P01", "P02"], {}, "TECHNICAL_LOSS", None, "P01 and P02 shut down after too many silences: not called"),
+        (["P02"], {"no_show": "cancel"}, "CANCELLED", None, "P02 shut down after too many silences: not called"),
+    ],
+)
+def test_a_match_with_one_that_is_shut_down_is_decided_without_calls(
+    gone: list[str], rules: dict[str, Any], status: str, winner: str | None, reason: str
+) -> None:
+    place = make.setting(players=4, **rules)
+    shut_down_before(place, *gone)
+    match = place.match("R1M1")
+    found = (match.state, match.status, match.winner.code if match.winner else None, match.reason)
+    assert found == ("FINISHED", status, winner, reason)
+    assert match.details == {"drawn_number": None, "number_parity": None, "choices": {"P01": None, "P02": None}}
+    assert place.match("R1M2").state == "READY"
+
+
+def test_a_round_of_such_matches_closes_by_itself() -> None:
+    place = make.setting(players=2)
+    shut_down_before(place, "P02")
+    make.open_current("fall")
+    assert (place.league.state, Round.objects.get().state) == ("COMPLETED", "COMPLETED")
+
+
+def test_shut_down_between_the_announcement_and_the_start() -> None:
+    place = make.setting(players=4)
+    lifecycle.start_league(league_id="fall")
+    registration.retire(agent_ids=[place.players[0].agent.pk])
+    make.open_current("fall")
+    assert len(make.look().starts) == 1
+    assert (place.states()["R1M1"], place.states()["R1M2"]) == ("FINISHED", "ASSIGNED")
+
+
+def test_registering_again_returns_it_for_the_rounds_to_come() -> None:
+    place = make.setting(players=4)
+    shut_down_before(place, "P01")
+    make.join("Player 1", "fall", port=8101)
+    assert place.players[0].fresh().state == "REGISTERED"
+    make.open_current("fall")
+    make.finish_round(place)
+    start_next(place)
+    assert place.players[0].fresh().state == "ACTIVE"
+    assert place.states()["R2M1"] == "ASSIGNED"
+
+
+def test_the_instructor_brings_it_back() -> None:
+    place = make.setting(players=2)
+    registration.retire(agent_ids=[place.players[0].agent.pk])
+    Agent.objects.filter(pk=place.players[0].agent.pk).update(silences=5)
+    registration.bring_back(agent_ids=[one.agent.pk for one in place.players])
+    row = place.players[0].fresh()
+    assert (row.state, row.silences) == ("REGISTERED", 0)
+
+
+def test_a_suspended_player_is_marked_for_one_invitation() -> None:
+    place = make.playing(players=4, suspend_after=1)
+    match = place.match("R1M1")
+    make.report(match, None, **make.silent(match, "P01"))
+    make.report(place.match("R1M2"), None)
+    lifecycle.start_round(league_id="fall")
+    make.open_current("fall")
+    marks = {}
+    for start in make.look().starts:
+        params = json.loads(start.tries[0].body)["params"]
+        marks |= {params[seat]["id"]: params[seat]["suspended"] for seat in ("player_A", "player_B")}
+    assert marks == {"P01": True, "P02": False, "P03": False, "P04": False}
+
+
+@pytest.mark.parametrize(
+    ("no_show", "status", "winner", "row"),
+    [("technical_loss", "TECHNICAL_LOSS", "P02", (1, 0)), ("cancel", "CANCELLED", None, (0, 0))],
+)
+def test_both_policies_count_the_silence(no_show: str, status: str, winner: str | None, row: tuple[int, int]) -> None:
+    """000's CANCELLED counts nowhere in the table; that nobody answered is a fact all the same."""
+    place = make.playing(players=2, no_show=no_show, suspend_after=1)
+    match = place.match("R1M1")
+    assert make.look().starts == []
+    changes = make.silent(match, "P01") | {"status": status}
+    changes["result"] = {"winner": winner, "score": {}, "details": {}}
+    make.report(match, None, **changes)
+    match = place.match("R1M1")
+    assert (match.state, match.status, match.winner.code if match.winner else None) == ("FINISHED", status, winner)
+    found = next(one for one in sight.everything(place.league).standings if one.player_id == "P01")
+    assert (found.played, found.points) == row
+    assert place.players[0].fresh().silences == 1
+
+
+def test_the_league_plays_by_its_policy_also_for_those_who_are_gone_on_both_sides() -> None:
+    place = make.setting(players=2, no_show="cancel")
+    shut_down_before(place, "P01", "P02")
+    match = place.match("R1M1")
+    assert (match.state, match.status, match.winner) == ("FINISHED", "CANCELLED", None)
+    assert [(one.played, one.points) for one in sight.everything(place.league).standings] == [(0, 0), (0, 0)]

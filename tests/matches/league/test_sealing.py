@@ -1,0 +1,355 @@
+"""Once a verdict is sealed it stands: whatever ends its attempt, nothing plays the match again (ruling, section 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import timezone
+
+from agents_registry import registration
+from agents_registry.models import Agent, Kind
+from agents_registry.requests import read_request
+from league_sdk.ledger.verify import verify
+from league_sdk.protocol.errors import RefereeNotRegistered
+from league_sdk.rules.draws import commitment
+from matches.league import entry, lifecycle, losses, results, sealing
+from matches.league.corrections import applying
+from matches.league.errors import ActionRefused
+from matches.models import Event, League, Match
+from tests import factories as make
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+
+LATER = timedelta(minutes=1)
+
+
+def seal_of(match: Match, **changes: Any) -> dict[str, Any]:
+    """A verdict as a referee sends it: P02 has won by the number 3."""
+    return {
+        "status": "WIN",
+        "winner_player_id": "P02",
+        "reason": "P02 chose odd, number was 3 (odd)",
+        "details": {"drawn_number": 3, "number_parity": "odd", "choices": {"P01": "even", "P02": "odd"}},
+        "faults": [],
+        "draw": 3,
+        "conversation_id": match.conversation_id,
+    } | changes
+
+
+def sealed(*, referees: int = 2) -> make.Setting:
+    """A match whose verdict is sealed, and that its players have not been told."""
+    place = make.playing(players=2, referees=referees)
+    match = place.match("R1M1")
+    assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match)) == "sealed"
+    return place
+
+
+def result(place: make.Setting) -> tuple[str, str, str | None]:
+    """State, status and winner of the match."""
+    match = place.match("R1M1")
+    return match.state, match.status, match.winner.code if match.winner else None
+
+
+COUNTS = ("FINISHED", "WIN", "P02")
+
+
+def expire(place: make.Setting) -> None:
+    losses.expire_leases(now=timezone.now() + LATER)
+
+
+def hand_back(place: make.Setting) -> None:
+    make.progress(place.match("R1M1"), state="HANDED_BACK", why="the league manager did not take the result")
+
+
+def restart(place: make.Setting) -> None:
+    losses.expect_again(names=list(Agent.objects.filter(kind="referee").values_list("name", flat=True)))
+
+
+def begin_anew(place: make.Setting) -> None:
+    losses.lose_all_of(referee_id=place.referee_of("R1M1").agent.pk)
+
+
+def undeliverable(place: make.Setting) -> None:
+    match = place.match("R1M1")
+    losses.undeliverable(match_pk=match.pk, attempt=match.attempt, lease_until=match.lease_until, problem="no answer")
+
+
+ENDS: list[Callable[[make.Setting], None]] = [expire, hand_back, restart, begin_anew, undeliverable]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_whatever_ends_the_attempt_another_referee_only_tells_the_sealed_verdict(
+    end: Callable[[make.Setting], None],
+) -> None:
+    place = sealed()
+    first = place.match("R1M1")
+    end(place)
+    waits = place.match("R1M1")
+    # Nobody sees that there is a verdict, and no player of it is given another match.
+    assert (waits.state, waits.referee, waits.attempt, waits.view) == ("DRAWING_NUMBER", None, 1, {})
+    Agent.objects.filter(kind="referee").update(state="ACTIVE", problem="", heard_at=timezone.now())
+    (start,) = make.look().starts
+    told = place.match("R1M1")
+    assert (told.state, told.attempt, told.conversation_id) == ("ASSIGNED", 2, first.conversation_id)
+    assert start.attempt == 2
+    # It reports what it was given to tell, and even if it says something else the seal counts.
+    answer = make.report(told, "P01")
+    assert answer["status"] == "ACCEPTED"
+    assert result(place) == COUNTS
+    assert place.match("R1M1").seal["told"] is True
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("again", ENDS)
+def test_when_the_second_referee_is_lost_too_the_verdict_counts_untold(
+    end: Callable[[make.Setting], None], again: Callable[[make.Setting], None]
+) -> None:
+    place = sealed()
+    end(place)
+    Agent.objects.filter(kind="referee").update(state="ACTIVE", problem="", heard_at=timezone.now())
+    make.look()
+    assert place.match("R1M1").attempt == 2
+    again(place)
+    assert result(place) == COUNTS
+    assert place.match("R1M1").seal["untold"] is True
+
+
+def test_when_no_referee_comes_within_a_lease_the_verdict_counts_untold() -> None:
+    place = sealed(referees=1)
+    expire(place)
+    assert result(place) == ("DRAWING_NUMBER", "", None)
+    assert make.look().starts == []
+    expire(place)
+    assert (result(place), place.match("R1M1").seal["untold"]) == (COUNTS, True)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_when_the_players_have_heard_it_the_verdict_counts_at_once(end: Callable[[make.Setting], None]) -> None:
+    place = sealed()
+    make.progress(place.match("R1M1"), state="DRAWING_NUMBER", told=True)
+    end(place)
+    assert (result(place), "untold" in place.match("R1M1").seal) == (COUNTS, False)
+
+
+def test_the_board_stays_while_another_referee_tells_the_end() -> None:
+    place = make.playing(players=2, referees=2)
+    League.objects.update(game_type="tic_tac_toe")
+    match, board = place.match("R1M1"), {"board": [["X", "", ""]]}
+    make.progress(match, state="COLLECTING_CHOICES", view=board)
+    make.progress(match, state="DRAWING_NUMBER", view=board, seal=seal_of(match, draw=None))
+    expire(place)
+    news = {"state": "ACTIVE", "problem": "", "heard_at": timezone.now(), "game_types": ["tic_tac_toe"]}
+    Agent.objects.filter(kind="referee").update(**news)
+    make.look()
+    make.progress(place.match("R1M1"), state="DRAWING_NUMBER", view={})
+    assert (place.match("R1M1").attempt, place.match("R1M1").view) == (2, board)
+
+
+def test_the_first_seal_stands() -> None:
+    place = sealed()
+    match = place.match("R1M1")
+    other = seal_of(match, winner_player_id="P01", draw=2)
+    assert make.progress(match, state="DRAWING_NUMBER", seal=other) == "sealed"
+    assert make.report(place.match("R1M1"), "P01")["reason"] == (
+        "the sealed verdict counts; this report differs: WIN P01 in place of WIN P02"
+    )
+    assert result(place) == COUNTS
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"winner_player_id": "P07"},
+        {"winner_player_id": None},
+        {"status": "WON"},
+        {"draw": "three"},
+        {"draw": True},
+        {"conversation_id": "conv-of-another-attempt"},
+    ],
+)
+def test_what_is_no_verdict_of_this_attempt_is_not_sealed(changes: dict[str, Any]) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match, **changes)) == "refused"
+    assert place.match("R1M1").seal is None
+
+
+def test_a_referee_without_the_sites_key_does_not_seal() -> None:
+    place = make.playing(players=2)
+    Agent.objects.filter(kind="referee").update(site_key=False)
+    match = place.match("R1M1")
+    assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match)) == "refused"
+    assert place.match("R1M1").seal is None
+
+
+def test_a_students_referee_of_the_same_name_is_not_the_one_that_sealed() -> None:
+    """A league's own referees have ids of their own: its first one may be REF01, as the site's is."""
+    place = sealed(referees=1)
+    match = place.match("R1M1")
+    for trusted in (False, True):
+        stranger = make.hire("Stranger", port=8009, trusted=False, own_league="fall")
+        registration.trust(agent_ids=[stranger.agent.pk], trusted=trusted)
+        assert (stranger.agent.code, match.seal["referee_id"]) == ("REF01", "REF01")
+        forged = [make.line(1)]
+        for winner in ("P01", "P02"):
+            fields = make.result_fields(match, winner) | {"proofs": {"P01": "a" * 64}}
+            with pytest.raises(RefereeNotRegistered):
+                results.report(
+                    referee=stranger.fresh(),
+                    league_id="fall",
+                    match_id="R1M1",
+                    attempt=match.attempt,
+                    params=fields,
+                    transcript=forged,
+                )
+    after = place.match("R1M1")
+    assert (after.state, after.seal, after.messages.count()) == ("DRAWING_NUMBER", match.seal, 0)
+
+
+def test_a_referee_with_the_sites_key_that_does_not_seal_is_refused_as_too_old() -> None:
+    params = wire.referee_request(code=settings.LEAGUE_REFEREE_KEY, seals=False)
+    read = read_request(params, kind=Kind.REFEREE, caller="127.0.0.1")
+    done = entry.register_referee(request=read, named=None, own_address=False)
+    assert (done.agent, done.reason) == (None, entry.TOO_OLD)
+    assert not Agent.objects.filter(kind="referee").exists()
+
+
+def test_what_a_player_said_never_keeps_a_seal_from_being_stored() -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    said = seal_of(match, reason="P02\x00 \ud800 chose", details={"choices": {"P\x00": "\udfff"}})
+    assert make.progress(match, state="DRAWING_NUMBER", seal=said) == "sealed"
+    kept = place.match("R1M1").seal
+    assert (kept["reason"], kept["details"]) == ("P02\ufffd ? chose", {"choices": {"P\ufffd": "?"}})
+
+
+def test_nobody_sees_the_verdict_before_the_end_was_told() -> None:
+    place = sealed()
+    expire(place)
+    kinds = Event.objects.values_list("kind", flat=True)
+    assert "match_finished" not in kinds
+    told = [event.data for event in Event.objects.all()]
+    assert not any("draw_seed" in data or "seal_sha256" in data for data in told)
+    assert place.match("R1M1").draw_seed not in str(told)
+
+
+@pytest.mark.parametrize("waiting", [False, True])
+def test_the_instructor_changes_nothing_while_the_end_is_told(waiting: bool) -> None:
+    place = sealed()
+    if waiting:
+        expire(place)
+    sentence = "The result of R1M1 is being told to its players: try again in a few seconds."
+    asked: list[Callable[[], Any]] = [
+        lambda: results.cancel(league_id="fall", match_id="R1M1", why="a test"),
+        lambda: lifecycle.stop(league_id="fall"),
+        lambda: applying.set_result(
+            league_id="fall", match_id="R1M1", status="WIN", winner="P01", reason="a test", by="ada"
+        ),
+        lambda: applying.withdraw(league_id="fall", player_id="P02", matches_become="lose", reason="a test", by="ada"),
+        lambda: applying.disqualify(
+            league_id="fall", player_id="P02", matches_become="void", reason="a test", by="ada"
+        ),
+    ]
+    for ask in asked:
+        with pytest.raises(ActionRefused) as caught:
+            ask()
+        assert str(caught.value.sentence) == sentence
+    assert result(place)[0] == "DRAWING_NUMBER"
+
+
+def test_the_demo_makes_room_for_a_real_league_at_once() -> None:
+    sealed()
+    League.objects.filter(pk="fall").update(demo=True)
+    lifecycle.stop(league_id="fall")
+    match = Match.objects.get(match_id="R1M1")
+    assert (League.objects.get(pk="fall").state, match.state, match.seal) == ("STOPPED", "PENDING", None)
+
+
+def test_a_result_says_what_it_can_be_checked_by_and_a_replay_is_drawn_anew() -> None:
+    place = sealed()
+    first = place.match("R1M1").draw_seed
+    (started,) = Event.objects.filter(kind="round_started")
+    assert started.data["draw_commitments"] == {"R1M1": commitment(bytes.fromhex(first))}
+    make.report(place.match("R1M1"), "P02")
+    (finished,) = Event.objects.filter(kind="match_finished")
+    assert {name: finished.data[name] for name in ("play", "draw_seed", "sealed_attempt")} == {
+        "play": 1,
+        "draw_seed": first,
+        "sealed_attempt": 1,
+    }
+    assert finished.data["seal_sha256"] == sealing.digest(place.match("R1M1").seal)
+    applying.replay(league_id="fall", match_id="R1M1", reason="the network was gone", by="ada")
+    again = place.match("R1M1")
+    assert (again.play, again.seal, again.moves, again.draw_seed == first) == (2, None, [], False)
+    (corrected,) = Event.objects.filter(kind="corrected")
+    assert corrected.data["plays"] == {"R1M1": 2}
+    assert corrected.data["draw_commitments"] == {"R1M1": commitment(bytes.fromhex(again.draw_seed))}
+
+
+@pytest.mark.parametrize(("known", "play"), [(True, 2), (False, 1)])
+def test_a_match_without_a_seed_gets_one_when_it_is_given_out(known: bool, play: int) -> None:
+    """Its round began on an older site, or it comes out of a backup, which holds no seed that is still secret."""
+    place = make.playing(players=2)
+    hand_back(place)
+    Match.objects.update(draw_seed="")
+    if not known:
+        Event.objects.filter(kind="round_started").update(data={"round_id": 1})
+    make.look()
+    match = place.match("R1M1")
+    (event,) = Event.objects.filter(kind="draw_committed")
+    assert (match.play, event.data) == (
+        play,
+        {
+            "match_id": "R1M1",
+            "draw_commitments": {"R1M1": commitment(bytes.fromhex(match.draw_seed))},
+            "plays": {"R1M1": play},
+        },
+    )
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_after_a_backup_no_play_is_committed_to_twice(times: int) -> None:
+    """A backup has neither seeds nor plays; what was committed to is in the events, whatever they are."""
+    place = sealed()
+    make.report(place.match("R1M1"), "P02")
+    applying.replay(league_id="fall", match_id="R1M1", reason="the network was gone", by="ada")
+    for _ in range(times):
+        Match.objects.update(draw_seed="", play=1)
+        make.look()
+        hand_back(place)
+    committed = [
+        event.data for event in Event.objects.order_by("seq") if "R1M1" in event.data.get("draw_commitments", {})
+    ]
+    plays = [data.get("plays", {}).get("R1M1", 1) for data in committed]
+    assert plays == [1, 2, 3, 4][: 2 + times]
+    assert place.match("R1M1").play == plays[-1]
+
+
+def test_a_second_attempt_without_a_verdict_goes_on_with_the_same_seed() -> None:
+    place = make.playing(players=2)
+    before = place.match("R1M1").draw_seed
+    hand_back(place)
+    make.look()
+    assert (place.match("R1M1").attempt, place.match("R1M1").draw_seed) == (2, before)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_nobody_chooses_between_two_seeds_however_often_a_backup_is_restored(known: bool, client: Client) -> None:
+    place = make.playing(players=2)
+    if not known:
+        Event.objects.filter(kind="round_started").update(data={"round_id": 1})
+    plays = []
+    for _ in range(2):
+        hand_back(place)
+        Match.objects.update(draw_seed="")
+        make.look()
+        plays.append(place.match("R1M1").play)
+    assert plays == ([2, 3] if known else [1, 2])
+    if known:
+        verify(client.get("/api/leagues/fall/ledger").json())

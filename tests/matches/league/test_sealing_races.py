@@ -1,0 +1,157 @@
+"""A seal and something else at once, on two connections: what was sealed stands, or was never sealed (ruling, 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from agents_registry.models import Agent
+from matches.conducting import due
+from matches.league import lifecycle, losses, progress, results, sealing
+from matches.league.corrections import applying
+from matches.league.errors import ActionRefused
+from tests import factories as make
+from tests.matches.league.test_lifecycle_races import before
+from tests.matches.league.test_lifecycle_races_apart import Other, assert_rows_agree, tried
+from tests.matches.league.test_sealing import LATER, seal_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+WHY = "wrong game started"
+
+
+@pytest.fixture
+def other() -> Iterator[Other]:
+    found = Other()
+    yield found
+    found.is_done()
+
+
+def lose_lease() -> None:
+    losses.expire_leases(now=timezone.now() + LATER)
+
+
+def cancel() -> None:
+    results.cancel(league_id="fall", match_id="R1M1", why=WHY)
+
+
+def stop() -> None:
+    lifecycle.stop(league_id="fall")
+
+
+def set_result() -> None:
+    applying.set_result(league_id="fall", match_id="R1M1", status="WIN", winner="P01", reason=WHY, by="ada")
+
+
+def withdraw() -> None:
+    applying.withdraw(league_id="fall", player_id="P02", matches_become="lose", reason=WHY, by="ada")
+
+
+def disqualify() -> None:
+    applying.disqualify(league_id="fall", player_id="P02", matches_become="void", reason=WHY, by="ada")
+
+
+def start_again() -> None:
+    losses.expect_again(names=["Referee 1", "Referee 2"])
+
+
+GAPS: list[tuple[Callable[[], None], Any, str]] = [
+    (lose_lease, losses, "lose_attempt"),
+    (lose_lease, losses, "lifecycle_step"),
+    (start_again, losses, "lose_attempt"),
+    (cancel, sealing, "refuse_sealed"),
+    (cancel, results, "_finish"),
+    (stop, sealing, "refuse_sealed"),
+    (set_result, applying, "_same_as_shown"),
+    (set_result, applying, "_write"),
+    (withdraw, applying, "_same_as_shown"),
+    (withdraw, applying, "_write"),
+    (disqualify, applying, "_same_as_shown"),
+    (disqualify, applying, "_write"),
+]
+"""What somebody does, and before which of its steps the seal comes."""
+
+
+def settle() -> None:
+    """Leases run out until nobody is left to tell the end."""
+    for _time in range(3):
+        lose_lease()
+
+
+@pytest.mark.parametrize(("does", "holder", "name"), GAPS)
+def test_a_verdict_is_sealed_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, other: Other, does: Callable[[], None], holder: Any, name: str
+) -> None:
+    place = make.playing(players=2, referees=2)
+    match = place.match("R1M1")
+    seal = seal_of(match)
+    before(
+        monkeypatch, holder, name, lambda: other.does(lambda: make.progress(match, state="DRAWING_NUMBER", seal=seal))
+    )
+    first = tried(does)
+    answer = other.is_done()
+    assert answer in ("sealed", "lost", "refused")
+    kept = place.match("R1M1")
+    assert (answer == "sealed") == (kept.seal is not None)
+    if answer == "sealed":
+        # Whoever else it was, was refused, or left the verdict as it is: the players will hear this, and nothing else.
+        assert first is None or isinstance(first, ActionRefused)
+        settle()
+        ended = place.match("R1M1")
+        assert (ended.state, ended.status, ended.winner and ended.winner.code) == ("FINISHED", "WIN", "P02")
+    if place.league.state != "STOPPED":
+        assert_rows_agree(place)
+    assert place.events().count("match_finished") + place.events().count("corrected") <= 1
+
+
+@pytest.mark.parametrize("does", [lose_lease, cancel, stop, set_result, withdraw, disqualify, start_again])
+@pytest.mark.parametrize("name", ["_in_play_of", "hear"])
+def test_somebody_comes_while_a_verdict_is_being_sealed(
+    monkeypatch: pytest.MonkeyPatch, other: Other, does: Callable[[], None], name: str
+) -> None:
+    place = make.playing(players=2, referees=2)
+    match = place.match("R1M1")
+    before(monkeypatch, progress, name, lambda: other.does(lambda: tried(does)))
+    answer = make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match))
+    other.is_done()
+    kept = place.match("R1M1")
+    assert (answer == "sealed") == (kept.seal is not None)
+    if answer == "sealed":
+        settle()
+        ended = place.match("R1M1")
+        assert (ended.state, ended.status, ended.winner and ended.winner.code) == ("FINISHED", "WIN", "P02")
+
+
+def test_the_report_comes_at_one_process_while_the_lease_runs_out_at_another(
+    monkeypatch: pytest.MonkeyPatch, other: Other
+) -> None:
+    """In either order the sealed verdict counts, once; on PostgreSQL the lease is lost in the middle of the report."""
+    place = make.playing(players=2, referees=2)
+    match = place.match("R1M1")
+    make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match), told=True)
+    before(monkeypatch, results, "_differs", lambda: other.does(lose_lease))
+    answer = make.report(match, "P02")
+    other.is_done()
+    ended = place.match("R1M1")
+    assert answer["status"] == "ACCEPTED"
+    assert (ended.status, ended.winner and ended.winner.code) == ("WIN", "P02")
+    assert place.events().count("match_finished") == 1
+    assert_rows_agree(place)
+
+
+def test_two_tellers_are_never_sent(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    """Two conductors look at once: one referee is given the end to tell."""
+    place = make.playing(players=2, referees=2)
+    match = place.match("R1M1")
+    make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match))
+    lose_lease()
+    Agent.objects.filter(kind="referee").update(state="ACTIVE", problem="", heard_at=timezone.now())
+    starts: list[int] = []
+    before(monkeypatch, due, "_least_loaded", lambda: other.does(lambda: starts.append(len(make.look().starts))))
+    starts.append(len(make.look().starts))
+    other.is_done()
+    # On SQLite the second looks when the first is done, and sends what is already given once more.
+    assert sorted(starts) in ([0, 1], [1, 1])
+    assert place.match("R1M1").attempt == 2

@@ -1,0 +1,151 @@
+"""Whose page is rendered next."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+
+from matches.live.turns import Turns
+
+
+@dataclass
+class Page:
+    """A page that so many look at."""
+
+    name: str
+    urgent: bool = True
+    lookers: int = 1
+    listeners: range = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.listeners = range(self.lookers)
+
+
+class Thread:
+    """What is rendered, one after the other, by a clock that stands still unless it is moved on."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.turns = Turns(lambda: self.now)
+        self.rendered: list[str] = []
+        self.tasks: list[asyncio.Task[None]] = []
+
+    async def wants(self, page: Page) -> asyncio.Task[None]:
+        """A page waits from now on."""
+        task = asyncio.create_task(self._wait(page))
+        self.tasks.append(task)
+        await settled()
+        return task
+
+    async def _wait(self, page: Page) -> None:
+        await self.turns.wait(page)
+        self.rendered.append(page.name)
+
+    async def done(self, looked_s: float = 0.0) -> None:
+        self.turns.give_back(looked_s)
+        await settled()
+
+    async def passes(self, seconds: float) -> None:
+        self.now += seconds
+        self.turns.go_on()
+        await settled()
+
+
+async def settled() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def thread() -> Thread:
+    """A page is being rendered."""
+    found = Thread()
+    await found.wants(Page("first"))
+    assert found.rendered.pop() == "first"
+    return found
+
+
+async def test_changed_pages_come_before_looks_and_in_their_order(thread: Thread) -> None:
+    for page in (Page("look", urgent=False), Page("one"), Page("two")):
+        await thread.wants(page)
+    for _ in range(3):
+        await thread.done()
+    assert thread.rendered == ["one", "two", "look"]
+
+
+@pytest.mark.parametrize("urgent", [True, False])
+async def test_a_board_before_a_class_waits_for_no_crowd_of_pages(thread: Thread, urgent: bool) -> None:
+    for number in range(900):
+        await thread.wants(Page(f"page {number}", urgent))
+    thread.now += 1.0
+    await thread.wants(Page("board", urgent, lookers=200))
+    thread.now += 0.01
+    for _ in range(2):
+        await thread.done()
+    assert thread.rendered == ["board", "page 0"]
+    for task in thread.tasks:
+        task.cancel()
+
+
+async def test_a_page_that_one_looks_at_has_its_turn_all_the_same(thread: Thread) -> None:
+    await thread.wants(Page("mine"))
+    for number in range(10):
+        thread.now += 1.0
+        await thread.wants(Page(f"board {number}", lookers=5))
+        thread.now += 1.0
+        await thread.done()
+    assert thread.rendered[:4] == ["board 0", "board 1", "mine", "board 2"]
+    await thread.done()
+
+
+async def test_looks_take_half_of_the_time_and_changes_all_they_need(thread: Thread) -> None:
+    pages = [Page("one", urgent=False), Page("two", urgent=False), Page("three", urgent=False)]
+    for page in pages:
+        await thread.wants(page)
+    await thread.done()
+    assert thread.rendered == ["one"]
+    await thread.done(looked_s=2.0)
+    await thread.passes(1.9)
+    assert thread.rendered == ["one"]
+    # It is pushed while it waits to be looked at.
+    pages[2].urgent = True
+    await thread.passes(0.0)
+    assert thread.rendered == ["one", "three"]
+    await thread.done()
+    await thread.wants(Page("changed"))
+    assert thread.rendered == ["one", "three", "changed"]
+    await thread.done()
+    await thread.passes(0.2)
+    assert thread.rendered == ["one", "three", "changed", "two"]
+
+
+async def test_the_next_look_comes_by_itself() -> None:
+    turns = Turns()
+    await turns.wait(Page("one", urgent=False))
+    turns.give_back(looked_s=0.01)
+    await turns.wait(Page("two", urgent=False))
+
+
+async def test_who_goes_away_gives_its_turn_to_the_next(thread: Thread) -> None:
+    waiting = await thread.wants(Page("gone"))
+    given = await thread.wants(Page("gone as well"))
+    waiting.cancel()
+    await settled()
+    thread.turns.give_back()
+    # It has the turn and has not heard of it yet.
+    given.cancel()
+    await thread.wants(Page("next"))
+    assert thread.rendered == ["next"]
+
+
+async def test_who_is_about_to_go_away_is_given_no_turn(thread: Thread) -> None:
+    gone = await thread.wants(Page("gone", lookers=9))
+    await thread.wants(Page("next"))
+    gone.cancel()
+    # It has not noticed yet.
+    thread.turns.give_back()
+    await settled()
+    assert thread.rendered == ["next"]
+    assert gone.cancelled()

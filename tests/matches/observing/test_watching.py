@@ -1,0 +1,105 @@
+"""What the league manager sends and what becomes of its leagues, as it is counted and logged."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.records import JsonLines
+from league_sdk.transport.client import CallFailed
+from matches.league.effects import record
+from matches.observing import watching
+from matches.observing.figures import DELIVERIES
+from tests import factories as make
+
+ABOUT = {"league_id": "fall", "message_type": "ROUND_COMPLETED", "conversation_id": "conv-1", "peer": "player:P01"}
+
+
+class Kept(logging.Handler):
+    """Keeps records as they would stand in the file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[dict[str, Any]] = []
+        self.setFormatter(JsonLines())
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(json.loads(self.format(record)))
+
+
+@pytest.fixture
+def lines() -> Iterator[list[dict[str, Any]]]:
+    kept, level = Kept(), watching.logger.level
+    watching.logger.addHandler(kept)
+    watching.logger.setLevel(logging.DEBUG)
+    yield kept.lines
+    watching.logger.setLevel(level)
+    watching.logger.removeHandler(kept)
+
+
+def count(outcome: str) -> float:
+    # Not through the registry, which asks the database as well.
+    return float(DELIVERIES.labels("ROUND_COMPLETED", outcome)._value.get())
+
+
+def test_a_message_that_arrived(lines: list[dict[str, Any]]) -> None:
+    before = count("ok")
+    with watching.sending(ABOUT):
+        pass
+    [line] = lines
+    assert count("ok") == before + 1
+    assert {name: line[name] for name in ABOUT} == ABOUT
+    assert (line["level"], line["event_type"], line["message"]) == ("DEBUG", "MESSAGE_SENT", "ROUND_COMPLETED was sent")
+    assert line["duration_ms"] >= 0
+
+
+def test_the_start_of_a_match_is_told_in_any_case(lines: list[dict[str, Any]]) -> None:
+    with watching.sending({"message_type": "start_match", "match_id": "R1M1"}):
+        pass
+    assert [(line["level"], line["match_id"]) for line in lines] == [("INFO", "R1M1")]
+
+
+def test_a_message_that_did_not(lines: list[dict[str, Any]]) -> None:
+    before = count(Cause.CONNECT)
+    with pytest.raises(CallFailed), watching.sending(ABOUT):
+        raise CallFailed("nobody listens at 127.0.0.1:8101", connected=False, cause=Cause.CONNECT)
+    [line] = lines
+    assert count(Cause.CONNECT) == before + 1
+    assert (line["level"], line["event_type"], line["cause"]) == ("INFO", "MESSAGE_NOT_SENT", "CONNECT")
+    assert line["message"] == "ROUND_COMPLETED was not taken: nobody listens at 127.0.0.1:8101"
+
+
+def test_one_that_is_not_waited_for_is_no_success() -> None:
+    before = count("ok"), count(watching.CANCELLED)
+    with pytest.raises(asyncio.CancelledError), watching.sending(ABOUT):
+        raise asyncio.CancelledError
+    assert (count("ok"), count(watching.CANCELLED)) == (before[0], before[1] + 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_is_told_once_it_is_on_record(lines: list[dict[str, Any]]) -> None:
+    make.open_league("fall")
+    lines.clear()
+    with transaction.atomic():
+        record("fall", "player_registered", player_id="P01", name="Ada Lovelace")
+        assert lines == []
+    [line] = lines
+    assert (line["event_type"], line["league_id"], line["peer"]) == ("PLAYER_REGISTERED", "fall", "player:P01")
+    assert "Ada" not in str(line)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_that_was_taken_back_is_not_told(lines: list[dict[str, Any]]) -> None:
+    make.open_league("fall")
+    lines.clear()
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        record("fall", "paused")
+        raise ZeroDivisionError
+    assert lines == []

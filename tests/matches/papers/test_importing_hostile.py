@@ -1,0 +1,136 @@
+"""Files that somebody made to get something by them: archives that harm, results that were changed, secrets in them."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from matches.conducting import due
+from matches.league.corrections import applying
+from matches.models import League, Match
+from matches.papers import reading
+from tests import factories as make
+from tests import rich
+from tests.matches.league.test_sealing import seal_of
+from tests.matches.papers.test_importing import emptied, exported, refusal, taken
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def document() -> dict[str, Any]:
+    """The export of a whole league; nothing of it is here any more."""
+    rich.over()
+    found: dict[str, Any] = json.loads(exported())
+    emptied()
+    return found
+
+
+def packed(content: bytes, method: int, *names: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name in names or ("league.json",):
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+# Archives ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=str
+)
+def test_an_archive_with_any_byte_changed_is_refused_with_a_sentence(method: int) -> None:
+    whole = packed(b'{"format": "of another program", "and": "more of it"}' * 20, method)
+    for place in range(30, len(whole)):
+        assert refusal(whole[:place] + bytes([whole[place] ^ 0xA5]) + whole[place + 1 :])
+
+
+def test_a_second_list_of_files_is_as_bounded_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The larger record of zip64 is the one that is believed; beside it the ordinary one may say anything."""
+    monkeypatch.setattr(reading, "MAX_INDEX_BYTES", 10_000)
+    local = struct.pack("<4s5H3L2H", b"PK\x03\x04", 20, *[0] * 7, 1, 0) + b"a"
+    entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, *[0] * 7, 1, *[0] * 6) + b"a"
+    count = 1000
+    index = entry * count
+    record = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, len(index), len(local))
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, len(local) + len(index), 1)
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, 10, len(local), 0)
+    bomb = local + index + record + locator + end
+    with zipfile.ZipFile(io.BytesIO(bomb)) as archive:
+        assert len(archive.infolist()) == count
+    assert "too large" in refusal(bomb)
+
+
+def test_only_the_document_of_an_archive_is_read(document: dict[str, Any]) -> None:
+    """Paths that lead elsewhere are names like others: nothing is ever unpacked."""
+    whole = json.dumps(document).encode()
+    taken(packed(whole, zipfile.ZIP_DEFLATED, "../../league.json", "/etc/passwd", "league.json"))
+    assert League.objects.get().pk == "fall"
+
+
+# What it says -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda one: one["matches"][0].update(winner=one["matches"][0]["player_b"]), "matches[0].status"),
+        (lambda one: one["matches"][0].update(status="CANCELLED", winner=None), "matches[0].status"),
+        (lambda one: one["events"].__delitem__(slice(-1, None)), ""),
+        (lambda one: one["matches"][0].update(draw_seed="0" * 64), "matches[0].draw_seed"),
+        (lambda one: one["matches"][0].update(seal={"told": True}), "matches[0].seal"),
+        (lambda one: one["matches"][0].update(attempt=2**31 - 1), "matches[0].attempt"),
+        (lambda one: one["corrections"][0].update(number=2**31 - 1), "corrections[0].number"),
+        (lambda one: one["league"].update(unveiled=2**31 - 1), "league.unveiled"),
+        (lambda one: one["league"].update(league_id="demo"), "league.league_id"),
+    ],
+)
+def test_what_was_changed_in_it_is_refused_or_said(
+    document: dict[str, Any], change: Callable[[dict[str, Any]], None], said: str
+) -> None:
+    change(document)
+    data = json.dumps(document).encode()
+    if said:
+        assert refusal(data).startswith(said)
+    else:
+        assert taken(data).ledger.startswith("Its ledger DOES NOT HOLD. ")
+
+
+def test_a_result_that_the_events_do_not_tell_is_refused(document: dict[str, Any]) -> None:
+    """A chain that holds says nothing of the rows beside it."""
+    events = document["events"]
+    last = next(event for event in reversed(events) if event["kind"] == "match_finished")
+    events.remove(last)
+    assert refusal(json.dumps(document).encode()).endswith("the events of the league tell another result")
+
+
+@pytest.mark.parametrize("people", [True, False])
+def test_an_export_in_mid_round_holds_no_seed_and_no_verdict_and_is_not_played_on(people: bool) -> None:
+    make.playing_on(rich.begun())
+    first, second = Match.objects.filter(state="ASSIGNED").order_by("pk")
+    verdict = seal_of(
+        first, winner_player_id=first.player_b.code, reason="a sealed reason", details={"drawn_number": 3}, draw=3
+    )
+    assert make.progress(first, state="DRAWING_NUMBER", seal=verdict) == "sealed"
+    seeds = [Match.objects.get(pk=one.pk).draw_seed for one in (first, second)]
+    assert all(seeds)
+    before = exported(people=people)
+    assert [secret for secret in (*seeds, "a sealed reason") if secret.encode() in before] == []
+    emptied()
+
+    done = taken(before)
+
+    assert (done.stopped, done.ledger.startswith("Its ledger holds")) == (True, True)
+    assert {match.state for match in Match.objects.filter(match_id__in=(first.match_id, second.match_id))} == {
+        "PENDING"
+    }
+    assert make.look() == due.Plan()
+    with pytest.raises(applying.ActionRefused):
+        applying.replay(league_id="fall", match_id="R1M1", reason="to go on here", by="ada")

@@ -1,0 +1,173 @@
+"""The history of a league, and what an audience sees of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from matches.league import lifecycle
+from matches.league.effects import record
+from matches.models import League, Match
+from matches.view import sight
+from matches.view.history import Happened, Moment
+from tests import factories as make
+
+START = datetime(2026, 1, 1, 18, 0, tzinfo=UTC)
+
+
+def happened(*kinds: tuple[str, dict[str, Any]]) -> list[Happened]:
+    """Events a minute apart."""
+    return [
+        Happened(number, kind, data, START + timedelta(minutes=number)) for number, (kind, data) in enumerate(kinds, 1)
+    ]
+
+
+def ended(match_id: str, winner: str | None = "P01", **changes: Any) -> dict[str, Any]:
+    return {
+        "match_id": match_id,
+        "round_id": 1,
+        "players": ["P01", "P02"],
+        "status": "WIN" if winner else "DRAW",
+        "winner_id": winner,
+        "reason": "",
+        "details": {},
+        "faults": [],
+        "attempt": 1,
+        "referee_id": "REF01",
+    } | changes
+
+
+ROUND = [
+    ("league_created", {}),
+    ("schedule_made", {"players": 2, "rounds": 1}),
+    ("round_started", {"round_id": 1}),
+    ("round_opened", {"round_id": 1}),
+    ("match_finished", ended("R1M1")),
+    ("round_completed", {"round_id": 1}),
+    ("league_completed", {"champion": None}),
+]
+
+
+def test_a_league_from_its_beginning_to_its_end() -> None:
+    events = happened(*ROUND)
+    states = [Moment().after(events[:number]) for number in range(len(events) + 1)]
+    assert [str(one.state) for one in states] == [
+        "REGISTRATION",
+        "REGISTRATION",
+        "SCHEDULED",
+        *["RUNNING"] * 4,
+        "COMPLETED",
+    ]
+    assert [str(one.current.state) if one.current else None for one in states] == [
+        None,
+        None,
+        None,
+        "ANNOUNCING",
+        "RUNNING",
+        "RUNNING",
+        "COMPLETED",
+        "COMPLETED",
+    ]
+    assert [len(one.outcomes) for one in states] == [0, 0, 0, 0, 0, 1, 1, 1]
+    assert (states[-1].started_at, states[-1].completed_at) == (events[2].at, events[6].at)
+
+
+def test_going_on_from_a_moment_leaves_it_as_it_was() -> None:
+    events = happened(*ROUND)
+    half = Moment().after(events[:4])
+    assert half.after(events[4:]) == Moment().after(events)
+    assert half == Moment().after(events[:4])
+
+
+def test_corrections_and_their_undoing() -> None:
+    corrected = {
+        "number": 1,
+        "kind": "void",
+        "reason": "wrong game",
+        "results": {"R1M1": ended("R1M1", None, status="CANCELLED", correction=1)},
+        "points": {"P02": 2},
+        "out": {"P01": "withdrawn"},
+    }
+    undone = {
+        "number": 1,
+        "reason": "a mistake",
+        "results": {"R1M1": ended("R1M1")},
+        "points": {"P02": -2},
+        "out": {"P01": None},
+    }
+    events = happened(*ROUND, ("corrected", corrected), ("correction_undone", undone))
+    before, during, after = (Moment().after(events[:number]) for number in (7, 8, 9))
+    assert (during.outcomes["R1M1"].status, during.outcomes["R1M1"].correction) == ("CANCELLED", 1)
+    assert (during.points, during.out) == ({"P02": 2}, {"P01": "withdrawn"})
+    assert (during.corrections[1]["reason"], during.corrections[1]["undone"]) == ("wrong game", False)
+    assert (after.points, after.out, after.outcomes["R1M1"].result) == ({"P02": 0}, {}, before.outcomes["R1M1"].result)
+    assert (after.corrections[1]["undone"], after.corrections[1]["undone_reason"]) == (True, "a mistake")
+
+
+def test_a_match_that_is_to_be_played_again_has_no_result() -> None:
+    again = {"number": 1, "kind": "replay", "reason": "x", "results": {"R1M1": None}}
+    then = Moment().after(happened(*ROUND, ("corrected", again)))
+    assert then.outcomes == {}
+    assert (
+        then.after([Happened(99, "match_finished", ended("R1M1", "P02", attempt=2), START)]).results[0].winner == "P02"
+    )
+
+
+def test_a_stopped_league_has_no_round_that_is_on() -> None:
+    then = Moment().after(happened(*ROUND[:4], ("league_stopped", {})))
+    assert (str(then.state), then.rounds) == ("STOPPED", {})
+
+
+def test_the_demo_begins_with_a_clean_sheet() -> None:
+    then = Moment().after(happened(*ROUND, ("demo_afresh", {})))
+    assert (then.outcomes, then.rounds, str(then.state), then.seq) == ({}, {}, "REGISTRATION", 8)
+
+
+# What an audience sees ---------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_the_present_is_the_same_by_rows_and_by_history() -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    make.playing_on(place)
+    make.report(place.match("R2M1"), None)
+    league = place.league
+    then = sight.moment(league)
+    assert str(then.state) == league.state
+    assert {number: str(one.state) for number, one in then.rounds.items()} == {1: "COMPLETED", 2: "RUNNING"}
+    rows = Match.objects.filter(state="FINISHED").values_list("match_id", "status", "winner__code", "attempt")
+    assert sorted(rows) == sorted((one.match_id, one.status, one.winner, one.attempt) for one in then.outcomes.values())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_known_is_not_read_again_and_what_is_taken_back_is_forgotten() -> None:
+    place = make.playing(players=2)
+    league = place.league
+    known = sight.moment(league)
+    with CaptureQueriesContext(connection) as captured:
+        assert sight.moment(league) == known
+    assert [query["sql"].count(f'"seq" > {known.seq}') for query in captured] == [1]
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        record("fall", "paused")
+        assert sight.moment(league).paused
+        raise ZeroDivisionError
+    assert not sight.moment(league).paused
+    lifecycle.pause(league_id="fall")
+    assert sight.moment(league).paused
+
+
+@pytest.mark.django_db
+def test_the_past_is_the_past() -> None:
+    place = make.playing(players=4)
+    before = sight.everything(place.league)
+    table = before.standings
+    make.finish_round(place)
+    league = League.objects.get(pk="fall")
+    assert sight.past(league, before.moment.seq).standings == table
+    assert sight.past(league, 10**9).standings == sight.everything(league).standings
+    assert not sight.past(league, before.moment.seq).now

@@ -1,0 +1,220 @@
+"""Whoever names an address that is not theirs reads of what it answers what everybody reads, and is told why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from agents_registry.models import Agent
+from league_sdk.protocol import tokens
+from league_sdk.protocol.transcript import Wire
+from matches.checks import runs
+from matches.conducting import outgoing, trials
+from matches.models import Check, Match
+from matches.view.public_answers import WITHHELD
+from tests import factories as make
+from tests import wire
+from tests.matches.audience.views.test_mine_page import PATH, asked, people, show, text_of
+from tests.matches.reports import clause, report
+
+pytestmark = pytest.mark.django_db
+SECRET = "AKIA-geheimnis"
+STRANGER, INNER = "192.0.2.66", "192.0.2.7"
+ADDRESS = f"http://{INNER}:9200/mcp"
+SENTENCE = "What this agent answered is withheld"
+SAID = {"jsonrpc": "2.0", "id": 1, "result": {"AccessKeyId": SECRET, "parity_choice": "even"}}
+WIRE = Wire(
+    path="/mcp",
+    shape="canonical",
+    method="choose_parity",
+    id=1,
+    session=False,
+    status=200,
+    content_type=SECRET,
+    text=SECRET,
+)
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    """Nothing of other tests is remembered."""
+    trials._trials.clear()
+    yield
+    trials._trials.clear()
+
+
+def register(client: Client, caller: str, **changes: Any) -> str:
+    params = wire.player_request("Alpha", endpoint=ADDRESS, **changes)
+    answer = wire.ask(client, "register_player", params, caller=caller)
+    assert answer["status"] == "ACCEPTED", answer
+    return str(answer["auth_token"])
+
+
+def check(client: Client, token: str, caller: str = STRANGER) -> dict[str, Any]:
+    answer = client.post("/api/checks", {"auth_token": token}, content_type="application/json", REMOTE_ADDR=caller)
+    assert answer.status_code == 201, answer.content
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def quoting() -> dict[str, Any]:
+    """A report that quotes what came wherever a report may."""
+    why = f"The answer was {SECRET}."
+    clauses = (
+        clause("join.accepts", "fails", why=why, came={"key": SECRET}, http_status=200),
+        clause("http.content_type", "tolerated", why=f"Content-Type was {SECRET}.", came=None, http_status=200),
+        clause("http.reached", "fails", why="nobody listens at its address", came=None, http_status=None),
+    )
+    return report(passed=False, clauses=clauses, summary=why, next_step=why)
+
+
+def run() -> None:
+    """Have every check that waits run."""
+    while jobs := runs.take(now=timezone.now()):
+        for job in jobs:
+            assert runs.finish(check_id=job.check_id, run=job.run, report=quoting())
+
+
+def answered(client: Client, caller: str) -> str:
+    """An agent is registered at the address by a caller, and has answered in a match; its token."""
+    referee = make.hire()
+    make.open_league("fall")
+    token = register(client, caller)
+    place = make.Setting("fall", [make.Member(Agent.objects.get(name="Alpha"), token)], [referee])
+    make.join("Bob", "fall", port=8102)
+    make.playing_on(place)
+    problem = f"it answered with the error {SECRET}"
+    asked(place, SAID, wire=[WIRE], notes=[f"a note of {SECRET}"], problem=problem)
+    Agent.objects.update(problem=f"HTTP 500: {SECRET}")
+    return token
+
+
+def test_my_agent_withholds_what_came_from_an_address_that_was_only_named(client: Client) -> None:
+    show(client, answered(client, STRANGER))
+    text = text_of(client)
+    assert (SECRET in text, SENTENCE in text) == (False, True)
+    # What is the league's own, and what everybody reads: it was asked, and chose.
+    assert "CHOOSE_PARITY_CALL" in text and "withheld" in text
+    assert 'name="entry"' not in text
+    answer = client.post(f"{PATH}again", {"agent": "P01", "match": "R1M1", "entry": "1.0"})
+    assert (answer.status_code, SENTENCE in answer.content.decode(), len(trials._trials)) == (403, True, 0)
+
+
+def test_who_registers_from_the_machine_of_the_agent_reads_everything(client: Client) -> None:
+    show(client, answered(client, INNER))
+    text = text_of(client)
+    assert (SECRET in text, SENTENCE in text, 'name="entry"' in text) == (True, False, True)
+    assert client.post(f"{PATH}again", {"agent": "P01", "match": "R1M1", "entry": "1.0"}).status_code == 409
+
+
+def test_a_stranger_who_named_it_first_reads_nothing_after_its_owner_came(client: Client) -> None:
+    named = answered(client, STRANGER)
+    show(client, named)
+    own = register(client, INNER)
+    assert "not valid any more" in text_of(client)
+    show(client, own)
+    assert SECRET in text_of(client)
+
+
+@pytest.mark.parametrize("ours", [True, False])
+@pytest.mark.parametrize("player", ["P01", "P02"])
+def test_an_agent_that_answers_with_the_token_is_whose_the_token_is(client: Client, ours: bool, player: str) -> None:
+    """One of the site's own referees saw it; a student's may say what it likes."""
+    token = answered(client, STRANGER)
+    Agent.objects.filter(kind="referee").update(site_key=ours)
+    match = Match.objects.get()
+    start = outgoing.starts_of([outgoing.Chosen(match, match.referee, named=True)])[0]
+    seats = json.loads(start.tries[0].body)["params"]
+    assert seats["player_A"]["unproven_sha256"] == [tokens.digest(token)]
+    assert "unproven_sha256" not in seats["player_B"]
+    make.report(match, "P01", proofs={player: tokens.digest(token)})
+    show(client, token)
+    text = text_of(client)
+    own = ours and player == "P01"
+    assert (SECRET in text, SENTENCE in text) == (own, not own)
+
+
+# Checks -----------------------------------------------------------------------------------------
+
+
+def read(client: Client, found: dict[str, Any]) -> str:
+    """Everything of a check that its link opens."""
+    paths = (f"/api/checks/{found['check_id']}", found["url"], f"/check/{found['check_id']}.json")
+    return "".join(client.get(path).content.decode() for path in paths)
+
+
+def test_the_report_for_a_token_of_an_address_that_was_only_named(client: Client) -> None:
+    make.open_league("fall")
+    found = check(client, register(client, STRANGER))
+    assert found["withheld"].startswith(SENTENCE)
+    run()
+    text = read(client, found)
+    assert (SECRET in text, SENTENCE in text) == (False, True)
+    told = client.get(f"/api/checks/{found['check_id']}").json()
+    assert [(one["verdict"], one["why"], one["came"]) for one in told["report"]["clauses"]] == [
+        ("fails", WITHHELD, {"withheld": WITHHELD}),
+        ("tolerated", "", None),
+        ("fails", "nobody listens at its address", None),
+    ]
+    assert (told["passed"], told["problem"]) == (False, "")
+
+
+def test_the_report_for_the_agents_own_token_and_machine_is_whole(client: Client) -> None:
+    make.open_league("fall")
+    own = register(client, INNER)
+    for caller in (INNER, STRANGER):
+        found = check(client, own, caller)
+        run()
+        text = read(client, found)
+        assert (found["withheld"], SECRET in text, SENTENCE in text) == ("", True, False)
+
+
+def test_with_a_named_agents_token_ones_own_machine_may_be_checked_in_full(client: Client) -> None:
+    """It was registered through a gateway, say, and its owner asks from where it runs."""
+    make.open_league("fall")
+    assert check(client, register(client, STRANGER), INNER)["withheld"] == ""
+
+
+def test_no_part_is_taken_in_a_check_that_is_read_in_another_way(client: Client) -> None:
+    make.open_league("fall", require_check=True)
+    token = register(client, STRANGER)
+    found = check(client, token)
+    whole = client.post("/api/checks", {"endpoint": ADDRESS}, content_type="application/json", REMOTE_ADDR=INNER).json()
+    assert len({found["check_id"], whole["check_id"], check(client, token)["check_id"]}) == 2
+    assert sorted(Check.objects.values_list("withheld", flat=True)) == [False, True]
+    # On *my agent* there is a link to the one and not to the other.
+    Check.objects.filter(withheld=True).delete()
+    run()
+    show(client, token)
+    text = text_of(client)
+    assert (whole["check_id"] in text, SECRET in text) == (False, False)
+    again = check(client, token)
+    run()
+    assert again["check_id"] in text_of(client)
+
+
+def test_a_referee_that_moves_elsewhere_has_to_show_itself_there(client: Client) -> None:
+    def hire(caller: str, host: str, **more: str) -> str:
+        params = wire.referee_request("Judge", endpoint=f"http://{host}:9200/mcp", **more)
+        return str(wire.ask(client, "register_referee", params, caller=caller)["auth_token"])
+
+    own = hire(STRANGER, STRANGER)
+    assert check(client, own)["withheld"] == ""
+    moved = hire(STRANGER, INNER, auth_token=own)
+    for token in (own, moved):
+        assert check(client, token)["withheld"].startswith(SENTENCE)
+
+
+def test_the_personal_code_shows_whose_it_is(client: Client) -> None:
+    make.open_league("fall")
+    people()
+    token = register(client, STRANGER, code="dana-code")
+    assert check(client, token)["withheld"] == ""
+    run()
+    show(client, "dana-code")
+    assert (SECRET in text_of(client), SENTENCE in text_of(client)) == (True, False)

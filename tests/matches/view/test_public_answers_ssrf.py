@@ -1,0 +1,199 @@
+"""What stands behind an address that is no agent's is read by nobody but the address's owner and the staff.
+
+A player's address leads to something of the school that is no agent. A real referee plays matches with it, in which it
+answers in every way that might get out; its reports go to the league as any others, and then everything that anybody
+may read is looked through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+from django.test import Client
+
+from agents_registry import registration
+from agents_registry.models import Agent
+from league_sdk.judging.referee import Referee
+from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.messages import MessageType
+from matches.audience.pages import match as match_page
+from matches.audience.pages import mine
+from matches.checks import asking
+from matches.checks.asking import Caller, NotTheirs
+from matches.conducting import due
+from matches.models import Check, Event
+from matches.view.sight import everything
+from tests import factories as make
+from tests.league_sdk.judging.starts import LEAGUE_TOKEN, START, Link
+from tests.matches.audience.test_audience_privacy import texts
+
+pytestmark = pytest.mark.django_db
+
+SECRET = "AKIA-geheimnis"
+SHORT = {"max_retries": 0, "join_timeout_s": 2, "move_timeout_s": 2, "referee_lease_s": 120}
+Answers = Callable[[dict[str, Any]], web.Response]
+
+
+def page(status: int, **how: Any) -> Answers:
+    return lambda _: web.Response(status=status, **{"text": f"<title>{SECRET}</title>", **how})
+
+
+def value(made: Callable[[dict[str, Any]], Any], status: int = 200) -> Answers:
+    return lambda asked: web.json_response(made(asked), status=status)
+
+
+def result(**fields: Any) -> Answers:
+    return value(lambda asked: {"jsonrpc": "2.0", "id": asked.get("id"), "result": fields})
+
+
+def error(code: int, status: int = 200) -> Answers:
+    wrong = {"code": code, "message": SECRET, "data": {SECRET: SECRET}}
+    return value(lambda asked: {"jsonrpc": "2.0", "id": asked.get("id"), "error": wrong}, status)
+
+
+ANSWERS: dict[str, Answers] = {
+    "an object": value(lambda _: {"AccessKeyId": SECRET, SECRET: 1, "message": SECRET}),
+    "an object with our names": value(lambda _: {"status": SECRET, "choice": SECRET, "message_type": SECRET}),
+    "a result": result(status=SECRET, key=SECRET),
+    "a text": value(lambda asked: {"jsonrpc": "2.0", "id": asked.get("id"), "result": SECRET}),
+    "a list": value(lambda _: [SECRET, {"name": SECRET}]),
+    "it joins, and moves as nobody can": result(accept=True, parity_choice=SECRET, note=SECRET),
+    "what was asked, and more": value(lambda asked: {**asked, "server": SECRET}),
+    "what was asked, changed": value(lambda asked: {**asked, "params": {**asked.get("params", {}), "host": SECRET}}),
+    "an error of the method": error(-32601),
+    "an error": error(-32000, 500),
+    "a page": page(200, content_type="text/html"),
+    "a login": page(401, headers={"WWW-Authenticate": f'Basic realm="{SECRET}"', "X-Key": SECRET}),
+    "a redirect": page(302, headers={"Location": f"http://127.0.0.1:1/{SECRET}", "Set-Cookie": f"key={SECRET}"}),
+    "a failure": page(500, reason=SECRET),
+    "another encoding": page(200, text=SECRET, headers={"Content-Encoding": SECRET}),
+    "a stream": page(200, text=f"data: {SECRET}\n\n", headers={"Content-Type": "text/event-stream"}),
+    "a type": page(200, text="{}", headers={"Content-Type": f"application/{SECRET}"}),
+}
+
+
+async def played(answers: Answers, params: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """One match of what is no agent (PLAYER_A) with an agent: what is reported, and what the agent was sent."""
+    sent: list[Any] = []
+
+    async def inner(request: web.Request) -> web.Response:
+        return answers(await request.json())
+
+    async def agent(request: web.Request) -> web.Response:
+        asked = await request.json()
+        sent.append(asked)
+        said = {"accept": True, "parity_choice": "odd"}
+        return web.json_response({"jsonrpc": "2.0", "id": asked.get("id"), "result": said})
+
+    application = web.Application()
+    application.router.add_post("/inner/{any:.*}", inner)
+    application.router.add_post("/agent", agent)
+    runner = web.AppRunner(application, shutdown_timeout=0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    at = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    seats = {
+        f"player_{side}": START[f"player_{side}"] | {"id": params[f"player_{side}_id"], "endpoint": at + path}
+        for side, path in (("A", "/inner/x"), ("B", "/agent"))
+    }
+    link = Link()
+    referee = Referee(link, endpoint="http://127.0.0.1:1/mcp", max_concurrent=2)  # type: ignore[arg-type]
+    try:
+        assert referee.start_match(START | params | seats | {"auth_token": LEAGUE_TOKEN})["accepted"]
+        while not link.reports:
+            link.changed.clear()
+            await link.changed.wait()
+        return link.reports[0], sent
+    finally:
+        await referee.aclose()
+        await runner.cleanup()
+
+
+async def all_played(params: dict[str, Any]) -> list[tuple[dict[str, Any], list[Any]]]:
+    return await asyncio.gather(*(played(answers, params) for answers in ANSWERS.values()))
+
+
+def test_nobody_else_reads_what_was_answered(client: Client) -> None:
+    place = make.playing()
+    match = place.match("R1M1")
+    params = {
+        "league_id": "fall",
+        "match_id": "R1M1",
+        "attempt": match.attempt,
+        "settings": LeagueSettings(**SHORT).for_referee(),
+        "player_A_id": match.player_a.code,
+        "player_B_id": match.player_b.code,
+    }
+    reports = asyncio.run(all_played(params))
+    # The other player is told who has won and why, and nothing more.
+    for name, (_, sent) in zip(ANSWERS, reports, strict=True):
+        kinds = {one["params"]["message_type"] for one in sent if isinstance(one.get("params"), dict)}
+        assert MessageType.GAME_OVER in kinds, name
+        assert SECRET not in json.dumps(sent), name
+    entries = [entry for report, _ in reports for entry in report["transcript"]]
+    faults = [fault for report, _ in reports for fault in report["faults"]]
+    assert len(faults) == len(ANSWERS)
+    lost = {fault["detail"]: fault for fault in faults if SECRET in fault["detail"]}
+    assert lost, "the owner is told what came, so there is something to keep back"
+    reason = "; ".join(str(fault["sentence"]) for fault in faults)
+    assert SECRET not in reason
+    make.report(
+        match,
+        None,
+        **make.silent(match, match.player_a.code)
+        | {
+            "faults": list(lost.values())[:10],
+            "reason": reason[:300],
+            "transcript": [entry | {"n": n} for n, entry in enumerate(entries)],
+        },
+    )
+    # What the owner and the staff read has it: there was something to find.
+    whole = match_page.messages(everything(place.league), "R1M1", None, staff=True)
+    owned = mine.context(place.league, [match.player_a], match_id="R1M1")
+    other = mine.context(place.league, [match.player_b], match_id="R1M1")
+    assert [SECRET in str(one) for one in (whole, owned, other)] == [True, True, False]
+    found = [where for where, text in texts(client, place) if SECRET in text]
+    assert found == []
+
+
+def test_neither_in_what_is_told_of_agents_that_do_not_answer(client: Client) -> None:
+    """A check's report, the last problem of an agent, a referee that would not begin."""
+    place = make.playing()
+    match = place.match("R1M1")
+    make.progress(match, transcript=[make.line(0), make.line(1)])
+    Agent.objects.filter(pk=match.player_a.pk).update(problem=f"HTTP 500: {SECRET}")
+    registration.note_check(agent_id=match.player_b.pk, problem=f"its reply {{'key': '{SECRET}'}} holds no answer")
+    check = asking.ask(endpoint=match.player_a.endpoint, caller=Caller("192.0.2.9", instructor=True))
+    clause = {"id": "http.reached", "verdict": "fails", "why": SECRET, "came": SECRET, "sent": {}, "http_status": 200}
+    more = {"title": "", "expected": "", "source": "", "elapsed_ms": 1}
+    Check.objects.filter(pk=check.pk).update(
+        state="DONE", problem=SECRET, passed=False, report={"summary": SECRET, "clauses": [clause | more]}
+    )
+    refused = f"start_match was refused: {{'key': '{SECRET}'}}"
+    match.refresh_from_db()
+    lost = due.NotTaken(match.pk, match.attempt, match.lease_until, refused, refused=True)
+    due.note(due.Outcomes(undeliverable=[lost]))
+    assert Event.objects.get(kind="attempt_lost").data["why"] == "start_match was refused"
+    assert SECRET in client.get(f"/check/{check.pk}").content.decode()
+    assert [where for where, text in texts(client, place) if SECRET in text] == []
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["http://127.0.0.1:9200/", "http://localhost:9200/", "http://10.0.0.5/", "http://inner.example/"]
+)
+@pytest.mark.parametrize("caller", [Caller("192.0.2.7", direct=False), Caller("127.0.0.1", direct=False), Caller("")])
+def test_no_visitor_has_another_address_called(endpoint: str, caller: Caller) -> None:
+    with pytest.raises(NotTheirs):
+        asking.ask(endpoint=endpoint, caller=caller)
+    assert Check.objects.count() == 0
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]", "0.0.0.0", "127.1", "2130706433"])
+def test_a_visitors_localhost_is_the_visitors(name: str) -> None:
+    check = asking.ask(endpoint=f"http://{name}:9200/mcp", caller=Caller("192.0.2.7"))
+    assert check.endpoint == "http://192.0.2.7:9200/mcp"

@@ -1,0 +1,382 @@
+"""Every role at every address of the admin, GET and POST. An address that has no line here fails the test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Group, Permission, User
+from django.db import transaction
+from django.test import Client
+from django.urls import URLPattern, URLResolver, reverse
+
+from agents_registry.models import Agent
+from matches.desk import controls, problems, shared
+from matches.desk import names as desk_names
+from matches.league import staffing
+from matches.models import Check, League, Match, Role
+from matches.view import roles
+from matches.view.roles import Action
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+SUPERUSER = "superuser"
+WHO = {
+    SUPERUSER: frozenset(Action),
+    "instructor": frozenset(Action),
+    "assistant": frozenset({Action.WATCH, Action.RERUN}),
+    "instructor of another league": frozenset(),
+    "staff without a role": frozenset(),
+    "not of the staff": frozenset(),
+    "not logged in": frozenset(),
+}
+"""Everybody who may come, and what they may do in the league ``fall``."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Who gets in, and what they are answered; everybody else is refused.
+
+    Attributes:
+        needs: an action in the league, or a name of ``_ALSO`` for what is asked of a person as such.
+        get, post: the status for who may.
+        args: of the address; the id of the league where none are given.
+        data: what is posted.
+        post_needs: when it differs from ``needs``.
+    """
+
+    needs: Action | str
+    get: int
+    post: int
+    args: Callable[[make.Setting], tuple[object, ...]] = lambda place: (place.league_id,)
+    data: dict[str, Any] | None = None
+    post_needs: Action | str | None = None
+
+
+def _nothing(place: make.Setting) -> tuple[object, ...]:
+    return ()
+
+
+def _player(place: make.Setting) -> tuple[object, ...]:
+    return (place.players[0].agent.pk,)
+
+
+def _with(*more: object) -> Callable[[make.Setting], tuple[object, ...]]:
+    return lambda place: (place.league_id, *more)
+
+
+def _match(place: make.Setting) -> tuple[object, ...]:
+    return (Match.objects.filter(league_id="fall").values_list("pk", flat=True)[0],)
+
+
+def _role(place: make.Setting) -> tuple[object, ...]:
+    return (place.league_id, Role.objects.get(name="assistant").pk)
+
+
+def _user(place: make.Setting) -> tuple[object, ...]:
+    return (User.objects.get(username="staff without a role").pk,)
+
+
+def _group(place: make.Setting) -> tuple[object, ...]:
+    return (Group.objects.get_or_create(name="teachers")[0].pk,)
+
+
+def _to_agent(verb: str) -> Callable[[make.Setting], tuple[object, ...]]:
+    return lambda place: (place.league_id, place.players[0].agent.pk, verb)
+
+
+_CORRECTION = {"kind": "void", "match_id": "R1M1", "reason": "a test"}
+
+LINES: dict[str, list[Line]] = {
+    # The desk
+    "matches_league_change": [Line(Action.WATCH, 200, 200, post_needs=Action.EDIT)],
+    "matches_league_now": [Line(Action.WATCH, 200, 200)],
+    "matches_league_settings": [Line(Action.EDIT, 200, 200)],
+    "matches_league_do": [Line(action, 405, 302, _with(verb)) for verb, action in controls.VERB_ACTIONS.items()]
+    + [Line(Action.WATCH, 404, 404, _with("dance"))],
+    "matches_league_match": [
+        Line(action, 405, 302, _with("R1M1", verb)) for verb, action in controls.MATCH_ACTIONS.items()
+    ]
+    + [Line(Action.WATCH, 404, 404, _with("R1M1", "dance"))],
+    "matches_league_agent": [Line(action, 405, 302, _to_agent(verb)) for verb, action in problems.AGENT_ACTIONS.items()]
+    + [Line(Action.WATCH, 404, 404, _to_agent("dance")), Line(Action.RERUN, 404, 404, _with(10**9, "ask"))],
+    "matches_league_name": [
+        Line(action, 405, 302, _with(10**9, verb)) for verb, action in desk_names.NAME_ACTIONS.items()
+    ]
+    + [Line(Action.WATCH, 404, 404, _with(10**9, "dance"))],
+    "matches_league_gateway": [Line(action, 405, 302, _with(verb)) for verb, action in shared.GATEWAY_ACTIONS.items()]
+    + [Line(Action.WATCH, 404, 404, _with("dance"))],
+    "matches_league_plan": [Line(Action.RUN, 405, 302, _with(verb)) for verb in ("start", "call-off", "forget")]
+    + [Line(Action.WATCH, 404, 404, _with("dance"))],
+    "matches_league_freeze": [
+        Line(Action.RUN, 405, 302, _with(verb)) for verb in ("plan", "call-off", "unveil", "lift")
+    ]
+    + [Line(Action.WATCH, 404, 404, _with("dance"))],
+    "matches_league_roster": [Line(Action.EDIT, 200, 200)],
+    "matches_league_roster_remove": [Line(Action.EDIT, 405, 302)],
+    "matches_league_roster_file": [Line(Action.EDIT, 200, 200)],
+    "matches_league_people": [Line(Action.EDIT, 200, 200)],
+    "matches_league_take_role": [Line(Action.EDIT, 405, 302, _role)],
+    "matches_league_add_player": [Line("edits", 200, 200, _nothing)],
+    # Corrections
+    "matches_league_corrections": [Line(Action.WATCH, 200, 200)],
+    "matches_league_correct": [Line(Action.RERUN, 200, 200, post_needs=Action.CORRECT, data=_CORRECTION)],
+    "matches_league_correction_undo": [Line(Action.CORRECT, 404, 404, _with(1))],
+    # Announcements and papers
+    "matches_league_notices": [Line(Action.RUN, 200, 200)],
+    "matches_league_notice_withdraw": [Line(Action.RUN, 405, 302, _with(1))],
+    "matches_league_papers": [Line(Action.EDIT, 200, 200)],
+    "matches_league_evidence": [Line(Action.EDIT, 200, 200)],
+    "matches_league_paper": [
+        Line(Action.EDIT, 200, 200, _with("standings.csv")),
+        Line(Action.EDIT, 404, 404, _with("passwords.csv")),
+    ],
+    "matches_league_import": [Line("adds", 200, 200, _nothing)],
+    # What the admin brings along
+    "matches_league_changelist": [Line("opens", 200, 200, _nothing)],
+    "matches_league_add": [Line("adds", 200, 200, _nothing)],
+    "matches_league_history": [Line(Action.WATCH, 200, 200)],
+    "matches_league_delete": [Line("nobody", 0, 0)],
+    "matches_match_changelist": [Line("watches", 200, 200, _nothing)],
+    "matches_match_add": [Line("nobody", 0, 0, _nothing)],
+    "matches_match_history": [Line(Action.WATCH, 200, 200, _match)],
+    "matches_match_delete": [Line("nobody", 0, 0, _match)],
+    "matches_match_change": [Line(Action.WATCH, 200, 0, _match, post_needs="nobody")],
+    "matches_agent_check": [Line(Action.RERUN, 405, 302, _player)],
+    "agents_registry_agent_changelist": [Line("watches", 200, 200, _nothing)],
+    "agents_registry_agent_add": [Line("edits", 302, 302, _nothing)],
+    "agents_registry_agent_history": [Line(Action.WATCH, 200, 200, _player)],
+    "agents_registry_agent_delete": [Line("nobody", 0, 0, _player)],
+    "agents_registry_agent_change": [Line(Action.WATCH, 200, 200, _player, post_needs=Action.EDIT)],
+    # Users
+    "auth_user_changelist": [Line("superuser", 200, 200, _nothing)],
+    "auth_user_add": [Line("superuser", 200, 200, _nothing)],
+    "auth_user_history": [Line("superuser", 200, 200, _user)],
+    "auth_user_delete": [Line("superuser", 200, 302, _user, {"post": "yes"})],
+    "auth_user_change": [Line("superuser", 200, 200, _user)],
+    "auth_user_password_change": [Line("superuser", 200, 200, _user)],
+    "auth_group_changelist": [Line("superuser", 200, 200, _nothing)],
+    "auth_group_add": [Line("superuser", 200, 200, _nothing)],
+    "auth_group_history": [Line("superuser", 200, 200, _group)],
+    "auth_group_delete": [Line("superuser", 200, 302, _group, {"post": "yes"})],
+    "auth_group_change": [Line("superuser", 200, 200, _group)],
+}
+
+_ALSO = {
+    "nobody": frozenset(),
+    "superuser": frozenset({SUPERUSER}),
+    "adds": frozenset({SUPERUSER, "instructor", "instructor of another league"}),
+    "edits": frozenset({SUPERUSER, "instructor", "instructor of another league"}),
+    "watches": frozenset({SUPERUSER, "instructor", "assistant", "instructor of another league"}),
+    "opens": frozenset({SUPERUSER, "instructor", "assistant", "instructor of another league"}),
+}
+"""What is asked of a person and not of a league."""
+
+EVERYBODY = {"index", "login", "logout", "password_change", "password_change_done", "jsi18n", "app_list", "search"}
+"""Nothing of a league is behind these, or only what their lists above show."""
+SHOWS_NOTHING = {"autocomplete", "view_on_site"}
+"""No field of ours completes itself, and no row has an address of its own on the site."""
+
+
+@pytest.fixture
+def place() -> make.Setting:
+    """A league in its first round, and another one, with everybody in their roles."""
+    found = make.playing("fall", players=4)
+    make.open_league("winter")
+    adding = Permission.objects.get(codename="add_league")
+    for who in WHO:
+        if who == SUPERUSER:
+            User.objects.create_superuser(who, password="x" * 12)
+        elif who != "not logged in":
+            user = User.objects.create_user(who, password="x" * 12, is_staff=who != "not of the staff")
+            if who.startswith("instructor"):
+                user.user_permissions.add(adding)
+    for league_id, who, name in (
+        ("fall", "instructor", "instructor"),
+        ("fall", "assistant", "assistant"),
+        ("winter", "instructor of another league", "instructor"),
+    ):
+        staffing.give_role(league_id=league_id, username=who, name=name)
+    return found
+
+
+def browser_of(who: str) -> Client:
+    client = Client()
+    if who != "not logged in":
+        client.force_login(User.objects.get(username=who))
+    return client
+
+
+def expected(who: str, needs: Action | str, status: int) -> int:
+    if who in ("not logged in", "not of the staff"):
+        return 302  # to the login
+    may = needs in WHO[who] if isinstance(needs, Action) else who in _ALSO[needs]
+    return status if may else 403
+
+
+def addresses(patterns: Any) -> Iterator[URLPattern]:
+    """Every pattern with a name, however deep."""
+    for one in patterns:
+        if isinstance(one, URLResolver):
+            yield from addresses(one.url_patterns)
+        elif one.name:
+            yield one
+
+
+def test_every_address_of_the_admin_has_a_line_here() -> None:
+    names = {one.name for one in addresses(admin.site.get_urls())}
+    assert names - EVERYBODY - SHOWS_NOTHING == set(LINES)
+
+
+def test_the_table_knows_every_verb() -> None:
+    assert set(controls.VERB_ACTIONS) | {"release", "cancel"} == {
+        str(args[-1])
+        for name in ("matches_league_do", "matches_league_match")
+        for line in LINES[name]
+        if (args := line.args(make.Setting("fall", [], [])))[-1] != "dance"
+    }
+
+
+@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_every_role_at_every_address(place: make.Setting, who: str, method: str) -> None:
+    wrong, client = [], browser_of(who)
+    for name, lines in LINES.items():
+        for line in lines:
+            url = reverse(f"admin:{name}", args=line.args(place))
+            if method == "GET":
+                needs, status, seen = line.needs, line.get, _status(client.get(url))
+            else:
+                needs, status = line.post_needs or line.needs, line.post
+                seen = _posted(client, url, line)
+            if seen != expected(who, needs, status):
+                wrong.append((name, url, seen, expected(who, needs, status)))
+    assert wrong == []
+
+
+def _status(answer: Any) -> int:
+    if answer.streaming:
+        b"".join(answer.streaming_content)  # which closes the file
+    return int(answer.status_code)
+
+
+def _posted(client: Client, url: str, line: Line) -> int:
+    """The status of a POST that leaves everything as it was."""
+    point = transaction.savepoint()
+    try:
+        return _status(client.post(url, line.data or {}))
+    finally:
+        transaction.savepoint_rollback(point)
+
+
+# Rows and their lists -----------------------------------------------------------------------------
+
+
+def rows(client: Client, page: str) -> list[str]:
+    """What a list of the admin shows, by its objects."""
+    return sorted(str(one) for one in client.get(f"/admin/{page}/").context["cl"].result_list)
+
+
+@pytest.mark.parametrize(
+    ("who", "leagues", "agents"),
+    [
+        (SUPERUSER, ["Fall", "Winter"], ["P01", "P02", "P03", "P04", "REF01", "W01"]),
+        ("instructor", ["Fall"], ["P01", "P02", "P03", "P04", "REF01"]),
+        ("assistant", ["Fall"], ["P01", "P02", "P03", "P04", "REF01"]),
+        ("instructor of another league", ["Winter"], ["REF01", "W01"]),
+    ],
+)
+def test_lists_show_what_is_ones_own(place: make.Setting, who: str, leagues: list[str], agents: list[str]) -> None:
+    other = make.join("Other", "winter", port=8199).agent
+    Agent.objects.filter(pk=other.pk).update(code="W01")
+    client = browser_of(who)
+    assert rows(client, "matches/league") == leagues
+    assert [line.split(" ")[0] for line in rows(client, "agents_registry/agent")] == agents
+    count = 6 if "Fall" in leagues else 0
+    assert len(rows(client, "matches/match")) == count
+    # By its number, another league's agent is not there either.
+    status = client.get(f"/admin/agents_registry/agent/{other.pk}/change/").status_code
+    assert status == (200 if "W01" in agents else 403)
+
+
+def act(client: Client, action: str, *agents: Agent, **more: Any) -> int:
+    data = {"action": action, "_selected_action": [agent.pk for agent in agents], **more}
+    return client.post("/admin/agents_registry/agent/", data).status_code
+
+
+def test_actions_of_the_list_of_agents_reach_no_further_than_the_role(place: make.Setting) -> None:
+    own, site = place.players[0].agent, place.referees[0].agent
+    other = make.join("Other", "winter", port=8199).agent
+    instructor, assistant = browser_of("instructor"), browser_of("assistant")
+    assert [act(one, "check_now", own, site) for one in (instructor, assistant)] == [302, 302]
+    assert act(instructor, "readmit", own) in (200, 302)
+    assert act(instructor, "let_register_again", own) == 302
+    assert act(instructor, "do_not_let_judge", site) == 403
+    # An action that is not offered is refused in words; one smuggled in beside a harmless one does nothing.
+    act(assistant, "revoke_tokens", own)
+    act(assistant, "revoke_tokens", own, index=0)
+    both = {"action": ["revoke_tokens", "check_now"], "_selected_action": [own.pk], "index": 0}
+    assistant.post("/admin/agents_registry/agent/", both)
+    act(instructor, "revoke_tokens", other)
+    act(instructor, "revoke_tokens", own, select_across="true")
+    assert Agent.objects.get(pk=own.pk).readmit is True
+    left = {agent.pk: agent.tokens.exists() for agent in Agent.objects.all()}
+    assert (left[other.pk], left[site.pk], Agent.objects.get(pk=site.pk).trusted) == (True, True, True)
+
+
+def test_an_assistant_takes_no_token_away(place: make.Setting) -> None:
+    own = place.players[0].agent
+    assistant = browser_of("assistant")
+    act(assistant, "revoke_tokens", own)
+    both = {"action": ["revoke_tokens", "check_now"], "_selected_action": [own.pk], "index": 0}
+    assistant.post("/admin/agents_registry/agent/", both)
+    assert own.tokens.exists()
+
+
+def test_actions_of_the_list_of_leagues_need_the_role_in_each(place: make.Setting) -> None:
+    def pause(who: str, *ids: str) -> int:
+        data = {"action": "pause_leagues", "_selected_action": list(ids)}
+        return browser_of(who).post("/admin/matches/league/", data).status_code
+
+    staffing.give_role(league_id="winter", username="instructor", name="assistant")
+    assert pause("instructor", "fall", "winter") == 403
+    pause("assistant", "fall")
+    pause("instructor of another league", "fall")
+    assert list(League.objects.filter(paused=True)) == []
+    assert pause("instructor", "fall") == 302
+    assert [league.pk for league in League.objects.filter(paused=True)] == ["fall"]
+
+
+def test_a_referee_of_the_site_is_the_superusers(place: make.Setting) -> None:
+    site = place.referees[0].agent
+    url = reverse("admin:matches_league_agent", args=["fall", site.pk, "let_judge"])
+    assert [browser_of(who).post(url).status_code for who in ("instructor", SUPERUSER)] == [403, 302]
+    change = f"/admin/agents_registry/agent/{site.pk}/change/"
+    assert [browser_of(who).get(change).status_code for who in ("assistant", "instructor")] == [200, 200]
+    assert browser_of("instructor").post(change, {"display_name": "Mine"}).status_code == 403
+
+
+def test_who_owns_an_agent_is_not_for_assistants(place: make.Setting) -> None:
+    change = f"/admin/agents_registry/agent/{place.players[0].agent.pk}/change/"
+    shown = {who: "owner" in browser_of(who).get(change).context["adminform"].form.fields
+             or "field-owner" in browser_of(who).get(change).content.decode()
+             for who in ("instructor", "assistant")}  # fmt: skip
+    assert shown == {"instructor": True, "assistant": False}
+
+
+def test_checks_are_asked_for_within_the_role(place: make.Setting) -> None:
+    other = make.join("Other", "winter", port=8199).agent
+    client = browser_of("assistant")
+    assert act(client, "check_whole", place.players[0].agent) == 302
+    assert client.post(f"/admin/agents_registry/agent/{other.pk}/check/").status_code == 403
+    assert [check.agent_id for check in Check.objects.all()] == [place.players[0].agent.pk]
+
+
+def test_nobody_is_anybody_without_being_of_the_staff(place: make.Setting) -> None:
+    User.objects.filter(username="instructor").update(is_staff=False)
+    left = User.objects.get(username="instructor")
+    assert (roles.allowed(left, "fall"), roles.leagues(left, Action.WATCH).count()) == (frozenset(), 0)

@@ -1,0 +1,65 @@
+"""Faults in words: for people, in their language, built from what is known of a fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import translation
+
+from league_sdk.judging.fault import Fault
+from league_sdk.protocol.faults import SENTENCES, Cause
+from matches.words import states
+
+KNOWN = ("nobody listens at its address", "it refused the invitation", "")
+
+
+def fault(cause: Cause, detail: str = "") -> dict[str, Any]:
+    """As a referee of ours reports it."""
+    return Fault("P02", "E001", "CHOOSE_PARITY_CALL", 4, cause, 30.0, detail).to_report()
+
+
+@pytest.mark.parametrize("detail", [*KNOWN, "HTTP 500", "50% of <b>it</b> %(player)s"])
+@pytest.mark.parametrize("cause", Cause)
+def test_in_english_it_is_what_the_referee_says(cause: Cause, detail: str) -> None:
+    one = fault(cause, detail)
+    assert states.fault_sentence(one) == one["sentence"]
+
+
+def test_every_cause_has_a_label_of_its_own() -> None:
+    labels = [states.fault_cause(cause) for cause in Cause]
+    assert (all(labels), len(set(labels)), states.fault_cause("bad luck"), states.fault_cause("")) == (
+        True,
+        len(Cause),
+        "",
+        "",
+    )
+
+
+def test_it_is_built_from_the_fields_and_in_the_readers_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    spoken = {text: text.replace("did not answer", "שתק") for text in SENTENCES.values()}
+    monkeypatch.setattr(states, "_", lambda text: spoken.get(text, text))
+    with translation.override("he"):
+        one = fault(Cause.DEADLINE) | {"sentence": "something else"}
+        assert states.fault_sentence(one) == "P02 שתק CHOOSE_PARITY_CALL in 30 s (tries: 4)"
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        # As stored before causes were.
+        ({"sentence": "P02 did not answer"}, "P02 did not answer"),
+        ({"sentence": ""}, "P02"),
+        # A student's referee.
+        ({"cause": "DEADLINE", "limit_s": None, "sentence": "too slow"}, "too slow"),
+        ({"cause": "ILLEGAL_MOVE", "limit_s": None, "sentence": ""}, "P02 lost: illegal move"),
+        # Decided without calls.
+        (
+            {"cause": "CONNECT", "limit_s": None, "error_code": "E005", "sentence": "P02 is shut down"},
+            "P02 is shut down after too many silences: not called",
+        ),
+    ],
+)
+def test_of_which_too_little_is_known(row: dict[str, Any], sentence: str) -> None:
+    base = {"player_id": "P02", "error_code": "E001", "message_type": "CHOOSE_PARITY_CALL", "tries": 1}
+    assert states.fault_sentence(base | row) == sentence

@@ -1,0 +1,118 @@
+"""Statements that are kept as text do what the ORM's own would do."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.forms.models import model_to_dict
+from pytest_django import DjangoAssertNumQueries
+
+from agents_registry.models import Agent, AgentToken, Kind
+from storage.prepared import JsonText, Prepared, Sql, insert, swap
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+FIELDS = [field.attname for field in Agent._meta.concrete_fields]
+
+BY_TOKEN = Prepared(
+    lambda *, sha256: AgentToken.objects.select_related("agent__league").filter(sha256=sha256), sha256=str
+)
+LATER = Prepared(
+    lambda *, kind, after: Agent.objects.filter(kind=kind, pk__gt=after).only("code").order_by("-pk"),
+    kind=str,
+    after=int,
+)
+
+
+def agent(number: int, **fields: object) -> Agent:
+    made = Agent.objects.create(
+        kind=Kind.PLAYER,
+        code=f"P{number}",
+        name=f"Agent {number}",
+        endpoint=f"http://127.0.0.1:9/{number}",
+        endpoint_key=f"127.0.0.1:9/{number}",
+        registered_at=NOW,
+        **fields,
+    )
+    return Agent.objects.get(pk=made.pk)
+
+
+def test_a_prepared_queryset_gives_the_same_instances(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    one = agent(1, spoken={"GAME_OVER": "chapter8"}, heard_at=NOW, game_types=["even_odd"])
+    AgentToken.objects.create(agent=one, sha256="a" * 64, created_at=NOW)
+    for _ in range(2):
+        with django_assert_num_queries(1):
+            token = BY_TOKEN.one(sha256="a" * 64)
+            assert token is not None
+            found = token.agent
+            assert found.league is None
+            assert {name: getattr(found, name) for name in FIELDS} == {name: getattr(one, name) for name in FIELDS}
+    assert BY_TOKEN.one(sha256="b" * 64) is None
+    # An instance like any other: it can be saved.
+    found.version = "2.0.0"
+    found.save()
+    assert Agent.objects.get(pk=one.pk).version == "2.0.0"
+
+
+def test_values_are_told_apart_and_columns_left_out_come_later(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    first, second, third = agent(1), agent(2), agent(3)
+    with django_assert_num_queries(1):
+        found = LATER.all(kind=Kind.PLAYER, after=first.pk)
+        assert [one.code for one in found] == ["P3", "P2"]
+        assert [one.pk for one in found] == [third.pk, second.pk]
+    with django_assert_num_queries(1):
+        assert found[0].name == "Agent 3"
+    assert LATER.all(kind=Kind.REFEREE, after=first.pk) == []
+
+
+def test_a_value_that_is_not_in_the_statement_is_an_error() -> None:
+    forgotten = Prepared(lambda *, code, kind: Agent.objects.filter(code=code), code=str, kind=str)
+    with pytest.raises(ValueError, match="not in the statement: kind"):
+        forgotten.all(code="P1", kind="player")
+
+
+def test_a_swap_changes_what_is_as_expected_and_nothing_else() -> None:
+    one, other = agent(1, silences=1), agent(2, silences=1)
+    news = {"spoken": {"a": ["ü", None]}, "heard_at": NOW, "problem": "it's gone", "silences": Sql("silences + 1")}
+    assert swap(Agent, news, pk=one.pk, state="REGISTERED") == 1
+    changed = Agent.objects.get(pk=one.pk)
+    assert (changed.spoken, changed.heard_at) == ({"a": ["ü", None]}, NOW)
+    assert (changed.problem, changed.silences) == ("it's gone", 2)
+    assert swap(Agent, {"silences": 9}, pk=one.pk, state="ACTIVE") == 0
+    assert swap(Agent, {"silences": 9}, pk=()) == 0
+    assert model_to_dict(Agent.objects.get(pk=other.pk)) == model_to_dict(other)
+    assert (
+        swap(Agent, {"heard_at": None, "state": "ACTIVE"}, pk=(one.pk, other.pk), state=("REGISTERED", "ACTIVE")) == 2
+    )
+    assert set(Agent.objects.values_list("heard_at", "state")) == {(None, "ACTIVE")}
+    assert swap(Agent, {"heard_at": NOW}, pk=one.pk, heard_at=None) == 1
+    assert swap(Agent, {"silences": 9}, pk=one.pk, heard_at=None) == 0
+
+
+def test_what_is_json_already_is_inserted_as_it_is() -> None:
+    one = agent(1)
+    names = [name for name in FIELDS if name != "id"]
+    row = [getattr(one, name) for name in names]
+    spoken = {"a": ["ü'\"\\", None, {"שלום": 0.5}], "b": "%s {}"}
+    row[names.index("spoken")] = JsonText(json.dumps(spoken, ensure_ascii=False))
+    row[names.index("code")] = row[names.index("name")] = "P2"
+    insert(Agent, names, [row])
+    assert Agent.objects.get(code="P2").spoken == spoken
+    assert Agent.objects.filter(spoken__b="%s {}").count() == 1
+
+
+def test_an_insert_may_leave_alone_what_is_there() -> None:
+    one = agent(1)
+    names = ("agent_id", "sha256", "proven", "created_at")
+    rows = [(one.pk, letter * 64, letter == "a", NOW) for letter in "abc"]
+    insert(AgentToken, names, rows[:1])
+    insert(AgentToken, names, rows, once=True)
+    found = list(AgentToken.objects.order_by("sha256").values_list(*names))
+    assert found == rows
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert(AgentToken, names, rows[:1])

@@ -1,0 +1,30 @@
+"""The tests mirror the tree: tests of ``matches/league/results.py`` are ``tests/matches/league/test_results*.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("agents_registry", "league_sdk", "leaguesite", "matches", "storage")
+
+
+def subjects(folder: Path) -> set[str]:
+    """What the tests beside a folder of the product may be named after: the folder, and what is in it."""
+    names = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    return names - {"__init__"} | {folder.name}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_test_lies_where_its_subject_does(package: str) -> None:
+    wrong = []
+    tests = sorted((ROOT / "tests" / package).rglob("test_*.py"))
+    assert tests
+    for test in tests:
+        path = test.relative_to(ROOT / "tests")
+        folder, name = ROOT / path.parent, path.stem.removeprefix("test_")
+        named = folder.is_dir() and any(name == one or name.startswith(f"{one}_") for one in subjects(folder))
+        if not named:
+            wrong.append(str(path))
+    assert wrong == []
