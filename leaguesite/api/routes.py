@@ -20,15 +20,9 @@ from pydantic import ConfigDict
 
 from agents_registry import registration
 from league_sdk.protocol.errors import NotARequest
-from leaguesite.api import checks as api_checks
-from leaguesite.api import corrections as api_corrections
-from leaguesite.api import events as api_events
-from leaguesite.api import gateways as api_gateways
-from leaguesite.api import ledger as api_ledger
-from leaguesite.api import notices as api_notices
-from leaguesite.api import protocol as api_protocol
+from leaguesite.api import checks, corrections, events, gateways, ledger, notices, protocol
 from leaguesite.api.keys import KEY, METRICS_KEY, TooManyKeys
-from leaguesite.mcp import dispatcher as mcp
+from leaguesite.mcp import dispatcher
 from leaguesite.mcp.calls import Came
 from leaguesite.mcp.home import is_here
 from leaguesite.observing import health, metrics
@@ -41,8 +35,7 @@ from matches.desk import busy
 from matches.league import lifecycle, opening, play, results
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import League
-from matches.view import kept, lists, queries, sight, summaries
-from matches.view import referees as referee_queries
+from matches.view import kept, lists, queries, referees, sight, summaries
 from matches.view.masking import without_addresses
 from matches.view.sight import View
 
@@ -142,7 +135,7 @@ def _mcp(request: HttpRequest, league_id: str | None = None, *, register: bool =
         address=caller.ip,
         past_proxy=is_here(request.META.get(PAST_PROXY, "")),
     )
-    found = mcp.begin(request.body, content_type=request.headers.get("Content-Type", ""), came=came)
+    found = dispatcher.begin(request.body, content_type=request.headers.get("Content-Type", ""), came=came)
     if found.put_off:
         if getattr(request, "may_be_put_off", False):
             return PutOff(lambda: _finished(found))
@@ -150,18 +143,18 @@ def _mcp(request: HttpRequest, league_id: str | None = None, *, register: bool =
     return _sent(found)
 
 
-def _finished(found: mcp.Answering) -> HttpResponse:
+def _finished(found: dispatcher.Answering) -> HttpResponse:
     found.finish()
     return _sent(found)
 
 
-def _sent(found: mcp.Answering) -> HttpResponse:
-    content = found.content()
-    if content is None:
-        return HttpResponse(status=found.status, headers=found.head)
+def _sent(found: dispatcher.Answering) -> HttpResponse:
+    reply = found.reply
+    if not isinstance(reply.body, bytes):
+        return HttpResponse(status=reply.status, headers=reply.headers)
     # With a length it goes out in one piece: no middleware that would add one is passed.
-    head = found.head | {"Content-Length": str(len(content))}
-    response = HttpResponse(content, status=found.status, content_type="application/json", headers=head)
+    head = reply.headers | {"Content-Length": str(len(reply.body))}
+    response = HttpResponse(reply.body, status=reply.status, content_type="application/json", headers=head)
     # A refusal is an answer like any other: who sends too much does not fill the log besides.
     response._has_been_logged = True
     return response
@@ -331,7 +324,7 @@ def cancel(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any
 def trust_referee(request: HttpRequest, referee_id: str, options: Trust | None = None) -> dict[str, Any]:
     """Let a registered referee judge, or no longer; one of the site, or of the league named."""
     wanted = options or Trust()
-    referee = referee_queries.find_referee(referee_id.replace("\x00", "\ufffd"), wanted.league_id)
+    referee = referees.find_referee(referee_id.replace("\x00", "\ufffd"), wanted.league_id)
     if referee is None:
         raise NotFound(_("There is no referee %(referee)s.") % {"referee": referee_id})
     registration.trust(agent_ids=[referee.pk], trusted=wanted.trusted)
@@ -446,10 +439,10 @@ def _match(league_id: str, match_id: str) -> Any:
 
 
 api.add_router("/api", router)
-api.add_router("/api/protocol", api_protocol.router)
-api.add_router("/api", api_checks.router)
-api.add_router("/api", api_corrections.router)
-api.add_router("/api", api_events.router)
-api.add_router("/api", api_ledger.router)
-api.add_router("/api", api_gateways.router)
-api.add_router("/api", api_notices.router)
+api.add_router("/api/protocol", protocol.router)
+api.add_router("/api", checks.router)
+api.add_router("/api", corrections.router)
+api.add_router("/api", events.router)
+api.add_router("/api", ledger.router)
+api.add_router("/api", gateways.router)
+api.add_router("/api", notices.router)

@@ -8,10 +8,7 @@ here and nowhere else. What a request asks for, and how it was dressed, is read 
 from __future__ import annotations
 
 import json
-import logging
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from agents_registry import registration
@@ -19,6 +16,7 @@ from agents_registry.models import Agent, Kind
 from league_sdk.dialects import inbound
 from league_sdk.dialects.words import ANSWERS
 from league_sdk.protocol import rpc
+from league_sdk.protocol.dispatch import NO_CONTENT, Exchange, Post
 from league_sdk.protocol.envelope import check_protocol, parse_sender, parse_stamp
 from league_sdk.protocol.errors import (
     InternalError,
@@ -38,12 +36,10 @@ from league_sdk.protocol.transcript import clean
 from leaguesite.mcp.admission import REGISTERING, admit, note_failed, note_unreadable, owner_of
 from leaguesite.mcp.calls import Call, Came, Json, Later
 from leaguesite.mcp.methods import EXPECTED, METHODS, PUBLIC_NAMES, Method
-from leaguesite.mcp.watching import Seen, watched
+from leaguesite.mcp.watching import watched
 from leaguesite.serving.refusals import error_message
 from matches.league import find
 from matches.models import League
-
-logger = logging.getLogger(__name__)
 
 
 def answer(
@@ -62,16 +58,15 @@ def answer(
     found = begin(raw, content_type=content_type, came=came)
     found.finish()
     if head is not None:
-        head.update(found.head)
-    content = found.content()
-    return found.status, None if content is None else json.loads(content)
+        head.update(found.reply.headers)
+    content = found.reply.body
+    return found.reply.status, json.loads(content) if isinstance(content, bytes) else None
 
 
 def begin(raw: bytes, *, content_type: str, came: Came) -> Answering:
     """Answer one HTTP request as far as that is quick; the arguments are those of :func:`answer`."""
     found = Answering(came)
-    with watched() as seen:
-        found.begin(raw, content_type, seen)
+    found.begin(Post(raw, content_type, came.authorization))
     return found
 
 
@@ -79,44 +74,38 @@ _HOLE = f"<{secrets.token_hex(16)}>"
 """Stands in a reply for what is JSON already; nobody else knows it."""
 
 
-class Answering:
-    """One HTTP request on its way to its answer.
+class Answering(Exchange[inbound.Inbound]):
+    """One HTTP request on its way to its answer, which may be made in two steps.
 
-    Attributes:
-        status: the HTTP status, once it is answered.
-        head: the headers that belong to the answer.
+    Args:
+        came: from where, and to which address.
     """
 
+    failure = "The league manager failed; nothing was changed."
+
     def __init__(self, came: Came) -> None:
-        self.status = 200
-        self.head: dict[str, str] = {}
+        super().__init__()
         self._came = came
-        self._body: Any = None
-        self._asked: inbound.Inbound | None = None
         self._call: Call | None = None
         self._later: Later | None = None
-        self._reply: dict[str, Any] | None = None
-        self._data: Json | None = None
 
     @property
     def put_off(self) -> bool:
         """Whether the answer takes long to make: :meth:`finish` makes it."""
         return self._later is not None
 
-    def begin(self, raw: bytes, content_type: str, seen: Seen) -> None:
+    def begin(self, post: Post) -> None:
         """Read the request, and answer it unless that takes long."""
-        with self._refusing(seen):
-            rpc.check_http(content_type, len(raw))
-            self._body = rpc.loads(raw)
-            asked = self._asked = inbound.read(self._body, register=self._came.register)
-            inbound.with_bearer(asked, self._came.authorization)
-            call = self._call = seen.read(Call(asked, self._came))
-            found = _perform(call)
-            if isinstance(found, Later):
-                self._later = found
-                seen.put_off = True
-            else:
-                self._answer(found)
+        with watched() as seen:
+            with self.guarded():
+                call = self._call = seen.read(Call(self.read(post), self._came))
+                found = _perform(call)
+                if isinstance(found, Later):
+                    self._later = found
+                    seen.put_off = True
+                else:
+                    self.answer(found)
+            seen.error_code = self._error_code
 
     def finish(self) -> None:
         """Make the answer that was put off; nothing if none was."""
@@ -125,61 +114,44 @@ class Answering:
             return
         with watched() as seen:
             seen.read(self._call)
-            with self._refusing(seen):
-                self._answer(later.make())
+            with self.guarded():
+                self.answer(later.make())
+            seen.error_code = self._error_code
 
-    def content(self) -> bytes | None:
-        """The body of the answer; None for a notification."""
-        if self._reply is None:
-            return None
-        content = rpc.dumps(self._reply)
-        return content if self._data is None else content.replace(f'"{_HOLE}"'.encode(), self._data, 1)
+    @property
+    def _error_code(self) -> str:
+        if isinstance(self.error, TooOften):
+            # No error of ours: it has a figure of its own.
+            return str(self.error.http_status)
+        return self.error.error_code if self.error is not None else ""
 
-    def _answer(self, message: dict[str, Any]) -> None:
-        asked = self._asked
-        if asked is None or self._silent():
-            return
+    def understand(self, body: Any, post: Post) -> inbound.Inbound:
+        """See :class:`Exchange`; a token in the head counts as one in the message."""
+        asked = inbound.read(body, register=self._came.register)
+        inbound.with_bearer(asked, post.authorization)
+        return asked
+
+    def answer(self, message: dict[str, Any]) -> None:
+        """See :class:`Exchange`; ``data`` that is JSON already is put into the body as it is."""
         data = message.get("data")
-        if isinstance(data, Json):
-            if asked.plain:
-                self._data = data
-                message = message | {"data": _HOLE}
-            else:
-                message = message | {"data": json.loads(data)}
-        self._reply = inbound.reply(asked, message)
+        if not isinstance(data, Json) or self.asked is None:
+            super().answer(message)
+            return
+        super().answer(message | {"data": _HOLE if self.asked.plain else json.loads(data)})
+        if isinstance(self.reply.body, bytes):
+            self.reply.body = self.reply.body.replace(f'"{_HOLE}"'.encode(), data, 1)
 
-    @contextmanager
-    def _refusing(self, seen: Seen) -> Iterator[None]:
-        """What goes wrong becomes an answer, too."""
-        try:
-            yield
-        except LeagueError as error:
-            self.status, seen.error_code = error.http_status, error.error_code
-            self._refuse(error)
-            if isinstance(error, TooOften):
-                # No error of ours: it has a figure of its own.
-                seen.error_code = str(error.http_status)
-                self.head["Retry-After"] = str(error.context["retry_after_s"])
-        except Exception:
-            logger.exception("a call of %s failed", self._call.name if self._call else "/mcp")
-            error = InternalError("The league manager failed; nothing was changed.")
-            seen.error_code = error.error_code
-            self._refuse(error)
-        self._silent()
+    def dress(self, asked: inbound.Inbound, message: Any) -> Any:
+        """See :class:`Exchange`; an answer looks as its question did."""
+        return inbound.reply(asked, message)
 
-    def _refuse(self, error: LeagueError) -> None:
-        self._data = None
-        self._reply = _refusal(error, self._body, self._call)
+    def refusal(self, error: LeagueError, body: Any) -> Any:
+        """See :class:`Exchange`."""
+        return _refusal(error, body, self._call)
 
-    def _silent(self) -> bool:
-        """JSON-RPC 2.0, 4.1: not even an error is answered. MCP wants its own notifications accepted with 202."""
-        asked = self._asked
-        if asked is None or not asked.notification:
-            return False
-        self._reply = None
-        if self.status != TooOften.http_status:
-            self.status = 202 if asked.name.startswith("notifications/") else 204
-        return True
+    def status_of_silence(self, asked: inbound.Inbound) -> int:
+        """See :class:`Exchange`; MCP wants its own notifications accepted with 202."""
+        return 202 if asked.name.startswith("notifications/") else NO_CONTENT
 
 
 def _perform(call: Call) -> dict[str, Any] | Later:

@@ -13,7 +13,7 @@ from league_sdk.dialects.inbound import outbound_shape
 from league_sdk.dialects.words import ANSWERS
 from league_sdk.protocol.errors import LeagueError, MissingField, RefereeNotRegistered, RuleError
 from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, REPORT_PROGRESS, MessageType
-from leaguesite.mcp import handshake as mcp_handshake
+from leaguesite.mcp import handshake
 from leaguesite.mcp.admission import admit_registration, note_codes, note_referee_codes, note_unreadable
 from leaguesite.mcp.calls import Call, Later
 from leaguesite.mcp.home import home
@@ -22,7 +22,7 @@ from leaguesite.mcp.tools import create_schedule
 from leaguesite.serving.turns import known_tokens
 from matches.league import entry, outbox, progress, reports, results
 from matches.models import League
-from matches.view import referees as referee_queries
+from matches.view import referees
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _report_progress(call: Call) -> dict[str, Any]:
 def _league_and_referee(call: Call) -> tuple[League, Agent]:
     if call.agent is None or call.agent.kind != Kind.REFEREE:
         raise RefereeNotRegistered("Only referees report results.", field="auth_token")
-    league = call.league or referee_queries.judged_league(call.agent, call.params.get("match_id"))
+    league = call.league or referees.judged_league(call.agent, call.params.get("match_id"))
     if league is None:
         raise MissingField("league_id is missing.", field="league_id", expected="the match's league")
     return league, call.agent
@@ -178,12 +178,12 @@ METHODS: dict[str, Method] = {
     REPORT_PROGRESS: Method(_report_progress, _SIGNED, authenticated=True),
     **{name: Method(_relay, authenticated=True) for name in ANSWERS},
     "ping": Method(_ping, lenient=True),
-    "list_tools": Method(mcp_handshake.list_tools, lenient=True),
+    "list_tools": Method(handshake.list_tools, lenient=True),
     "create_schedule": Method(create_schedule, lenient=True),
     **{name: Method(tool(query)) for name, query in QUERY_TYPES.items()},
-    "initialize": Method(mcp_handshake.initialize, lenient=True),
-    "notifications/initialized": Method(mcp_handshake.initialized, lenient=True),
-    "tools/list": Method(mcp_handshake.list_tools, lenient=True),
+    "initialize": Method(handshake.initialize, lenient=True),
+    "notifications/initialized": Method(handshake.initialized, lenient=True),
+    "tools/list": Method(handshake.list_tools, lenient=True),
 }
 """By message type, or by tool name."""
 

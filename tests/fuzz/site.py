@@ -21,9 +21,9 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 
 from agents_registry.attempts import attempts
-from leaguesite.serving import threads as serving
+from leaguesite.serving import threads
 from matches.live import hub as hubs
-from matches.live import socket as consumers
+from matches.live import socket
 
 PATIENCE_S = 30
 Header = tuple[bytes, bytes]
@@ -118,7 +118,7 @@ class Site:
     def __init__(self, errors: Errors) -> None:
         self.errors = errors
         self.loop = asyncio.new_event_loop()
-        self._app = serving.OneHopHandler()
+        self._app = threads.OneHopHandler()
 
     def send(self, request: Request) -> Answer:
         """One request; fails when anything is logged as an error.
@@ -170,11 +170,11 @@ class Site:
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """The site in this thread."""
-    monkeypatch.setattr(serving, "_THREADS", dict.fromkeys(serving._THREADS, InPlace()))
+    monkeypatch.setattr(threads, "_THREADS", dict.fromkeys(threads._THREADS, InPlace()))
     monkeypatch.setattr(hubs.hub, "executor", InPlace())
     monkeypatch.setattr(hubs, "close_old_connections", lambda: None)
     # Whoever asks again and again is made to wait, which shows nothing here.
-    monkeypatch.setattr(consumers, "SNAPSHOT_AGAIN_S", 0.0)
+    monkeypatch.setattr(socket, "SNAPSHOT_AGAIN_S", 0.0)
     errors = Errors()
     # Some of Django's loggers do not pass on what they are told.
     loggers = [logging.getLogger(), *(logging.getLogger(name) for name in ("django", "django.request"))]

@@ -13,7 +13,7 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from league_sdk.protocol import schemas
-from leaguesite.mcp import methods as mcp_methods
+from leaguesite.mcp import methods
 from tests.fuzz import messages
 from tests.fuzz.profile import long, many, seeded
 from tests.fuzz.site import Answer, Request, Site, told
@@ -162,8 +162,8 @@ def test_very_much_at_the_border_of_agents(
 def test_a_failure_would_be_seen(site: Site, world: World, request_: Request, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever fails inside is answered in order, and logged: that is what the tests above look for."""
     check(request_, site.send(request_), world)
-    fails = mcp_methods.Method(lambda call: {}[call.name], lenient=True)
-    monkeypatch.setitem(mcp_methods.METHODS, "ping", fails)
+    fails = methods.Method(lambda call: {}[call.name], lenient=True)
+    monkeypatch.setitem(methods.METHODS, "ping", fails)
     with pytest.raises(AssertionError, match="a call of ping failed"):
         site.send(request_)
 

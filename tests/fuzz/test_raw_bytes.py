@@ -130,22 +130,22 @@ def host(tmp_path: Path) -> Iterator[Site]:
 
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[WebProcess]:
-    """``manage.py web`` on uvicorn, with PostgreSQL and Redis."""
+    """``manage.py web``, with PostgreSQL and Redis."""
     with scaled_site(tmp_path) as (site, _redis):
         yield site.start_web()[0]
 
 
-def test_raw_bytes_to_daphne(host: Site) -> None:
-    assault(host, QUICK, "daphne")
+def test_raw_bytes_to_the_host(host: Site) -> None:
+    assault(host, QUICK, "host")
 
 
 @pytest.mark.long
-def test_many_raw_bytes_to_daphne(host: Site, record_property: Callable[[str, object], None]) -> None:
-    assault(host, long(LONG), "daphne")
+def test_many_raw_bytes_to_the_host(host: Site, record_property: Callable[[str, object], None]) -> None:
+    assault(host, long(LONG), "host")
     record_property("inputs", long(LONG))
 
 
 @pytest.mark.long
-def test_many_raw_bytes_to_uvicorn(web: WebProcess, record_property: Callable[[str, object], None]) -> None:
-    assault(web, long(LONG), "uvicorn")
+def test_many_raw_bytes_to_a_web_process(web: WebProcess, record_property: Callable[[str, object], None]) -> None:
+    assault(web, long(LONG), "web")
     record_property("inputs", long(LONG))

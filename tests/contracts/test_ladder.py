@@ -1,0 +1,63 @@
+"""Every server of ours refuses what is no request with the same HTTP status and the same code (ruling, section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from league_sdk.conformance.listener import _Hearing
+from league_sdk.judging import door_http
+from league_sdk.judging.clock import SystemClock
+from league_sdk.player import server as player_server
+from league_sdk.protocol import rpc
+from league_sdk.protocol.dispatch import Exchange, Post
+from league_sdk.protocol.limits import MAX_BODY_BYTES
+from leaguesite.mcp.calls import Came
+from leaguesite.mcp.dispatcher import Answering
+
+
+class Unregistered:
+    """Judging of a referee that has no id yet."""
+
+    referee_id = ""
+
+
+SERVERS: dict[str, Callable[[], Exchange[Any]]] = {
+    "league manager": lambda: Answering(Came("127.0.0.1")),
+    "referee": lambda: door_http._Answering(Unregistered(), SystemClock()),  # type: ignore[arg-type]
+    "player": player_server._Answering,
+    "check": _Hearing,
+}
+REFUSED = {
+    "too large": (Post(b" " * (MAX_BODY_BYTES + 1)), 413, -32600),
+    "another content type": (Post(b"{}", "text/plain"), 200, -32600),
+    "no JSON": (Post(b"{"), 200, -32700),
+    "not UTF-8": (Post(b"\xff\xfe{\x00"), 200, -32700),
+    "a key twice": (Post(b'{"method": "a", "method": "b"}'), 200, -32700),
+    "nested too deeply": (Post(b"[" * 5000 + b"]" * 5000), 200, -32700),
+    "a batch": (Post(b"[]"), 200, -32600),
+    "no object": (Post(b"17"), 200, -32600),
+    "another version": (Post(b'{"jsonrpc": "1.0", "method": "ping", "id": 1}'), 200, -32600),
+    "no method": (Post(b'{"jsonrpc": "2.0", "id": 1}'), 200, -32600),
+    "an id that is none": (Post(b'{"jsonrpc": "2.0", "method": "ping", "id": [1]}'), 200, -32600),
+    "params that are a list": (Post(b'{"jsonrpc": "2.0", "method": "ping", "params": [1], "id": 1}'), 200, -32602),
+}
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_request(server: str, name: str) -> None:
+    post, status, code = REFUSED[name]
+    exchange = SERVERS[server]()
+    with exchange.guarded():
+        exchange.read(post)
+        pytest.fail("it was read")
+    assert isinstance(exchange.reply.body, bytes)
+    reply = rpc.loads(exchange.reply.body)
+    assert (exchange.reply.status, reply["error"]["code"], reply["error"]["data"]["error_code"]) == (
+        status,
+        code,
+        "E002",
+    )
