@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from league_sdk import collector
 from leaguesite.serving.threads import conductor_thread
 from matches.conducting.conductor import Conductor
-from matches.push import notify as live
+from matches.push import notify
 
 DRAIN_S = 3.0
 """What is on its way to agents has so long when the process is told to stop."""
@@ -31,7 +31,7 @@ def conduct(beside: Sequence[Beside] = ()) -> None:
 
 async def _conduct(beside: Sequence[Beside]) -> None:
     loop = asyncio.get_running_loop()
-    live.attach(loop)
+    notify.attach(loop)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)

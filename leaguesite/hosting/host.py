@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -25,17 +24,15 @@ from leaguesite.hosting.children import Child
 from leaguesite.hosting.place import ensure_league, migrations_checked, near_url, settle
 from leaguesite.observing import health
 from leaguesite.serving.daphne_server import CappedServer
-from leaguesite.serving.listening import BACKLOG, end_stalled
 from leaguesite.serving.threads import conductor_thread
 from matches.conducting.conductor import Conductor
 from matches.league import demo, losses
 from matches.models import League
-from matches.push import notify as live
+from matches.push import notify
 
 FIRST_DEMO_PORT = 18101
 REFEREE_PATIENCE_S = 4.2
 PLAYER_PATIENCE_S = 0.4
-LARGEST_FRAME = 4 * 1024 * 1024
 WATCHABLE_S = 2.0
 """How long a sample player thinks about a choice."""
 _OF_REFEREES = (FOLDER_VARIABLE, "LEAGUE_METRICS_KEY", "LEAGUE_OTEL")
@@ -81,17 +78,7 @@ class Host:
         self._prepare()
         from leaguesite.asgi import application  # noqa: PLC0415 - reads the hosts that _prepare has set
 
-        self._server = CappedServer(
-            application,
-            endpoints=[_endpoint(self._site.host, self._site.port)],
-            ready_callable=self._ready,
-            signal_handlers=False,
-            server_name="leaguesite",
-            # For what we send: what is read is held to less (web_sockets).
-            websocket_max_message_size=LARGEST_FRAME,
-            websocket_max_frame_size=LARGEST_FRAME,
-            application_close_timeout=2,
-        )
+        self._server = CappedServer(application, host=self._site.host, port=self._site.port, begin=self._begin)
         collector.settle()
         self._server.run()
 
@@ -108,16 +95,9 @@ class Host:
         health.add_check("conductor", self._conductor_missing)
         health.add_check("referees", self._referees_missing)
 
-    def _ready(self) -> None:
-        """The reactor is about to turn: hang our work on its loop."""
-        if self._server is not None:
-            for listener in self._server.listeners:
-                listener.addCallback(_end_stalled)
-        loop = asyncio.get_event_loop()
-        loop.call_soon(self._begin, loop)
-
-    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
-        live.attach(loop)
+    def _begin(self) -> None:
+        loop = asyncio.get_running_loop()
+        notify.attach(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
         self._conductor = Conductor(conductor_thread, take_over=True)
@@ -260,17 +240,6 @@ def _known_ports(path: Path) -> dict[str, int]:
         f"{path} is damaged: it must be an object of names and ports. Put it back from a backup; or delete it, "
         "and referees and sample players register anew."
     )
-
-
-def _endpoint(host: str, port: int) -> str:
-    """Where to listen, as twisted reads it. By default it has 50 wait at the door at once, fewer than a class."""
-    return f"tcp:port={port}:interface={host.replace(':', chr(92) + ':')}:backlog={BACKLOG}"
-
-
-def _end_stalled(port: Any) -> Any:
-    """``port`` is what the reactor listens at."""
-    end_stalled(port.socket)
-    return port
 
 
 def _referee_name(number: int) -> str:

@@ -38,8 +38,6 @@ def terminal() -> dict[str, Any]:
         "filters": {"one_line": {"()": OneLine}},
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "level": level}},
         "loggers": {
-            # A web server's lines hold codes.
-            "uvicorn.access": {"level": "WARNING"},
             **{f"django.security.{name}": {"filters": ["one_line"]} for name in _REFUSED},
         },
         "root": {"handlers": ["console"], "level": level},

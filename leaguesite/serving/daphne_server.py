@@ -1,8 +1,9 @@
-"""Daphne with limits on what it reads: it calls the application only when a whole body is in."""
+"""The site's web server: daphne with limits on what it reads; it calls the application only when a whole body is in."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from daphne.http_protocol import WebRequest
@@ -10,9 +11,14 @@ from daphne.server import Server
 from twisted.internet import reactor
 
 from leaguesite.serving.daphne_sockets import CappedSocket
+from leaguesite.serving.listening import BACKLOG, end_stalled
 from leaguesite.serving.threads import BODY_LIMIT_S, body_cap, too_large
 
 LINGER_S = 1.0
+MAX_FRAME_BYTES = 4 * 1024 * 1024
+"""Of one WebSocket message that we send; what is read is held to less (``daphne_sockets``)."""
+GOES_AWAY = 1012
+"""The close code for browsers when the process stops: they connect again, to another process."""
 
 
 class CappedRequest(WebRequest):
@@ -94,13 +100,52 @@ class CappedRequest(WebRequest):
 
 
 class CappedServer(Server):
-    """Daphne's server with capped requests and sockets."""
+    """Daphne's server with capped requests and sockets.
+
+    Args:
+        application: the ASGI application.
+        host: the address to listen at, of IPv4 or IPv6.
+        port: 1 to 65535.
+        begin: called on the event loop as soon as it runs; what else the process does hangs on that loop.
+    """
+
+    def __init__(self, application: Any, *, host: str, port: int, begin: Callable[[], None]) -> None:
+        # By default twisted lets 50 connections wait to be accepted, fewer than a class.
+        interface = host.replace(":", chr(92) + ":")
+        super().__init__(
+            application,
+            endpoints=[f"tcp:port={port}:interface={interface}:backlog={BACKLOG}"],
+            ready_callable=self._ready,
+            signal_handlers=False,
+            server_name="leaguesite",
+            websocket_max_message_size=MAX_FRAME_BYTES,
+            websocket_max_frame_size=MAX_FRAME_BYTES,
+            application_close_timeout=2,
+        )
+        self._begin = begin
 
     def run(self) -> None:
         """Serve until stopped."""
         # Daphne makes its factories inside run(); the reactor calls this as soon as it turns.
         reactor.callWhenRunning(self._cap)
         super().run()
+
+    async def drain(self, within_s: float) -> None:
+        """Listen no more, close the browsers' sockets, wait ``within_s`` seconds for open requests, then stop."""
+        for listener in self.listeners:
+            listener.addCallback(lambda port: port.stopListening())
+        for protocol in list(self.connections):
+            if isinstance(protocol, CappedSocket) and protocol.state == protocol.STATE_OPEN:
+                protocol.serverClose(GOES_AWAY)
+        under_way = [one["application_instance"] for one in self.connections.values() if "application_instance" in one]
+        if under_way:
+            await asyncio.wait(under_way, timeout=within_s)
+        self.stop()
+
+    def _ready(self) -> None:
+        for listener in self.listeners:
+            listener.addCallback(_end_stalled)
+        asyncio.get_event_loop().call_soon(self._begin)
 
     def _cap(self) -> None:
         self.ws_factory.protocol = CappedSocket
@@ -129,6 +174,11 @@ class CappedServer(Server):
         for details in self.connections.values():
             details.setdefault("application_instance", nothing)
         return super().kill_all_applications()
+
+
+def _end_stalled(port: Any) -> Any:
+    end_stalled(port.socket)
+    return port
 
 
 def _drop_if_silent(protocol: Any) -> None:

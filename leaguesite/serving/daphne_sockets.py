@@ -2,7 +2,7 @@
 
 Daphne has one limit for what is read and for what is sent, and tables are large; a browser says nothing but
 acknowledgements. And daphne writes whatever it is given at once, whether or not anybody reads: it would all stay in
-memory. uvicorn does as much by itself and by its options (``web``).
+memory.
 """
 
 from __future__ import annotations

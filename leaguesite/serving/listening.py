@@ -16,15 +16,3 @@ def end_stalled(listening: socket.socket) -> None:
     option = getattr(socket, "TCP_USER_TIMEOUT", None)
     if option is not None:
         listening.setsockopt(socket.IPPROTO_TCP, option, STALLED_S * 1000)
-
-
-def listen_at(host: str, port: int) -> socket.socket:
-    """A listening socket.
-
-    Raises:
-        OSError: the address is not to be had.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.create_server((host, port), family=family, backlog=BACKLOG)
-    end_stalled(found)
-    return found

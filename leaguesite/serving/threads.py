@@ -373,7 +373,7 @@ def _headers(response: HttpResponseBase) -> list[tuple[bytes, bytes]]:
 async def _read_body(scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable, body: Any) -> bool:
     """Read a body into a file, no more of it and for no longer than its path may; whether there is a request now.
 
-    Daphne has done so before (``web_server``); other servers call the application with the first piece.
+    Daphne has done so before (``daphne_server``); other servers call the application with the first piece.
     """
     most, limit_s = body_cap(scope["path"])
     size = 0

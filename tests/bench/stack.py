@@ -132,20 +132,21 @@ def site(calls: dict[str, Any], port: int, referees: list[int]) -> None:
     asyncioreactor.install(loop)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaguesite.settings")
     from leaguesite.asgi import application  # noqa: PLC0415 - sets Django up
-    from leaguesite.mcp import dispatcher as mcp  # noqa: PLC0415
+    from leaguesite.mcp import dispatcher  # noqa: PLC0415
     from leaguesite.serving.daphne_server import CappedServer  # noqa: PLC0415
 
     taken: asyncio.Queue[None] = asyncio.Queue()
 
-    class Constant(mcp.Answering):
-        def content(self) -> bytes:
-            return rpc.dumps(ANSWER)
+    class Constant(dispatcher.Answering):
+        def __init__(self, came: Any) -> None:
+            super().__init__(came)
+            self.reply.body = rpc.dumps(ANSWER)
 
-    def begin(*_: object, came: Any, **__: object) -> mcp.Answering:
+    def begin(*_: object, came: Any, **__: object) -> dispatcher.Answering:
         loop.call_soon_threadsafe(taken.put_nowait, None)
         return Constant(came)
 
-    mcp.begin = begin  # type: ignore[assignment]
+    dispatcher.begin = begin  # type: ignore[assignment]
 
     async def drive() -> None:
         sender = _Sender()
@@ -165,13 +166,7 @@ def site(calls: dict[str, Any], port: int, referees: list[int]) -> None:
         print(wall_s, flush=True)
 
     tasks = set()
-    endpoints = [f"tcp:port={port}:interface=127.0.0.1"]
-    CappedServer(
-        application,
-        endpoints=endpoints,
-        signal_handlers=False,
-        ready_callable=lambda: tasks.add(loop.create_task(drive())),
-    ).run()
+    CappedServer(application, host="127.0.0.1", port=port, begin=lambda: tasks.add(loop.create_task(drive()))).run()
 
 
 def _start(number: int, referees: list[int]) -> list[str]:

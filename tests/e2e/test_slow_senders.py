@@ -5,10 +5,7 @@ The times are the site's own limits, not this machine's: ten seconds, plus what 
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 
@@ -16,7 +13,7 @@ import httpx
 import pytest
 
 from tests import wire
-from tests.e2e.site import ROOT, Site, free_port, wait_for
+from tests.e2e.site import Site
 from tests.e2e.sockets import Stalled
 
 pytestmark = pytest.mark.e2e
@@ -29,34 +26,10 @@ PINGS = 1000 * (bytes([0x89, 0x80 | 125]) + bytes(4) + b"a" * 125)
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The site as `make run` serves it: daphne."""
+    """The site as `make run` serves it."""
     site = Site(tmp_path_factory.mktemp("slow") / "data", "--no-demo", "--referees", "0")
     yield site
     site.close()
-
-
-@pytest.fixture(scope="module")
-def uvicorn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The same application under uvicorn; its port."""
-    port = free_port()
-    environment = os.environ | {
-        "LEAGUE_DATA": str(tmp_path_factory.mktemp("uvicorn")),
-        "DJANGO_SETTINGS_MODULE": "leaguesite.settings",
-    }
-    options = ["--port", str(port), "--lifespan", "off", "--no-proxy-headers", "--log-level", "error"]
-    command = [sys.executable, "-m", "uvicorn", "leaguesite.asgi:application", *options]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment)
-
-    def answers() -> bool:
-        try:
-            return ping(port) == 200
-        except httpx.TransportError:
-            return False
-
-    wait_for("uvicorn answers", answers)
-    yield port
-    process.terminate()
-    process.wait(10)
 
 
 def ping(port: int) -> int:
@@ -128,15 +101,13 @@ def test_a_browser_that_talks_and_does_not_read_is_let_go(site: Site) -> None:
     assert ping(site.port) == 200
 
 
-@pytest.mark.parametrize("server", ["daphne", "uvicorn"])
 @pytest.mark.parametrize("framing", [b"Transfer-Encoding: chunked", b"Content-Length: 1000000000"])
-def test_an_endless_body_ends(site: Site, uvicorn: int, server: str, framing: bytes) -> None:
-    port = site.port if server == "daphne" else uvicorn
-    connection = connect(port, HEAD + framing + b"\r\n\r\n")
+def test_an_endless_body_ends(site: Site, framing: bytes) -> None:
+    connection = connect(site.port, HEAD + framing + b"\r\n\r\n")
     chunk = b"8000\r\n" + b"x" * 0x8000 + b"\r\n" if b"chunked" in framing else b"x" * 0x8000
     # It is told 413 and goes on: what it sends is thrown away for a moment, then nobody is there any more.
     with pytest.raises(ConnectionError):
         while True:
             connection.sendall(chunk)
     connection.close()
-    assert ping(port) == 200
+    assert ping(site.port) == 200

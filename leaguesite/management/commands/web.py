@@ -33,10 +33,10 @@ class Command(BaseCommand):
             raise CommandError(
                 f"Port {port} at {host} is in use. Stop what listens there, or choose another with --port."
             )
-        # uvicorn comes with requirements/scale.txt, which a site in one process does without.
-        from leaguesite.hosting.web import serve  # noqa: PLC0415
+        # Daphne installs its event loop when it is imported, so only the command that serves does.
+        from leaguesite.hosting.web import Web  # noqa: PLC0415
 
         logs.start("web", name=f"web-{port}")
         telemetry.start("web")
         given = options["public_url"] or os.environ.get("LEAGUE_PUBLIC_URL")
-        serve(host=host, port=port, public_url=public_url(host, port, given))
+        Web(host=host, port=port, public_url=public_url(host, port, given)).run()

@@ -211,3 +211,15 @@ def test_a_socket_is_closed_with_the_code_that_the_site_says(port: int, code: in
     with connected(port) as browser:
         browser.sendall(frame(END | TEXT, f"close {code}".encode()))
         assert taken(browser, 4) == bytes([0x88, 2]) + struct.pack("!H", code)
+
+
+def test_told_to_stop_it_answers_the_requests_under_way_and_sends_the_browsers_elsewhere() -> None:
+    with serving(3600) as (port, process), connected(port) as browser:
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as page:
+            page.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+            assert said_by(process) == "asked"
+            process.terminate()
+            assert taken(browser, 4) == bytes([0x88, 2]) + struct.pack("!H", 1012)
+            assert taken(page, 12) == b"HTTP/1.1 200"
+        browser.close()
+        assert process.wait(PATIENCE_S) == 0
