@@ -261,6 +261,8 @@ def _tell_sealed() -> list[Start]:
     for match in untold:
         # A student's referee is never told a verdict before it counts.
         able = [one for one in outbox.referees_of(match.league) if one.site_key]
+        # Whoever sealed it and could not tell it (no sockets left, say) would fail again: another one's turn, if any.
+        able = [one for one in able if one.code != match.seal["referee_id"]] or able
         referee = _least_loaded([one for one in able if load[one.pk] < one.max_concurrent], load)
         if referee is None:
             continue

@@ -105,6 +105,17 @@ def test_whatever_ends_the_attempt_another_referee_only_tells_the_sealed_verdict
     assert place.match("R1M1").seal["told"] is True
 
 
+@pytest.mark.parametrize("referees", [1, 2, 3])
+def test_a_referee_that_could_not_tell_the_end_is_not_asked_again_while_there_is_another(referees: int) -> None:
+    place = sealed(referees=referees)
+    first = place.referee_of("R1M1").agent
+    # It has the least to do, as it gives back whatever it is given.
+    hand_back(place)
+    make.look()
+    second = place.referee_of("R1M1").agent
+    assert (second == first) is (referees == 1)
+
+
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("again", ENDS)
 def test_when_the_second_referee_is_lost_too_the_verdict_counts_untold(
