@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
 from league_sdk.dialects import session
 from league_sdk.dialects.answers import Answer, Understanding, read_answer
-from league_sdk.dialects.hunt import Hunt, Memory
+from league_sdk.dialects.driver import Driver, Failed
+from league_sdk.dialects.hunt import Hunt, Memory, Proposal
 from league_sdk.protocol.messages import MessageType
 from league_sdk.transport.client import CallFailed, Client, NotReached, Reply, TimedOut
 
@@ -163,22 +166,27 @@ class Line:
         memory = copy.deepcopy(self.memory) if probe else self.memory
         hunt = Hunt(message, url=self.url, memory=memory, choice_field=choice_field, patient=patient)
         begun = time.monotonic()
+
+        async def send(proposal: Proposal, _: float) -> Reply:
+            return await self._post(proposal.url, proposal.body, limit_s, begun)
+
+        # No limit of the driver's own: a request that comes too late is one that was not answered within the limit.
+        driver = Driver(hunt, send, failures=CallFailed, limit_s=math.inf, next_id=self.next_id)
         seen: list[Exchange] = []
-        while (proposal := hunt.propose(self.next_id())) is not None:
-            exchange = await self._post(proposal.url, proposal.body, limit_s, begun, proposal.rpc_id, proposal.shape)
-            if exchange.status is None:
-                seen.append(exchange)
+        async for step in driver:
+            sent = Exchange(
+                step.proposal.body, step.proposal.shape, elapsed_ms=_ms(begun), rpc_id=step.proposal.rpc_id
+            )  # fmt: skip
+            if isinstance(step, Failed):
+                seen.append(_unanswered(sent, step.error, limit_s))
                 break
-            body = exchange.came if exchange.readable else None
-            problem = "" if exchange.readable else str(exchange.came)
-            finding = hunt.consider(proposal, status=exchange.status, body=body, problem=problem)
-            exchange = replace(exchange, answer=finding.answer, understanding=finding.understanding)
+            exchange = _replied(sent, step.reply, step.finding.answer, step.finding.understanding)
             seen.append(exchange)
             if exchange.answered and "message_type" in exchange.message:
                 return exchange
             heard = await self._heard(message, exchange, limit_s - (time.monotonic() - begun))
             if heard is not None:
-                hunt.learn(proposal)
+                hunt.learn(step.proposal)
                 return heard
             if exchange.answered or (self._callbacks and _promises(exchange)):
                 return exchange
@@ -190,46 +198,36 @@ class Line:
         Raises:
             Stopped: as :meth:`ask`.
         """
-        exchange = await self._post(self.at, body, limit_s, time.monotonic(), rpc_id, "")
-        answer = read_answer(exchange.came if exchange.readable else None, rpc_id=rpc_id)
-        return replace(exchange, answer=answer)
+        begun = time.monotonic()
+        came: Reply | CallFailed
+        try:
+            came = await self._post(self.at, body, limit_s, begun)
+        except CallFailed as error:
+            came = error
+        shown = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
+        sent = Exchange(shown, elapsed_ms=_ms(begun), rpc_id=rpc_id)
+        if isinstance(came, CallFailed):
+            return _unanswered(sent, came, limit_s)
+        return _replied(sent, came, read_answer(came.body, rpc_id=rpc_id))
 
-    async def _post(self, url: str, body: Any, limit_s: float, begun: float, rpc_id: int | str, shape: str) -> Exchange:
+    async def _post(self, url: str, body: Any, limit_s: float, begun: float) -> Reply:
         if self.left_s() <= 0:
             raise Stopped("the time of the check is used up")
         left = limit_s - (time.monotonic() - begun)
         limit = max(min(left, self.left_s()), 0.001)
-        shown = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
-
-        async def send(what: Any, headers: Mapping[str, str] | None) -> Reply:
-            more = {"headers": dict(headers)} if headers is not None else {}
-            return await self.client.post(url, what, limit_s=max(min(limit, self.left_s()), 0.001), **more)
-
         try:
-            reply = await session.through(send, body, self.memory, self.next_id)
+            post = partial(self.client.post, url)
+            reply = await session.through(post, body, self.memory, self.next_id, limit_s=limit)
         except CallFailed as error:
-            timed_out = isinstance(error, TimedOut)
-            if timed_out and limit < left:
+            if isinstance(error, TimedOut) and limit < left:
                 raise Stopped("the time of the check is used up") from None
-            # Said as the limit of the whole exchange: its spellings share it.
-            failure = f"no answer within {limit_s:g} s" if timed_out else str(error)
-            exchange = Exchange(
-                shown, shape, failure=failure, timed_out=timed_out, elapsed_ms=_ms(begun), rpc_id=rpc_id
-            )
-            self._count(error)
-            return exchange
+            self._refusals += isinstance(error, NotReached)
+            self._silences += isinstance(error, TimedOut)
+            raise
         self._silences = self._refusals = 0
         self.ever_answered = True
-        readable = not reply.problem
-        self.ever_json |= readable
-        came = reply.body if readable else f"(no JSON) {reply.problem}"
-        return Exchange(shown, shape, reply.status, came, elapsed_ms=_ms(begun), readable=readable, rpc_id=rpc_id)
-
-    def _count(self, error: CallFailed) -> None:
-        if isinstance(error, NotReached):
-            self._refusals += 1
-        elif isinstance(error, TimedOut):
-            self._silences += 1
+        self.ever_json |= not reply.problem
+        return reply
 
     def extend(self, seconds: float) -> None:
         """Allow requests for so long from now, also where the time of the check is used up."""
@@ -268,6 +266,18 @@ class Line:
             elapsed_ms=after.elapsed_ms + _ms(begun),
             by_callback=True,
         )
+
+
+def _unanswered(sent: Exchange, error: CallFailed, limit_s: float) -> Exchange:
+    timed_out = isinstance(error, TimedOut)
+    # Said as the limit of the whole exchange: its spellings share it.
+    return replace(sent, failure=f"no answer within {limit_s:g} s" if timed_out else str(error), timed_out=timed_out)
+
+
+def _replied(sent: Exchange, reply: Reply, answer: Answer, found: Understanding | None = None) -> Exchange:
+    readable = not reply.problem
+    came = reply.body if readable else f"(no JSON) {reply.problem}"
+    return replace(sent, status=reply.status, came=came, answer=answer, understanding=found, readable=readable)
 
 
 def _promises(exchange: Exchange) -> bool:

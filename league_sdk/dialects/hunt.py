@@ -1,7 +1,7 @@
 """Finding the words an agent understands: which spelling next, and what its reply says. No I/O.
 
-The caller sends what :meth:`Hunt.propose` gives and hands the reply to :meth:`Hunt.consider`, until
-there is an answer, nothing more to try, or no time (ruling, section 3).
+:class:`league_sdk.dialects.driver.Driver` sends what :meth:`Hunt.propose` gives and hands the reply to
+:meth:`Hunt.consider`, until there is an answer, nothing more to try, or no time (ruling, section 3).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from league_sdk.dialects.answers import Answer, Understanding, accepted, read_an
 from league_sdk.dialects.session import Session
 from league_sdk.dialects.tools import LIST_TOOLS, Tool, choose_tool, read_tools
 from league_sdk.protocol import rpc
-from league_sdk.protocol.transcript import Wire
 
 MOST_TRIES = 24
 """Requests for one message, whatever the agent answers."""
@@ -108,10 +107,10 @@ class Hunt:
         patient: bool = True,
         only: Proposal | None = None,
     ) -> None:
-        self._whole = message
+        self.message = message
         self._kind = str(message["message_type"])
         self.url = url
-        self._memory = memory
+        self.memory = memory
         self._field = choice_field
         self._tried: set[tuple[object, ...]] = set()
         self._last_mark: tuple[object, ...] = ()
@@ -134,44 +133,15 @@ class Hunt:
             self._names, self._at = [only.shape], only.url
 
     @property
-    def _message(self) -> Mapping[str, Any]:
+    def _trimmed(self) -> Mapping[str, Any]:
         """The message as this agent takes it."""
-        unwanted = self._memory.unwanted
-        return self._whole if unwanted is None else objections.without(self._whole, unwanted)
+        unwanted = self.memory.unwanted
+        return self.message if unwanted is None else objections.without(self.message, unwanted)
 
     @property
     def has_begun(self) -> bool:
         """Whether a request has been proposed already."""
         return self._count > 0
-
-    @property
-    def under_way(self) -> Proposal | None:
-        """The request whose reply has not been considered."""
-        return self._under_way
-
-    def on_the_wire(
-        self, proposal: Proposal, *, status: int | None = None, content_type: str = "", text: str = ""
-    ) -> Wire:
-        """A request for the transcript.
-
-        Args:
-            proposal: what was sent.
-            status, content_type: of the HTTP answer; None and empty when none came.
-            text: the answer's beginning, when it could not be read.
-        """
-        made = Wire(
-            path=urlsplit(proposal.url).path,
-            shape=proposal.shape,
-            method=proposal.method,
-            id=proposal.rpc_id,
-            session=self._memory.session is not None,
-            status=status,
-            content_type=content_type,
-            text=text,
-        )
-        if proposal.shape != shapes.CANONICAL or proposal.body.get("params") != self._whole:
-            made["request"] = proposal.body
-        return made
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -185,10 +155,10 @@ class Hunt:
         while self._names:
             shape = self._names[0]
             own = shape in shapes.OF_TOOLS
-            if own and self._memory.tools is None and self._patient:
+            if own and self.memory.tools is None and self._patient:
                 # Asked at one address only: whatever it answers, it is known then.
                 return self._proposal(shape, LIST_TOOLS, rpc.call(LIST_TOOLS, {}, rpc_id), rpc_id)
-            tool = choose_tool(self._memory.tools or {}, self._kind) if own else ""
+            tool = choose_tool(self.memory.tools or {}, self._kind) if own else ""
             mark = (*shapes.signature(shape, self._kind), tool, self._at)
             if mark in self._tried or tool is None:
                 self._names.pop(0)
@@ -196,18 +166,18 @@ class Hunt:
             self._tried.add(mark)
             self._last_mark = mark
             if tool:
-                facts = (self._memory.tools or {})[tool]
-                body = shapes.with_tools(shape, self._message, rpc_id, tool, facts.takes, facts.texts)
+                facts = (self.memory.tools or {})[tool]
+                body = shapes.with_tools(shape, self._trimmed, rpc_id, tool, facts.takes, facts.texts)
                 method = tool if shape == "tools_methods" else f"tools/call {tool}"
                 return self._proposal(shape, method, body, rpc_id)
             known = shapes.SHAPES[shape]
-            return self._proposal(shape, known.method(self._kind), known.wrap(self._message, rpc_id), rpc_id)
+            return self._proposal(shape, known.method(self._kind), known.wrap(self._trimmed, rpc_id), rpc_id)
         return None
 
     def _proposal(self, shape: str, method: str, body: dict[str, Any], rpc_id: int) -> Proposal:
         self._count += 1
         self._spelt += method != LIST_TOOLS
-        if self._memory.text_ids and "id" in body:
+        if self.memory.text_ids and "id" in body:
             body = body | {"id": str(rpc_id)}
         self._under_way = Proposal(shape, method, self._at, body, body.get("id", rpc_id))
         return self._under_way
@@ -232,8 +202,8 @@ class Hunt:
             self._told.append(f"{proposal.method or proposal.shape} was one request too many{_why(status, answer)}")
             return Finding(Understanding.NOT_UNDERSTOOD, answer)
         if proposal.method == LIST_TOOLS:
-            self._memory.tools = read_tools(body)
-            if not self._memory.tools:
+            self.memory.tools = read_tools(body)
+            if not self.memory.tools:
                 self._names.pop(0)
             return Finding(Understanding.NOT_UNDERSTOOD, answer)
         if found is Understanding.RECEIPT and status == 204 and "id" not in proposal.body:
@@ -251,7 +221,7 @@ class Hunt:
                 return Finding(found, answer)
             if self._patient:
                 # Else nobody looked for another address, and the shape may not be to blame.
-                self._memory.refused.setdefault(self._kind, set()).add(proposal.shape)
+                self.memory.refused.setdefault(self._kind, set()).add(proposal.shape)
             self._names.pop(0)
         else:
             self._acknowledged = proposal
@@ -276,23 +246,23 @@ class Hunt:
         understood = self._under_way or self._acknowledged
         if understood is not None and understood.method != LIST_TOOLS:
             self.learn(understood)
-            self._memory.calls_back.add(self._kind)
+            self.memory.calls_back.add(self._kind)
 
     @property
     def awaits_callback(self) -> bool:
         """Whether the answer is known to come by a POST: then a receipt is waited out, and no other words tried."""
-        return self._kind in self._memory.calls_back
+        return self._kind in self.memory.calls_back
 
     def learn(self, proposal: Proposal) -> None:
         """This spelling was understood, at this address."""
-        memory = self._memory
+        memory = self.memory
         memory.spoken[self._kind] = proposal.shape
         memory.refused.get(self._kind, set()).discard(proposal.shape)
         memory.url = proposal.url if proposal.url != self.url else ""
 
     def _objects(self, body: Any) -> bool:
         """Whether the refusal is about something that we can leave out or change."""
-        memory = self._memory
+        memory = self.memory
         if not memory.text_ids and objections.wants_text_id(body):
             memory.text_ids = True
             return True
@@ -309,7 +279,7 @@ class Hunt:
         looks_like_rpc = isinstance(body, Mapping) and ("jsonrpc" in body or "message_type" in body)
         if status not in (301, 302, 303, 307, 308, 404, 405) or looks_like_rpc:
             return False
-        if self._memory.stays or not self._patient:
+        if self.memory.stays or not self._patient:
             return False
         if self._elsewhere is None:
             self._elsewhere = [url for url in other_urls(self.url) if url != proposal.url]

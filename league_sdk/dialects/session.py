@@ -7,6 +7,7 @@ session id that it gave in a header of each call from then on. No I/O: what is s
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -62,20 +63,31 @@ MOST_SESSIONS = 3
 
 
 async def through(
-    send: Callable[[Any, Mapping[str, str] | None], Awaitable[R]],
+    post: Callable[..., Awaitable[R]],
     body: Any,
     holder: Holder,
     next_id: Callable[[], int],
+    *,
+    limit_s: float,
+    now: Callable[[], float] = time.monotonic,
 ) -> R:
     """Send a body; when the server wants a session first, open one and send the body once more.
 
     Args:
-        send: sends a body with these headers besides the usual ones.
+        post: sends a body, with ``limit_s`` and with these ``headers`` besides the usual ones.
         body: what is to be said.
         holder: where the server's session is kept.
         next_id: gives the JSON-RPC id of ``initialize``.
+        limit_s: seconds for all of it.
+        now: monotonic seconds.
     """
-    reply = await send(body, holder.session.headers() if holder.session is not None else None)
+    end = now() + limit_s
+
+    async def send(more: Any, headers: Mapping[str, str] | None) -> R:
+        return await post(more, limit_s=max(0.001, end - now()), headers=headers)
+
+    held = holder.session.headers() if holder.session is not None else None
+    reply = await post(body, limit_s=limit_s, headers=held)
     if holder.sessions >= MOST_SESSIONS or not is_wanted(reply.status, reply.body):
         return reply
     holder.sessions += 1

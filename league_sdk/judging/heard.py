@@ -1,15 +1,22 @@
-"""What comes of one call to a player, and the two ways of calling one."""
+"""What comes of one call to a player, how it is read from a reply or a failure, and the two ways of calling one."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
+from league_sdk.dialects import rates
+from league_sdk.dialects.answers import Answer, Understanding
+from league_sdk.dialects.driver import Driver, Replied
 from league_sdk.dialects.hunt import Proposal
+from league_sdk.dialects.shapes import CANONICAL
 from league_sdk.judging.brief import Seat
-from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.faults import Cause, of_answer
+from league_sdk.protocol.tokens import redact
 from league_sdk.protocol.transcript import Wire
+from league_sdk.transport.client import CallFailed, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +86,60 @@ class Tell(Protocol):
     """Send a message to a seat whose answer does not matter, at most ``limit_s`` seconds."""
 
     def __call__(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Awaitable[Heard]: ...
+
+
+def of_failure(error: CallFailed | None, driver: Driver[Reply, CallFailed]) -> Heard:
+    """What is heard of a player when no reply came to the last request; None: there was no time for one."""
+    return Heard(
+        error_code=error.error_code if error else "E001",
+        problem=str(error) if error else "no answer in time",
+        elapsed_s=driver.elapsed_s,
+        connected=error.connected if error else True,
+        notes=driver.hunt.notes,
+        cause=error.cause if error else Cause.DEADLINE,
+        detail=error.detail if error and error.cause is not Cause.DEADLINE else "",
+        cut_off=error.cut_off if error else False,
+        wire=tuple(driver.wire),
+    )
+
+
+def of_reply(step: Replied[Reply], driver: Driver[Reply, CallFailed]) -> Heard:
+    """What is heard of a player by a reply, whether it was understood or not."""
+    proposal, reply, answer = step.proposal, step.reply, step.finding.answer
+    notes = [*driver.hunt.notes, *reply.notes, *answer.notes]
+    code, problem, cause, detail = None, "", None, ""
+    if step.finding.understanding is Understanding.NOT_UNDERSTOOD:
+        cause = of_answer(status=reply.status, readable=not reply.problem)
+        detail = _in_place_of_an_answer(cause, reply, answer)
+        code = "E009" if reply.status >= 500 else "E002"
+        problem = f"HTTP status {reply.status}" if reply.status >= 500 else "the player answered with an error"
+        if reply.problem and reply.status < 500:
+            problem = f"HTTP {reply.status}: {reply.problem}"
+    elif proposal.shape != CANONICAL:
+        notes.append(f"asked as {proposal.shape}: {proposal.method or 'no method'}")
+    if proposal.url != driver.hunt.url:
+        notes.append(f"found at {urlsplit(proposal.url).path or '/'}")
+    return Heard(
+        message={} if code else answer.message,
+        error_code=code,
+        problem=problem,
+        elapsed_s=driver.elapsed_s,
+        http_status=reply.status,
+        notes=tuple(notes),
+        body=reply.body,
+        cause=cause,
+        detail=detail,
+        limited=Limited(proposal, rates.wait_s(reply.body, reply.headers)) if driver.has_overasked else None,
+        wire=tuple(driver.wire),
+    )
+
+
+def _in_place_of_an_answer(cause: Cause, reply: Reply, answer: Answer) -> str:
+    """What came instead of an answer, for the player's student."""
+    if cause is Cause.HTTP_STATUS:
+        return f"HTTP {reply.status}"
+    if cause is Cause.NOT_JSON:
+        return reply.problem.rstrip(".")
+    error = answer.refused
+    said = error.get("message") if isinstance(error, Mapping) else error
+    return f"it answered with the error {redact(str(said))[:100]!r}" if said else "it answered with an error"

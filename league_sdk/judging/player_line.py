@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
-from league_sdk.dialects import rates, session
-from league_sdk.dialects.answers import Answer, Understanding, accepted
-from league_sdk.dialects.hunt import Finding, Hunt, Memory, Proposal
+from league_sdk.dialects import session
+from league_sdk.dialects.answers import Understanding, accepted
+from league_sdk.dialects.driver import Driver, Failed
+from league_sdk.dialects.hunt import Hunt, Memory, Proposal
 from league_sdk.dialects.shapes import CANONICAL
 from league_sdk.dialects.tools import LIST_TOOLS
-from league_sdk.judging.asking import CALLED_BACK, Ask, Heard, Tell
+from league_sdk.judging.asking import CALLED_BACK
 from league_sdk.judging.brief import Seat
 from league_sdk.judging.canary import Canary
 from league_sdk.judging.clock import Clock
-from league_sdk.judging.heard import Limited
-from league_sdk.protocol.faults import OWN_SIDE, Cause, of_answer, of_error
+from league_sdk.judging.heard import Ask, Heard, Tell, of_failure, of_reply
+from league_sdk.protocol.faults import OWN_SIDE, Cause, of_error
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.tokens import redact
-from league_sdk.protocol.transcript import Wire
 from league_sdk.transport.breaker import Breaker
 from league_sdk.transport.client import Broken, CallFailed, Client, Reply
 from league_sdk.transport.machine import network_problem
@@ -39,24 +40,9 @@ PACE_S = 0.004
 must not make it late for the others."""
 VAGUE_SHARE = 0.1
 """The same after a success that says nothing."""
-SEARCH_COUNTS_S = 60.0
-"""For so long an agent that counts requests may count those of our search for its words."""
-
-
+_Driver = Driver[Reply, CallFailed]
 _PERHAPS_OURS = frozenset({Cause.NAME_LOOKUP, *OWN_SIDE})
 """Causes that a machine without a network would find, too."""
-
-
-@dataclass(slots=True)
-class _Exchange:
-    """What a try has brought so far."""
-
-    begun: float
-    left: float
-    pending: str = ""
-    refusal: Heard | None = None
-    failure: Heard | None = None
-    wire: list[Wire] = field(default_factory=list)
 
 
 class PlayerLine:
@@ -83,7 +69,7 @@ class PlayerLine:
         self._breaker = breaker
         self._canary = canary
         self._probe = probe or network_problem
-        self._ids = count(FIRST_ID)
+        self._next_id = partial(next, count(FIRST_ID))
         self._memories: dict[str, Memory] = {}
         self._abandoned: set[asyncio.Task[Reply]] = set()
         self._searching = asyncio.Lock()
@@ -186,111 +172,89 @@ class PlayerLine:
         """Every spelling in turn within one limit, until one brings an answer; with ``only`` none but that."""
         hunt = Hunt(message, url=seat.endpoint, memory=self._memory(seat), choice_field=choice_field, only=only)
         try:
-            return await self._search(hunt, limit_s, self._memory(seat))
+            return await self._search(self._driver(hunt, limit_s))
         except asyncio.CancelledError as cancelled:
             if cancelled.args == (CALLED_BACK,):
                 hunt.called_back()
             raise
 
-    async def _search(self, hunt: Hunt, limit_s: float, memory: Memory) -> Heard:
-        state = _Exchange(begun=self._clock.monotonic(), left=limit_s)
-        while (proposal := await self._next(hunt, state, limit_s, memory)) is not None:
-            try:
-                reply = await self._post(proposal, state.left, memory)
-            except Broken as error:
+    def _driver(self, hunt: Hunt, limit_s: float) -> _Driver:
+        return Driver(
+            hunt,
+            partial(self._send, hunt.memory),
+            failures=CallFailed,
+            limit_s=limit_s,
+            next_id=self._next_id,
+            now=self._clock.monotonic,
+            pace=self._turn,
+        )
+
+    async def _turn(self) -> None:
+        """Wait for a turn among the searches of other matches."""
+        async with self._searching:
+            # Of the loop's time, not of a match's: whoever else is due comes first.
+            await asyncio.sleep(PACE_S)
+
+    async def _search(self, driver: _Driver) -> Heard:
+        pending = ""
+        refusal: Heard | None = None
+        failure: Heard | None = None
+        async for step in driver:
+            if isinstance(step, Failed):
+                failure = of_failure(step.error, driver)
+                if not isinstance(step.error, Broken):
+                    return failure
                 # A server that drops the connection over a method it does not know may know another.
-                state.failure = self._failed(error, state, hunt)
-                hunt.give_up(proposal)
+                driver.hunt.give_up(step.proposal)
                 continue
-            except CallFailed as error:
-                return self._failed(error, state, hunt)
-            finally:
-                state.left = limit_s - (self._clock.monotonic() - state.begun)
-            finding = hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
-            heard = self._heard(proposal, reply, finding, state, hunt)
-            if hunt.limited and self._is_ours(memory):
-                heard = replace(heard, limited=Limited(proposal, rates.wait_s(reply.body, reply.headers)))
-            if finding.understanding is Understanding.ANSWERED:
+            proposal, understanding, answer = step.proposal, step.finding.understanding, step.finding.answer
+            heard = of_reply(step, driver)
+            if understanding is Understanding.ANSWERED:
                 return heard
-            if finding.understanding is Understanding.NOT_UNDERSTOOD:
-                if accepted(finding.answer.message) is False:
-                    state.refusal = replace(heard, message=finding.answer.message, error_code=None, problem="")
-                elif state.failure is None or proposal.shape == CANONICAL or hunt.limited:
-                    state.failure = heard if proposal.method != LIST_TOOLS or hunt.limited else state.failure
+            if understanding is Understanding.NOT_UNDERSTOOD:
+                limited = driver.hunt.limited
+                if accepted(answer.message) is False:
+                    refusal = replace(heard, message=answer.message, error_code=None, problem="")
+                elif limited or (proposal.method != LIST_TOOLS and (failure is None or proposal.shape == CANONICAL)):
+                    failure = heard
                 continue
             # A token that is cut would not be known for one any more.
-            state.pending = f"its reply {redact(str(reply.body))[:80]} holds no answer, and none followed"
-            if hunt.awaits_callback:
+            pending = f"its reply {redact(str(step.reply.body))[:80]} holds no answer, and none followed"
+            if driver.hunt.awaits_callback:
                 break
-            share = RECEIPT_SHARE if finding.understanding is Understanding.RECEIPT else VAGUE_SHARE
+            share = RECEIPT_SHARE if understanding is Understanding.RECEIPT else VAGUE_SHARE
             # Whoever waits for the callback ends this sleep.
-            await self._clock.sleep(max(0.0, state.left) * share)
-            state.left = limit_s - (self._clock.monotonic() - state.begun)
-        if state.pending:
-            return await self._wait_out(state, hunt)
-        if state.refusal is not None:
-            return state.refusal
-        return state.failure or self._failed(None, state, hunt)
-
-    async def _next(self, hunt: Hunt, state: _Exchange, limit_s: float, memory: Memory) -> Proposal | None:
-        """The next request of a message; all but the first wait for their turn among those of other matches."""
-        searching = hunt.has_begun
-        if searching:
-            async with self._searching:
-                # Of the loop's time, not of a match's: whoever else is due comes first.
-                await asyncio.sleep(PACE_S)
-            state.left = limit_s - (self._clock.monotonic() - state.begun)
-        proposal = hunt.propose(next(self._ids)) if state.left > 0 else None
-        if searching and proposal is not None:
-            memory.searched_at = self._clock.monotonic()
-        return proposal
-
-    def _is_ours(self, memory: Memory) -> bool:
-        """Whether an agent that has had too many requests had them of our search for its words."""
-        at = memory.searched_at
-        return at is not None and self._clock.monotonic() - at <= SEARCH_COUNTS_S
-
-    async def _wait_out(self, state: _Exchange, hunt: Hunt) -> Heard:
-        """Something was understood: the answer may come by a POST until the time is over."""
-        await self._clock.sleep(max(0.0, state.left))
-        return Heard(
-            error_code="E001",
-            problem=state.pending,
-            detail=state.pending,
-            elapsed_s=self._clock.monotonic() - state.begun,
-            http_status=200,
-            notes=hunt.notes,
-            wire=tuple(state.wire),
-        )
+            await self._clock.sleep(max(0.0, driver.left_s) * share)
+        if pending:
+            # Something was understood: the answer may come by a POST until the time is over.
+            await self._clock.sleep(max(0.0, driver.left_s))
+            return replace(of_failure(None, driver), problem=pending, detail=pending, cause=None, http_status=200)
+        return refusal or failure or of_failure(None, driver)
 
     async def _say(self, seat: Seat, message: dict[str, Any], limit_s: float) -> Heard:
         """A message whose answer does not matter; GAME_OVER is worth finding the right words for, once."""
         memory = self._memory(seat)
         kind = message["message_type"]
         patient = kind == MessageType.GAME_OVER and kind not in memory.spoken
-        hunt = Hunt(message, url=seat.endpoint, memory=memory, patient=patient)
-        state = _Exchange(begun=self._clock.monotonic(), left=limit_s)
+        driver = self._driver(Hunt(message, url=seat.endpoint, memory=memory, patient=patient), limit_s)
         first: Heard | None = None
-        while (proposal := await self._next(hunt, state, limit_s, memory)) is not None:
-            try:
-                reply = await self._post(proposal, state.left, memory)
-            except CallFailed as error:
-                return first or self._failed(error, state, hunt)
-            finally:
-                state.left = limit_s - (self._clock.monotonic() - state.begun)
-            finding = hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
-            heard = self._heard(proposal, reply, finding, state, hunt)
-            if finding.understanding is not Understanding.NOT_UNDERSTOOD:
+        async for step in driver:
+            if isinstance(step, Failed):
+                return first or of_failure(step.error, driver)
+            heard = of_reply(step, driver)
+            if step.finding.understanding is not Understanding.NOT_UNDERSTOOD:
                 return heard
             first = first or heard
             if patient:
                 # Whatever comes of it: the next time there is one call and no search.
-                memory.spoken.setdefault(kind, proposal.shape)
-        return first or self._failed(None, state, hunt)
+                memory.spoken.setdefault(kind, step.proposal.shape)
+        return first or of_failure(None, driver)
 
-    async def _post(self, proposal: Proposal, limit_s: float, memory: Memory) -> Reply:
+    async def _send(self, memory: Memory, proposal: Proposal, limit_s: float) -> Reply:
         """Send; when a callback comes first, and only then, the request under way is left to end by itself."""
-        task = asyncio.create_task(self._call(proposal, limit_s, memory))
+        post, now = partial(self._client.post, proposal.url), self._clock.monotonic
+        call = session.through(post, proposal.body, memory, self._next_id, limit_s=limit_s, now=now)
+        task = asyncio.create_task(call)
         self._abandoned.add(task)
         task.add_done_callback(self._end_of)
         try:
@@ -300,71 +264,11 @@ class PlayerLine:
                 task.cancel()
             raise
 
-    async def _call(self, proposal: Proposal, limit_s: float, memory: Memory) -> Reply:
-        """The request, within a session when the server wants one."""
-        end = self._clock.monotonic() + limit_s
-        first = True
-
-        async def send(body: Any, headers: Mapping[str, str] | None) -> Reply:
-            nonlocal first
-            left = limit_s if first else max(0.001, end - self._clock.monotonic())
-            first = False
-            more = {"headers": dict(headers)} if headers is not None else {}
-            return await self._client.post(proposal.url, body, limit_s=left, **more)
-
-        return await session.through(send, proposal.body, memory, lambda: next(self._ids))
-
     def _end_of(self, task: asyncio.Task[Reply]) -> None:
         self._abandoned.discard(task)
         if not task.cancelled():
             # Whoever waited has it by now; without one it is nobody's.
             task.exception()
-
-    def _failed(self, error: CallFailed | None, state: _Exchange, hunt: Hunt) -> Heard:
-        if error is not None and hunt.under_way is not None:
-            state.wire.append(hunt.on_the_wire(hunt.under_way))
-        return Heard(
-            error_code=error.error_code if error else "E001",
-            problem=str(error) if error else "no answer in time",
-            elapsed_s=self._clock.monotonic() - state.begun,
-            connected=error.connected if error else True,
-            notes=hunt.notes,
-            cause=error.cause if error else Cause.DEADLINE,
-            detail=error.detail if error and error.cause is not Cause.DEADLINE else "",
-            cut_off=error.cut_off if error else False,
-            wire=tuple(state.wire),
-        )
-
-    def _heard(self, proposal: Proposal, reply: Reply, finding: Finding, state: _Exchange, hunt: Hunt) -> Heard:
-        kind = reply.headers.get("content-type", "")
-        state.wire.append(hunt.on_the_wire(proposal, status=reply.status, content_type=kind, text=reply.text))
-        answer = finding.answer
-        notes = [*hunt.notes, *reply.notes, *answer.notes]
-        code, problem = None, ""
-        cause, detail = None, ""
-        if finding.understanding is Understanding.NOT_UNDERSTOOD:
-            cause = of_answer(status=reply.status, readable=not reply.problem)
-            detail = _in_place_of_an_answer(cause, reply, answer)
-            code = "E009" if reply.status >= 500 else "E002"
-            problem = f"HTTP status {reply.status}" if reply.status >= 500 else "the player answered with an error"
-            if reply.problem and reply.status < 500:
-                problem = f"HTTP {reply.status}: {reply.problem}"
-        elif proposal.shape != CANONICAL:
-            notes.append(f"asked as {proposal.shape}: {proposal.method or 'no method'}")
-        if proposal.url != hunt.url:
-            notes.append(f"found at {urlsplit(proposal.url).path or '/'}")
-        return Heard(
-            message={} if code else answer.message,
-            error_code=code,
-            problem=problem,
-            elapsed_s=self._clock.monotonic() - state.begun,
-            http_status=reply.status,
-            notes=tuple(notes),
-            body=reply.body,
-            cause=cause,
-            detail=detail,
-            wire=tuple(state.wire),
-        )
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -372,14 +276,3 @@ class PlayerLine:
             task.cancel()
         await asyncio.gather(*self._abandoned, return_exceptions=True)
         await self._client.aclose()
-
-
-def _in_place_of_an_answer(cause: Cause, reply: Reply, answer: Answer) -> str:
-    """What came instead of an answer, for the player's student."""
-    if cause is Cause.HTTP_STATUS:
-        return f"HTTP {reply.status}"
-    if cause is Cause.NOT_JSON:
-        return reply.problem.rstrip(".")
-    error = answer.refused
-    said = error.get("message") if isinstance(error, Mapping) else error
-    return f"it answered with the error {redact(str(said))[:100]!r}" if said else "it answered with an error"

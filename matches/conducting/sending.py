@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
 from typing import Any
 
 from league_sdk.dialects import starts
 from league_sdk.dialects.answers import Understanding
+from league_sdk.dialects.driver import Driver, Failed
+from league_sdk.dialects.hunt import Proposal
 from league_sdk.protocol.errors import TokenInvalid
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.tokens import redact
-from league_sdk.transport.client import CallFailed, Client, NotReached, TimedOut
+from league_sdk.transport.client import CallFailed, Client, NotReached, Reply, TimedOut
 from matches.conducting.outgoing import Start
 from matches.conducting.parcels import Parcel
 
@@ -114,19 +118,18 @@ async def deliver(client: Client, parcel: Parcel) -> dict[str, str]:
     if parcel.hunt is None:
         await client.post(parcel.endpoint, parcel.body, limit_s=parcel.limit_s, **_shown(parcel.shown))
         return {}
-    end = time.monotonic() + parcel.limit_s
-    rpc_id = parcel.delivery_pk * 100
-    while (proposal := parcel.hunt.propose(rpc_id)) is not None and (left := end - time.monotonic()) > 0:
-        rpc_id += 1
-        try:
-            reply = await client.post(proposal.url, proposal.body, limit_s=left)
-        except NotReached:
+
+    async def send(proposal: Proposal, left_s: float) -> Reply:
+        return await client.post(proposal.url, proposal.body, limit_s=left_s)
+
+    next_id = partial(next, count(parcel.delivery_pk * 100))
+    async for step in Driver(parcel.hunt, send, failures=NotReached, limit_s=parcel.limit_s, next_id=next_id):
+        if isinstance(step, Failed):
             # The next try begins with the same words.
             parcel.hunt.take_back()
-            raise
-        found = parcel.hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
-        if found.understanding is Understanding.ANSWERED:
+            raise step.error
+        if step.finding.understanding is Understanding.ANSWERED:
             # Matches are started at the address it gave: what it understands elsewhere does not help there.
-            here = proposal.url == parcel.endpoint
-            return {MessageType.ROUND_ANNOUNCEMENT: proposal.shape} if here else {}
+            here = step.proposal.url == parcel.endpoint
+            return {MessageType.ROUND_ANNOUNCEMENT: step.proposal.shape} if here else {}
     return {}

@@ -17,7 +17,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import chain, count
+from functools import partial
+from itertools import count
 from typing import Any
 
 from django.utils import timezone
@@ -27,9 +28,10 @@ from agents_registry import programs
 from agents_registry.models import Agent
 from league_sdk.dialects import session
 from league_sdk.dialects.answers import Understanding
+from league_sdk.dialects.driver import Driver, Failed
 from league_sdk.dialects.hunt import Hunt, Memory, Proposal
 from league_sdk.protocol.envelope import stamp
-from league_sdk.protocol.transcript import Wire, body_for_transcript
+from league_sdk.protocol.transcript import body_for_transcript
 from league_sdk.transport.client import Broken, CallFailed, Client, Reply
 from matches.conducting import trial_copies
 from matches.conducting.trial_copies import State, Trial
@@ -171,7 +173,7 @@ async def _send(client: Client, trial: Trial) -> None:
     begun = time.monotonic()
     found: dict[str, Any] = {"problem": "broken off"}
     try:
-        found = await _hunt(client, trial, begun)
+        found = await _hunt(client, trial)
     except Exception:
         logger.exception("a trial at agent %s failed", trial.agent_pk)
         found = {"problem": "the trial itself failed; the site's log says why"}
@@ -181,49 +183,35 @@ async def _send(client: Client, trial: Trial) -> None:
             await asyncio.to_thread(trial_copies.keep, done)
 
 
-async def _hunt(client: Client, trial: Trial, begun: float) -> dict[str, Any]:
+async def _hunt(client: Client, trial: Trial) -> dict[str, Any]:
     memory = Memory(dialect=trial.dialect, spoken=dict(trial.spoken), stays=trial.stays)
     hunt = Hunt(trial.message, url=trial.endpoint, memory=memory, choice_field=trial.choice_field)
-    ids = count(FIRST_ID)
-    wire: list[Wire] = []
+    next_id = partial(next, count(FIRST_ID))
+
+    async def send(proposal: Proposal, left_s: float) -> Reply:
+        return await session.through(
+            partial(client.post, proposal.url), proposal.body, memory, next_id, limit_s=left_s
+        )  # fmt: skip
+
+    driver = Driver(hunt, send, failures=CallFailed, limit_s=trial.limit_s, next_id=next_id)
     last: dict[str, Any] = {"problem": "no answer in time"}
-    left = trial.limit_s
-    while left > 0 and (proposal := hunt.propose(next(ids))) is not None:
-        try:
-            reply = await _post(client, proposal, memory, left, ids)
-        except CallFailed as error:
-            wire.append(hunt.on_the_wire(proposal))
-            last = last if "shown" in last else {"problem": str(error)}
-            if not isinstance(error, Broken):
+    async for step in driver:
+        if isinstance(step, Failed):
+            last = last if "shown" in last else {"problem": str(step.error)}
+            if not isinstance(step.error, Broken):
                 break
-            hunt.give_up(proposal)
+            hunt.give_up(step.proposal)
             continue
-        finally:
-            left = trial.limit_s - (time.monotonic() - begun)
-        kind = reply.headers.get("content-type", "")
-        wire.append(hunt.on_the_wire(proposal, status=reply.status, content_type=kind, text=reply.text))
-        finding = hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
-        understood = finding.understanding is not Understanding.NOT_UNDERSTOOD
+        understood = step.finding.understanding is not Understanding.NOT_UNDERSTOOD
         if understood or "shown" not in last:
             # Of many refusals the first says most: it is of the words that the agent should know.
             last = {
-                "understanding": finding.understanding,
-                "answer": finding.answer.message,
-                "body": body_for_transcript(reply.body),
-                "problem": reply.problem,
-                "shown": len(wire) - 1,
+                "understanding": step.finding.understanding,
+                "answer": step.finding.answer.message,
+                "body": body_for_transcript(step.reply.body),
+                "problem": step.reply.problem,
+                "shown": len(driver.wire) - 1,
             }
         if understood:
             break
-    return {"shown": len(wire) - 1} | last | {"wire": tuple(wire)}
-
-
-async def _post(client: Client, proposal: Proposal, memory: Memory, limit_s: float, ids: count[int]) -> Reply:
-    """The request, within a session when the server wants one; the limit is for all of it."""
-    end = time.monotonic() + limit_s
-    lefts = chain([limit_s], iter(lambda: max(0.001, end - time.monotonic()), None))
-
-    async def send(body: Any, headers: Mapping[str, str] | None) -> Reply:
-        return await client.post(proposal.url, body, limit_s=next(lefts), headers=headers)
-
-    return await session.through(send, proposal.body, memory, lambda: next(ids))
+    return {"shown": len(driver.wire) - 1} | last | {"wire": tuple(driver.wire)}

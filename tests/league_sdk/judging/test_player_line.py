@@ -22,7 +22,7 @@ class Line:
     def __init__(self, *answers: Reply | CallFailed) -> None:
         self.answers, self.posted = list(answers), list[tuple[str, Any, float]]()
 
-    async def post(self, url: str, message: Any, *, limit_s: float) -> Reply:
+    async def post(self, url: str, message: Any, *, limit_s: float, headers: None = None) -> Reply:
         self.posted.append((url, message, limit_s))
         # The last one is given to all that follows, whatever the spelling.
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]

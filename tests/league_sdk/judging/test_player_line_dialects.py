@@ -46,7 +46,7 @@ class Agent:
         self.ended: list[str] = []
         self.called = asyncio.Event()
 
-    async def post(self, url: str, body: dict[str, Any], *, limit_s: float) -> Reply:
+    async def post(self, url: str, body: dict[str, Any], *, limit_s: float, headers: None = None) -> Reply:
         self.heard.append(body.get("method", "flat"))
         self.limits.append(round(limit_s, 6))
         self.called.set()
