@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from league_sdk.dialects.answers import accepted, oddities
 from league_sdk.dialects.hunt import Proposal
-from league_sdk.judging import messages, watching
-from league_sdk.judging.brief import Brief, Seat
-from league_sdk.judging.clock import Clock
-from league_sdk.judging.fault import MAX_DETAIL_CHARS, Fault, Fenced, MachineFailed
-from league_sdk.judging.heard import Ask, Heard, Tell
-from league_sdk.judging.log import MatchLog
-from league_sdk.judging.mailbox import MOST_WAITING, Box, Mailbox
-from league_sdk.protocol import faults, tokens
+from league_sdk.judging import messages
+from league_sdk.judging.brief import Seat
+from league_sdk.judging.conversation import Conversation
+from league_sdk.judging.fault import Fault, MachineFailed, Wrong
+from league_sdk.judging.heard import Heard
+from league_sdk.judging.mailbox import MOST_WAITING, Box
+from league_sdk.protocol import faults
 from league_sdk.protocol.errors import LEGACY_CODES, RETRYABLE, LeagueError, MissingField
 from league_sdk.protocol.faults import Cause
-from league_sdk.protocol.messages import METHODS, MessageType
-from league_sdk.protocol.tokens import REDACTED, redact
-from league_sdk.protocol.transcript import entry, storable
+from league_sdk.protocol.messages import MessageType
 
-__all__ = ["Ask", "Conversation", "Heard", "Tell"]
 logger = logging.getLogger(__name__)
 
 MOST_NAMES = 8
@@ -38,325 +33,198 @@ MAX_EXCUSED_TRIES = 3
 """Tries of one match, in all its attempts, that do not count for a failure of this side; the fourth counts."""
 
 
-class Conversation:
-    """All requests of one attempt at a match, on one transcript."""
+@dataclass(slots=True)
+class Request:
+    """One request with its tries.
 
-    def __init__(
-        self, brief: Brief, *, ask: Ask, tell: Tell, clock: Clock, log: MatchLog, mailbox: Mailbox | None = None
-    ) -> None:
-        self.brief = brief
-        self.log = log
-        self.clock = clock
-        self._ask = ask
-        self._tell = tell
-        self._mailbox = mailbox or Mailbox()
-        self._mailbox.on_repeat = self._note_repeat
+    An answer counts wherever it comes: in the reply, or by a POST of the player's own at any moment
+    before the verdict. The first valid one stands.
 
-    async def obtain(
-        self,
-        seat: Seat,
-        build: Callable[[datetime, datetime], dict[str, Any]],
-        *,
-        limit_s: float,
-        answer_type: MessageType,
-        accept: Callable[[Mapping[str, Any]], Any],
-        hidden: bool = False,
-        max_retries: int | None = None,
-    ) -> Any | Fault:
+    Attributes:
+        talk: the conversation that it is part of.
+        seat: whom.
+        build: makes the message from now and the deadline; fresh for each try.
+        limit_s: seconds for each try.
+        answer_type: the message expected back.
+        accept: turns an answer into its value, or raises LeagueError when it is none.
+        hidden: keep answers off the public transcript until the draw.
+        max_retries: instead of the league's.
+    """
+
+    talk: Conversation
+    seat: Seat
+    build: Callable[[datetime, datetime], dict[str, Any]]
+    limit_s: float
+    answer_type: MessageType
+    accept: Callable[[Mapping[str, Any]], Any]
+    hidden: bool = False
+    max_retries: int | None = None
+    _tries: int = field(default=0, init=False)
+    _begun: float = field(init=False)
+    """When it began, later by what does not count; monotonic seconds."""
+    _delay: float = field(init=False)
+    """Seconds before the next try, when this one is not answered."""
+    _only: Proposal | None = field(default=None, init=False)
+    """The one spelling that the next try sends."""
+    _eased: bool = field(default=False, init=False)
+    """Whether a refusal for a rate was excused already."""
+    _asked: str = field(default="", init=False)
+    _limit: float = field(default=0.0, init=False)
+    _box: Box = field(init=False)
+
+    async def obtain(self) -> Any | Fault:
         """Ask until a valid answer comes or the tries are used up.
-
-        An answer counts wherever it comes: in the reply, or by a POST of the player's own at any moment
-        before the verdict. The first valid one stands.
-
-        Args:
-            seat: whom.
-            build: makes the message from now and the deadline; fresh for each try.
-            limit_s: seconds for each try.
-            answer_type: the message expected back.
-            accept: turns an answer into its value, or raises LeagueError when it is none.
-            hidden: keep answers off the public transcript until the draw.
-            max_retries: instead of the league's.
 
         Returns the value, or the Fault that stands after the last try.
 
         Raises:
             MachineFailed: this machine has no network any more, and no attempt of the match was lost for that yet.
         """
-        rules = self.brief.settings
-        retries = rules.max_retries if max_retries is None else max_retries
-        begun = self.clock.monotonic()
-        delay = rules.retry_base_s
-        tries = 0
-        eased, only = False, None
-        with self._mailbox.expecting(seat.player_id, answer_type) as box:
+        mailbox, player, rules = self.talk.mailbox, self.seat.player_id, self.talk.brief.settings
+        self._begun, self._delay = self.talk.clock.monotonic(), rules.retry_base_s
+        with mailbox.expecting(player, self.answer_type) as self._box:
             while True:
-                left = rules.request_patience_s - (self.clock.monotonic() - begun)
-                limit = min(limit_s, max(left, 0.001))
-                now = self.clock.now()
-                message = build(now, now + timedelta(seconds=limit))
-                if box.messages:
-                    heard = self._called_back(seat, box, answer_type, hidden)
-                else:
-                    heard = await self._exchange(seat, message, limit, answer_type, hidden, box, only)
-                if heard.excuse and self._excuse(seat, message["message_type"], heard):
-                    # It is asked once more as if this had not been: neither tries nor patience are less for it.
-                    begun += heard.elapsed_s
-                    self._mailbox.ask_again(seat.player_id)
-                    if not heard.connected:
-                        begun += NETWORK_WAIT_S
-                        await self.clock.sleep(NETWORK_WAIT_S)
+                heard = await self._try()
+                if await self._is_excused(heard):
                     continue
-                if not eased and heard.limited is not None:
-                    # Once a request, within the time of this try: the next one sends one spelling, and counts.
-                    eased, only = True, heard.limited.proposal
-                    await self._pause(_hold_off_s(heard, limit, rules.retry_base_s), box)
-                    self._mailbox.ask_again(seat.player_id)
-                    continue
-                only = None
-                tries += 1
-                error = self._judge(heard, accept)
-                if not isinstance(error, _Wrong):
-                    self._mailbox.settle(seat.player_id, answer_type, in_time=True)
-                    return error
-                wait = delay if error.code in RETRYABLE else 0.0
-                left = rules.request_patience_s - (self.clock.monotonic() - begun)
-                again = error.code in (*RETRYABLE, "E004") and tries <= retries and left > wait
-                # That nothing came gives no choice away, and those who watch should see it at once.
-                secret = hidden and heard.spoke
-                await self._complain(seat, error, answer_type, tries, retries, wait if again else None, secret, box)
-                # What was posted before the verdict counts; whoever goes on posting does not put it off for ever.
-                if not again and (not box.messages or tries > retries + MOST_WAITING):
-                    self._mailbox.settle(seat.player_id, answer_type, in_time=False)
-                    return error.fault(seat.player_id, message["message_type"], tries, limit_s)
-                self._mailbox.ask_again(seat.player_id)
-                if error.code in RETRYABLE:
-                    delay *= rules.retry_factor
+                self._only = None
+                self._tries += 1
+                found = self._judge(heard)
+                if not isinstance(found, Wrong):
+                    mailbox.settle(player, self.answer_type, in_time=True)
+                    return found
+                if not await self._goes_on(found, heard):
+                    mailbox.settle(player, self.answer_type, in_time=False)
+                    return found.fault(player, self._asked, self._tries, self.limit_s)
+                mailbox.ask_again(player)
+                if found.code in RETRYABLE:
+                    self._delay *= rules.retry_factor
 
-    async def _pause(self, seconds: float, box: Box) -> None:
-        """Wait; a callback ends it."""
-        pause = asyncio.ensure_future(self.clock.sleep(seconds))
-        try:
-            await _either(pause, box)
-        finally:
-            pause.cancel()
+    def _left_s(self) -> float:
+        """Seconds that the league's patience with the request lasts."""
+        return self.talk.brief.settings.request_patience_s - (self.talk.clock.monotonic() - self._begun)
 
-    def _excuse(self, seat: Seat, message_type: str, heard: Heard) -> bool:
-        """Whether a try does not count: at most so many of a match, whoever is served by that (ruling, section 12)."""
-        evidence = heard.excuse
-        used = self.brief.excused + len(self.log.excused)
+    def _retries(self) -> int:
+        return self.talk.brief.settings.max_retries if self.max_retries is None else self.max_retries
+
+    async def _try(self) -> Heard:
+        """One try: whichever comes first, the reply or a callback; a failed try does not hide a callback."""
+        talk, seat, now = self.talk, self.seat, self.talk.clock.now()
+        self._limit = min(self.limit_s, max(self._left_s(), 0.001))
+        message = self.build(now, now + timedelta(seconds=self._limit))
+        self._asked = message["message_type"]
+        if not self._box.messages:
+            talk.note_sent(seat, message, False)
+            asked = asyncio.ensure_future(
+                talk.guarded(talk.ask(seat, message, limit_s=self._limit, only=self._only))
+            )  # fmt: skip
+            await _either(asked, self._box)
+            if not self._box.messages:
+                heard = asked.result()
+                secret = self.hidden and heard.spoke
+                talk.note_heard(seat, heard, self._asked, self.answer_type, self._limit, secret)
+                return heard
+            asked.cancel(CALLED_BACK)
+            await asyncio.gather(asked, return_exceptions=True)
+        posted = self._box.take()
+        heard = Heard(message=posted, body=posted, notes=("answered by a POST of its own",))
+        talk.note_heard(seat, heard, "", self.answer_type, None, self.hidden)
+        return heard
+
+    async def _is_excused(self, heard: Heard) -> bool:
+        """Whether a try does not count; then whatever has to be waited for was, and the next one is due."""
+        talk, player = self.talk, self.seat.player_id
+        if heard.excuse and self._excuse(heard):
+            # It is asked once more as if this had not been: neither tries nor patience are less for it.
+            self._begun += heard.elapsed_s
+            talk.mailbox.ask_again(player)
+            if not heard.connected:
+                self._begun += NETWORK_WAIT_S
+                await talk.clock.sleep(NETWORK_WAIT_S)
+            return True
+        if heard.limited is None or self._eased:
+            return False
+        # Once a request, within the time of this try: the next one sends one spelling, and counts.
+        self._eased, self._only = True, heard.limited.proposal
+        wanted = heard.limited.wait_s
+        usual = talk.brief.settings.retry_base_s
+        await self._pause(min(usual if wanted is None else wanted, max(0.0, self._limit - heard.elapsed_s)))
+        talk.mailbox.ask_again(player)
+        return True
+
+    def _excuse(self, heard: Heard) -> bool:
+        """Whether our own failure excuses a try: at most so many of a match, whoever is served by that (ruling, 12)."""
+        brief, log = self.talk.brief, self.talk.log
+        used = brief.excused + len(log.excused)
         counts = used >= MAX_EXCUSED_TRIES
-        if counts and not heard.connected and self.brief.attempt == 1:
+        if counts and not heard.connected and brief.attempt == 1:
             # Once only: a second referee without a network has this try count.
-            raise MachineFailed(evidence)
+            raise MachineFailed(heard.excuse)
         if used <= MAX_EXCUSED_TRIES:
-            self.log.excused.append(
+            log.excused.append(
                 {
-                    "player_id": seat.player_id,
-                    "message_type": message_type,
-                    "evidence": evidence,
-                    "at": self.clock.now().isoformat(),
+                    "player_id": self.seat.player_id,
+                    "message_type": self._asked,
+                    "evidence": heard.excuse,
+                    "at": self.talk.clock.now().isoformat(),
                     "counted": "yes" if counts else "no",
                 }
             )
         return not counts
 
-    async def tell(self, seat: Seat, message: dict[str, Any], *, limit_s: float, hidden: bool = False) -> Heard:
-        """Send a message whose answer does not matter; both go on the transcript."""
-        self._note_sent(seat, message, hidden)
-        heard = await self._guarded(self._tell(seat, message, limit_s=limit_s))
-        self._note_heard(seat, heard, message["message_type"], "", limit_s, hidden)
-        return heard
-
-    async def _exchange(
-        self,
-        seat: Seat,
-        message: dict[str, Any],
-        limit: float,
-        answer_type: str,
-        hidden: bool,
-        box: Box,
-        only: Proposal | None,
-    ) -> Heard:
-        """One try: whichever comes first, the reply or a callback; a failed try does not hide a callback."""
-        self._note_sent(seat, message, False)
-        asked = asyncio.ensure_future(self._guarded(self._ask(seat, message, limit_s=limit, only=only)))
-        await _either(asked, box)
-        if box.messages:
-            asked.cancel(CALLED_BACK)
-            await asyncio.gather(asked, return_exceptions=True)
-            return self._called_back(seat, box, answer_type, hidden)
-        heard = asked.result()
-        self._note_heard(seat, heard, message["message_type"], answer_type, limit, hidden and heard.spoke)
-        return heard
-
-    @staticmethod
-    async def _guarded(call: Awaitable[Heard]) -> Heard:
-        """A call of a player. An error of ours in reading its answer is no reason to play the match again.
-
-        A player that finds such an error would else escape every match that it is about to lose.
-        """
-        try:
-            return await call
-        except Fenced:
-            raise
-        except Exception as error:
-            logger.exception("an answer of a player could not be handled")
-            problem = f"its answer could not be handled ({type(error).__name__})"
-            return Heard(error_code="E002", problem=problem, detail=problem, cause=Cause.WRONG_MESSAGE)
-
-    def _called_back(self, seat: Seat, box: Box, answer_type: str, hidden: bool) -> Heard:
-        message = box.take()
-        heard = Heard(message=message, body=message, notes=("answered by a POST of its own",))
-        self._note_heard(seat, heard, "", answer_type, None, hidden)
-        return heard
-
-    def _note_repeat(self, player_id: str, message_type: str, message: Mapping[str, Any], in_time: bool) -> None:
-        """A second answer to one request, or one after its verdict: it changes nothing."""
-        note = "a second answer: the first stands" if in_time else "came after the verdict: it changes nothing"
-        if in_time and message_type == MessageType.GAME_JOIN_ACK and accepted(message):
-            # The receipt was taken for its yes, and here it is: nothing to mend.
-            note = "joined by a POST of its own as well"
-        self.log.add(
-            entry(
-                n=self.log.count,
-                at=self.clock.now(),
-                sender=player_id,
-                recipient=self.brief.referee_id,
-                message_type=message_type,
-                notes=[note],
-                body=message,
-            ),
-            hidden=True,
-        )
-
-    @staticmethod
-    def _judge(heard: Heard, accept: Callable[[Mapping[str, Any]], Any]) -> Any:
+    def _judge(self, heard: Heard) -> Any | Wrong:
         if heard.error_code is not None:
             cause = heard.cause or faults.of_error(heard.error_code)
             legacy = LEGACY_CODES.get(heard.error_code)
-            return _Wrong(heard.error_code, heard.problem, {}, legacy, cause, heard.detail)
+            return Wrong(heard.error_code, heard.problem, {}, legacy, cause, heard.detail)
         try:
-            return accept(heard.message)
+            return self.accept(heard.message)
         except LeagueError as error:
             cause, detail = faults.of_error(error.error_code), f"{error.message.rstrip('.')} ({_seen(heard, error)})"
-            return _Wrong(error.error_code, error.message, error.context, error.legacy_code, cause, detail)
+            return Wrong(error.error_code, error.message, error.context, error.legacy_code, cause, detail)
         except Exception as error:
-            # As in _guarded: what a player says ends in its fault, never in an attempt that does not count.
+            # As in Conversation.guarded: what a player says ends in its fault, never in an attempt that does not count.
             logger.exception("an answer of a player could not be read")
             problem = f"its answer could not be read ({type(error).__name__})"
-            return _Wrong("E002", problem, {}, None, Cause.WRONG_MESSAGE, problem)
+            return Wrong("E002", problem, {}, None, Cause.WRONG_MESSAGE, problem)
 
-    async def _complain(
-        self,
-        seat: Seat,
-        error: _Wrong,
-        answer_type: MessageType,
-        tries: int,
-        retries: int,
-        wait: float | None,
-        hidden: bool,
-        box: Box,
-    ) -> None:
+    async def _goes_on(self, wrong: Wrong, heard: Heard) -> bool:
+        """Complain of a try, and say whether there is another; the delay before it is over then."""
+        wait = self._delay if wrong.code in RETRYABLE else 0.0
+        retries = self._retries()
+        again = wrong.code in (*RETRYABLE, "E004") and self._tries <= retries and self._left_s() > wait
+        # That nothing came gives no choice away, and those who watch should see it at once.
+        await self._complain(wrong, wait if again else None, hidden=self.hidden and heard.spoke)
+        # What was posted before the verdict counts; whoever goes on posting does not put it off for ever.
+        return again or (bool(self._box.messages) and self._tries <= retries + MOST_WAITING)
+
+    async def _complain(self, wrong: Wrong, wait: float | None, *, hidden: bool) -> None:
         """GAME_ERROR, while the delay before the next try runs; a callback ends the delay."""
-        rules = self.brief.settings
-        now = self.clock.now()
+        talk, now = self.talk, self.talk.clock.now()
         message = messages.game_error(
-            self.brief,
-            seat,
+            talk.brief,
+            self.seat,
+            wrong,
             now=now,
-            error_code=error.code,
-            sentence=error.sentence,
-            action_required=answer_type,
-            game_state=self.log.state,
-            retry_count=tries if wait is not None else tries - 1,
-            max_retries=retries,
+            action_required=self.answer_type,
+            game_state=talk.log.state,
+            retry_count=self._tries if wait is not None else self._tries - 1,
+            max_retries=self._retries(),
             next_retry_at=None if wait is None else now + timedelta(seconds=wait),
-            context=error.context,
-            legacy_code=error.legacy_code,
         )
         # A player that is slow to take the complaint must not delay its own next try for long.
-        limit = max(wait or 0.0, min(1.0, rules.generic_timeout_s))
-        await asyncio.gather(self._pause(wait or 0.0, box), self.tell(seat, message, limit_s=limit, hidden=hidden))
+        limit = max(wait or 0.0, min(1.0, talk.brief.settings.generic_timeout_s))
+        await asyncio.gather(
+            self._pause(wait or 0.0), talk.tell(self.seat, message, limit_s=limit, hidden=hidden)
+        )  # fmt: skip
 
-    def _note_sent(self, seat: Seat, message: dict[str, Any], hidden: bool) -> None:
-        kind = message["message_type"]
-        self.log.add(
-            entry(
-                n=self.log.count,
-                at=self.clock.now(),
-                sender=self.brief.referee_id,
-                recipient=seat.player_id,
-                message_type=kind,
-                method=METHODS[MessageType(kind)],
-                body=message,
-            ),
-            hidden=hidden,
-        )
-
-    def _odd(self, seat: Seat, heard: Heard, answer_type: str) -> list[str]:
+    async def _pause(self, seconds: float) -> None:
+        """Wait; a callback ends it."""
+        pause = asyncio.ensure_future(self.talk.clock.sleep(seconds))
         try:
-            return _noteworthy(self.brief, seat, heard, answer_type)
-        except Exception:
-            # A note is left out before a match is lost to it.
-            logger.exception("an answer of a player could not be looked at for oddities")
-            return []
-
-    def _note_heard(
-        self, seat: Seat, heard: Heard, asked: str, answer_type: str, limit_s: float | None, hidden: bool
-    ) -> None:
-        watching.heard(
-            seat.player_id,
-            asked or answer_type,
-            seconds=heard.elapsed_s,
-            error_code=heard.error_code,
-            cause=heard.cause,
-            status=heard.http_status,
-        )
-        notes = [*heard.notes]
-        if heard.message:
-            notes += self._odd(seat, heard, answer_type)
-            # What is posted to us may come from anywhere; an answer comes from the address that was called.
-            if heard.http_status is not None and (digest := _digest_in(heard.message)) in seat.unproven:
-                self.log.proofs[seat.player_id] = digest
-        said = heard.message.get("message_type")
-        named = isinstance(said, str) and bool(said) and said.isprintable()
-        self.log.add(
-            entry(
-                n=self.log.count,
-                at=self.clock.now(),
-                sender=seat.player_id,
-                recipient=self.brief.referee_id,
-                message_type=str(said)[:40] if named else answer_type or f"reply to {asked}",
-                elapsed_ms=round(heard.elapsed_s * 1000),
-                limit_ms=None if limit_s is None else round(limit_s * 1000),
-                http_status=heard.http_status,
-                problem=heard.problem,
-                notes=notes,
-                body=heard.body,
-                wire=heard.wire,
-            ),
-            hidden=hidden,
-        )
-
-
-def _noteworthy(brief: Brief, seat: Seat, heard: Heard, answer_type: str) -> list[str]:
-    """What is odd about an answer."""
-    expected = answer_type if heard.error_code is None else ""
-    odd = oddities(heard.message, match_id=brief.match_id, player_id=seat.player_id, expected_type=expected)
-    return [*odd, *_token_of_another(seat, heard.message)]
-
-
-def _token_of_another(seat: Seat, message: Mapping[str, Any]) -> list[str]:
-    """An answer is proven by the connection it came on; a token in it that is somebody else's is odd all the same."""
-    token = message.get("auth_token")
-    if not isinstance(token, str) or redact(token) != REDACTED or tokens.same(token, seat.league_token):
-        return []
-    return [] if tokens.digest(token) in seat.token_digests else ["auth_token was not its own"]
-
-
-def _digest_in(message: Mapping[str, Any]) -> str:
-    token = message.get("auth_token")
-    return tokens.digest(token) if isinstance(token, str) else ""
+            await _either(pause, self._box)
+        finally:
+            pause.cancel()
 
 
 def _seen(heard: Heard, error: LeagueError) -> str:
@@ -365,12 +233,6 @@ def _seen(heard: Heard, error: LeagueError) -> str:
         names = [str(name)[:30] for name, value in heard.message.items() if value is not None][:MOST_NAMES]
         return f"it has {', '.join(names) or 'nothing'}"
     return f"seen: {error.context.get('seen', 'nothing')}"
-
-
-def _hold_off_s(heard: Heard, limit_s: float, usual_s: float) -> float:
-    """How long to leave a player alone that has refused for a rate: at most what is left of the try's limit."""
-    wanted = heard.limited.wait_s if heard.limited is not None else None
-    return min(usual_s if wanted is None else wanted, max(0.0, limit_s - heard.elapsed_s))
 
 
 async def _either(work: asyncio.Future[Any], box: Box) -> None:
@@ -383,18 +245,3 @@ async def _either(work: asyncio.Future[Any], box: Box) -> None:
         raise
     finally:
         arrival.cancel()
-
-
-@dataclass(frozen=True, slots=True)
-class _Wrong:
-    code: str
-    sentence: str
-    context: dict[str, Any]
-    legacy_code: str | None
-    cause: Cause
-    detail: str
-
-    def fault(self, player_id: str, message_type: str, tries: int, limit_s: float) -> Fault:
-        # Both players are told: what one of them said must not hold its token.
-        detail = storable(self.detail)[:MAX_DETAIL_CHARS]
-        return Fault(player_id, self.code, message_type, tries, self.cause, limit_s, detail)

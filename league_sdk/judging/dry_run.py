@@ -13,10 +13,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from league_sdk.judging.asking import Heard
 from league_sdk.judging.brief import Brief, Seat
+from league_sdk.judging.conversation import Conversation
+from league_sdk.judging.ending import Played
+from league_sdk.judging.heard import Heard
 from league_sdk.judging.log import MatchLog
-from league_sdk.judging.match import Played, play_match
+from league_sdk.judging.match import play_match
 from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import envelope
 from league_sdk.protocol.league_settings import LeagueSettings
@@ -138,9 +140,8 @@ def _brief(game: Game) -> Brief:
 async def _play(game: Game, silent: tuple[str, ...]) -> tuple[Played, MatchLog, list[str]]:
     clock, log = _Clock(), MatchLog()
     script = _Script(game, clock, silent)
-    played = await play_match(
-        _brief(game), game, ask=script.ask, tell=script.tell, rng=random.Random(1), clock=clock, log=log
-    )
+    talk = Conversation(_brief(game), ask=script.ask, tell=script.tell, clock=clock, log=log)
+    played = await play_match(talk, game, rng=random.Random(1))
     return played, log, script.wrong
 
 

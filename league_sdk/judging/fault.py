@@ -7,6 +7,7 @@ from typing import Any
 
 from league_sdk.protocol import faults
 from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.transcript import storable
 
 MAX_DETAIL_CHARS = 200
 
@@ -59,3 +60,30 @@ class Fault:
             "limit_s": self.limit_s,
             "detail": self.detail,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Why one try brought no valid answer.
+
+    Attributes:
+        code: of the error.
+        sentence: what is wrong, for the player.
+        context: the fields of the error, for its program.
+        legacy_code: 002's code, where one corresponds.
+        cause: whose fault it is.
+        detail: what was seen or understood instead.
+    """
+
+    code: str
+    sentence: str
+    context: dict[str, Any]
+    legacy_code: str | None
+    cause: Cause
+    detail: str
+
+    def fault(self, player_id: str, message_type: str, tries: int, limit_s: float) -> Fault:
+        """What the player lost a point for, when this was the last try."""
+        # Both players are told: what one of them said must not hold its token.
+        detail = storable(self.detail)[:MAX_DETAIL_CHARS]
+        return Fault(player_id, self.code, message_type, tries, self.cause, limit_s, detail)

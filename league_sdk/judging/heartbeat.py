@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 Key = tuple[str, str, int]
 """League, match, attempt."""
+PROGRESS_EVERY_S = 0.1
+"""At most ten progress reports a second."""
 IDLE_S = 2.0
 """A referee that plays nothing is heard of so often."""
 BODY_BUDGET = 40 * 1024
@@ -114,6 +116,8 @@ class Heartbeat:
         self._news = asyncio.Event()
         self._waited_for = asyncio.Event()
         self._hurried = self._failed = False
+        self.leaving = False
+        """Whether the referee takes no new match."""
         self._sent_at = time.monotonic()
 
     def begin(self, brief: Brief, policy: EndpointPolicy) -> Running:
@@ -138,18 +142,18 @@ class Heartbeat:
             self._waited_for.set()
             await running.answered.wait()
 
-    async def pause(self, seconds: float) -> None:
+    async def pause(self) -> None:
         """Wait between two calls, less long when a match waits for one."""
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(PROGRESS_EVERY_S):
                 await self._waited_for.wait()
                 await asyncio.sleep(GATHER_S)
         except TimeoutError:
             logger.debug("nobody waits for the next heartbeat")
 
-    def hurry(self) -> None:
-        """There is news of the referee itself."""
-        self._hurried = True
+    def leave(self) -> None:
+        """The referee takes no new match any more; the league manager hears of it at once."""
+        self.leaving = self._hurried = True
         self._news.set()
 
     async def due(self) -> None:
@@ -165,7 +169,7 @@ class Heartbeat:
             logger.debug("nothing new: a heartbeat is due")
         self._news.clear()
 
-    async def send(self, *, leaving: bool) -> None:
+    async def send(self) -> None:
         """One report of what is due; entries that did not arrive are kept for the next.
 
         Raises:
@@ -186,15 +190,15 @@ class Heartbeat:
         # A league manager that takes the call and is silent must not outlast the lease.
         left = [one.left_s() for one in self._running.values()]
         async with asyncio.timeout(max(0.0, min(left)) + 0.01 if left else None):
-            await self._tell(due, leaving=leaving)
+            await self._tell(due)
 
-    async def send_entries(self, running: Running, *, leaving: bool) -> None:
+    async def send_entries(self, running: Running) -> None:
         """One report of this match alone, as its transcript is too long for one.
 
         Raises:
             CallFailed, Refused: it was not accepted.
         """
-        await self._tell([running], leaving=leaving)
+        await self._tell([running])
 
     async def hand_back(self) -> None:
         """Give back every match; the referee leaves.
@@ -204,10 +208,10 @@ class Heartbeat:
         """
         left = list(self._running.values())
         while left:
-            told = await self._tell(left, leaving=True, state=HANDED_BACK)
+            told = await self._tell(left, state=HANDED_BACK)
             left = left[told:]
 
-    async def _tell(self, matches: list[Running], *, leaving: bool, state: str | None = None) -> int:
+    async def _tell(self, matches: list[Running], *, state: str | None = None) -> int:
         """One report of as many of these as a body holds; how many that were. There is news of the others."""
         items: list[dict[str, Any]] = []
         size = 0
@@ -233,7 +237,7 @@ class Heartbeat:
         sent_at = self._sent_at = time.monotonic()
         self._failed, self._hurried = True, False
         try:
-            answers = await self._send(items, leaving=leaving)
+            answers = await self._send(items)
         except (CallFailed, Refused, asyncio.CancelledError):
             for one, taken in zip(told, entries, strict=True):
                 one.log.give_back(taken)
@@ -247,7 +251,11 @@ class Heartbeat:
             self._news.set()
         for key in failed:
             self._given_back(key)
-        statuses = _by_key(answers)
+        self._take(told, asked, _by_key(answers))
+        return len(told)
+
+    def _take(self, told: list[Running], asked: list[int], statuses: Mapping[Key, str]) -> None:
+        """Have each match told of take what it was answered with; ``asked`` is how often it had waited before."""
         for one, count in zip(told, asked, strict=True):
             status = statuses.get(one.brief.key)
             if status == LOST:
@@ -257,17 +265,16 @@ class Heartbeat:
             one.refused = status == REFUSED
             one.confirmed = max(one.confirmed, count)
             one.answered.set()
-        return len(told)
 
-    async def _send(self, items: list[dict[str, Any]], *, leaving: bool) -> list[Any]:
+    async def _send(self, items: list[dict[str, Any]]) -> list[Any]:
         """One call. What players said is left out when the league manager cannot take it: the rest must arrive."""
         try:
-            return await self._link.progress(items, leaving=leaving)
+            return await self._link.progress(items, leaving=self.leaving)
         except Refused as error:
             if error.error_code in NOT_ABOUT_THE_CONTENT or not any(item["transcript"] for item in items):
                 raise
             logger.error("a transcript is not taken and is left out: %s", error)
-            return await self._link.progress([item | {"transcript": []} for item in items], leaving=leaving)
+            return await self._link.progress([item | {"transcript": []} for item in items], leaving=self.leaving)
 
     def _idle_s(self) -> float:
         return self._sent_at + IDLE_S - time.monotonic()

@@ -1,89 +1,37 @@
 """One attempt at one match: invite, collect, draw, seal, tell (004 3.2, 8.7; ruling sections 6 to 8 and 12).
 
-Pure but for what is passed in: ``ask`` and ``tell`` reach the players, ``safe`` is the league manager's safe keeping,
-``rng`` draws where no seed was given, ``clock`` tells the time, ``log`` is what others may watch meanwhile.
+Pure but for what is passed in: ``talk`` reaches the players, tells the time and has the log that others may watch
+meanwhile, ``safe`` is the league manager's safe keeping, ``rng`` draws where no seed was given.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from league_sdk.dialects import answers
 from league_sdk.judging import messages
-from league_sdk.judging.asking import Ask, Conversation, Tell
+from league_sdk.judging.asking import Request
 from league_sdk.judging.brief import Brief, Seat
-from league_sdk.judging.clock import Clock
-from league_sdk.judging.fault import Fault, MachineFailed
+from league_sdk.judging.conversation import Conversation
+from league_sdk.judging.ending import NoSafe, Played, Safe, tell_the_end, together, verdict
+from league_sdk.judging.fault import Fault
 from league_sdk.judging.log import MatchLog
-from league_sdk.judging.mailbox import Mailbox
 from league_sdk.protocol.errors import RETRYABLE, MissingField
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import MatchState, ResultStatus
-from league_sdk.protocol.transcript import clean, storable
 from league_sdk.rules.draws import CommittedDraw
 from league_sdk.rules.game import Game, Random, State
 
-T = TypeVar("T")
 
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """How a match ended, as it is reported."""
-
-    status: ResultStatus
-    winner: str | None
-    reason: str
-    details: dict[str, Any]
-    faults: tuple[Fault, ...]
-
-
-class Safe(Protocol):
-    """What the league manager keeps of a match before any player hears of it (ruling, section 12)."""
-
-    async def record_moves(self) -> None:
-        """Return when the moves in the match's log are on record."""
-
-    async def seal(self, played: Played) -> None:
-        """Return when the verdict is sealed: from then on it stands, whatever becomes of this referee."""
-
-
-class NoSafe:
-    """For a league manager that keeps nothing: a student's, or none at all."""
-
-    async def record_moves(self) -> None:
-        """Nothing is recorded."""
-
-    async def seal(self, played: Played) -> None:
-        """Nothing is sealed."""
-
-
-async def play_match(
-    brief: Brief,
-    game: Game,
-    *,
-    ask: Ask,
-    tell: Tell,
-    rng: Random,
-    clock: Clock,
-    log: MatchLog,
-    mailbox: Mailbox | None = None,
-    safe: Safe | None = None,
-) -> Played:
+async def play_match(talk: Conversation, game: Game, *, rng: Random, safe: Safe | None = None) -> Played:
     """Play one attempt from the invitation to GAME_OVER.
 
     Args:
-        brief: what ``start_match`` said.
+        talk: the conversation with the players, with what ``start_match`` said and the log that others may watch.
         game: the rules.
-        ask: sends a message and waits for the answer.
-        tell: sends a message whose answer does not matter.
         rng: where numbers are drawn from when the brief has no seed.
-        clock: time.
-        log: state and transcript for those who watch.
-        mailbox: where answers arrive that players send by a POST of their own.
         safe: where moves are recorded and the verdict is sealed; None when nobody keeps them.
 
     Returns the result to report.
@@ -92,7 +40,7 @@ async def play_match(
         MachineFailed: this machine has no network, so that another referee has to play the match, or to tell its end.
     """
     safe = safe or NoSafe()
-    talk = Conversation(brief, ask=ask, tell=tell, clock=clock, log=log, mailbox=mailbox)
+    brief, log, clock = talk.brief, talk.log, talk.clock
     state = _resume(brief, game, log)
     log.move_to(MatchState.WAITING_FOR_PLAYERS, clock.now())
     faults = await _gather_players(talk)
@@ -113,41 +61,11 @@ async def play_match(
             else:
                 log.move_to(MatchState.DRAWING_NUMBER, clock.now())
                 state = game.draw(state, _chance(brief, game, state, rng))
-    played = _verdict(brief, game, state, faults)
+    played = verdict(brief, game, state, faults)
     await safe.seal(played)
-    await _tell_the_end(talk, played, brief.attempt)
+    await tell_the_end(talk, played, brief.attempt)
     log.reveal()
     log.show(game.view(state, None))
-    return played
-
-
-async def tell_sealed(brief: Brief, *, tell: Tell, clock: Clock, log: MatchLog) -> Played:
-    """Tell the end of an attempt that another referee has decided (ruling, section 12). Nothing is asked.
-
-    Args:
-        brief: with the sealed verdict.
-
-    Returns the result to report.
-    """
-    if brief.sealed is None:
-        raise ValueError("there is no sealed verdict to tell")
-    verdict = brief.sealed.verdict
-    played = Played(
-        ResultStatus(verdict["status"]),
-        verdict["winner_player_id"],
-        verdict["reason"],
-        verdict["details"],
-        # The league manager has them with the seal.
-        faults=(),
-    )
-
-    async def never(seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> Any:
-        raise RuntimeError("a sealed match asks nobody")
-
-    log.move_to(MatchState.DRAWING_NUMBER, clock.now())
-    talk = Conversation(brief, ask=never, tell=tell, clock=clock, log=log)
-    await _tell_the_end(talk, played, brief.sealed.attempt, brief.sealed.conversation_id)
-    log.reveal()
     return played
 
 
@@ -167,21 +85,9 @@ def _chance(brief: Brief, game: Game, state: State, rng: Random) -> Random:
     return CommittedDraw(brief.draw_seed, brief.league_id, brief.match_id, brief.play, game.drawn_from(state))
 
 
-async def _together(*work: Coroutine[Any, Any, T]) -> list[T]:
-    """The results of all; when one fails, nobody goes on talking to the other player."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        return await asyncio.gather(*tasks)
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
-
-
 async def _gather_players(talk: Conversation) -> tuple[Fault, ...]:
     """Invite both at once; who is absent after all tries has a Fault."""
-    found = await _together(*(_invite(talk, seat) for seat in talk.brief.seats))
+    found = await together(*(_invite(talk, seat) for seat in talk.brief.seats))
     return tuple(fault for fault in found if fault is not None)
 
 
@@ -221,14 +127,15 @@ async def _invite_once(talk: Conversation, seat: Seat) -> bool | Fault:
             raise MissingField("The answer has no accept.", field="accept", expected="true or false")
         return accepted
 
-    answer: bool | Fault = await talk.obtain(
+    answer: bool | Fault = await Request(
+        talk,
         seat,
         lambda now, deadline: messages.invitation(brief, seat, now=now, deadline=deadline),
         limit_s=brief.settings.join_timeout_s,
         answer_type=MessageType.GAME_JOIN_ACK,
         accept=accept,
         max_retries=0 if seat.suspended else None,
-    )
+    ).obtain()
     return answer
 
 
@@ -269,79 +176,23 @@ async def _collect(
             game.apply(state, seat.player_id, move)
             return move
 
-        move = await talk.obtain(
+        move = await Request(
+            talk,
             seat,
             lambda now, deadline: messages.move_call(brief, seat, game, state, now=now, deadline=deadline),
             limit_s=brief.settings.move_timeout_s,
             answer_type=game.response_message,
             accept=accept,
             hidden=True,
-        )
+        ).obtain()
         if not isinstance(move, Fault):
             talk.log.lock_in(seat.player_id)
         return move
 
-    moves = await _together(*(one(seat) for seat in seats))
+    moves = await together(*(one(seat) for seat in seats))
     for seat, move in zip(seats, moves, strict=True):
         if not isinstance(move, Fault):
             state = game.apply(state, seat.player_id, move)
             if not game.hidden:
                 talk.log.moves.append([seat.player_id, move])
     return state, tuple(move for move in moves if isinstance(move, Fault))
-
-
-def _verdict(brief: Brief, game: Game, state: State, faults: tuple[Fault, ...]) -> Played:
-    outcome = game.outcome(state)
-    if outcome is not None and not faults:
-        status = ResultStatus.WIN if outcome.winner else ResultStatus.DRAW
-        return Played(status, outcome.winner, outcome.reason, clean(outcome.details), ())
-    absent = {fault.player_id for fault in faults}
-    present = [player for player in brief.player_ids if player not in absent]
-    reason = storable("; ".join(fault.sentence for fault in faults))
-    invited = all(fault.message_type == MessageType.GAME_INVITATION for fault in faults)
-    details = clean(game.unfinished(state))
-    if invited and brief.settings.no_show == "cancel":
-        return Played(ResultStatus.CANCELLED, None, reason, details, faults)
-    winner = present[0] if present else None
-    # Its full stop is the one of whatever it stands in.
-    return Played(ResultStatus.TECHNICAL_LOSS, winner, f"{reason}. Technical loss", details, faults)
-
-
-async def _tell_the_end(talk: Conversation, played: Played, attempt: int, conversation_id: str = "") -> None:
-    """GAME_OVER to both at once; one more try after a failed connect (ruling, section 6).
-
-    Args:
-        attempt: the one that was decided.
-        conversation_id: of that attempt, when it was an earlier one.
-
-    Raises:
-        MachineFailed: this machine could not even try to tell a player of a verdict that is sealed.
-    """
-    brief = talk.brief
-    result = {
-        "status": played.status,
-        "winner_player_id": played.winner,
-        **played.details,
-        "reason": played.reason,
-    }
-    if brief.draw_seed is not None:
-        # Which play it was is part of what the draw follows from.
-        result |= {"draw_seed": brief.draw_seed.hex(), "play": brief.play}
-
-    async def one(seat: Seat) -> str:
-        evidence = ""
-        for _ in range(2):
-            now = talk.clock.now()
-            message = messages.game_over(
-                brief, seat, now=now, attempt=attempt, result=result, conversation_id=conversation_id
-            )
-            heard = await talk.tell(seat, message, limit_s=brief.settings.game_over_timeout_s, hidden=True)
-            evidence = heard.excuse
-            if heard.connected:
-                break
-        return evidence
-
-    unable = [evidence for evidence in await _together(*(one(seat) for seat in brief.seats)) if evidence]
-    if unable and brief.seals and brief.sealed is None:
-        # The verdict is sealed: another referee tells it.
-        raise MachineFailed(unable[0])

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from league_sdk.judging.brief import Brief, Seat
+from league_sdk.judging.fault import Wrong
 from league_sdk.protocol.envelope import envelope, stamp
 from league_sdk.protocol.errors import NAMES, RETRYABLE
 from league_sdk.protocol.messages import MessageType
@@ -103,36 +104,36 @@ def game_over(
 def game_error(
     brief: Brief,
     seat: Seat,
+    wrong: Wrong,
     *,
     now: datetime,
-    error_code: str,
-    sentence: str,
     action_required: str,
     game_state: str,
     retry_count: int,
     max_retries: int,
     next_retry_at: datetime | None,
-    context: dict[str, Any],
-    legacy_code: str | None,
 ) -> dict[str, Any]:
-    """GAME_ERROR (004 2.9.2, 4.10.2), flat and nested fields both; 002's code beside ours where one corresponds."""
+    """GAME_ERROR (004 2.9.2, 4.10.2), flat and nested fields both; 002's code beside ours where one corresponds.
+
+    Nine arguments, as the message has so many fields that differ.
+    """
     again = next_retry_at is not None
-    beside = {"legacy_code": legacy_code} if legacy_code else {}
+    beside = {"legacy_code": wrong.legacy_code} if wrong.legacy_code else {}
     return _message(
         brief,
         seat,
         MessageType.GAME_ERROR,
         now,
-        error_code=error_code,
-        error_name=NAMES[error_code],
-        error_description=NAMES[error_code],
+        error_code=wrong.code,
+        error_name=NAMES[wrong.code],
+        error_description=NAMES[wrong.code],
         **beside,
-        message=sentence,
-        context=context,
+        message=wrong.sentence,
+        context=wrong.context,
         affected_player=seat.player_id,
         action_required=action_required,
         game_state=game_state,
-        retryable=again or error_code in RETRYABLE,
+        retryable=again or wrong.code in RETRYABLE,
         retry_count=retry_count,
         max_retries=max_retries,
         retry_info={

@@ -7,59 +7,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from league_sdk.judging import watching
-from league_sdk.judging.brief import Seat, read_brief
+from league_sdk.judging.brief import read_brief
 from league_sdk.judging.callbacks import RELAYED_FOR, find_seat
 from league_sdk.judging.canary import Canary
 from league_sdk.judging.clock import SystemClock
 from league_sdk.judging.fault import Fenced, MachineFailed
-from league_sdk.judging.heard import Heard
-from league_sdk.judging.heartbeat import BODY_BUDGET, NOT_ABOUT_THE_CONTENT, Heartbeat, Key, Running
+from league_sdk.judging.heartbeat import Heartbeat, Key, Running
 from league_sdk.judging.league_link import LeagueLink, Refused
-from league_sdk.judging.match import NoSafe, Played, Safe, play_match, tell_sealed
-from league_sdk.judging.player_line import PlayerLine
-from league_sdk.judging.reporting import result_of, seal_of
+from league_sdk.judging.match_runner import MatchRunner, SealRefused
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InternalError, InvalidFormat, TokenInvalid
 from league_sdk.protocol.faults import Cause
 from league_sdk.rules.registry import games
-from league_sdk.transport.breaker import Breaker
 from league_sdk.transport.client import CallFailed
 from league_sdk.transport.policy import EndpointPolicy
 
 logger = logging.getLogger(__name__)
 
-PROGRESS_EVERY_S = 0.1
-"""At most ten progress reports a second."""
 MOST_PASSED_ON = 16
 """Callbacks on their way to the league manager at once: anyone may send one, and heartbeats go there, too."""
-
-
-class SealRefused(Exception):
-    """The league manager does not take a verdict into safe keeping: nobody may hear it."""
-
-
-class _LeagueSafe:
-    """What the league manager keeps of one match (:class:`league_sdk.judging.match.Safe`)."""
-
-    def __init__(self, running: Running, heartbeat: Heartbeat) -> None:
-        self._running = running
-        self._heartbeat = heartbeat
-
-    async def record_moves(self) -> None:
-        await self._heartbeat.confirm(self._running)
-
-    async def seal(self, played: Played) -> None:
-        running = self._running
-        running.seal = seal_of(running.brief, played)
-        while not running.sealed:
-            await self._heartbeat.confirm(running)
-            if running.refused:
-                raise SealRefused
 
 
 class Referee:
@@ -85,27 +55,25 @@ class Referee:
         self._link = link
         self._endpoint = endpoint
         self._max = max_concurrent
-        self._orphaned = orphaned
         self._clock = SystemClock()
-        self._rng = random.SystemRandom()
-        self._breaker = Breaker(self._clock.monotonic)
         self._canary = canary or Canary(self._clock)
-        self._lines: dict[EndpointPolicy, PlayerLine] = {}
         self._running: dict[Key, Running] = {}
         self._done: dict[Key, str] = {}
         """The conversation of each match that is over."""
         self._heartbeat = Heartbeat(link, self._running, lost=self._give_up, given_back=self._forget)
+        self._runner = MatchRunner(
+            link, self._heartbeat, self._running, clock=self._clock, canary=self._canary, orphaned=orphaned
+        )
         self.seats_changed: Callable[[], None] = lambda: None
         """Called when a match begins or ends: the door has to know which seats are in play."""
         self._passing_on = 0
-        self._draining = False
         self._idle = asyncio.Event()
         self._idle.set()
 
     @property
     def draining(self) -> bool:
         """Whether it is leaving and takes no new match."""
-        return self._draining
+        return self._heartbeat.leaving
 
     @property
     def in_play(self) -> int:
@@ -147,7 +115,7 @@ class Referee:
             return {"accepted": True, "reason": None}
         if brief.game_type not in games():
             return {"accepted": False, "reason": f"this referee has no rules for {brief.game_type}"}
-        if self._draining:
+        if self.draining:
             return {"accepted": False, "reason": "this referee is leaving"}
         # The league manager gives a place to another match as soon as it has the report, before its answer is here.
         if sum(not one.over for one in self._running.values()) >= self._max:
@@ -240,7 +208,7 @@ class Referee:
         """A match to its report; whatever goes wrong in it ends it alone."""
         brief = running.brief
         try:
-            await self._play_and_report(running)
+            await self._runner.play(running)
         except asyncio.CancelledError:
             self._end(running)
             raise
@@ -264,86 +232,11 @@ class Referee:
             watching.ended()
             self._end(running)
 
-    def _fenced(self, running: Running, call: Callable[..., Awaitable[Heard]]) -> Callable[..., Awaitable[Heard]]:
-        """Calls a player only while the match is surely ours.
-
-        ``keep_reporting`` looks too, but one that was stopped and goes on may get to the players first: they would
-        hear how a lost attempt ended after they have heard how the match did. So may one whose site was killed and
-        started again while it stood still: a new site gives its matches to others at once.
-        """
-
-        async def fenced(seat: Seat, message: dict[str, Any], **more: Any) -> Heard:
-            if running.left_s() <= 0 or self._orphaned():
-                raise Fenced
-            with watching.asking(seat.player_id, message["message_type"]):
-                return await call(seat, message, **more)
-
-        return fenced
-
     def _fail(self, running: Running, cause: Cause, why: str) -> None:
         """Have the next progress report give a match back: it is void, and played again."""
         running.failed = (cause, why)
         watching.ended(cause)
         self._heartbeat.note(running.brief.key)
-
-    async def _line(self, policy: EndpointPolicy) -> PlayerLine:
-        """The line to players under a policy; a new one takes the place of those that no match uses any more."""
-        line = self._lines.get(policy)
-        if line is None:
-            line = self._lines[policy] = PlayerLine(policy, self._clock, self._breaker, self._canary)
-            used = {policy, *(running.policy for running in self._running.values())}
-            for left in [self._lines.pop(old) for old in self._lines.keys() - used]:
-                await left.aclose()
-        return line
-
-    async def _play_and_report(self, running: Running) -> None:
-        brief = running.brief
-        line = await self._line(running.policy)
-        game = games()[brief.game_type]
-        ask, tell = line.for_match(brief.settings, game.choice_field)
-        tell = self._fenced(running, tell)
-        if brief.sealed is not None:
-            played = await tell_sealed(brief, tell=tell, clock=self._clock, log=running.log)
-        else:
-            safe: Safe = _LeagueSafe(running, self._heartbeat) if brief.seals else NoSafe()
-            played = await play_match(
-                brief,
-                game,
-                ask=self._fenced(running, ask),
-                tell=tell,
-                rng=self._rng,
-                clock=self._clock,
-                log=running.log,
-                mailbox=running.mailbox,
-                safe=safe,
-            )
-        learned = {
-            "spoken": {seat.player_id: spoken for seat in brief.seats if (spoken := line.spoken(seat))},
-            "found_at": {seat.player_id: path for seat in brief.seats if (path := line.found_at(seat))},
-            **({"proofs": running.log.proofs} if running.log.proofs else {}),
-        }
-        await self._report(running, played, learned)
-
-    async def _report(self, running: Running, played: Played, learned: Mapping[str, Any]) -> None:
-        """MATCH_RESULT_REPORT (004 4.6.2), with what is left of the transcript."""
-        brief = running.brief
-        running.over = True
-        while running.log.size() > BODY_BUDGET:
-            try:
-                await self._heartbeat.send_entries(running, leaving=self._draining)
-            except (CallFailed, Refused) as error:
-                # The result must outlive this; keep_reporting ends the match if the league stays away.
-                logger.warning("the transcript of %s has to wait: %s", brief.match_id, error)
-                await asyncio.sleep(PROGRESS_EVERY_S)
-        result = {**result_of(brief, played), "lifecycle": running.log.steps, **learned}
-        try:
-            await self._link.report({**result, "transcript": running.log.take(BODY_BUDGET)})
-        except Refused as error:
-            if error.error_code in NOT_ABOUT_THE_CONTENT:
-                raise
-            # What players said must not keep the result from counting.
-            logger.error("the transcript of %s is left out of its report: %s", brief.match_id, error)
-            await self._link.report({**result, "transcript": []})
 
     def _end(self, running: Running) -> None:
         """A match is over here; the one that has taken its place goes on."""
@@ -375,7 +268,7 @@ class Referee:
         while True:
             await self._heartbeat.due()
             try:
-                await self._heartbeat.send(leaving=self._draining)
+                await self._heartbeat.send()
             except (CallFailed, TimeoutError) as error:
                 logger.warning("the league manager does not answer: %s", str(error) or "not within the lease")
             except Refused as error:
@@ -386,7 +279,7 @@ class Referee:
                 if running.left_s() <= 0:
                     logger.error("no heartbeat accepted for %.1f s: giving up %s", running.silent_s(), key[1])
                     self._give_up(key)
-            await self._heartbeat.pause(PROGRESS_EVERY_S)
+            await self._heartbeat.pause()
 
     async def _register_again(self) -> None:
         for key in list(self._running):
@@ -395,9 +288,7 @@ class Referee:
 
     async def drain(self, patience_s: float) -> None:
         """Take no new match, give those near their end ``patience_s`` seconds, hand the others back."""
-        self._draining = True
-        # The league manager hears at once that nothing more is taken.
-        self._heartbeat.hurry()
+        self._heartbeat.leave()
         try:
             async with asyncio.timeout(patience_s):
                 await self._idle.wait()
@@ -416,5 +307,4 @@ class Referee:
     async def aclose(self) -> None:
         """Close every connection to players, and the canary's."""
         await self._canary.aclose()
-        for line in self._lines.values():
-            await line.aclose()
+        await self._runner.aclose()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from league_sdk.judging.brief import Brief
+from league_sdk.judging.ending import Played
 from league_sdk.judging.log import MatchLog
-from league_sdk.judging.match import Played
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import HANDED_BACK, ResultStatus
 from league_sdk.protocol.transcript import clean

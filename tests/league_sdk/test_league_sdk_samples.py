@@ -20,8 +20,7 @@ from django.utils import timezone
 from agents_registry import registration
 from agents_registry.models import Agent
 from league_sdk.dialects import answers
-from league_sdk.judging import league_link, messages
-from league_sdk.judging import referee as referee_module
+from league_sdk.judging import league_link, match_runner, messages
 from league_sdk.judging.league_link import Card, LeagueLink
 from league_sdk.judging.referee import Referee
 from league_sdk.ledger.chain import is_hash
@@ -160,7 +159,7 @@ class Manager:
 
 async def test_what_a_referee_sends_to_the_league_manager(monkeypatch: pytest.MonkeyPatch) -> None:
     stage, manager = Stage(), Manager()
-    monkeypatch.setattr(referee_module, "play_match", stage.play)
+    monkeypatch.setattr(match_runner, "play_match", stage.play)
     monkeypatch.setattr(league_link, "datetime", SimpleNamespace(now=BEGIN.astimezone))
     monkeypatch.setattr(league_link, "uuid", SimpleNamespace(uuid4=lambda: UUID(int=0xABCDEF << 104)))
     monkeypatch.setattr(league_link, "Client", lambda **_: manager)

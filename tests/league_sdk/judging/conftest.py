@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from league_sdk.judging import referee as module
+from league_sdk.judging import heartbeat, match_runner
 from league_sdk.judging.referee import Referee
 from tests.league_sdk.judging.staged import Stage
 from tests.league_sdk.judging.starts import Link
@@ -14,8 +14,9 @@ from tests.league_sdk.judging.starts import Link
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     made = Stage()
-    monkeypatch.setattr(module, "play_match", made.play)
-    monkeypatch.setattr(module, "PROGRESS_EVERY_S", 0)
+    monkeypatch.setattr(match_runner, "play_match", made.play)
+    for module in (heartbeat, match_runner):
+        monkeypatch.setattr(module, "PROGRESS_EVERY_S", 0)
     return made
 
 

@@ -9,14 +9,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from league_sdk.judging.asking import Heard
 from league_sdk.judging.brief import Brief, Seat
+from league_sdk.judging.conversation import Conversation
+from league_sdk.judging.ending import Played
+from league_sdk.judging.heard import Heard
 from league_sdk.judging.log import MatchLog
-from league_sdk.judging.match import Played, play_match
+from league_sdk.judging.mailbox import Mailbox
+from league_sdk.judging.match import play_match
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.rules.even_odd import EvenOdd
+from league_sdk.rules.game import Game
 
 BEGIN = datetime(2025, 1, 15, 10, 15, tzinfo=UTC)
 A, B = "P01", "P02"
@@ -152,7 +156,9 @@ class Table:
 
     Attributes:
         joins, moves, ends: per player, the answers to invitations, to calls for a choice, to GAME_OVER.
+        game: what is played.
         number: what is drawn.
+        mailbox: where players may post an answer.
         sent: every message, in order.
         published: what the public could see at every change: state, joined, locked in, view, new entries.
         drawn_after: how much was published when the number was drawn.
@@ -162,7 +168,9 @@ class Table:
     moves: dict[str, Iterable[Heard]] = field(default_factory=dict)
     ends: dict[str, Iterable[Heard]] = field(default_factory=dict)
     brief: Brief = field(default_factory=brief)
+    game: Game = field(default_factory=EvenOdd)
     number: int = 8
+    mailbox: Mailbox = field(default_factory=Mailbox)
     clock: Clock = field(default_factory=Clock)
     sent: list[Sent] = field(default_factory=list)
     published: list[dict[str, Any]] = field(default_factory=list)
@@ -178,8 +186,11 @@ class Table:
         }
 
     async def play(self) -> Played:
-        return await play_match(
-            self.brief, EvenOdd(), ask=self._ask, tell=self._tell, rng=self, clock=self.clock, log=self.log
+        return await play_match(self.talk(), self.game, rng=self)
+
+    def talk(self) -> Conversation:
+        return Conversation(
+            self.brief, ask=self._ask, tell=self._tell, clock=self.clock, log=self.log, mailbox=self.mailbox
         )
 
     def randint(self, lowest: int, highest: int) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from league_sdk.judging.brief import Brief, read_brief
+from league_sdk.judging.brief import read_brief
+from league_sdk.judging.conversation import Conversation
+from league_sdk.judging.ending import Played
 from league_sdk.judging.log import MatchLog
 from league_sdk.judging.mailbox import Mailbox
-from league_sdk.judging.match import Played
 from league_sdk.judging.referee import Referee
 from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
 from league_sdk.protocol.states import ResultStatus
@@ -37,21 +38,17 @@ class Stage:
 
     async def play(
         self,
-        brief: Brief,
+        talk: Conversation,
         game: Any,
         *,
-        ask: Any,
-        tell: Any,
         rng: Any,
-        clock: Any,
-        log: MatchLog,
-        mailbox: Mailbox,
         safe: Any,
     ) -> Played:
+        brief = talk.brief
         self.begun.append(brief.key)
-        self.mailboxes[brief.key] = mailbox
-        self.logs[brief.key], self.asks[brief.key] = log, ask
-        log.show({})
+        self.mailboxes[brief.key] = talk.mailbox
+        self.logs[brief.key], self.asks[brief.key] = talk.log, talk.ask
+        talk.log.show({})
         self._ends[brief.key] = asyncio.get_running_loop().create_future()
         try:
             return await self._ends[brief.key]

@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from league_sdk.judging.asking import Heard
 from league_sdk.judging.brief import Seat
 from league_sdk.judging.callbacks import RELAYED_FOR, find_seat
+from league_sdk.judging.heard import Heard
 from league_sdk.judging.mailbox import Mailbox
-from league_sdk.judging.match import play_match
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InvalidFormat, OutOfTime, TokenInvalid, TokenMissing
-from league_sdk.rules.even_odd import EvenOdd
 from tests.league_sdk.judging.scripted import JOIN, RECEIVED, SILENCE, A, B, Table, brief, choice
 
 SECRET = "tok_" + "5" * 32
@@ -31,21 +29,8 @@ class Posting(Table):
     def __init__(self, posts: dict[tuple[str, str, int], list[dict[str, Any]]], **rest: Any) -> None:
         super().__init__(**rest)
         self.posts = posts
-        self.mailbox = Mailbox()
         self.told: list[Any] = []
         self._asked: dict[tuple[str, str], int] = {}
-
-    async def play(self) -> Any:
-        return await play_match(
-            self.brief,
-            EvenOdd(),
-            ask=self._ask,
-            tell=self._tell,
-            rng=self,
-            clock=self.clock,
-            log=self.log,
-            mailbox=self.mailbox,
-        )
 
     async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> Heard:
         count = self._asked[seat.player_id, message["message_type"]] = (

@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from league_sdk.judging.asking import MAX_EXCUSED_TRIES, Heard
+from league_sdk.judging.asking import MAX_EXCUSED_TRIES
 from league_sdk.judging.canary import CALL_EVERY_S, LEAST_S, Canary, Echo, allowed_s
 from league_sdk.judging.clock import SystemClock
+from league_sdk.judging.heard import Heard
 from league_sdk.protocol.faults import Cause
 from league_sdk.transport.client import NotReached
 from league_sdk.transport.limit import within

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from league_sdk.judging.asking import Heard
 from league_sdk.judging.fault import MachineFailed
+from league_sdk.judging.heard import Heard
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.schemas.judging import Fault as FaultModel
 from league_sdk.rules.even_odd import EvenOdd
-from tests.league_sdk.judging import scripted
 from tests.league_sdk.judging.scripted import CUT_OFF, JOIN, OURS, REFUSED, RESET, SILENCE, A, B, Table, brief, choice
 
 
@@ -197,9 +196,8 @@ class Broken(EvenOdd):
         raise ZeroDivisionError("a mistake in the rules")
 
 
-async def test_a_move_that_breaks_the_rules_own_code_does_not_void_the_match(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scripted, "EvenOdd", Broken)
-    table = Table(moves={A: [choice("even")], B: [choice("odd", 20)]})
+async def test_a_move_that_breaks_the_rules_own_code_does_not_void_the_match() -> None:
+    table = Table(moves={A: [choice("even")], B: [choice("odd", 20)]}, game=Broken())
     played = await table.play()
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", None)
     assert {fault.cause for fault in played.faults} == {Cause.WRONG_MESSAGE}

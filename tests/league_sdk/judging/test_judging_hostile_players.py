@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from league_sdk.dialects.answers import read_answer
-from league_sdk.judging.asking import Heard
 from league_sdk.judging.brief import Seat
+from league_sdk.judging.heard import Heard
 from league_sdk.judging.mailbox import MOST_WAITING
 from league_sdk.protocol import rpc
 from tests.league_sdk.judging.scripted import SILENCE, A, B, Table, choice

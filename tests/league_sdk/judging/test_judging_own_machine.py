@@ -12,8 +12,7 @@ import aiohttp
 import pytest
 from aiohttp.resolver import ThreadedResolver
 
-from league_sdk.judging import asking, player_line
-from league_sdk.judging import referee as module
+from league_sdk.judging import asking, heartbeat, player_line
 from league_sdk.judging.referee import Referee
 from tests.league_sdk.judging.starts import START, Link
 
@@ -40,7 +39,7 @@ async def outcome(hosts: tuple[str, str]) -> tuple[Dicts, Dicts, Dicts]:
     made.start_match(start(hosts))
 
     def returned() -> list[dict[str, Any]]:
-        return [one for heartbeat in link.heartbeats for one in heartbeat if one["state"] == "HANDED_BACK"]
+        return [one for beat in link.heartbeats for one in beat if one["state"] == "HANDED_BACK"]
 
     while not link.reports and not returned():
         link.changed.clear()
@@ -50,13 +49,13 @@ async def outcome(hosts: tuple[str, str]) -> tuple[Dicts, Dicts, Dicts]:
     await made.drain(0)
     await made.aclose()
     given_back = [{name: one[name] for name in ("match_id", "cause", "why")} for one in returned()]
-    excused = [one.get("excused", []) for heartbeat in link.heartbeats for one in heartbeat]
+    excused = [one.get("excused", []) for beat in link.heartbeats for one in beat]
     return link.reports, given_back, max(excused, key=len, default=[])
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PROGRESS_EVERY_S", 0)
+    monkeypatch.setattr(heartbeat, "PROGRESS_EVERY_S", 0)
 
 
 def connections_end_with(monkeypatch: pytest.MonkeyPatch, **numbers: int) -> None:

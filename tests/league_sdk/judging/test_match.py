@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from league_sdk.judging.ending import Played
 from league_sdk.judging.fault import Fault
-from league_sdk.judging.match import Played
 from league_sdk.protocol import tokens
 from league_sdk.protocol.faults import Cause
 from tests.league_sdk.judging.scripted import (

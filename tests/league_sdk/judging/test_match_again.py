@@ -2,8 +2,8 @@
 
 import pytest
 
-from league_sdk.judging.asking import Heard
-from league_sdk.judging.match import Played
+from league_sdk.judging.ending import Played
+from league_sdk.judging.heard import Heard
 from tests.league_sdk.judging.scripted import (
     JOIN,
     RECEIVED,

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from league_sdk.judging.brief import Sealed, read_brief
+from league_sdk.judging.ending import Played, tell_sealed
 from league_sdk.judging.heartbeat import Heartbeat, Running
-from league_sdk.judging.match import Played, play_match, tell_sealed
-from league_sdk.judging.referee import SealRefused, _LeagueSafe
+from league_sdk.judging.match import play_match
+from league_sdk.judging.match_runner import LeagueSafe, SealRefused
 from league_sdk.transport.client import TimedOut
 from league_sdk.transport.policy import EndpointPolicy
 from tests.league_sdk.judging.scripted import JOIN, REFUSED, SILENCE, A, B, Table, brief
@@ -34,8 +35,7 @@ class Kept(Board):
     broken: str = ""
 
     async def play(self) -> Played:
-        talk = {"ask": self._ask, "tell": self._tell, "clock": self.clock, "log": self.log, "rng": self}
-        return await play_match(self.brief, self.game, safe=self, **talk)  # type: ignore[arg-type]
+        return await play_match(self.talk(), self.game, rng=self, safe=self)
 
     async def record_moves(self) -> None:
         self._keep("moves", [list(one) for one in self.log.moves])
@@ -110,7 +110,7 @@ async def test_another_referee_tells_the_sealed_end_and_nothing_else(ends: list[
     verdict = {"status": "WIN", "winner_player_id": B, "reason": "x", "details": {"drawn_number": 3}, "faults": []}
     told = replace(brief(attempt=3), seals=True, sealed=Sealed(1, "conv-of-the-first", verdict), draw_seed=bytes(32))
     table = Table(brief=told, ends={A: ends})
-    played = await tell_sealed(told, tell=table._tell, clock=table.clock, log=table.log)
+    played = await tell_sealed(table.talk())
     assert {one.type for one in table.sent} == {OVER}
     for player in (A, B):
         message = table.to(player, OVER)[0].message
@@ -123,7 +123,7 @@ async def test_another_referee_tells_the_sealed_end_and_nothing_else(ends: list[
 
 
 @pytest.fixture
-async def line() -> AsyncIterator[tuple[Link, Running, _LeagueSafe, asyncio.Event]]:
+async def line() -> AsyncIterator[tuple[Link, Running, LeagueSafe, asyncio.Event]]:
     """A match in play, its heartbeats, which go out at once, and whether it was given up."""
     link, lost = Link(), asyncio.Event()
     running: dict[Any, Running] = {}
@@ -135,19 +135,19 @@ async def line() -> AsyncIterator[tuple[Link, Running, _LeagueSafe, asyncio.Even
         while True:
             await beat.due()
             try:
-                await beat.send(leaving=False)
+                await beat.send()
             except TimedOut:
                 # As the referee does: the next news, or half a second, repeats it.
                 beat.note(told.key)
             await asyncio.sleep(0)
 
     task = asyncio.create_task(keep_sending())
-    yield link, one, _LeagueSafe(one, beat), lost
+    yield link, one, LeagueSafe(one, beat), lost
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
 
-Line = tuple[Link, Running, _LeagueSafe, asyncio.Event]
+Line = tuple[Link, Running, LeagueSafe, asyncio.Event]
 
 
 def answering(link: Link, *answers: str) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from league_sdk.judging.asking import Heard
-from league_sdk.judging.match import Played, play_match
+from league_sdk.judging.heard import Heard
 from league_sdk.rules.connect_four import ConnectFour
 from league_sdk.rules.even_odd_numbers import EvenOddNumbers
 from league_sdk.rules.game import Game
@@ -27,11 +26,6 @@ class Board(Table):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.brief = replace(self.brief, game_type=self.game.game_type)
-
-    async def play(self) -> Played:
-        return await play_match(
-            self.brief, self.game, ask=self._ask, tell=self._tell, rng=self, clock=self.clock, log=self.log
-        )
 
     def asked(self) -> list[tuple[str, str]]:
         """Who was sent what, in order, from the first move on."""

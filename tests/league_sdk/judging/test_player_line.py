@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from league_sdk.judging import player_line as module
-from league_sdk.judging.asking import Heard
+from league_sdk.judging.heard import Heard
 from league_sdk.judging.referee import Referee
 from league_sdk.protocol.faults import Cause
 from league_sdk.transport.client import Broken, CallFailed, NotReached, Reply, TimedOut

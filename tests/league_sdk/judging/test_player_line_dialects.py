@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from league_sdk.judging import player_line as module
-from league_sdk.judging.asking import CALLED_BACK, Heard
+from league_sdk.judging.asking import CALLED_BACK
 from league_sdk.judging.canary import Canary
+from league_sdk.judging.heard import Heard
 from league_sdk.judging.player_line import PlayerLine
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.transport.breaker import Breaker

@@ -12,8 +12,7 @@ import pytest
 
 from league_sdk.dialects.driver import SEARCH_COUNTS_S
 from league_sdk.dialects.hunt import Proposal
-from league_sdk.judging.asking import Heard
-from league_sdk.judging.heard import Limited
+from league_sdk.judging.heard import Heard, Limited
 from league_sdk.protocol.faults import Cause
 from tests.bots.hostile.base import Asked, Behaviour, Talk, message, result
 from tests.league_sdk.judging.hostile_match import A as HOSTILE

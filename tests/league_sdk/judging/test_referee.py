@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from league_sdk.judging import league_link, player_line
-from league_sdk.judging.asking import Heard
+from league_sdk.judging.ending import Played
 from league_sdk.judging.fault import Fault
+from league_sdk.judging.heard import Heard
 from league_sdk.judging.league_link import Card, LeagueLink, Refused
-from league_sdk.judging.match import Played
 from league_sdk.judging.player_line import PlayerLine
 from league_sdk.judging.referee import Referee
 from league_sdk.protocol import records

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from league_sdk.judging import heartbeat
-from league_sdk.judging import referee as module
-from league_sdk.judging.asking import Heard
+from league_sdk.judging import match_runner as module
 from league_sdk.judging.brief import Seat
+from league_sdk.judging.heard import Heard
 from league_sdk.judging.referee import Referee
 from tests.league_sdk.judging.staged import KEY, SEAT, Stage, in_play, settle
 from tests.league_sdk.judging.starts import START, Link
