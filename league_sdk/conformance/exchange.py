@@ -180,7 +180,7 @@ class Line:
             if isinstance(step, Failed):
                 seen.append(_unanswered(sent, step.error, limit_s))
                 break
-            exchange = _replied(sent, step.reply, step.finding.answer, step.finding.understanding)
+            exchange = _replied(sent, step.reply, step.answer, step.understanding)
             seen.append(exchange)
             if exchange.answered and "message_type" in exchange.message:
                 return exchange

@@ -9,7 +9,8 @@ from typing import Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from league_sdk.dialects import shapes
-from league_sdk.dialects.hunt import Finding, Hunt, Proposal
+from league_sdk.dialects.answers import Answer, Understanding
+from league_sdk.dialects.hunt import Hunt, Proposal
 from league_sdk.dialects.session import Answered
 from league_sdk.protocol.transcript import Wire
 
@@ -37,12 +38,14 @@ class Replied(Generic[R]):
     Attributes:
         proposal: what was sent.
         reply: what came.
-        finding: what that says.
+        understanding: whether this was it.
+        answer: the message read.
     """
 
     proposal: Proposal
     reply: R
-    finding: Finding
+    understanding: Understanding
+    answer: Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +107,8 @@ class Driver(Generic[R, E]):
             self.wire.append(self._on_the_wire(proposal, None))
             return Failed(proposal, error)
         self.wire.append(self._on_the_wire(proposal, reply))
-        finding = self.hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
-        return Replied(proposal, reply, finding)
+        found, answer = self.hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
+        return Replied(proposal, reply, found, answer)
 
     @property
     def elapsed_s(self) -> float:

@@ -72,19 +72,6 @@ class Proposal:
     rpc_id: int | str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What a reply says.
-
-    Attributes:
-        understanding: whether this was it.
-        answer: the message read.
-    """
-
-    understanding: Understanding
-    answer: Answer
-
-
 class Hunt:
     """One message to one agent.
 
@@ -182,7 +169,9 @@ class Hunt:
         self._under_way = Proposal(shape, method, self._at, body, body.get("id", rpc_id))
         return self._under_way
 
-    def consider(self, proposal: Proposal, *, status: int, body: Any, problem: str = "") -> Finding:
+    def consider(
+        self, proposal: Proposal, *, status: int, body: Any, problem: str = ""
+    ) -> tuple[Understanding, Answer]:
         """Take the reply to a proposal and remember what it teaches.
 
         Args:
@@ -190,6 +179,8 @@ class Hunt:
             status: of the HTTP answer.
             body: the decoded JSON, None when there was none.
             problem: why the body could not be read.
+
+        Returns whether this was it, and the message read.
         """
         self._under_way = None
         answer = read_answer(body, rpc_id=proposal.rpc_id)
@@ -200,12 +191,12 @@ class Hunt:
             self.limited = True
             self._names.clear()
             self._told.append(f"{proposal.method or proposal.shape} was one request too many{_why(status, answer)}")
-            return Finding(Understanding.NOT_UNDERSTOOD, answer)
+            return Understanding.NOT_UNDERSTOOD, answer
         if proposal.method == LIST_TOOLS:
             self.memory.tools = read_tools(body)
             if not self.memory.tools:
                 self._names.pop(0)
-            return Finding(Understanding.NOT_UNDERSTOOD, answer)
+            return Understanding.NOT_UNDERSTOOD, answer
         if found is Understanding.RECEIPT and status == 204 and "id" not in proposal.body:
             # A correct JSON-RPC server takes a body without an id for a notification: it has understood nothing.
             found = Understanding.NOT_UNDERSTOOD
@@ -216,9 +207,9 @@ class Hunt:
             if self._objects(body):
                 # The words are known: the same once more, as it wants it.
                 self._tried.discard(self._last_mark)
-                return Finding(found, answer)
+                return found, answer
             if self._other_addresses(proposal, status, body):
-                return Finding(found, answer)
+                return found, answer
             if self._patient:
                 # Else nobody looked for another address, and the shape may not be to blame.
                 self.memory.refused.setdefault(self._kind, set()).add(proposal.shape)
@@ -227,7 +218,7 @@ class Hunt:
             self._acknowledged = proposal
             self._told.append(f"{proposal.method or proposal.shape} brought no answer{_why(status, answer)}")
             self._names.pop(0)
-        return Finding(found, answer)
+        return found, answer
 
     def take_back(self) -> None:
         """The last proposal has not arrived: it is the next one again."""

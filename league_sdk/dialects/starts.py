@@ -53,14 +53,6 @@ def ways(dialect: str, spoken: Mapping[str, str]) -> list[str]:
     return [known, *(name for name in names if name != known)] if known in names else names
 
 
-def is_way(name: object) -> bool:
-    """Whether a name is one of a way."""
-    if not isinstance(name, str):
-        return False
-    shape, _, method = name.partition(":")
-    return name == ANNOUNCEMENT or (shape in shapes.SHAPES and method in METHODS)
-
-
 def wrap(way: str, message: Mapping[str, Any], rpc_id: int) -> dict[str, Any]:
     """The body of a start in one way; ROUND_ANNOUNCEMENT is wrapped as any other broadcast.
 

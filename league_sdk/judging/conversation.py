@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from league_sdk.dialects.answers import accepted, oddities
@@ -23,33 +24,33 @@ from league_sdk.protocol.transcript import entry
 logger = logging.getLogger(__name__)
 
 
+@dataclass
 class Conversation:
     """All messages of one attempt at a match.
 
-    Args:
+    Attributes:
         brief: what ``start_match`` said.
         ask: sends a message and waits for the answer.
-        tell: sends a message whose answer does not matter.
+        send: sends a message whose answer does not matter.
         clock: time.
         log: state and transcript for those who watch.
         mailbox: where answers arrive that players send by a POST of their own.
     """
 
-    def __init__(
-        self, brief: Brief, *, ask: Ask, tell: Tell, clock: Clock, log: MatchLog, mailbox: Mailbox | None = None
-    ) -> None:
-        self.brief = brief
-        self.ask = ask
-        self.clock = clock
-        self.log = log
-        self.mailbox = mailbox or Mailbox()
+    brief: Brief
+    ask: Ask
+    send: Tell
+    clock: Clock
+    log: MatchLog
+    mailbox: Mailbox = field(default_factory=Mailbox)
+
+    def __post_init__(self) -> None:
         self.mailbox.on_repeat = self._note_repeat
-        self._tell = tell
 
     async def tell(self, seat: Seat, message: dict[str, Any], *, limit_s: float, hidden: bool = False) -> Heard:
         """Send a message whose answer does not matter; both go on the transcript."""
         self.note_sent(seat, message, hidden)
-        heard = await self.guarded(self._tell(seat, message, limit_s=limit_s))
+        heard = await self.guarded(self.send(seat, message, limit_s=limit_s))
         self.note_heard(seat, heard, message["message_type"], "", limit_s, hidden)
         return heard
 

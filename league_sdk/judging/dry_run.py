@@ -140,7 +140,7 @@ def _brief(game: Game) -> Brief:
 async def _play(game: Game, silent: tuple[str, ...]) -> tuple[Played, MatchLog, list[str]]:
     clock, log = _Clock(), MatchLog()
     script = _Script(game, clock, silent)
-    talk = Conversation(_brief(game), ask=script.ask, tell=script.tell, clock=clock, log=log)
+    talk = Conversation(_brief(game), script.ask, script.tell, clock, log)
     played = await play_match(talk, game, rng=random.Random(1))
     return played, log, script.wrong
 

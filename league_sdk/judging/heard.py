@@ -105,10 +105,10 @@ def of_failure(error: CallFailed | None, driver: Driver[Reply, CallFailed]) -> H
 
 def of_reply(step: Replied[Reply], driver: Driver[Reply, CallFailed]) -> Heard:
     """What is heard of a player by a reply, whether it was understood or not."""
-    proposal, reply, answer = step.proposal, step.reply, step.finding.answer
+    proposal, reply, answer = step.proposal, step.reply, step.answer
     notes = [*driver.hunt.notes, *reply.notes, *answer.notes]
     code, problem, cause, detail = None, "", None, ""
-    if step.finding.understanding is Understanding.NOT_UNDERSTOOD:
+    if step.understanding is Understanding.NOT_UNDERSTOOD:
         cause = of_answer(status=reply.status, readable=not reply.problem)
         detail = _in_place_of_an_answer(cause, reply, answer)
         code = "E009" if reply.status >= 500 else "E002"

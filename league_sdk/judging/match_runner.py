@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from league_sdk.judging import watching
@@ -52,10 +53,11 @@ class LeagueSafe:
                 raise SealRefused
 
 
+@dataclass
 class MatchRunner:
     """Plays the matches of a referee.
 
-    Args:
+    Attributes:
         link: the line to the league manager.
         heartbeat: what it is told meanwhile.
         running: the matches in play; the referee adds and removes.
@@ -64,25 +66,17 @@ class MatchRunner:
         orphaned: whether the site that started this process has ended.
     """
 
-    def __init__(
-        self,
-        link: LeagueLink,
-        heartbeat: Heartbeat,
-        running: Mapping[Key, Running],
-        *,
-        clock: Clock,
-        canary: Canary,
-        orphaned: Callable[[], bool],
-    ) -> None:
-        self._link = link
-        self._heartbeat = heartbeat
-        self._running = running
-        self._clock = clock
-        self._canary = canary
-        self._orphaned = orphaned
-        self._rng = random.SystemRandom()
-        self._breaker = Breaker(clock.monotonic)
-        self._lines: dict[EndpointPolicy, PlayerLine] = {}
+    link: LeagueLink
+    heartbeat: Heartbeat
+    running: Mapping[Key, Running]
+    clock: Clock
+    canary: Canary
+    orphaned: Callable[[], bool]
+    _rng: random.Random = field(default_factory=random.SystemRandom, init=False)
+    _lines: dict[EndpointPolicy, PlayerLine] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._breaker = Breaker(self.clock.monotonic)
 
     async def play(self, running: Running) -> None:
         """Play a match, or tell its sealed end, and report it.
@@ -96,18 +90,12 @@ class MatchRunner:
         line = await self._line(running.policy)
         game = games()[brief.game_type]
         ask, tell = line.for_match(brief.settings, game.choice_field)
-        talk = Conversation(
-            brief,
-            ask=self._fenced(running, ask),
-            tell=self._fenced(running, tell),
-            clock=self._clock,
-            log=running.log,
-            mailbox=running.mailbox,
-        )
+        fenced_ask, fenced_tell = self._fenced(running, ask), self._fenced(running, tell)
+        talk = Conversation(brief, fenced_ask, fenced_tell, self.clock, running.log, running.mailbox)
         if brief.sealed is not None:
             played = await tell_sealed(talk)
         else:
-            safe = LeagueSafe(running, self._heartbeat) if brief.seals else None
+            safe = LeagueSafe(running, self.heartbeat) if brief.seals else None
             played = await play_match(talk, game, rng=self._rng, safe=safe)
         learned = {
             "spoken": {seat.player_id: spoken for seat in brief.seats if (spoken := line.spoken(seat))},
@@ -122,20 +110,20 @@ class MatchRunner:
         running.over = True
         while running.log.size() > BODY_BUDGET:
             try:
-                await self._heartbeat.send_entries(running)
+                await self.heartbeat.send_entries(running)
             except (CallFailed, Refused) as error:
                 # The result must outlive this; Referee.keep_reporting ends the match if the league stays away.
                 logger.warning("the transcript of %s has to wait: %s", brief.match_id, error)
                 await asyncio.sleep(PROGRESS_EVERY_S)
         result = {**result_of(brief, played), "lifecycle": running.log.steps, **learned}
         try:
-            await self._link.report({**result, "transcript": running.log.take(BODY_BUDGET)})
+            await self.link.report({**result, "transcript": running.log.take(BODY_BUDGET)})
         except Refused as error:
             if error.error_code in NOT_ABOUT_THE_CONTENT:
                 raise
             # What players said must not keep the result from counting.
             logger.error("the transcript of %s is left out of its report: %s", brief.match_id, error)
-            await self._link.report({**result, "transcript": []})
+            await self.link.report({**result, "transcript": []})
 
     def _fenced(self, running: Running, call: Callable[..., Awaitable[Heard]]) -> Callable[..., Awaitable[Heard]]:
         """Calls a player only while the match is surely ours.
@@ -146,7 +134,7 @@ class MatchRunner:
         """
 
         async def fenced(seat: Seat, message: dict[str, Any], **more: Any) -> Heard:
-            if running.left_s() <= 0 or self._orphaned():
+            if running.left_s() <= 0 or self.orphaned():
                 raise Fenced
             with watching.asking(seat.player_id, message["message_type"]):
                 return await call(seat, message, **more)
@@ -157,8 +145,8 @@ class MatchRunner:
         """The line to players under a policy; a new one takes the place of those that no match uses any more."""
         line = self._lines.get(policy)
         if line is None:
-            line = self._lines[policy] = PlayerLine(policy, self._clock, self._breaker, self._canary)
-            used = {policy, *(running.policy for running in self._running.values())}
+            line = self._lines[policy] = PlayerLine(policy, self.clock, self._breaker, self.canary)
+            used = {policy, *(running.policy for running in self.running.values())}
             for left in [self._lines.pop(old) for old in self._lines.keys() - used]:
                 await left.aclose()
         return line

@@ -207,7 +207,7 @@ class PlayerLine:
                 # A server that drops the connection over a method it does not know may know another.
                 driver.hunt.give_up(step.proposal)
                 continue
-            proposal, understanding, answer = step.proposal, step.finding.understanding, step.finding.answer
+            proposal, understanding, answer = step.proposal, step.understanding, step.answer
             heard = of_reply(step, driver)
             if understanding is Understanding.ANSWERED:
                 return heard
@@ -242,7 +242,7 @@ class PlayerLine:
             if isinstance(step, Failed):
                 return first or of_failure(step.error, driver)
             heard = of_reply(step, driver)
-            if step.finding.understanding is not Understanding.NOT_UNDERSTOOD:
+            if step.understanding is not Understanding.NOT_UNDERSTOOD:
                 return heard
             first = first or heard
             if patient:

@@ -61,9 +61,7 @@ class Referee:
         self._done: dict[Key, str] = {}
         """The conversation of each match that is over."""
         self._heartbeat = Heartbeat(link, self._running, lost=self._give_up, given_back=self._forget)
-        self._runner = MatchRunner(
-            link, self._heartbeat, self._running, clock=self._clock, canary=self._canary, orphaned=orphaned
-        )
+        self._runner = MatchRunner(link, self._heartbeat, self._running, self._clock, self._canary, orphaned)
         self.seats_changed: Callable[[], None] = lambda: None
         """Called when a match begins or ends: the door has to know which seats are in play."""
         self._passing_on = 0

@@ -128,7 +128,7 @@ async def deliver(client: Client, parcel: Parcel) -> dict[str, str]:
             # The next try begins with the same words.
             parcel.hunt.take_back()
             raise step.error
-        if step.finding.understanding is Understanding.ANSWERED:
+        if step.understanding is Understanding.ANSWERED:
             # Matches are started at the address it gave: what it understands elsewhere does not help there.
             here = step.proposal.url == parcel.endpoint
             return {MessageType.ROUND_ANNOUNCEMENT: step.proposal.shape} if here else {}

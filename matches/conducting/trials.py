@@ -202,12 +202,12 @@ async def _hunt(client: Client, trial: Trial) -> dict[str, Any]:
                 break
             hunt.give_up(step.proposal)
             continue
-        understood = step.finding.understanding is not Understanding.NOT_UNDERSTOOD
+        understood = step.understanding is not Understanding.NOT_UNDERSTOOD
         if understood or "shown" not in last:
             # Of many refusals the first says most: it is of the words that the agent should know.
             last = {
-                "understanding": step.finding.understanding,
-                "answer": step.finding.answer.message,
+                "understanding": step.understanding,
+                "answer": step.answer.message,
                 "body": body_for_transcript(step.reply.body),
                 "problem": step.reply.problem,
                 "shown": len(driver.wire) - 1,

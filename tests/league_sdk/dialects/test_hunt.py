@@ -45,9 +45,9 @@ def run(
     while (proposal := hunt.propose(1001 + len(sent))) is not None:
         sent.append(proposal)
         status, body = agent(proposal)
-        finding = hunt.consider(proposal, status=status, body=body)
-        if finding.understanding is Understanding.ANSWERED:
-            return sent, finding.understanding, hunt
+        understanding, _ = hunt.consider(proposal, status=status, body=body)
+        if understanding is Understanding.ANSWERED:
+            return sent, understanding, hunt
     return sent, None, hunt
 
 
@@ -296,7 +296,7 @@ def test_204_to_a_body_without_an_id_is_no_receipt() -> None:
     for status in (204, 202):
         proposal = hunt.propose(1)
         assert proposal is not None
-        seen.append(hunt.consider(proposal, status=status, body=None).understanding)
+        seen.append(hunt.consider(proposal, status=status, body=None)[0])
     assert seen == [Understanding.NOT_UNDERSTOOD, Understanding.RECEIPT]
 
 

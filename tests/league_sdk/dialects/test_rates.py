@@ -72,8 +72,8 @@ def test_a_hunt_ends_with_such_a_refusal_and_learns_nothing_of_the_words() -> No
     unknown = proposal(hunt)
     hunt.consider(unknown, status=200, body=UNKNOWN)
     limited = proposal(hunt)
-    found = hunt.consider(limited, status=429, body=None)
-    assert (found.understanding, hunt.limited, hunt.propose(8)) == (Understanding.NOT_UNDERSTOOD, True, None)
+    found, _ = hunt.consider(limited, status=429, body=None)
+    assert (found, hunt.limited, hunt.propose(8)) == (Understanding.NOT_UNDERSTOOD, True, None)
     assert memory.refused == {"GAME_INVITATION": {unknown.shape}}
     assert hunt.notes[-1] == f"{limited.method} was one request too many (HTTP 429)"
 
@@ -113,5 +113,5 @@ def test_a_server_that_refuses_to_list_its_tools_for_a_rate_may_have_some() -> N
 def test_what_holds_an_answer_is_one_whatever_it_says_beside_it() -> None:
     hunt = Hunt(INVITATION, url=URL, memory=Memory())
     body = {"jsonrpc": "2.0", "id": 7, "result": {"accept": True, "retry_after": 3, "note": "rate limit"}}
-    assert hunt.consider(proposal(hunt), status=200, body=body).understanding is Understanding.ANSWERED
+    assert hunt.consider(proposal(hunt), status=200, body=body)[0] is Understanding.ANSWERED
     assert not hunt.limited

@@ -90,6 +90,10 @@ OURS = Heard(
 RECEIVED = Heard(message={"status": "received"}, http_status=200)
 
 
+def faults(played: Played) -> list[tuple[str, str, str, int]]:
+    return [(one.player_id, one.error_code, one.message_type, one.tries) for one in played.faults]
+
+
 def choice(value: Any, elapsed_s: float = 2.0) -> Heard:
     message = {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": value}
     return Heard(message=message, body={"result": message}, elapsed_s=elapsed_s)
@@ -189,9 +193,7 @@ class Table:
         return await play_match(self.talk(), self.game, rng=self)
 
     def talk(self) -> Conversation:
-        return Conversation(
-            self.brief, ask=self._ask, tell=self._tell, clock=self.clock, log=self.log, mailbox=self.mailbox
-        )
+        return Conversation(self.brief, self._ask, self._tell, self.clock, self.log, self.mailbox)
 
     def randint(self, lowest: int, highest: int) -> int:
         assert (lowest, highest, self.drawn_after) == (1, 10, None)

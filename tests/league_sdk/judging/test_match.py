@@ -21,14 +21,11 @@ from tests.league_sdk.judging.scripted import (
     at,
     brief,
     choice,
+    faults,
 )
 
 COURSE = ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]
 NOTHING = {"drawn_number": None, "number_parity": None, "choices": {A: None, B: None}}
-
-
-def faults(played: Played) -> list[tuple[str, str, str, int]]:
-    return [(one.player_id, one.error_code, one.message_type, one.tries) for one in played.faults]
 
 
 # -- matches that are played ------------------------------------------------------------------------------

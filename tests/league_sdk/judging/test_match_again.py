@@ -2,7 +2,6 @@
 
 import pytest
 
-from league_sdk.judging.ending import Played
 from league_sdk.judging.heard import Heard
 from tests.league_sdk.judging.scripted import (
     JOIN,
@@ -17,13 +16,10 @@ from tests.league_sdk.judging.scripted import (
     at,
     brief,
     choice,
+    faults,
 )
 
 SENTENCE = 'parity_choice must be exactly "even" or "odd".'
-
-
-def faults(played: Played) -> list[tuple[str, str, str, int]]:
-    return [(one.player_id, one.error_code, one.message_type, one.tries) for one in played.faults]
 
 
 # -- illegal choices --------------------------------------------------------------------------------------

@@ -80,6 +80,14 @@ async def ask(line: PlayerLine, message: dict[str, Any], limit_s: float = 5.0) -
     return await call(P01, message, limit_s=limit_s)
 
 
+async def cut_short(line: PlayerLine, agent: Agent, *why: str) -> None:
+    """Ask for a choice, and end that as soon as the agent was called."""
+    asked = asyncio.create_task(ask(line, CALL, limit_s=30.0))
+    await agent.called.wait()
+    asked.cancel(*why)
+    await asyncio.gather(asked, return_exceptions=True)
+
+
 def knows(method: str, result: Any) -> Callable[[dict[str, Any]], Answer]:
     return lambda body: ok(result) if body.get("method") == method else UNKNOWN
 
@@ -147,10 +155,7 @@ async def test_a_success_without_an_answer_is_waited_out(clock: Clock, monkeypat
 async def test_one_that_is_known_to_call_back_is_given_the_time(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = Agent(clock, lambda _: ok({"status": "RECEIVED"}))
     line = line_to(agent, monkeypatch)
-    first = asyncio.create_task(ask(line, CALL, limit_s=30.0))
-    await agent.called.wait()
-    first.cancel(CALLED_BACK)
-    await asyncio.gather(first, return_exceptions=True)
+    await cut_short(line, agent, CALLED_BACK)
     assert (agent.heard, line.spoken(P01)) == (["choose_parity"], {"CHOOSE_PARITY_CALL": "canonical"})
     heard = await ask(line, CALL, limit_s=30.0)
     assert (heard.error_code, agent.heard) == ("E001", ["choose_parity"] * 2)
@@ -177,20 +182,14 @@ async def test_the_call_under_way_when_the_callback_came_was_understood(
 async def test_a_match_that_is_given_up_teaches_nothing(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = Agent(clock, lambda _: ok({"status": "RECEIVED"}))
     line = line_to(agent, monkeypatch)
-    asked = asyncio.create_task(ask(line, CALL, limit_s=30.0))
-    await agent.called.wait()
-    asked.cancel()
-    await asyncio.gather(asked, return_exceptions=True)
+    await cut_short(line, agent)
     assert line.spoken(P01) == {}
 
 
 async def test_a_match_that_is_given_up_leaves_no_request_behind(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = Agent(clock, lambda _: ok({"status": "RECEIVED"}), seconds=30.0)
     line = line_to(agent, monkeypatch)
-    asked = asyncio.create_task(ask(line, CALL, limit_s=30.0))
-    await agent.called.wait()
-    asked.cancel()
-    await asyncio.gather(asked, return_exceptions=True)
+    await cut_short(line, agent)
     assert agent.ended == ["cancelled"]
 
 
@@ -203,10 +202,7 @@ async def test_a_callback_to_the_test_call_closes_the_breaker(clock: Clock, monk
     assert (await ask(line, INVITATION)).problem == "not called: 5 failures in a row"
     await clock.sleep(LeagueSettings().breaker_reset_s)
     agent.called.clear()
-    asked = asyncio.create_task(ask(line, CALL))
-    await agent.called.wait()
-    asked.cancel(CALLED_BACK)
-    await asyncio.gather(asked, return_exceptions=True)
+    await cut_short(line, agent, CALLED_BACK)
     heard = await ask(line, CALL)
     assert (heard.http_status, len(agent.heard)) == (200, 7)
 
