@@ -18,8 +18,8 @@ from tests.bots.hostile.base import Asked, Behaviour, Talk, message, result
 from tests.league_sdk.judging.hostile_match import A as HOSTILE
 from tests.league_sdk.judging.hostile_match import B as BEHAVED
 from tests.league_sdk.judging.hostile_match import play
-from tests.league_sdk.judging.scripted import JOIN, SILENCE, B, Clock, Table, brief, choice, seat
-from tests.league_sdk.judging.test_player_line_dialects import CALL, INVITATION, P01, UNKNOWN, Agent, line_to, ok, said
+from tests.league_sdk.judging.line_agent import CALL, INVITATION, P01, UNKNOWN, Meet, ok, said
+from tests.league_sdk.judging.scripted import JOIN, SILENCE, B, Table, brief, choice, seat
 
 REFUSED = Heard(
     error_code="E002", problem="x", http_status=429, cause=Cause.HTTP_STATUS, detail="HTTP 429", elapsed_s=1
@@ -76,11 +76,6 @@ async def test_the_patience_with_a_request_is_not_longer_for_it() -> None:
 # -- how a player is asked -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
 def counting(free: int, known: str, answer: dict[str, Any]) -> Callable[[dict[str, Any]], Any]:
     """An agent that answers so many requests, and knows one word."""
     asked = Counter[str]()
@@ -94,11 +89,9 @@ def counting(free: int, known: str, answer: dict[str, Any]) -> Callable[[dict[st
     return reply
 
 
-async def test_our_search_ends_with_the_refusal_and_says_what_was_refused(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent = Agent(clock, counting(1, "", {}))
-    call, _ = line_to(agent, monkeypatch).for_match(brief().settings)
+async def test_our_search_ends_with_the_refusal_and_says_what_was_refused(meet: Meet) -> None:
+    agent, line = meet(counting(1, "", {}))
+    call, _ = line.for_match(brief().settings)
     heard = await call(P01, INVITATION, limit_s=5)
     assert (heard.error_code, heard.http_status, len(agent.heard)) == ("E002", 429, 2)
     assert heard.limited is not None
@@ -108,30 +101,28 @@ async def test_our_search_ends_with_the_refusal_and_says_what_was_refused(
     assert (agent.heard, alone.http_status) == ([heard.limited.proposal.method], 429)
 
 
-async def test_one_that_refuses_the_first_request_has_nobody_else_to_blame(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent = Agent(clock, counting(0, "", {}))
-    call, _ = line_to(agent, monkeypatch).for_match(brief().settings)
+async def test_one_that_refuses_the_first_request_has_nobody_else_to_blame(meet: Meet) -> None:
+    agent, line = meet(counting(0, "", {}))
+    call, _ = line.for_match(brief().settings)
     heard = await call(P01, INVITATION, limit_s=5)
     assert (heard.limited, heard.http_status, len(agent.heard)) == (None, 429, 1)
 
 
 @pytest.mark.parametrize(("later_s", "ours"), [(1.0, True), (SEARCH_COUNTS_S + 1, False)])
 async def test_the_search_for_the_words_of_an_earlier_message_counts_for_a_minute(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch, later_s: float, ours: bool
+    meet: Meet, later_s: float, ours: bool
 ) -> None:
-    agent = Agent(clock, counting(2, "GAME_INVITATION", {"accept": True}))
-    call, _ = line_to(agent, monkeypatch).for_match(brief().settings, "parity_choice")
+    agent, line = meet(counting(2, "GAME_INVITATION", {"accept": True}))
+    call, _ = line.for_match(brief().settings, "parity_choice")
     assert (await call(P01, INVITATION, limit_s=5)).message == {"accept": True}
-    await clock.sleep(later_s)
+    await agent.clock.sleep(later_s)
     heard = await call(P01, CALL, limit_s=5)
     assert (heard.limited is not None, len(agent.heard)) == (ours, 3)
 
 
-async def test_a_refusal_of_one_player_excuses_no_other(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = Agent(clock, counting(2, "GAME_INVITATION", {"accept": True}))
-    call, _ = line_to(agent, monkeypatch).for_match(brief().settings)
+async def test_a_refusal_of_one_player_excuses_no_other(meet: Meet) -> None:
+    _agent, line = meet(counting(2, "GAME_INVITATION", {"accept": True}))
+    call, _ = line.for_match(brief().settings)
     await call(P01, INVITATION, limit_s=5)
     assert (await call(seat("P02", "PLAYER_B"), INVITATION, limit_s=5)).limited is None
 
