@@ -40,16 +40,6 @@ class Safe(Protocol):
         """Return when the verdict is sealed: from then on it stands, whatever becomes of this referee."""
 
 
-class NoSafe:
-    """For a league manager that keeps nothing: a student's, or none at all."""
-
-    async def record_moves(self) -> None:
-        """Nothing is recorded."""
-
-    async def seal(self, played: Played) -> None:
-        """Nothing is sealed."""
-
-
 def verdict(brief: Brief, game: Game, state: State, faults: tuple[Fault, ...]) -> Played:
     """How an attempt ends: as the game has it, or for what players lost a point for."""
     outcome = game.outcome(state)

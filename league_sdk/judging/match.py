@@ -14,7 +14,7 @@ from league_sdk.judging import messages
 from league_sdk.judging.asking import Request
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.conversation import Conversation
-from league_sdk.judging.ending import NoSafe, Played, Safe, tell_the_end, together, verdict
+from league_sdk.judging.ending import Played, Safe, tell_the_end, together, verdict
 from league_sdk.judging.fault import Fault
 from league_sdk.judging.log import MatchLog
 from league_sdk.protocol.errors import RETRYABLE, MissingField
@@ -32,14 +32,13 @@ async def play_match(talk: Conversation, game: Game, *, rng: Random, safe: Safe 
         talk: the conversation with the players, with what ``start_match`` said and the log that others may watch.
         game: the rules.
         rng: where numbers are drawn from when the brief has no seed.
-        safe: where moves are recorded and the verdict is sealed; None when nobody keeps them.
+        safe: where moves are recorded and the verdict is sealed; None for a league manager that keeps nothing.
 
     Returns the result to report.
 
     Raises:
         MachineFailed: this machine has no network, so that another referee has to play the match, or to tell its end.
     """
-    safe = safe or NoSafe()
     brief, log, clock = talk.brief, talk.log, talk.clock
     state = _resume(brief, game, log)
     log.move_to(MatchState.WAITING_FOR_PLAYERS, clock.now())
@@ -55,14 +54,16 @@ async def play_match(talk: Conversation, game: Game, *, rng: Random, safe: Safe 
                 state, faults = await _collect(talk, game, state, movers)
                 if not game.hidden and not faults and game.outcome(state) is None:
                     # The next player's question shows this move: if this attempt is lost, the next goes on from it.
-                    await safe.record_moves()
+                    if safe is not None:
+                        await safe.record_moves()
                     log.release()
                     log.show(game.view(state, None))
             else:
                 log.move_to(MatchState.DRAWING_NUMBER, clock.now())
                 state = game.draw(state, _chance(brief, game, state, rng))
     played = verdict(brief, game, state, faults)
-    await safe.seal(played)
+    if safe is not None:
+        await safe.seal(played)
     await tell_the_end(talk, played, brief.attempt)
     log.reveal()
     log.show(game.view(state, None))

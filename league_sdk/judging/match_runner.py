@@ -34,21 +34,21 @@ class SealRefused(Exception):
     """The league manager does not take a verdict into safe keeping: nobody may hear it."""
 
 
+@dataclass(frozen=True, slots=True)
 class LeagueSafe:
     """What the league manager keeps of one match (:class:`league_sdk.judging.ending.Safe`)."""
 
-    def __init__(self, running: Running, heartbeat: Heartbeat) -> None:
-        self._running = running
-        self._heartbeat = heartbeat
+    running: Running
+    heartbeat: Heartbeat
 
     async def record_moves(self) -> None:
-        await self._heartbeat.confirm(self._running)
+        await self.heartbeat.confirm(self.running)
 
     async def seal(self, played: Played) -> None:
-        running = self._running
+        running = self.running
         running.seal = seal_of(running.brief, played)
         while not running.sealed:
-            await self._heartbeat.confirm(running)
+            await self.heartbeat.confirm(running)
             if running.refused:
                 raise SealRefused
 
