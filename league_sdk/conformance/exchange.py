@@ -174,9 +174,7 @@ class Line:
         driver = Driver(hunt, send, failures=CallFailed, limit_s=math.inf, next_id=self.next_id)
         seen: list[Exchange] = []
         async for step in driver:
-            sent = Exchange(
-                step.proposal.body, step.proposal.shape, elapsed_ms=_ms(begun), rpc_id=step.proposal.rpc_id
-            )  # fmt: skip
+            sent = Exchange(step.proposal.body, step.proposal.shape, elapsed_ms=_ms(begun), rpc_id=step.proposal.rpc_id)
             if isinstance(step, Failed):
                 seen.append(_unanswered(sent, step.error, limit_s))
                 break

@@ -115,9 +115,7 @@ class Request:
         self._asked = message["message_type"]
         if not self._box.messages:
             talk.note_sent(seat, message, False)
-            asked = asyncio.ensure_future(
-                talk.guarded(talk.ask(seat, message, limit_s=self._limit, only=self._only))
-            )  # fmt: skip
+            asked = asyncio.ensure_future(talk.guarded(talk.ask(seat, message, limit_s=self._limit, only=self._only)))
             await _either(asked, self._box)
             if not self._box.messages:
                 heard = asked.result()
@@ -214,9 +212,7 @@ class Request:
         )
         # A player that is slow to take the complaint must not delay its own next try for long.
         limit = max(wait or 0.0, min(1.0, talk.brief.settings.generic_timeout_s))
-        await asyncio.gather(
-            self._pause(wait or 0.0), talk.tell(self.seat, message, limit_s=limit, hidden=hidden)
-        )  # fmt: skip
+        await asyncio.gather(self._pause(wait or 0.0), talk.tell(self.seat, message, limit_s=limit, hidden=hidden))
 
     async def _pause(self, seconds: float) -> None:
         """Wait; a callback ends it."""

@@ -189,9 +189,7 @@ async def _hunt(client: Client, trial: Trial) -> dict[str, Any]:
     next_id = partial(next, count(FIRST_ID))
 
     async def send(proposal: Proposal, left_s: float) -> Reply:
-        return await session.through(
-            partial(client.post, proposal.url), proposal.body, memory, next_id, limit_s=left_s
-        )  # fmt: skip
+        return await session.through(partial(client.post, proposal.url), proposal.body, memory, next_id, limit_s=left_s)
 
     driver = Driver(hunt, send, failures=CallFailed, limit_s=trial.limit_s, next_id=next_id)
     last: dict[str, Any] = {"problem": "no answer in time"}

@@ -63,6 +63,17 @@ class Stage:
         else:
             self._ends[key].set_result(played)
 
+    async def over(self, played: Played | Exception, key: Key = KEY) -> None:
+        """End a match, and let the referee do what it does then."""
+        self.end(played, key)
+        await settle()
+
+
+async def begin(referee: Referee, params: dict[str, Any] = START) -> None:
+    """Have a match begin."""
+    referee.start_match(params)
+    await settle()
+
 
 async def settle() -> None:
     """Let everyone run who can."""

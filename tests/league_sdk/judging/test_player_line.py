@@ -10,7 +10,7 @@ from league_sdk.judging.referee import Referee
 from league_sdk.protocol.faults import Cause
 from league_sdk.transport.client import Broken, CallFailed, NotReached, Reply, TimedOut
 from tests.league_sdk.judging.scripted import seat
-from tests.league_sdk.judging.staged import KEY, Stage, settle
+from tests.league_sdk.judging.staged import KEY, Stage, begin
 from tests.league_sdk.judging.starts import START
 
 INVITATION = {"message_type": "GAME_INVITATION", "match_id": "R1M1"}
@@ -36,8 +36,7 @@ class Line:
 
 async def ask(referee: Referee, stage: Stage, monkeypatch: pytest.MonkeyPatch, line: Line, **rules: Any) -> Any:
     monkeypatch.setattr(module, "Client", lambda **_: line)
-    referee.start_match(START | {"settings": rules})
-    await settle()
+    await begin(referee, START | {"settings": rules})
     return stage.asks[KEY]
 
 

@@ -24,7 +24,7 @@ from league_sdk.protocol.states import ResultStatus
 from league_sdk.protocol.transcript import entry
 from league_sdk.transport.client import TimedOut
 from tests.league_sdk.judging.scripted import BEGIN
-from tests.league_sdk.judging.staged import DETAILS, KEY, SEAT, TAKEN, WIN, Stage, in_play, settle
+from tests.league_sdk.judging.staged import DETAILS, KEY, SEAT, TAKEN, WIN, Stage, begin, in_play, settle
 from tests.league_sdk.judging.starts import AUTH_TOKEN, LEAGUE_TOKEN, START, Link, tell, with_tokens
 
 # -- taking matches ---------------------------------------------------------------------------------------
@@ -57,8 +57,7 @@ async def test_the_token_is_looked_at_before_anything_else(referee: Referee) -> 
 async def test_a_match_is_played_once_however_often_it_is_started(referee: Referee, link: Link, stage: Stage) -> None:
     assert [referee.start_match(START) for _ in range(3)] == [TAKEN] * 3
     await settle()
-    stage.end(WIN)
-    await settle()
+    await stage.over(WIN)
     assert referee.start_match(START) == TAKEN
     await settle()
     assert (stage.begun, len(link.reports)) == ([KEY], 1)
@@ -72,14 +71,12 @@ async def test_a_match_that_is_over_is_played_again_in_another_conversation(
     assert referee.start_match(START) == TAKEN
     await settle()
     if over:
-        stage.end(WIN)
-        await settle()
+        await stage.over(WIN)
     anew = START | {"conversation_id": "conv-r1m1-001-anew"}
     assert [referee.start_match(anew) for _ in range(2)] == [TAKEN, TAKEN]
     await settle()
     assert (stage.begun, stage.given_up, referee.in_play) == ([KEY, KEY] if over else [KEY], [], 1)
-    stage.end(WIN)
-    await settle()
+    await stage.over(WIN)
     assert (len(link.reports), referee.in_play) == (2 if over else 1, 0)
 
 
@@ -91,8 +88,7 @@ async def test_league_match_and_attempt_make_the_key(referee: Referee, stage: St
 
 
 async def test_a_new_attempt_ends_the_one_before_and_an_old_one_is_not_taken(referee: Referee, stage: Stage) -> None:
-    referee.start_match(START | {"attempt": 2})
-    await settle()
+    await begin(referee, START | {"attempt": 2})
     assert referee.start_match(START | {"attempt": 3}) == TAKEN
     await settle()
     assert stage.given_up == [("league_2025_even_odd", "R1M1", 2)]
@@ -109,8 +105,7 @@ async def test_a_match_whose_report_is_on_its_way_takes_no_place(
 ) -> None:
     """The league manager knows that it is over before we know that it knows."""
     referee.start_match(START)
-    referee.start_match(START | {"match_id": "R1M2"})
-    await settle()
+    await begin(referee, START | {"match_id": "R1M2"})
     taken: list[dict[str, Any]] = []
 
     async def report(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,8 +113,7 @@ async def test_a_match_whose_report_is_on_its_way_takes_no_place(
         return {"status": "ACCEPTED"}
 
     monkeypatch.setattr(link, "report", report)
-    stage.end(WIN)
-    await settle()
+    await stage.over(WIN)
     assert taken == [TAKEN]
 
 
@@ -131,8 +125,7 @@ async def test_a_full_referee_says_so_and_still_knows_what_it_has(referee: Refer
         TAKEN,
     ]
     await settle()
-    stage.end(WIN)
-    await settle()
+    await stage.over(WIN)
     assert referee.start_match(START | {"match_id": "R1M3"}) == TAKEN
 
 
@@ -154,10 +147,8 @@ async def test_lines_under_a_policy_that_no_match_has_any_more_are_closed(
 ) -> None:
     for number in range(5):
         policy = {"refused_ports": [8000 + number // 2]}
-        referee.start_match(START | {"match_id": f"R1M{number}", "endpoint_policy": policy})
-        await settle()
-        stage.end(WIN, stage.begun[-1])
-        await settle()
+        await begin(referee, START | {"match_id": f"R1M{number}", "endpoint_policy": policy})
+        await stage.over(WIN, stage.begun[-1])
     # Three policies, of which the last may be wanted again.
     assert len(closed) == len(set(closed)) == 2
 
@@ -188,8 +179,7 @@ async def test_a_policy_of_another_form_does_not_stop_a_match(referee: Referee, 
 
 
 async def test_a_match_is_shown_to_its_players_and_without_choices(referee: Referee, stage: Stage) -> None:
-    referee.start_match(with_tokens())
-    await settle()
+    await begin(referee, with_tokens())
     log = stage.logs[KEY]
     log.join("P01")
     log.join("P02")
@@ -254,10 +244,8 @@ async def test_the_report_of_a_result(
     referee: Referee, link: Link, stage: Stage, played: Played, score: dict[str, int]
 ) -> None:
     points = {"win_points": 5, "draw_points": 2, "loss_points": -1, "technical_loss_points": -3}
-    referee.start_match(START | {"settings": points})
-    await settle()
-    stage.end(played)
-    await settle()
+    await begin(referee, START | {"settings": points})
+    await stage.over(played)
     (report,) = link.reports
     expected = {
         "league_id": "league_2025_even_odd",
@@ -278,8 +266,7 @@ async def test_the_report_of_a_result(
 async def test_a_result_outlives_a_league_manager_that_does_not_take_the_transcript(
     referee: Referee, link: Link, stage: Stage
 ) -> None:
-    referee.start_match(START)
-    await settle()
+    await begin(referee)
     for n in range(20):
         stage.logs[KEY].add(entry(n=n, at=BEGIN, sender="P01", recipient="REF01", message_type="X", body="x" * 3000))
     failures = 2
@@ -320,17 +307,14 @@ async def test_an_exception_in_one_match_ends_that_match_only(
     referee: Referee, link: Link, stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     referee.start_match(START)
-    referee.start_match(START | {"match_id": "R1M2"})
-    await settle()
-    stage.end(ZeroDivisionError("a mistake of ours"))
-    await settle()
+    await begin(referee, START | {"match_id": "R1M2"})
+    await stage.over(ZeroDivisionError("a mistake of ours"))
     assert [record.message for record in caplog.records] == ["match R1M1 of league_2025_even_odd failed here"]
     why = "an error in the referee's own code (ZeroDivisionError)"
     assert await given_back(referee, link) == [GIVEN_BACK | {"cause": "REFEREE", "why": why}]
     assert (in_play(referee, "R1M1"), in_play(referee, "R1M2"), link.reports) == (False, True, [])
     assert await given_back(referee, link) == []
-    stage.end(WIN, ("league_2025_even_odd", "R1M2", 1))
-    await settle()
+    await stage.over(WIN, ("league_2025_even_odd", "R1M2", 1))
     assert [report["match_id"] for report in link.reports] == ["R1M2"]
 
 
@@ -343,8 +327,7 @@ async def test_a_match_that_cannot_even_begin_is_given_back(
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(player_line, "Client", no_file)
-    referee.start_match(START)
-    await settle()
+    await begin(referee)
     why = "an error in the referee's own code (OSError)"
     assert await given_back(referee, link) == [GIVEN_BACK | {"cause": "REFEREE", "why": why}]
     assert not in_play(referee)
@@ -357,10 +340,8 @@ async def test_a_result_that_the_league_manager_refuses_is_the_leagues_fault(
         raise Refused("E002", "result is missing.")
 
     monkeypatch.setattr(link, "report", refuse)
-    referee.start_match(START)
-    await settle()
-    stage.end(WIN)
-    await settle()
+    await begin(referee)
+    await stage.over(WIN)
     why = "the league manager did not take the result: E002: result is missing."
     assert await given_back(referee, link) == [GIVEN_BACK | {"cause": "LEAGUE", "why": why}]
     assert not in_play(referee)
@@ -402,10 +383,8 @@ async def test_a_match_is_traced_with_the_calls_in_it(
         return Heard()
 
     monkeypatch.setattr(PlayerLine, "for_match", lambda *_: (answer, answer))
-    referee.start_match(START)
-    await settle()
+    await begin(referee)
     await stage.asks[KEY](SEAT, {"message_type": "CHOOSE_PARITY_CALL"}, limit_s=5.0)
-    stage.end(WIN)
-    await settle()
+    await stage.over(WIN)
     # The call is asked for from here, not from within the match.
     assert ended == ["player call None CHOOSE_PARITY_CALL player:P01", "match R1M1 None None"]

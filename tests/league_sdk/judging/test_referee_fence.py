@@ -10,7 +10,7 @@ from league_sdk.judging import match_runner as module
 from league_sdk.judging.brief import Seat
 from league_sdk.judging.heard import Heard
 from league_sdk.judging.referee import Referee
-from tests.league_sdk.judging.staged import KEY, SEAT, Stage, in_play, settle
+from tests.league_sdk.judging.staged import KEY, SEAT, Stage, begin, in_play
 from tests.league_sdk.judging.starts import START, Link
 
 
@@ -38,16 +38,14 @@ async def test_no_player_is_called_once_the_lease_may_have_run_out(
     monkeypatch.setattr(module, "PlayerLine", lambda *_: line)
     moment = 1000.0
     monkeypatch.setattr(heartbeat, "time", SimpleNamespace(monotonic=lambda: moment))
-    referee.start_match(START | {"settings": {"referee_lease_s": 8}})
-    await settle()
+    await begin(referee, START | {"settings": {"referee_lease_s": 8}})
     moment += 5.9
     await stage.asks[KEY](SEAT, {"message_type": "CHOOSE_PARITY_CALL"}, limit_s=5.0)
     # It was stopped here, and nothing has told it: the next thing it does would be to say how the match ended.
     moment += 10
     with pytest.raises(module.Fenced) as caught:
         await stage.asks[KEY](SEAT, {"message_type": "GAME_OVER"}, limit_s=5.0)
-    stage.end(caught.value)
-    await settle()
+    await stage.over(caught.value)
     assert line.called == ["CHOOSE_PARITY_CALL"]
     assert (in_play(referee), link.reports) == (False, [])
     # It is not given back either: whoever has it now goes on with it.
@@ -60,14 +58,12 @@ async def test_no_player_is_called_once_the_site_that_started_it_has_ended(
     line, ended = Line(), False
     monkeypatch.setattr(module, "PlayerLine", lambda *_: line)
     referee = Referee(link, endpoint="http://127.0.0.1:8001/mcp", max_concurrent=2, orphaned=lambda: ended)
-    referee.start_match(START)
-    await settle()
+    await begin(referee)
     await stage.asks[KEY](SEAT, {"message_type": "CHOOSE_PARITY_CALL"}, limit_s=5.0)
     # It stood still while the site was killed; the new one has given the match to another referee by now.
     ended = True
     with pytest.raises(module.Fenced) as caught:
         await stage.asks[KEY](SEAT, {"message_type": "GAME_OVER"}, limit_s=5.0)
-    stage.end(caught.value)
-    await settle()
+    await stage.over(caught.value)
     assert (line.called, in_play(referee), link.reports) == (["CHOOSE_PARITY_CALL"], False, [])
     await referee.aclose()

@@ -15,7 +15,7 @@ from league_sdk.protocol import rpc
 from league_sdk.protocol.transcript import entry
 from league_sdk.transport.client import NotReached, TimedOut
 from tests.league_sdk.judging.scripted import BEGIN
-from tests.league_sdk.judging.staged import KEY, TAKEN, WIN, Stage, in_play, settle
+from tests.league_sdk.judging.staged import KEY, TAKEN, WIN, Stage, begin, in_play, settle
 from tests.league_sdk.judging.starts import START, Link
 
 
@@ -54,8 +54,7 @@ def refusing(error: Exception) -> Any:
 
 async def test_one_heartbeat_tells_of_every_match(referee: Referee, link: Link, stage: Stage) -> None:
     referee.start_match(START)
-    referee.start_match(START | {"match_id": "R1M2"})
-    await settle()
+    await begin(referee, START | {"match_id": "R1M2"})
     log = stage.logs[KEY]
     log.join("P02")
     log.lock_in("P02")
@@ -76,8 +75,7 @@ async def test_a_league_with_a_long_lease_silences_nobody_for_the_others(
 ) -> None:
     now(1000.0)
     patient = {"settings": START["settings"] | {"referee_lease_s": 600}}
-    referee.start_match(START | patient)
-    await settle()
+    await begin(referee, START | patient)
     stage.logs[KEY].join("P02")
     async with reporting(referee):
         await link.changed.wait()
@@ -89,8 +87,7 @@ async def test_a_league_with_a_long_lease_silences_nobody_for_the_others(
 
 
 async def test_entries_that_did_not_arrive_are_sent_again(referee: Referee, link: Link, stage: Stage) -> None:
-    referee.start_match(START)
-    await settle()
+    await begin(referee)
     log = stage.logs[KEY]
     log.add(ENTRIES[0])
     link.on_progress = refusing(TimedOut("no answer within 10 s", connected=True))
@@ -107,8 +104,7 @@ async def test_entries_that_did_not_arrive_are_sent_again(referee: Referee, link
 
 
 async def test_a_heartbeat_stays_below_64_kib(referee: Referee, link: Link, stage: Stage) -> None:
-    referee.start_match(START)
-    await settle()
+    await begin(referee)
     for n in range(30):
         body = "x" * 3500
         stage.logs[KEY].add(entry(n=n, at=BEGIN, sender="P01", recipient="REF01", message_type="X", body=body))
@@ -148,8 +144,7 @@ async def test_a_match_without_news_is_told_of_when_a_quarter_of_its_lease_is_ov
 ) -> None:
     now(begun := 1000.0)
     referee.start_match(START | {"settings": {"referee_lease_s": 8}})
-    referee.start_match(START | {"match_id": "R1M2", "settings": {"referee_lease_s": 80}})
-    await settle()
+    await begin(referee, START | {"match_id": "R1M2", "settings": {"referee_lease_s": 80}})
     log = stage.logs[KEY]
     async with reporting(referee):
         for after_s in (0.0, 1.9, 2.1, 19.9, 20.1):
@@ -180,8 +175,7 @@ async def test_who_leaves_hands_back_all_of_its_matches_in_as_many_bodies_as_it_
 
 async def test_a_match_that_is_lost_is_given_up(referee: Referee, link: Link, stage: Stage) -> None:
     referee.start_match(START)
-    referee.start_match(START | {"match_id": "R1M2"})
-    await settle()
+    await begin(referee, START | {"match_id": "R1M2"})
 
     async def lost(matches: list[dict[str, Any]]) -> list[Any]:
         named = {name: matches[0][name] for name in ("league_id", "match_id", "attempt")}
@@ -200,8 +194,7 @@ async def test_without_an_accepted_heartbeat_for_three_quarters_of_a_lease_match
 ) -> None:
     now(begun := 1000.0)
     referee.start_match(START | {"settings": {"referee_lease_s": 8}})
-    referee.start_match(START | {"match_id": "R1M2", "settings": {"referee_lease_s": 600}})
-    await settle()
+    await begin(referee, START | {"match_id": "R1M2", "settings": {"referee_lease_s": 600}})
     link.on_progress = refusing(NotReached("no connection", connected=False))
     async with reporting(referee):
         now(begun + 5.9)
@@ -227,8 +220,7 @@ async def test_a_league_manager_that_takes_the_heartbeat_and_is_silent_does_not_
         return []
 
     link.on_progress = silent
-    referee.start_match(START)
-    await settle()
+    await begin(referee)
     now(begun + 5.99)
     async with reporting(referee):
         await stage.curtain.wait()
@@ -240,14 +232,12 @@ async def test_a_match_that_no_accepted_heartbeat_told_of_is_given_up(
 ) -> None:
     """Its lease has run out at the league manager, whatever was told of the others."""
     now(begun := 1000.0)
-    referee.start_match(START | {"settings": {"referee_lease_s": 8}})
-    await settle()
+    await begin(referee, START | {"settings": {"referee_lease_s": 8}})
     async with reporting(referee):
         await settle()
         link.on_progress = refusing(NotReached("no connection", connected=False))
         now(begun + 5)
-        referee.start_match(START | {"match_id": "R1M2", "settings": {"referee_lease_s": 8}})
-        await settle()
+        await begin(referee, START | {"match_id": "R1M2", "settings": {"referee_lease_s": 8}})
         now(begun + 6.1)
         stage.logs[KEY].join("P01")
         await settle()
@@ -274,8 +264,7 @@ async def test_being_given_a_match_is_a_sign_of_life_too(
 async def test_a_referee_that_is_not_known_any_more_registers_again_with_empty_hands(
     referee: Referee, link: Link, stage: Stage, code: str
 ) -> None:
-    referee.start_match(START)
-    await settle()
+    await begin(referee)
     link.on_progress = refusing(Refused(code, "who are you?"))
     async with reporting(referee):
         await stage.curtain.wait()
@@ -285,8 +274,7 @@ async def test_a_referee_that_is_not_known_any_more_registers_again_with_empty_h
 
 
 async def test_another_refusal_of_a_heartbeat_changes_nothing(referee: Referee, link: Link, stage: Stage) -> None:
-    referee.start_match(START)
-    await settle()
+    await begin(referee)
     link.on_progress = refusing(Refused("E002", "not readable"))
     async with reporting(referee) as task:
         await link.changed.wait()
@@ -299,8 +287,7 @@ async def test_another_refusal_of_a_heartbeat_changes_nothing(referee: Referee, 
 
 
 async def test_who_leaves_takes_nothing_and_hands_back_what_is_open(referee: Referee, link: Link, stage: Stage) -> None:
-    referee.start_match(START)
-    await settle()
+    await begin(referee)
     stage.logs[KEY].add(ENTRIES[0])
     await referee.drain(0)
     await settle()
@@ -313,8 +300,7 @@ async def test_who_leaves_takes_nothing_and_hands_back_what_is_open(referee: Ref
 
 
 async def test_a_match_near_its_end_is_waited_for(referee: Referee, link: Link, stage: Stage) -> None:
-    referee.start_match(START)
-    await settle()
+    await begin(referee)
     leaving = asyncio.create_task(referee.drain(60))
     await settle()
     stage.end(WIN)
