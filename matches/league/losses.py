@@ -7,6 +7,7 @@ played again: another referee tells the end, or the verdict counts untold.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -22,6 +23,27 @@ from matches.league.effects import changed, record
 from matches.league.play import MAX_LOST_ATTEMPTS, lifecycle_step
 from matches.models import Match
 from matches.view.masking import without_addresses
+
+
+@dataclass(frozen=True, slots=True)
+class NotTaken:
+    """A start that was not taken.
+
+    Attributes:
+        lease_until: the lease that it was sent in. In a later one the referee has told of the match, or has been sent
+            a start once more, by another conductor; then this is old news.
+        problem: why, in words.
+        refused: the referee answered with an error. That counts as a lost attempt, so that a match that no
+            referee can take is HELD in the end; a referee that was not reached has not lost it.
+        cause: LEAGUE when we could not even call the referee.
+    """
+
+    match_pk: int
+    attempt: int
+    lease_until: datetime | None
+    problem: str
+    refused: bool = False
+    cause: Cause = Cause.REFEREE
 
 
 def lose_attempt(*, matches: QuerySet[Match], why: str, counts: bool = True, cause: Cause = Cause.REFEREE) -> int:
@@ -113,32 +135,16 @@ def expect_again(*, names: Collection[str]) -> int:
         return lose_attempt(matches=matches, why="the site started again", counts=False, cause=Cause.LEAGUE)
 
 
-def undeliverable(
-    *,
-    match_pk: int,
-    attempt: int,
-    lease_until: datetime | None,
-    problem: str,
-    refused: bool = False,
-    cause: Cause = Cause.REFEREE,
-) -> None:
-    """start_match was not taken: the referee is suspended, the match goes to another.
-
-    Args:
-        lease_until: the lease that it was sent in. In a later one the referee has told of the match, or has been sent
-            a start once more, by another conductor; then this is old news.
-        cause: LEAGUE when we could not even call the referee.
-        refused: the referee answered with an error. That counts as a lost attempt, so that a match that no
-            referee can take is HELD in the end; a referee that was not reached has not lost it.
-    """
+def undeliverable(start: NotTaken) -> None:
+    """start_match was not taken: the referee is suspended, the match goes to another."""
     with transaction.atomic():
-        lost = Match.objects.filter(pk=match_pk, attempt=attempt, lease_until=lease_until)
+        lost = Match.objects.filter(pk=start.match_pk, attempt=start.attempt, lease_until=start.lease_until)
         match = lost.filter(state__in=IN_PLAY).first()
         if match is None:
             return
         if match.referee_id is not None:
-            registration.suspend_referee(agent_id=match.referee_id, problem=problem)
-        lose_attempt(matches=lost, why=problem, counts=refused, cause=cause)
+            registration.suspend_referee(agent_id=match.referee_id, problem=start.problem)
+        lose_attempt(matches=lost, why=start.problem, counts=start.refused, cause=start.cause)
 
 
 def expire_leases(*, now: datetime) -> int:

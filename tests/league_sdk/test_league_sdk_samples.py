@@ -31,7 +31,7 @@ from league_sdk.protocol.transcript import entry
 from league_sdk.rules.even_odd import EvenOdd
 from league_sdk.transport.client import Reply
 from matches.conducting import due
-from matches.league import lifecycle, opening
+from matches.league import lifecycle, opening, outbox
 from tests.league_sdk.judging.scripted import BEGIN, SILENCE, A, B, Table, brief
 from tests.league_sdk.judging.staged import KEY, WIN, Stage, settle
 from tests.league_sdk.judging.starts import START
@@ -218,7 +218,7 @@ def story(db: None, client: Browser, clock: Callable[[str], None], monkeypatch: 
         for parcel in plan.parcels[first]:
             hear(json.loads(parcel.body)["params"])
         settled = [(parcel.delivery_pk, "") for parcels in plan.parcels.values() for parcel in parcels]
-        due.note(due.Outcomes(deliveries=settled))
+        outbox.settle(settled)
 
     clock("10:00:01")
     opening.create_league(league_id=LEAGUE_ID, display_name="Even/Odd League")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agents_registry import programs
-from matches.conducting import conductor, due
+from matches.conducting import conductor, due, sender
 from matches.push import notify
 from tests.matches.agent_server import Agents, serving
 
@@ -21,7 +21,7 @@ async def agents(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
     """A port with agents; pushes to browsers use this loop, as on a site."""
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(notify, "_loop", loop)
-    monkeypatch.setattr(conductor, "AGAIN_AFTER_S", 0)
+    monkeypatch.setattr(sender, "AGAIN_AFTER_S", 0)
     # All of them have one port: what is behind it is told apart by the path, as behind a gateway.
     monkeypatch.setattr(programs, "gateways", lambda: frozenset({programs.THIS_MACHINE}))
     look = due.look
@@ -47,4 +47,3 @@ async def conducting() -> AsyncIterator[conductor.Conductor]:
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            await asyncio.gather(*found._tasks, *found._sending, return_exceptions=True)

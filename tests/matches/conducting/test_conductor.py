@@ -15,7 +15,7 @@ from agents_registry.endpoints import endpoint_policy
 from agents_registry.models import Agent
 from league_sdk.rules.draws import commitment
 from league_sdk.transport.client import Client, NotReached
-from matches.conducting import due
+from matches.conducting import due, outcomes
 from matches.league import lifecycle
 from matches.models import Delivery, Match
 from matches.push.nudge import nudge
@@ -322,15 +322,15 @@ async def test_an_agent_to_which_messages_are_going_is_not_asked_whether_it_answ
 async def test_a_look_that_fails_is_made_up_for(
     agents: Agents, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    note, failures = due.note, []
+    note, failures = outcomes.note, []
 
-    def failing(outcomes: due.Outcomes) -> None:
+    def failing(outcomes: outcomes.Outcomes) -> None:
         if not failures:
             failures.append(outcomes)
             raise OSError("database is locked")
         note(outcomes)
 
-    monkeypatch.setattr(due, "note", failing)
+    monkeypatch.setattr(outcomes, "note", failing)
     await agents.in_db(lambda: place(agents))
     async with conducting():
         await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))

@@ -8,7 +8,7 @@ import pytest
 
 from agents_registry import registration
 from agents_registry.models import Agent
-from matches.conducting import conductor
+from matches.conducting import sender
 from matches.push.nudge import nudge
 from tests import factories as make
 from tests.matches.agent_server import Agents
@@ -28,7 +28,7 @@ def asked() -> int:
 
 
 async def test_a_hundred_agents_are_asked_at_once(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conductor, "CHECK_LIMIT_S", 60.0)
+    monkeypatch.setattr(sender, "CHECK_LIMIT_S", 60.0)
     for name in HUNG:
         agents.gates[name] = asyncio.Event()
     keys = await agents.in_db(lambda: enrolled(agents))
@@ -45,8 +45,8 @@ async def test_a_hundred_agents_are_asked_at_once(agents: Agents, monkeypatch: p
 
 
 async def test_one_that_hangs_is_given_up(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert conductor.CHECK_LIMIT_S <= 2, "somebody waits for it at the desk"
-    monkeypatch.setattr(conductor, "CHECK_LIMIT_S", 0.1)
+    assert sender.CHECK_LIMIT_S <= 2, "somebody waits for it at the desk"
+    monkeypatch.setattr(sender, "CHECK_LIMIT_S", 0.1)
     agents.gates["p0"] = asyncio.Event()
     key = await agents.in_db(lambda: make.join("Player", None, endpoint=agents.url("p0")).agent.pk)
     async with conducting():

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
 
-from matches.conducting import due
+from matches.league import outbox
 from matches.models import Match
 from tests import factories as make
 from tests.fuzz.profile import long, many, seeded
@@ -73,7 +73,7 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
         number = list(self.world.outbox)[pick % len(self.world.outbox)]
         for _ in range(times):
             type(self).count += 1
-            due.note(due.Outcomes(deliveries=[(number, problem)]))
+            outbox.settle([(number, problem)])
         parcel = self.world.outbox[number]
         if parcel.state == "PENDING":
             parcel.state = "FAILED" if problem else "SETTLED"
@@ -82,7 +82,7 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
     @rule()
     def all_acknowledged(self) -> None:
         type(self).count += 1
-        due.note(due.Outcomes(deliveries=[(number, "") for number in self.world.outbox]))
+        outbox.settle([(number, "") for number in self.world.outbox])
         for parcel in self.world.outbox.values():
             parcel.state = "SETTLED" if parcel.state == "PENDING" else parcel.state
         self.compare()

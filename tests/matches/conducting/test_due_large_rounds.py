@@ -12,14 +12,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agents_registry.models import Agent
-from matches.conducting import due
+from matches.conducting import choosing, due
 from matches.league import lifecycle, opening
 from matches.models import Delivery, Match
 from matches.view import queries, sight, summaries
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
-PLAYERS = 2 * (due.MOST_READY + 3)
+PLAYERS = 2 * (choosing.MOST_READY + 3)
 
 
 def open_first(*rooms: int) -> make.Setting:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from agents_registry import registration
 from league_sdk.protocol.faults import Cause
 from league_sdk.transport.client import NotReached, TimedOut
-from matches.conducting import due, sending
+from matches.conducting import sending
 from matches.conducting.outgoing import Start, Try
 from matches.league import lifecycle, losses, opening
 from matches.models import Event, Match
@@ -105,8 +105,8 @@ def test_a_referee_that_started_again() -> None:
 def test_a_start_that_was_not_taken(cause: Cause) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
-    lost = due.NotTaken(match.pk, 1, match.lease_until, "no connection", cause=cause)
-    due.note(due.Outcomes(undeliverable=[lost]))
+    lost = losses.NotTaken(match.pk, 1, match.lease_until, "no connection", cause=cause)
+    losses.undeliverable(lost)
     assert (place.states()["R1M1"], told()) == ("READY", [(cause, "no connection")])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from matches.conducting import due
+from matches.league import losses
 from matches.models import Match
 from tests import factories as make
 from tests.matches.deliveries import model_words as words
@@ -113,6 +113,6 @@ class RefereesReport(Compared):
         attempt, match = game.attempt + more, Match.objects.get(match_id=match_id)
         for _ in range(times):
             type(self).count += 1
-            due.note(due.Outcomes(undeliverable=[due.NotTaken(match.pk, attempt, match.lease_until, "no", answered)]))
+            losses.undeliverable(losses.NotTaken(match.pk, attempt, match.lease_until, "no", answered))
             self.world.not_taken(match_id, attempt, answered=answered)
         self.compare()

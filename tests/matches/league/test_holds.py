@@ -1,19 +1,16 @@
-"""What goes on by itself after faults that no match has to do with: holds, a site that was killed, a sleeper."""
+"""What goes on by itself after faults that no match has to do with: holds, a site that was killed."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
-from django.db import OperationalError
 from django.utils import timezone
 
 from agents_registry import registration
 from agents_registry.models import Agent
-from matches.conducting import conductor, due
-from matches.league import holds, leading, lifecycle, losses
+from matches.conducting import due
+from matches.league import holds, lifecycle, losses
 from matches.models import Event, Match
 from tests import factories as make
 
@@ -115,72 +112,6 @@ def test_what_somebody_elses_referee_plays_goes_on_when_the_site_starts_again() 
 def test_a_clock_that_was_set_back_keeps_no_match_held() -> None:
     held()
     assert (after(-2.9), after(-3600)) == (0, 1)
-
-
-@pytest.mark.parametrize("slept", [10.0, -3600.0])
-@pytest.mark.parametrize("overtaken", [False, True])
-def test_a_conductor_that_slept_extends_leases_only_where_nobody_conducted_meanwhile(
-    overtaken: bool, slept: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The connection here is the test's own.
-    monkeypatch.setattr(conductor, "close_old_connections", lambda: None)
-    place = make.playing(players=2)
-    monkeypatch.setattr(due, "look", lambda **_: due.Plan())
-    with ThreadPoolExecutor(1) as thread:
-        sleeper = conductor.Conductor(thread)
-        sleeper._look(due.Outcomes(), frozenset(), 0.0)
-        assert sleeper.leads
-        sleeper._led_at -= 10
-        if overtaken:
-            assert leading.take_lead(holder="another", force=True)
-        before = place.match("R1M1").lease_until
-        sleeper._look(due.Outcomes(), frozenset(), slept)
-        assert sleeper.leads is not overtaken
-    extended = place.match("R1M1").lease_until - before
-    assert extended == timedelta(seconds=0 if overtaken else slept)
-
-
-def test_how_long_it_slept_is_told_by_the_clock_that_saw_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = SimpleNamespace(monotonic=lambda: 50.0, time=lambda: 1000.0)
-    monkeypatch.setattr(conductor, "time", clock)
-    with ThreadPoolExecutor(1) as thread:
-        sleeper = conductor.Conductor(thread)
-        assert sleeper._slept_s() == 0.0
-        sleeper._looked_at, sleeper._looked_at_clock = 50.0, 1000.0
-        for passed, by_clock, slept in ((0.5, 0.5, 0.5), (0.5, 60.5, 60.5), (9.0, 8.0, 9.0), (0.5, -3599.5, -3600.0)):
-            clock.monotonic, clock.time = (lambda p=passed: 50.0 + p), (lambda c=by_clock: 1000.0 + c)
-            assert sleeper._slept_s() == slept
-
-
-async def test_a_look_that_fails_says_why_and_the_next_one_sends_what_it_may_have_lost(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    told = (
-        "could not extend file 5: No space left on device",
-        "database or disk is full",
-        "server at 10.0.0.7 is gone",
-    )
-    failing: list[Exception] = [OperationalError(words) for words in told] + [KeyError("n")]
-    asked: list[bool] = []
-
-    def look(*, again: bool, **_: object) -> due.Plan:
-        asked.append(again)
-        if failing:
-            raise failing.pop(0)
-        return due.Plan()
-
-    monkeypatch.setattr(due, "look", look)
-    monkeypatch.setattr(conductor.leading, "take_lead", lambda **_: True)
-    monkeypatch.setattr(conductor, "close_old_connections", lambda: None)
-    said = []
-    with ThreadPoolExecutor(1) as thread:
-        made = conductor.Conductor(thread)
-        for _ in range(6):
-            await made._once(None)  # type: ignore[arg-type] - nothing goes out
-            said.append(made.trouble)
-    full, gone = "the disk is full", "the database cannot be written to"
-    assert said == [full, full, gone, "the conductor fails: its log says why", "", ""]
-    assert asked == [True, True, True, True, True, False]
 
 
 def test_who_takes_over_starts_what_was_given_and_perhaps_not_sent() -> None:

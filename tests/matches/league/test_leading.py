@@ -119,20 +119,19 @@ async def another() -> AsyncIterator[tuple[Conductor, asyncio.Task[None]]]:
             yield conductor, task
         finally:
             task.cancel()
-            await asyncio.gather(task, *conductor._tasks, *conductor._sending, return_exceptions=True)
+            await asyncio.gather(task, return_exceptions=True)
 
 
 @pytest.fixture
 async def here(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Agents:
     """A test that waits looks again also when a conductor has found that it is not its turn."""
-    loop, may_conduct = asyncio.get_running_loop(), Conductor._may_conduct
+    look = Conductor.look
 
-    def watched(self: Conductor) -> bool:
-        found = may_conduct(self)
-        loop.call_soon_threadsafe(agents.news.set)
-        return found
+    async def watched(self: Conductor) -> None:
+        await look(self)
+        agents.news.set()
 
-    monkeypatch.setattr(Conductor, "_may_conduct", watched)
+    monkeypatch.setattr(Conductor, "look", watched)
     return agents
 
 
@@ -149,7 +148,7 @@ async def test_what_one_conductor_sends_the_other_does_not(here: Agents) -> None
             # The one that conducts is told to stop: the other goes on at once.
             await first.leave(LONG_S)
             await here.in_db(lambda: make.report(league.match("R1M1"), "P01"))
-            await here.in_db(lambda: give_up_lead(holder=first._name))
+            await here.in_db(lambda: give_up_lead(holder=Lead.objects.get().holder))
             await here.until(lambda: second.leads)
             await here.until_in_db(lambda: unsettled() == 0)
     told = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
@@ -185,7 +184,7 @@ async def test_a_conductor_that_leaves_sees_what_is_on_its_way_to_the_end(here: 
 
 
 async def test_a_lost_lead_is_noticed(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matches.conducting.conductor.RENEW_S", 0)
+    monkeypatch.setattr("matches.conducting.lead.RENEW_S", 0)
     async with another() as (conductor, _):
         await here.until(lambda: conductor.leads)
         await here.in_db(lambda: take_lead(holder="another", force=True))

@@ -145,7 +145,7 @@ class LeagueMachine(RolledBack):
     def undeliverable(self, number: int, attempt: int) -> None:
         match_id, model = self.pick(number)
         match = self.place.match(match_id)
-        losses.undeliverable(match_pk=match.pk, attempt=attempt, lease_until=match.lease_until, problem="no connection")
+        losses.undeliverable(losses.NotTaken(match.pk, attempt, match.lease_until, "no connection"))
         if model.phase == IN_PLAY and attempt == model.attempt:
             model.phase = READY
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from agents_registry import registration
 from agents_registry.models import Agent
 from matches.conducting import due
-from matches.league import lifecycle
+from matches.league import lifecycle, outbox
 from matches.models import Broadcast, Delivery, Event, Match, Round
 from matches.push import nudge
 from matches.view import queries, sight
@@ -34,7 +34,7 @@ def types(plan: due.Plan, who: make.Member) -> list[str]:
 def settle(plan: due.Plan, *members: make.Member) -> None:
     """The messages of a plan to these agents (to all without any) have been delivered."""
     keys = [one.agent.pk for one in members] or list(plan.parcels)
-    due.note(due.Outcomes(deliveries=[(one.delivery_pk, "") for key in keys for one in plan.parcels.get(key, [])]))
+    outbox.settle([(one.delivery_pk, "") for key in keys for one in plan.parcels.get(key, [])])
 
 
 def test_round_announcement() -> None:
@@ -160,7 +160,7 @@ def test_a_round_opens_when_its_announcements_are_settled() -> None:
     make.look()
     assert round_one() == "ANNOUNCING"
     (to_referee,) = plan.parcels[place.referees[0].agent.pk]
-    due.note(due.Outcomes(deliveries=[(to_referee.delivery_pk, "no connection")]))
+    outbox.settle([(to_referee.delivery_pk, "no connection")])
     assert [start.match_pk for start in make.look().starts] == [place.match("R1M1").pk]
     assert round_one() == "RUNNING"
 

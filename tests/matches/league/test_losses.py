@@ -13,7 +13,7 @@ from agents_registry.models import Agent
 from league_sdk.protocol.states import MatchState
 from league_sdk.rules.registry import get_game
 from matches.conducting import due
-from matches.league import lifecycle, opening, play, progress, results
+from matches.league import lifecycle, losses, opening, play, progress, results
 from matches.league.errors import ActionRefused
 from matches.models import Match
 from matches.view import sight
@@ -232,14 +232,14 @@ def test_a_hold_that_ends_cancels_no_match_that_was_let_go_in_this_moment(monkey
 def test_an_undeliverable_start_suspends_the_referee_without_counting() -> None:
     place = make.playing(players=2, referees=2)
     match, judge = place.match("R1M1"), place.referee_of("R1M1")
-    due.note(due.Outcomes(undeliverable=[due.NotTaken(match.pk, 1, match.lease_until, "no connection")]))
+    losses.undeliverable(losses.NotTaken(match.pk, 1, match.lease_until, "no connection"))
     again = place.match("R1M1")
     assert (again.state, again.lost_attempts) == ("READY", 0)
     assert (judge.fresh().state, judge.fresh().problem) == ("SUSPENDED", "no connection")
     make.look()
     assert place.referee_of("R1M1") != judge
-    late = due.NotTaken(match.pk, 1, place.match("R1M1").lease_until, "no connection, told late")
-    due.note(due.Outcomes(undeliverable=[late]))
+    late = losses.NotTaken(match.pk, 1, place.match("R1M1").lease_until, "no connection, told late")
+    losses.undeliverable(late)
     assert place.match("R1M1").state == "ASSIGNED"
 
 
@@ -248,9 +248,9 @@ def test_that_a_start_was_not_taken_is_old_news_once_it_was_sent_again() -> None
     place = make.playing(players=2, referees=2)
     sent = place.match("R1M1")
     until = play.renew_lease(match_pk=sent.pk, attempt=1, lease_s=60)
-    due.note(due.Outcomes(undeliverable=[due.NotTaken(sent.pk, 1, sent.lease_until, "no connection")]))
+    losses.undeliverable(losses.NotTaken(sent.pk, 1, sent.lease_until, "no connection"))
     assert (place.match("R1M1").state, place.referee_of("R1M1").fresh().problem) == ("ASSIGNED", "")
-    due.note(due.Outcomes(undeliverable=[due.NotTaken(sent.pk, 1, until, "no connection")]))
+    losses.undeliverable(losses.NotTaken(sent.pk, 1, until, "no connection"))
     assert (place.match("R1M1").state, place.match("R1M1").lease_until) == ("READY", None)
 
 

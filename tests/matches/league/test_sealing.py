@@ -77,7 +77,7 @@ def begin_anew(place: make.Setting) -> None:
 
 def undeliverable(place: make.Setting) -> None:
     match = place.match("R1M1")
-    losses.undeliverable(match_pk=match.pk, attempt=match.attempt, lease_until=match.lease_until, problem="no answer")
+    losses.undeliverable(losses.NotTaken(match.pk, match.attempt, match.lease_until, "no answer"))
 
 
 ENDS: list[Callable[[make.Setting], None]] = [expire, hand_back, restart, begin_anew, undeliverable]

@@ -9,8 +9,7 @@ import pytest
 from django.utils import timezone
 
 from agents_registry.models import Agent
-from matches.conducting import due
-from matches.league import lifecycle, losses, progress, results, sealing
+from matches.league import lifecycle, losses, outbox, progress, results, sealing
 from matches.league.corrections import applying
 from matches.league.errors import ActionRefused
 from tests import factories as make
@@ -149,7 +148,7 @@ def test_two_tellers_are_never_sent(monkeypatch: pytest.MonkeyPatch, other: Othe
     lose_lease()
     Agent.objects.filter(kind="referee").update(state="ACTIVE", problem="", heard_at=timezone.now())
     starts: list[int] = []
-    before(monkeypatch, due, "_least_loaded", lambda: other.does(lambda: starts.append(len(make.look().starts))))
+    before(monkeypatch, outbox, "referees_of", lambda: other.does(lambda: starts.append(len(make.look().starts))))
     starts.append(len(make.look().starts))
     other.is_done()
     # On SQLite the second looks when the first is done, and sends what is already given once more.

@@ -25,7 +25,7 @@ from matches.audience.pages import match as match_page
 from matches.audience.pages import mine
 from matches.checks import asking
 from matches.checks.asking import Caller, NotTheirs
-from matches.conducting import due
+from matches.league import losses
 from matches.models import Check, Event
 from matches.view.sight import everything
 from tests import factories as make
@@ -176,8 +176,8 @@ def test_neither_in_what_is_told_of_agents_that_do_not_answer(client: Client) ->
     )
     refused = f"start_match was refused: {{'key': '{SECRET}'}}"
     match.refresh_from_db()
-    lost = due.NotTaken(match.pk, match.attempt, match.lease_until, refused, refused=True)
-    due.note(due.Outcomes(undeliverable=[lost]))
+    lost = losses.NotTaken(match.pk, match.attempt, match.lease_until, refused, refused=True)
+    losses.undeliverable(lost)
     assert Event.objects.get(kind="attempt_lost").data["why"] == "start_match was refused"
     assert SECRET in client.get(f"/check/{check.pk}").content.decode()
     assert [where for where, text in texts(client, place) if SECRET in text] == []

@@ -1,0 +1,70 @@
+"""Looks of a conductor that slept, and looks that fail."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+from django.db import OperationalError
+
+from matches.conducting import conductor, due, lead, waking
+from matches.league import leading
+from tests import factories as make
+from tests.matches.agent_server import Agents
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("slept", [10.0, -3600.0])
+@pytest.mark.parametrize("overtaken", [False, True])
+async def test_a_conductor_that_slept_extends_leases_only_where_nobody_conducted_meanwhile(
+    agents: Agents, overtaken: bool, slept: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SimpleNamespace(monotonic=lambda: 50.0, time=lambda: 10_000.0)
+    monkeypatch.setattr(waking, "time", clock)
+    monkeypatch.setattr(lead, "RENEW_S", 0)
+    place = await agents.in_db(lambda: make.playing(players=2))
+    monkeypatch.setattr(due, "look", lambda **_: due.Plan())
+    before = (await agents.in_db(lambda: place.match("R1M1"))).lease_until
+    with ThreadPoolExecutor(1) as thread:
+        sleeper = conductor.Conductor(thread)
+        await sleeper.look()
+        assert sleeper.leads
+        if overtaken:
+            assert await agents.in_db(lambda: leading.take_lead(holder="another", force=True))
+        clock.time = lambda: 10_000.0 + slept
+        await sleeper.look()
+        assert sleeper.leads is not overtaken
+    extended = (await agents.in_db(lambda: place.match("R1M1"))).lease_until - before
+    assert extended == timedelta(seconds=0 if overtaken else slept)
+
+
+async def test_a_look_that_fails_says_why_and_the_next_one_sends_what_it_may_have_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = (
+        "could not extend file 5: No space left on device",
+        "database or disk is full",
+        "server at 10.0.0.7 is gone",
+    )
+    failing: list[Exception] = [OperationalError(words) for words in told] + [KeyError("n")]
+    asked: list[bool] = []
+
+    def look(*, again: bool, **_: object) -> due.Plan:
+        asked.append(again)
+        if failing:
+            raise failing.pop(0)
+        return due.Plan()
+
+    monkeypatch.setattr(due, "look", look)
+    monkeypatch.setattr(leading, "take_lead", lambda **_: True)
+    said = []
+    with ThreadPoolExecutor(1) as thread:
+        made = conductor.Conductor(thread)
+        for _ in range(6):
+            await made.look()
+            said.append(made.trouble)
+    full, gone = "the disk is full", "the database cannot be written to"
+    assert said == [full, full, gone, "the conductor fails: its log says why", "", ""]
+    assert asked == [True, True, True, True, True, False]
