@@ -12,8 +12,8 @@ from agents_registry.models import Agent, Kind
 from agents_registry.requests import read_request
 from league_sdk.protocol.transcript import REDACTED
 from matches.conducting import due
-from matches.league import entry, lifecycle, opening, results
-from matches.league import progress as reporting
+from matches.league import entry, lifecycle, opening, reporting
+from matches.league import progress as heartbeat
 from matches.models import League, Match, Round
 from tests import wire
 
@@ -198,7 +198,7 @@ def report(match: Match, winner: str | None, **changes: Any) -> dict[str, Any]:
     """Have the match's referee report; the fields of the answer."""
     fields = result_fields(match, winner, **changes)
     assert match.referee is not None
-    return results.report(
+    return reporting.report(
         referee=match.referee,
         league_id=match.league_id,
         match_id=match.match_id,
@@ -241,7 +241,7 @@ def progress_item(match: Match, **changes: Any) -> dict[str, Any]:
 def progress(match: Match, **changes: Any) -> str:
     """Have the match's referee report progress; ``ok`` or ``lost``."""
     assert match.referee is not None
-    return reporting.progress(referee=match.referee, items=[progress_item(match, **changes)])[0]["status"]
+    return heartbeat.progress(referee=match.referee, items=[progress_item(match, **changes)])[0]["status"]
 
 
 def line(number: int, **changes: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from leaguesite.mcp.home import home
 from leaguesite.mcp.queries import league_query, tool
 from leaguesite.mcp.tools import create_schedule
 from leaguesite.serving.turns import known_tokens
-from matches.league import entry, outbox, progress, reports, results
+from matches.league import entry, outbox, progress, reporting, reports
 from matches.models import League
 from matches.view import referees
 
@@ -114,7 +114,7 @@ def _report_result(call: Call) -> dict[str, Any]:
     league, referee = _league_and_referee(call)
     attempt = call.params.get("attempt")
     match_id = reports.text(call.params.get("match_id"), field="match_id", expected="a match id")
-    done = results.report(
+    done = reporting.report(
         referee=referee,
         league_id=league.pk,
         match_id=match_id,

@@ -6,6 +6,7 @@ planned     a start at a time chosen beforehand
 entry       which league a registration belongs to
 play        one match between the league and its referee: assign, accept, progress, lose, hold
 holds       a held match is tried again
+reporting   a referee's report is taken
 results     a result counts, once
 endings     a round closes, a league ends, a table changes after its end
 corrections the instructor changes what counts (planned in ``correcting``), and undoes it

@@ -13,6 +13,7 @@ from agents_registry import programs
 from agents_registry.models import Agent
 from league_sdk.transport.names import Names
 from matches.conducting import due
+from matches.league import results
 from matches.models import Match
 from tests import factories as make
 from tests.agents_registry.test_programs import Clock, Zones
@@ -108,5 +109,5 @@ def test_a_match_that_is_in_play_during_the_upgrade_keeps_its_programs_from_othe
     zones.settle()
     assert make.look().starts == []
     assert kept()["P04"] == ("192.0.2.7|8101", "192.0.2.7")
-    make.results.cancel(league_id="fall", match_id=named.match_id, why="over")
+    results.cancel(league_id="fall", match_id=named.match_id, why="over")
     assert {one.match_pk for one in make.look().starts} == {other.pk}

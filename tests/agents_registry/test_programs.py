@@ -19,6 +19,7 @@ from league_sdk.transport.lookups import Answer, Found
 from league_sdk.transport.names import AGAIN_S, FRESH_S, PATIENCE_S, Names
 from matches.checks import asking, runs
 from matches.conducting import due
+from matches.league import results
 from tests import factories as make
 from tests import wire
 from tests.clock import Clock
@@ -223,7 +224,7 @@ def test_a_name_is_looked_up_before_the_match_and_pinned_for_the_referee(zones: 
     # Now it is known, and leads to the victim's program, which is in a match.
     zones.settle()
     assert given_out() == set()
-    make.results.cancel(league_id="fall", match_id=first.match_id, why="over")
+    results.cancel(league_id="fall", match_id=first.match_id, why="over")
     assert given_out() == {other.pk}
     assert (alias.fresh().program, alias.fresh().addresses) == ("192.0.2.7|8101", "192.0.2.7")
     assert programs.pins(alias.fresh()) == {"pinned": {"alias.example": ["192.0.2.7"]}}

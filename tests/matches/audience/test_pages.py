@@ -14,10 +14,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agents_registry.models import Agent
+from league_sdk.protocol.states import ResultStatus
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.league import lifecycle, losses, making, opening, play
 from matches.league.effects import record
+from matches.league.reports import Verdict
 from matches.league.results import outcome_data
 from matches.models import Event, League, Match, Message
 from tests import factories as make
@@ -70,14 +72,7 @@ def finish_half(now: datetime) -> None:
         record(
             "board",
             "match_finished",
-            **outcome_data(
-                match,
-                status="WIN",
-                winner_id=match.player_a.code,
-                reason="",
-                details={"drawn_number": 8},
-                faults=[],
-            ),
+            **outcome_data(match, Verdict(ResultStatus.WIN, match.player_a.code, "", {"drawn_number": 8}, [])),
         )
 
 

@@ -14,7 +14,7 @@ from agents_registry import programs
 from agents_registry.models import Agent
 from matches.checks import asking, runs
 from matches.checks.asking import Caller, NotTheirs, TooOften
-from matches.league import lifecycle, opening
+from matches.league import lifecycle, opening, results
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckState, League, Match
 from matches.view import queries, readiness, sight
@@ -326,7 +326,7 @@ def test_a_name_brings_no_check_to_a_program_whose_match_is_due(monkeypatch: pyt
     assert taken() == []
     known["alias.example"] = ("192.0.2.7",)
     assert taken() == []
-    make.results.cancel(league_id="fall", match_id="R1M1", why="over")
+    results.cancel(league_id="fall", match_id="R1M1", why="over")
     [job] = runs.take(now=NOW)
     # Wherever the name leads a moment later: this is what is called.
     assert job.pinned == (("alias.example", ("192.0.2.7",)),)

@@ -18,7 +18,7 @@ from league_sdk.dialects import starts
 from league_sdk.protocol.errors import RefereeNotRegistered
 from league_sdk.transport.client import TimedOut
 from matches.conducting import due, outgoing, sending
-from matches.league import lifecycle, outbox, results
+from matches.league import lifecycle, outbox, reporting
 from matches.models import Match, Round
 from tests import factories as make
 from tests import wire
@@ -64,7 +64,7 @@ def report_without_attempt(match: Match, who: make.Member, winner: str | None, *
     """What a student's referee reports; the fields of the answer."""
     fields = make.result_fields(match, winner, **changes)
     del fields["attempt"]
-    return results.report(
+    return reporting.report(
         referee=who.fresh(),
         league_id=match.league_id,
         match_id=match.match_id,
@@ -354,13 +354,13 @@ def test_a_result_may_come_before_we_have_started_the_match(open_first: bool) ->
 def test_a_result_that_comes_while_the_match_is_being_started_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     league = announced()
     open_and_told()
-    assign = results.assign
+    assign = reporting.assign
 
     def late(**how: Any) -> Match | None:
         make.look()
         return assign(**how)
 
-    monkeypatch.setattr(results, "assign", late)
+    monkeypatch.setattr(reporting, "assign", late)
     answer = report_without_attempt(league.match("R1M1"), league.referees[0], "P01")
     assert answer == {"status": "ACCEPTED", "reason": None}
     match = league.match("R1M1")

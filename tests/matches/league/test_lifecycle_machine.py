@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 )
 
 from agents_registry import registration
-from matches.league import lifecycle, losses, opening, play, progress, results
+from matches.league import lifecycle, losses, opening, play, progress, reporting, results
 from matches.models import Match, Round
 from matches.view import sight
 from matches.view.standings import Result, Scoring, table
@@ -121,7 +121,7 @@ class LeagueMachine(RolledBack):
         winner = {"A": a, "B": b, "A by technical loss": a}.get(outcome)
         status = {"draw": "DRAW", "cancelled": "CANCELLED", "A by technical loss": "TECHNICAL_LOSS"}.get(outcome, "WIN")
         claimed = attempt if named else model.attempt
-        answer = results.report(
+        answer = reporting.report(
             referee=judge,
             league_id="fall",
             match_id=match_id,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from matches.league import endings, lifecycle, losses, opening, play, progress, results
+from matches.league import endings, lifecycle, losses, opening, play, progress, reporting
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
 from matches.view import sight
@@ -32,7 +32,7 @@ def before(monkeypatch: pytest.MonkeyPatch, holder: Any, name: str, happens: Cal
 def test_two_results_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
-    before(monkeypatch, results, "read_verdict", lambda: make.report(match, "P02"))
+    before(monkeypatch, reporting, "read_verdict", lambda: make.report(match, "P02"))
     assert make.report(match, "P01") == {"status": "IGNORED", "reason": "attempt 1 is over"}
     assert [(row.player_id, row.points) for row in sight.everything(place.league).standings] == [("P02", 3), ("P01", 0)]
     assert place.events().count("match_finished") == 1
@@ -46,7 +46,7 @@ def test_a_result_and_the_end_of_its_lease_at_once(monkeypatch: pytest.MonkeyPat
         losses.lose_attempt(matches=Match.objects.filter(pk=match.pk), why="test")
         make.look()
 
-    before(monkeypatch, results, "read_verdict", lost)
+    before(monkeypatch, reporting, "read_verdict", lost)
     assert make.report(match, "P01") == {"status": "IGNORED", "reason": "attempt 1 is over"}
     assert (place.match("R1M1").state, place.match("R1M1").attempt) == ("ASSIGNED", 2)
 

@@ -17,7 +17,7 @@ from agents_registry.requests import read_request
 from league_sdk.ledger.verify import verify
 from league_sdk.protocol.errors import RefereeNotRegistered
 from league_sdk.rules.draws import commitment
-from matches.league import entry, lifecycle, losses, results, sealing
+from matches.league import entry, lifecycle, losses, reporting, results, sealing
 from matches.league.corrections import applying
 from matches.league.errors import ActionRefused
 from matches.models import Event, League, Match
@@ -211,7 +211,7 @@ def test_a_students_referee_of_the_same_name_is_not_the_one_that_sealed() -> Non
         for winner in ("P01", "P02"):
             fields = make.result_fields(match, winner) | {"proofs": {"P01": "a" * 64}}
             with pytest.raises(RefereeNotRegistered):
-                results.report(
+                reporting.report(
                     referee=stranger.fresh(),
                     league_id="fall",
                     match_id="R1M1",

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from agents_registry.models import Agent
-from matches.league import lifecycle, losses, outbox, progress, results, sealing
+from matches.league import lifecycle, losses, outbox, progress, reporting, results, sealing
 from matches.league.corrections import applying
 from matches.league.errors import ActionRefused
 from tests import factories as make
@@ -61,7 +61,7 @@ GAPS: list[tuple[Callable[[], None], Any, str]] = [
     (lose_lease, losses, "lifecycle_step"),
     (start_again, losses, "lose_attempt"),
     (cancel, sealing, "refuse_sealed"),
-    (cancel, results, "_finish"),
+    (cancel, results, "finish"),
     (stop, sealing, "refuse_sealed"),
     (set_result, applying, "_same_as_shown"),
     (set_result, applying, "_write"),
@@ -130,7 +130,7 @@ def test_the_report_comes_at_one_process_while_the_lease_runs_out_at_another(
     place = make.playing(players=2, referees=2)
     match = place.match("R1M1")
     make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match), told=True)
-    before(monkeypatch, results, "_differs", lambda: other.does(lose_lease))
+    before(monkeypatch, reporting, "read_verdict", lambda: other.does(lose_lease))
     answer = make.report(match, "P02")
     other.is_done()
     ended = place.match("R1M1")
