@@ -31,9 +31,9 @@ def over(place: make.Setting) -> make.Setting:
     return place
 
 
-def do(kind: str, **changes: Any) -> Correction:
+def do(kind: str, *, reason: str = WHY, by: str = "ada", league_id: str = "fall", **changes: Any) -> Correction:
     """A correction as the desk makes it."""
-    return applying.make(league_id="fall", wish=Wish(kind, WHY, **changes), by="ada")
+    return applying.make(league_id=league_id, wish=Wish(kind, reason, **changes), by=by)
 
 
 def undo(number: int) -> Correction:

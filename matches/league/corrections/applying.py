@@ -7,6 +7,7 @@ LEAGUE_STANDINGS_UPDATE unless the board is frozen. Nothing is ever deleted. All
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -37,55 +38,6 @@ class LookAgain(ActionRefused):
         super().__init__(_("The league has moved on since this was shown: look again, then confirm."))
 
 
-def void(*, league_id: str, match_id: str, reason: str, by: str, fingerprint: str | None = None) -> Correction:
-    """A match that has a result counts nowhere: CANCELLED."""
-    return make(league_id=league_id, wish=Wish(plans.VOID, reason, match_id=match_id), by=by, fingerprint=fingerprint)
-
-
-def replay(*, league_id: str, match_id: str, reason: str, by: str, fingerprint: str | None = None) -> Correction:
-    """A finished or held match is played again as its next attempt; until then it counts nowhere."""
-    return make(league_id=league_id, wish=Wish(plans.REPLAY, reason, match_id=match_id), by=by, fingerprint=fingerprint)
-
-
-def set_result(
-    *,
-    league_id: str,
-    match_id: str,
-    status: str,
-    winner: str | None,
-    reason: str,
-    by: str,
-    fingerprint: str | None = None,
-) -> Correction:
-    """A match of a round that has begun gets this result; a game that is on is given up."""
-    wish = Wish(plans.SET_RESULT, reason, match_id=match_id, status=status, winner=winner)
-    return make(league_id=league_id, wish=wish, by=by, fingerprint=fingerprint)
-
-
-def withdraw(
-    *, league_id: str, player_id: str, matches_become: str, reason: str, by: str, fingerprint: str | None = None
-) -> Correction:
-    """A player leaves the league; ``matches_become`` is ``keep``, ``void`` or ``lose``."""
-    wish = Wish(plans.WITHDRAW, reason, player_id=player_id, matches_become=matches_become)
-    return make(league_id=league_id, wish=wish, by=by, fingerprint=fingerprint)
-
-
-def disqualify(
-    *, league_id: str, player_id: str, matches_become: str, reason: str, by: str, fingerprint: str | None = None
-) -> Correction:
-    """A player is put out of the league, and last in its table."""
-    wish = Wish(plans.DISQUALIFY, reason, player_id=player_id, matches_become=matches_become)
-    return make(league_id=league_id, wish=wish, by=by, fingerprint=fingerprint)
-
-
-def give_points(
-    *, league_id: str, player_id: str, points: int, reason: str, by: str, fingerprint: str | None = None
-) -> Correction:
-    """A player is awarded points, or loses as many when they are below 0."""
-    wish = Wish(plans.POINTS, reason, player_id=player_id, points=points)
-    return make(league_id=league_id, wish=wish, by=by, fingerprint=fingerprint)
-
-
 def make(*, league_id: str, wish: Wish, by: str, fingerprint: str | None = None) -> Correction:
     """Carry out a correction.
 
@@ -102,7 +54,7 @@ def make(*, league_id: str, wish: Wish, by: str, fingerprint: str | None = None)
     with transaction.atomic():
         league = get_league(league_id)
         reason = checked_reason(wish.reason)
-        plan = queries.plan_for(league, _with_reason(wish, reason))
+        plan = queries.plan_for(league, replace(wish, reason=reason))
         _same_as_shown(plan, fingerprint)
         player = league.agents.filter(kind=Kind.PLAYER, code=plan.player_id).first() if plan.player_id else None
         correction = Correction(
@@ -160,19 +112,6 @@ def undo(*, league_id: str, number: int, reason: str, by: str, fingerprint: str 
         _return(league, correction)
         correction.refresh_from_db()
         return correction
-
-
-def _with_reason(wish: Wish, reason: str) -> Wish:
-    return Wish(
-        wish.kind,
-        reason,
-        wish.match_id,
-        wish.player_id,
-        wish.status,
-        wish.winner,
-        wish.points,
-        wish.matches_become,
-    )
 
 
 def _same_as_shown(plan: Plan, fingerprint: str | None) -> None:

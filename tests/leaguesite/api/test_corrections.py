@@ -9,9 +9,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from matches.league.corrections import applying
 from matches.view import sight
 from tests import factories as make
+from tests.matches.correcting import do
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/api/leagues/fall/corrections"
@@ -106,8 +106,8 @@ def test_the_list_costs_the_same_for_three_and_for_thirty(client: Client, place:
         return len(seen)
 
     for _ in range(3):
-        applying.give_points(league_id="fall", player_id="P01", points=1, reason="why", by="ada")
+        do("points", player_id="P01", points=1, reason="why")
     few = cost()
     for _ in range(27):
-        applying.give_points(league_id="fall", player_id="P02", points=1, reason="why", by="ada")
+        do("points", player_id="P02", points=1, reason="why")
     assert cost() == few

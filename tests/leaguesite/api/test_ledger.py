@@ -18,6 +18,7 @@ from matches.league.corrections import applying
 from matches.models import Delivery, Event, League
 from matches.view import sight
 from tests import factories as make
+from tests.matches.correcting import do
 
 pytestmark = pytest.mark.django_db
 PATH = "/api/leagues/fall/ledger"
@@ -52,7 +53,7 @@ def played() -> make.Setting:
     make.finish_round(place, winner=None)
     make.playing_on(place)
     make.finish_round(place)
-    applying.give_points(league_id="fall", player_id="P02", points=2, reason="tidy desk", by="ada")
+    do("points", player_id="P02", points=2, reason="tidy desk")
     return place
 
 
@@ -101,14 +102,12 @@ def test_every_honest_correction_and_its_undoing_holds(client: Client) -> None:
     match = place.match("R1M1")
     a, b = match.player_a.code, match.player_b.code
     steps: list[Callable[[], Any]] = [
-        lambda: applying.void(league_id="fall", match_id="R1M1", reason="power cut", by="ada"),
+        lambda: do("void", match_id="R1M1", reason="power cut"),
         lambda: applying.undo(league_id="fall", number=2, reason="it was not", by="ada"),
-        lambda: applying.set_result(
-            league_id="fall", match_id="R1M1", status="WIN", winner=b, reason="seen by me", by="ada"
-        ),
-        lambda: applying.disqualify(league_id="fall", player_id=a, matches_become="lose", reason="cheated", by="ada"),
+        lambda: do("set_result", match_id="R1M1", status="WIN", winner=b, reason="seen by me"),
+        lambda: do("disqualify", player_id=a, matches_become="lose", reason="cheated"),
         lambda: applying.undo(league_id="fall", number=4, reason="had not", by="ada"),
-        lambda: applying.replay(league_id="fall", match_id="R2M1", reason="asked for", by="ada"),
+        lambda: do("replay", match_id="R2M1", reason="asked for"),
     ]
     heads = []
     for step in steps:
@@ -263,7 +262,7 @@ def test_behind_a_freeze_nothing_is_told(client: Client) -> None:
     frozen = ledger(client)
     make.open_current("fall")
     make.finish_round(place)
-    applying.give_points(league_id="fall", player_id="P02", points=2, reason="tidy desk", by="ada")
+    do("points", player_id="P02", points=2, reason="tidy desk")
     assert ledger(client) == frozen
     assert ledger(client, upto=10**6) == frozen
     assert ledger(client, after=frozen["last_seq"])["events"] == []

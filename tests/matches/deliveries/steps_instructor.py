@@ -14,6 +14,7 @@ from matches.league import curtain, lifecycle, play, results
 from matches.league.corrections import applying
 from matches.league.errors import ActionRefused
 from matches.models import Match
+from tests.matches.correcting import do
 from tests.matches.deliveries import model_words as words
 from tests.matches.deliveries.steps import PICKS, WHY, Compared
 
@@ -86,37 +87,36 @@ class InstructorActs(Compared):
     def instruct(self, pick: int, verb: str) -> None:
         match_id, game = self.game(pick) or ("", words.Game(("", ""), 0))
         where: dict[str, Any] = {"league_id": "fall", "match_id": match_id}
-        said = {"reason": WHY, "by": "ada"}
         a = game.players[0]
         if verb == "cancel":
             self.act(lambda: results.cancel(**where, why=WHY), granted=self.world.cancel(match_id))
         elif verb == "release":
             self.act(lambda: play.release(**where), granted=self.world.release(match_id))
         elif verb == "void":
-            self.act(lambda: applying.void(**where, **said), granted=self.world.void(match_id))
+            self.act(lambda: do("void", match_id=match_id, reason=WHY), granted=self.world.void(match_id))
         elif verb == "replay":
-            self.act(lambda: applying.replay(**where, **said), granted=self.world.replay(match_id))
+            self.act(lambda: do("replay", match_id=match_id, reason=WHY), granted=self.world.replay(match_id))
         elif verb in ("draw", "A wins"):
             status, winner = ("DRAW", None) if verb == "draw" else ("WIN", a)
             granted = self.world.set_result(match_id, status, winner)
-            self.act(lambda: applying.set_result(**where, status=status, winner=winner, **said), granted=granted)
+            wished = {"match_id": match_id, "status": status, "winner": winner}
+            self.act(lambda: do("set_result", reason=WHY, **wished), granted=granted)
         elif verb == "give":
             self.world.give_points(a, 2)
-            self.act(lambda: applying.give_points(league_id="fall", player_id=a, points=2, **said), granted=True)
+            self.act(lambda: do("points", player_id=a, points=2, reason=WHY), granted=True)
 
     @precondition(lambda self: self.world.games)
     @rule(
         pick=PICKS,
-        verb=st.sampled_from([applying.withdraw, applying.disqualify]),
+        verb=st.sampled_from(["withdraw", "disqualify"]),
         become=st.sampled_from([words.KEEP, words.VOID, words.LOSE]),
     )
-    def take_out(self, pick: int, verb: Callable[..., Any], become: str) -> None:
+    def take_out(self, pick: int, verb: str, become: str) -> None:
         """A player is taken out, two at most: a league of nobody says little."""
         codes = list(self.world.out) if len(self.world.out) > 1 else [one.code for one in self.world.players]
         code = codes[pick % len(codes)]
-        granted = self.world.take_out(code, OUT[verb.__name__], become)
-        gone = {"league_id": "fall", "player_id": code, "matches_become": become, "reason": WHY, "by": "ada"}
-        self.act(lambda: verb(**gone), granted=granted)
+        granted = self.world.take_out(code, OUT[verb], become)
+        self.act(lambda: do(verb, player_id=code, matches_become=become, reason=WHY), granted=granted)
 
     @precondition(lambda self: self.world.corrections)
     @rule(back=st.integers(1, 6))

@@ -12,10 +12,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from matches.league.corrections import applying, plans
+from matches.league.corrections import plans
 from matches.models import Correction, Role
 from matches.view import sight
 from tests import factories as make
+from tests.matches.correcting import do
 
 pytestmark = pytest.mark.django_db
 LIST, NEW = "/admin/matches/league/fall/corrections/", "/admin/matches/league/fall/correct/"
@@ -137,7 +138,7 @@ def test_undoing_shows_what_it_does_and_asks_why(desk: Client, place: make.Setti
 
 def test_when_the_league_has_moved_on_it_is_shown_anew(desk: Client, place: make.Setting) -> None:
     old = fingerprint(desk.post(NEW, VOID | {"preview": "1"}))
-    applying.give_points(league_id="fall", player_id="P04", points=9, reason="a fine report", by="bob")
+    do("points", player_id="P04", points=9, reason="a fine report", by="bob")
     answer = desk.post(NEW, VOID | {"confirm": "1", "fingerprint": old})
     assert (answer.status_code, said(answer)) == (
         200,
@@ -147,7 +148,7 @@ def test_when_the_league_has_moved_on_it_is_shown_anew(desk: Client, place: make
     assert [line.row.points for line in answer.context["preview"].before] == [9, 3, 3, 0]
     assert Correction.objects.count() == 1
     undo = fingerprint(desk.get(UNDO))
-    applying.give_points(league_id="fall", player_id="P04", points=1, reason="a fine report", by="bob")
+    do("points", player_id="P04", points=1, reason="a fine report", by="bob")
     answer = desk.post(UNDO, {"reason": "it was right", "fingerprint": undo}, follow=True)
     assert "undo #2 first" in answer.content.decode()
 
@@ -186,7 +187,7 @@ def test_who_may_make_which(client: Client, place: make.Setting, kind: str) -> N
 
 
 def test_who_may_look_and_undo(client: Client, place: make.Setting) -> None:
-    applying.void(league_id="fall", match_id="R1M1", reason="wrong game started", by="bob")
+    do("void", match_id="R1M1", reason="wrong game started", by="bob")
     assistant = person(client, "assistant")
     page = assistant.get(LIST)
     assert page.status_code == 200
@@ -219,10 +220,10 @@ def test_the_list_costs_the_same_for_three_and_for_thirty(desk: Client, place: m
         return len(seen)
 
     for number in range(3):
-        applying.give_points(league_id="fall", player_id=f"P0{number + 1}", points=1, reason="why", by="ada")
+        do("points", player_id=f"P0{number + 1}", points=1, reason="why")
     desk.get(LIST)
     few = cost()
     for number in range(27):
-        applying.give_points(league_id="fall", player_id=f"P0{number % 4 + 1}", points=1, reason="why", by="ada")
+        do("points", player_id=f"P0{number % 4 + 1}", points=1, reason="why")
     desk.get(LIST)
     assert cost() == few

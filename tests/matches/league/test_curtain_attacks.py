@@ -14,11 +14,11 @@ from matches.audience import pages
 from matches.audience.pages import PageKey, mine
 from matches.league import curtain, lifecycle, notices, opening
 from matches.league.corrections import applying
-from matches.league.corrections.plans import Wish
 from matches.models import League
 from tests import factories as make
 from tests import rich, wire
 from tests.leaguesite import public_addresses
+from tests.matches.correcting import do
 from tests.matches.league.test_curtain import _CSRF, kept
 
 pytestmark = pytest.mark.django_db
@@ -45,10 +45,6 @@ def play_round(place: make.Setting) -> None:
         lifecycle.start_league(league_id="fall")
     make.open_current("fall")
     rich.play(place)
-
-
-def do(kind: str, **changes: Any) -> None:
-    applying.make(league_id="fall", wish=Wish(kind, "wrong game started", **changes), by="ada")
 
 
 def quiet(place: make.Setting) -> None:
@@ -200,7 +196,7 @@ def test_my_agent_does_not_tell_of_corrections_behind_the_freeze() -> None:
 
     before = told()
     assert ("R1M1", "W") in before
-    applying.void(league_id=league.pk, match_id="R1M1", reason="wrong game", by="someone")
+    do("void", league_id=league.pk, match_id="R1M1", reason="wrong game", by="someone")
     assert told() == before
     make.open_current("fall")
     make.finish_round(place)

@@ -26,6 +26,7 @@ from matches.models import Broadcast, Correction, Delivery, League, Match
 from matches.view import sight, summaries
 from matches.view.history import Moment
 from tests import factories as make
+from tests.matches.correcting import do
 from tests.matches.league.test_lifecycle_races import before
 from tests.matches.league.test_sealing import seal_of
 
@@ -93,7 +94,7 @@ def tried(action: Callable[[], Any]) -> Any:
 
 
 def withdraw(player_id: str) -> Correction:
-    return applying.withdraw(league_id="fall", player_id=player_id, matches_become="keep", reason=WHY, by="ada")
+    return do("withdraw", player_id=player_id, matches_become="keep", reason=WHY)
 
 
 def undo(number: int) -> Correction:
@@ -136,9 +137,9 @@ def test_a_correction_is_undone_while_another_is_made_on_top_of_it(
     place = played()
     was = place.match("R1M1")
     loser = was.player_b.code
-    applying.set_result(league_id="fall", match_id="R1M1", status="WIN", winner=loser, reason=WHY, by="ada")
+    do("set_result", match_id="R1M1", status="WIN", winner=loser, reason=WHY)
     before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: undo(1)))
-    first = tried(lambda: applying.void(league_id="fall", match_id="R1M1", reason=WHY, by="ada"))
+    first = tried(lambda: do("void", match_id="R1M1", reason=WHY))
     # One of the two is refused: undone under a later one, it would come back with that one's undoing.
     assert [isinstance(first, ActionRefused), isinstance(other.is_done(), ActionRefused)].count(True) == 1
     assert_rows_agree(place)
@@ -313,9 +314,9 @@ def test_leases_run_out_while_the_instructor_takes_a_player_out(monkeypatch: pyt
 def test_the_league_ends_while_a_match_is_voided(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
-    applying.give_points(league_id="fall", player_id="P01", points=1, reason=WHY, by="ada")
+    do("points", player_id="P01", points=1, reason=WHY)
     before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: make.report(match, "P01")))
-    tried(lambda: applying.give_points(league_id="fall", player_id="P02", points=9, reason=WHY, by="ada"))
+    tried(lambda: do("points", player_id="P02", points=9, reason=WHY))
     assert other.is_done()["status"] == "ACCEPTED"
     assert_rows_agree(place)
     rows = sight.everything(place.league).standings

@@ -18,11 +18,11 @@ from league_sdk.ledger.verify import verify
 from league_sdk.protocol.errors import RefereeNotRegistered
 from league_sdk.rules.draws import commitment
 from matches.league import entry, lifecycle, losses, reporting, results, sealing
-from matches.league.corrections import applying
 from matches.league.errors import ActionRefused
 from matches.models import Event, League, Match
 from tests import factories as make
 from tests import wire
+from tests.matches.correcting import do
 
 pytestmark = pytest.mark.django_db
 
@@ -259,13 +259,9 @@ def test_the_instructor_changes_nothing_while_the_end_is_told(waiting: bool) -> 
     asked: list[Callable[[], Any]] = [
         lambda: results.cancel(league_id="fall", match_id="R1M1", why="a test"),
         lambda: lifecycle.stop(league_id="fall"),
-        lambda: applying.set_result(
-            league_id="fall", match_id="R1M1", status="WIN", winner="P01", reason="a test", by="ada"
-        ),
-        lambda: applying.withdraw(league_id="fall", player_id="P02", matches_become="lose", reason="a test", by="ada"),
-        lambda: applying.disqualify(
-            league_id="fall", player_id="P02", matches_become="void", reason="a test", by="ada"
-        ),
+        lambda: do("set_result", match_id="R1M1", status="WIN", winner="P01", reason="a test"),
+        lambda: do("withdraw", player_id="P02", matches_become="lose", reason="a test"),
+        lambda: do("disqualify", player_id="P02", matches_become="void", reason="a test"),
     ]
     for ask in asked:
         with pytest.raises(ActionRefused) as caught:
@@ -295,7 +291,7 @@ def test_a_result_says_what_it_can_be_checked_by_and_a_replay_is_drawn_anew() ->
         "sealed_attempt": 1,
     }
     assert finished.data["seal_sha256"] == sealing.digest(place.match("R1M1").seal)
-    applying.replay(league_id="fall", match_id="R1M1", reason="the network was gone", by="ada")
+    do("replay", match_id="R1M1", reason="the network was gone")
     again = place.match("R1M1")
     assert (again.play, again.seal, again.moves, again.draw_seed == first) == (2, None, [], False)
     (corrected,) = Event.objects.filter(kind="corrected")
@@ -329,7 +325,7 @@ def test_after_a_backup_no_play_is_committed_to_twice(times: int) -> None:
     """A backup has neither seeds nor plays; what was committed to is in the events, whatever they are."""
     place = sealed()
     make.report(place.match("R1M1"), "P02")
-    applying.replay(league_id="fall", match_id="R1M1", reason="the network was gone", by="ada")
+    do("replay", match_id="R1M1", reason="the network was gone")
     for _ in range(times):
         Match.objects.update(draw_seed="", play=1)
         make.look()

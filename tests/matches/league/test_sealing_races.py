@@ -13,6 +13,7 @@ from matches.league import lifecycle, losses, outbox, progress, reporting, resul
 from matches.league.corrections import applying
 from matches.league.errors import ActionRefused
 from tests import factories as make
+from tests.matches.correcting import do
 from tests.matches.league.test_lifecycle_races import before
 from tests.matches.league.test_lifecycle_races_apart import Other, assert_rows_agree, tried
 from tests.matches.league.test_sealing import LATER, seal_of
@@ -41,15 +42,15 @@ def stop() -> None:
 
 
 def set_result() -> None:
-    applying.set_result(league_id="fall", match_id="R1M1", status="WIN", winner="P01", reason=WHY, by="ada")
+    do("set_result", match_id="R1M1", status="WIN", winner="P01", reason=WHY)
 
 
 def withdraw() -> None:
-    applying.withdraw(league_id="fall", player_id="P02", matches_become="lose", reason=WHY, by="ada")
+    do("withdraw", player_id="P02", matches_become="lose", reason=WHY)
 
 
 def disqualify() -> None:
-    applying.disqualify(league_id="fall", player_id="P02", matches_become="void", reason=WHY, by="ada")
+    do("disqualify", player_id="P02", matches_become="void", reason=WHY)
 
 
 def start_again() -> None:

@@ -17,13 +17,13 @@ from agents_registry.models import Agent, AgentToken
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.conducting import due
-from matches.league.corrections import applying
 from matches.league.errors import ActionRefused
 from matches.models import Check, Event, League, Match, Role, Round
 from matches.papers import bundle, importing, layout, reading
 from matches.view import sight
 from tests import factories as make
 from tests import rich
+from tests.matches.correcting import do
 
 pytestmark = pytest.mark.django_db
 
@@ -160,7 +160,7 @@ def test_a_league_that_was_being_played_is_stopped_and_the_conductor_leaves_it_a
 
 def test_a_match_that_is_played_again_after_the_end_does_not_go_on_here() -> None:
     rich.over()
-    applying.replay(league_id="fall", match_id="R2M1", reason="the referee erred", by="ada")
+    do("replay", match_id="R2M1", reason="the referee erred")
     before = exported()
     emptied()
     assert taken(before).stopped is True

@@ -17,6 +17,7 @@ from matches.models import League, Match
 from matches.papers import reading
 from tests import factories as make
 from tests import rich
+from tests.matches.correcting import do
 from tests.matches.league.test_sealing import seal_of
 from tests.matches.papers.test_importing import emptied, exported, refusal, taken
 
@@ -133,4 +134,4 @@ def test_an_export_in_mid_round_holds_no_seed_and_no_verdict_and_is_not_played_o
     }
     assert make.look() == due.Plan()
     with pytest.raises(applying.ActionRefused):
-        applying.replay(league_id="fall", match_id="R1M1", reason="to go on here", by="ada")
+        do("replay", match_id="R1M1", reason="to go on here")

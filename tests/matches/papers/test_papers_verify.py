@@ -21,6 +21,7 @@ from matches.papers import bundle, importing, layout, shape
 from matches.view import sight
 from tests import factories as make
 from tests import rich
+from tests.matches.correcting import do
 
 pytestmark = pytest.mark.django_db
 
@@ -41,12 +42,12 @@ def played() -> None:
     make.playing_on(place)
     make.finish_round(place)
     loser = place.match("R1M1").player_b.code
-    applying.give_points(league_id="fall", player_id="P02", points=2, reason="tidy desk", by="ada")
-    applying.set_result(league_id="fall", match_id="R1M1", status="WIN", winner=loser, reason="seen by me", by="ada")
+    do("points", player_id="P02", points=2, reason="tidy desk")
+    do("set_result", match_id="R1M1", status="WIN", winner=loser, reason="seen by me")
     applying.undo(league_id="fall", number=2, reason="it was not", by="ada")
-    applying.void(league_id="fall", match_id="R1M2", reason="power cut", by="ada")
-    applying.disqualify(league_id="fall", player_id="P04", matches_become="lose", reason="cheated", by="ada")
-    applying.replay(league_id="fall", match_id="R2M1", reason="asked for", by="ada")
+    do("void", match_id="R1M2", reason="power cut")
+    do("disqualify", player_id="P04", matches_become="lose", reason="cheated")
+    do("replay", match_id="R2M1", reason="asked for")
 
 
 def test_the_export_holds_as_a_document_and_as_an_archive(tmp_path: Path, capsys: Any) -> None:

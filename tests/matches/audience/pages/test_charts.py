@@ -14,6 +14,7 @@ from matches.league.corrections import applying
 from matches.models import Broadcast, Delivery, League, Message
 from matches.view import courses, sight
 from tests import factories as make
+from tests.matches.correcting import do
 
 pytestmark = pytest.mark.django_db
 
@@ -55,11 +56,11 @@ def test_the_last_column_is_the_table() -> None:
 def test_points_of_a_correction_count_from_the_round_in_which_it_was_made() -> None:
     place = make.playing(players=4)
     make.finish_round(place, None)
-    applying.give_points(league_id="fall", player_id="P02", points=-2, reason="too many calls", by="x")
+    do("points", player_id="P02", points=-2, reason="too many calls", by="x")
     make.playing_on(place)
     make.finish_round(place, None)
-    applying.give_points(league_id="fall", player_id="P03", points=5, reason="helped the others", by="x")
-    undone = applying.give_points(league_id="fall", player_id="P04", points=7, reason="a mistake", by="x")
+    do("points", player_id="P03", points=5, reason="helped the others", by="x")
+    undone = do("points", player_id="P04", points=7, reason="a mistake", by="x")
     applying.undo(league_id="fall", number=undone.number, reason="was a mistake", by="x")
     found = courses.courses(public())
     assert found.points == {"P01": [1, 2], "P02": [-1, 0], "P03": [1, 7], "P04": [1, 2]}
@@ -199,7 +200,7 @@ def test_behind_the_curtain_no_chart_moves() -> None:
     make.finish_round(place, 1)
     answers(place, "R2M1", answer("P01", 1000))
     answers(place, "R1M1", answer("P01", 1000), attempt=2)
-    applying.give_points(league_id="fall", player_id="P02", points=9, reason="hidden for now", by="x")
+    do("points", player_id="P02", points=9, reason="hidden for now", by="x")
     League.objects.update(starts_at=timezone.now())
     after = pages.fragments(PageKey("charts", "fall"), "en"), pages.fragments(PageKey("board", "fall"), "en")
     assert after == before
@@ -213,14 +214,10 @@ def test_behind_the_curtain_no_chart_moves() -> None:
 def test_decisions_of_the_instructor_are_shown_with_their_reason() -> None:
     place = make.playing(players=4)
     make.finish_round(place)
-    applying.give_points(league_id="fall", player_id="P02", points=-2, reason="too many calls", by="x")
+    do("points", player_id="P02", points=-2, reason="too many calls", by="x")
     match = place.match("R1M1")
-    applying.set_result(
-        league_id="fall", match_id="R1M1", status="DRAW", winner=None, reason="the draw was wrong", by="x"
-    )
-    applying.disqualify(
-        league_id="fall", player_id="P03", matches_become="keep", reason="plays under two names", by="x"
-    )
+    do("set_result", match_id="R1M1", status="DRAW", winner=None, reason="the draw was wrong", by="x")
+    do("disqualify", player_id="P03", matches_become="keep", reason="plays under two names", by="x")
     found = board()
     rows = {row["player_id"]: row for row in found["standings"]}
     assert (rows["P02"]["given"], rows["P02"]["why"]) == ("−2", "too many calls")

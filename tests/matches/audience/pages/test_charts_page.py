@@ -12,10 +12,10 @@ from django.test import Client
 
 from agents_registry.models import Agent
 from matches.league import lifecycle, making
-from matches.league.corrections import applying
 from matches.models import Delivery, League, Match, Message
 from tests import factories as make
 from tests.matches.audience.test_pages import HOSTILE, Tags, cost, many_players
+from tests.matches.correcting import do
 
 pytestmark = pytest.mark.django_db
 
@@ -65,8 +65,8 @@ def test_a_name_breaks_out_of_no_chart(client: Client) -> None:
     lifecycle.start_league(league_id="fall")
     make.open_current("fall")
     make.finish_round(place)
-    applying.give_points(league_id="fall", player_id="P01", points=1, reason=HOSTILE, by="x")
-    applying.set_result(league_id="fall", match_id="R1M1", status="DRAW", winner=None, reason=HOSTILE, by="x")
+    do("points", player_id="P01", points=1, reason=HOSTILE, by="x")
+    do("set_result", match_id="R1M1", status="DRAW", winner=None, reason=HOSTILE, by="x")
     for path in ("/leagues/fall/", "/leagues/fall/charts/"):
         text = client.get(path).content.decode()
         tags = Tags(text).found

@@ -12,10 +12,10 @@ from django.test import Client
 
 from league_sdk.rules.draws import commitment
 from matches.league import curtain, lifecycle
-from matches.league.corrections import applying
 from matches.models import Event, Match
 from matches.view import sight
 from tests import factories as make
+from tests.matches.correcting import do
 
 pytestmark = pytest.mark.django_db
 PATH = "/leagues/fall/matches/R1M1/"
@@ -113,9 +113,7 @@ def test_a_correction_changes_the_result_and_not_what_was_drawn(client: Client) 
     committed()
     make.report(place.match("R1M1"), "P01")
     amend("match_finished", draw_seed=SEED.hex())
-    applying.set_result(
-        league_id="fall", by="ada", match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice"
-    )
+    do("set_result", match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice")
     check = check_of(told(client))
     assert (check["winner"], check["number"]) == ("P01", 8)
 
@@ -125,7 +123,7 @@ def test_a_match_opened_again_shows_the_new_commitment_and_not_the_old_seed(clie
     committed()
     make.report(place.match("R1M1"), "P01")
     amend("match_finished", draw_seed=SEED.hex())
-    applying.replay(league_id="fall", by="ada", match_id="R1M1", reason="P01 was called twice")
+    do("replay", match_id="R1M1", reason="P01 was called twice")
     second = commitment(bytes(32))
     amend("corrected", draw_commitments={"R1M1": second})
     part = told(client)

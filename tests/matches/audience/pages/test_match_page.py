@@ -17,6 +17,7 @@ from matches.league import curtain, lifecycle, losses, opening
 from matches.league.corrections import applying
 from matches.models import Match
 from tests import factories as make
+from tests.matches.correcting import do
 
 pytestmark = pytest.mark.django_db
 PATH = "/leagues/fall/matches/R1M1/"
@@ -60,9 +61,7 @@ def test_a_sealed_result_that_nobody_told_says_so_until_it_is_corrected(client: 
     assert untold not in page_of(client)
     Match.objects.update(seal={"untold": True})
     assert untold in page_of(client)
-    applying.set_result(
-        league_id="fall", by="ada", match_id="R1M1", status="DRAW", winner=None, reason="both were right"
-    )
+    do("set_result", match_id="R1M1", status="DRAW", winner=None, reason="both were right")
     assert untold not in page_of(client)
 
 
@@ -138,7 +137,7 @@ def test_a_correction_is_seen_with_its_reason_and_what_was_before(client: Client
     place = make.playing(players=2)
     make.report(place.match("R1M1"), "P01")
     how: dict[str, Any] = {"league_id": "fall", "by": "ada"}
-    applying.set_result(match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice", **how)
+    do("set_result", match_id="R1M1", status="WIN", winner="P02", reason="P01 was called twice", **how)
     page = page_of(client)
     assert part(page, "p", "verdict").startswith("P02 won")
     told = part(page, "ul", "corrections")

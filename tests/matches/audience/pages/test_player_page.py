@@ -17,10 +17,10 @@ from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.audience.pages.player_figures import choices, span
 from matches.league import curtain, lifecycle, opening
-from matches.league.corrections import applying
 from matches.models import League, Match, Message
 from tests import factories as make
 from tests.matches.audience.test_pages import HOSTILE, Tags, cost
+from tests.matches.correcting import do
 from tests.matches.reports import clause
 from tests.matches.view.test_readiness_wall import checked
 
@@ -172,7 +172,7 @@ def test_many_different_choices_share_the_last_bar() -> None:
 
 def test_corrections_that_touched_it_stand_there(client: Client) -> None:
     _, (first, _, _) = a_season()
-    applying.void(league_id="fall", match_id=first.match_id, reason="The referee was wrong", by="instructor")
+    do("void", match_id=first.match_id, reason="The referee was wrong", by="instructor")
     for player_id, count in (("P01", 1), (opponent(first), 1)):
         found = shown(player_id)
         assert [one["match_id"] for one in found["corrections"]] == [first.match_id] * count

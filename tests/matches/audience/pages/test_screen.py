@@ -15,10 +15,10 @@ from matches.audience import pages
 from matches.audience.pages import PageKey, screen
 from matches.audience.pages.screen import sheets
 from matches.league import curtain, lifecycle, making, opening
-from matches.league.corrections import applying
 from matches.models import League, Notice
 from tests import factories as make
 from tests.matches.audience.test_pages import HOSTILE, Tags, cost, finish_half
+from tests.matches.correcting import do
 from tests.matches.reports import clause
 from tests.matches.view.test_readiness_wall import checked, many, student
 
@@ -149,7 +149,7 @@ def test_the_chart_is_of_the_rounds_that_are_over(monkeypatch: pytest.MonkeyPatc
     # A result of the round that is on is not in it, a correction of an earlier one is.
     assert shown()["ranks"] == found
     leader = found["rows"][0]["player_id"]
-    applying.disqualify(league_id="fall", player_id=leader, reason="Two agents", by="x", matches_become="keep")
+    do("disqualify", player_id=leader, reason="Two agents", by="x", matches_become="keep")
     assert shown()["ranks"]["rows"][-1]["player_id"] == leader
     monkeypatch.setattr(screen, "MOST_IN_CHART", 3)
     assert shown()["ranks"] is None

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from matches.league import curtain, lifecycle
-from matches.league.corrections import applying, queries
+from matches.league.corrections import queries
 from matches.league.corrections.plans import Wish
 from matches.models import Broadcast, Delivery, League
 from matches.view import sight, summaries
@@ -150,7 +150,7 @@ def test_corrections_of_one_match_and_of_one_player(place: make.Setting) -> None
 
 def test_a_hostile_reason_is_only_a_reason(client: Any, place: make.Setting) -> None:
     reason = "<script>alert(1)</script> %(player)s %s {0}"
-    applying.void(league_id="fall", match_id="R1M1", reason=reason, by="ada")
+    do("void", match_id="R1M1", reason=reason)
     page = client.get("/leagues/fall/").content.decode()
     assert "<script>alert(1)" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; %(player)s %s {0}." in page
