@@ -97,7 +97,7 @@ def digest_of(before: str, public: Mapping[str, Any], private_sha256: str) -> st
 
 
 def link(before: str, salt: str, *, league_id: str, seq: int, kind: str, at: datetime, data: Mapping[str, Any]) -> Link:
-    """An event with its digest.
+    """An event with its digest; what it is made of are seven things, each of another kind.
 
     Args:
         before: the predecessor's digest; empty for the first event.
@@ -141,36 +141,21 @@ def walk(links: Iterable[Link], *, league_id: str, head: str) -> list[str]:
     before, last, found = "", 0, []
     what = "the chain"
     for one in links:
-        what, seq = named(one.public), one.public.get("seq")
-        if not isinstance(seq, int) or isinstance(seq, bool) or seq <= last:
-            raise Broken(
-                what,
-                seq=seq if isinstance(seq, int) else None,
-                problem="the number is out of order.",
-                seen=seq,
-                expected=f"a number above {last}",
-            )
-        if one.public.get("league_id") != league_id:
-            raise Broken(
-                what,
-                seq=seq,
-                problem="it belongs to another league.",
-                seen=one.public.get("league_id"),
-                expected=league_id,
-            )
+        what = named(one.public)
+        last = _follows(one, last, league_id)
         try:
             expected = digest_of(before, one.public, one.private_sha256)
         except ValueError as error:
-            raise Broken(what, seq=seq, problem=f"{error}.", seen="that", expected="an event of a ledger") from None
+            raise Broken(what, seq=last, problem=f"{error}.", seen="that", expected="an event of a ledger") from None
         if one.digest != expected:
             raise Broken(
                 what,
-                seq=seq,
+                seq=last,
                 problem="its digest does not follow from what it says and from the event before it.",
                 seen=one.digest,
                 expected=expected,
             )
-        before, last = expected, seq
+        before = expected
         found.append(expected)
     if head != before:
         raise Broken(
@@ -181,3 +166,15 @@ def walk(links: Iterable[Link], *, league_id: str, head: str) -> list[str]:
             expected=before,
         )
     return found
+
+
+def _follows(one: Link, last: int, league_id: str) -> int:
+    """The number of an event of this league that comes after number ``last``."""
+    what, seq = named(one.public), one.public.get("seq")
+    if not isinstance(seq, int) or isinstance(seq, bool) or seq <= last:
+        seen = seq if isinstance(seq, int) else None
+        raise Broken(what, seq=seen, problem="the number is out of order.", seen=seq, expected=f"a number above {last}")
+    whose = one.public.get("league_id")
+    if whose != league_id:
+        raise Broken(what, seq=seq, problem="it belongs to another league.", seen=whose, expected=league_id)
+    return seq

@@ -112,15 +112,16 @@ def ask(
         if not caller.instructor:
             _refuse_hurry(caller, agent, address, now)
         agent = agent or _registered_at(address, role)
-        return _queue(
-            address=address,
+        wanted = Check(
             role=agent.kind if agent is not None else role or CheckRole.PLAYER.value,
             game_types=_games(game_type, agent),
             agent=agent,
             asked_by=caller.name,
-            now=now,
             withheld=named,
+            due_at=now,
+            created_at=now,
         )
+        return _queue(wanted, address)
 
 
 def ask_for_agents(*, agent_ids: Iterable[int], now: datetime | None = None) -> list[Check]:
@@ -259,52 +260,31 @@ def _games(game_type: str, agent: Agent | None) -> list[str]:
 
 
 def _queue_agent(agent: Agent, *, asked_by: str, now: datetime, due_at: datetime) -> Check:
-    address = Address(url=agent.endpoint, key=agent.endpoint_key, notes=())
-    return _queue(
-        address=address,
-        role=CheckRole(agent.kind),
+    wanted = Check(
+        role=agent.kind,
         game_types=_games("", agent),
         agent=agent,
         asked_by=asked_by,
-        now=now,
-        due_at=due_at,
-    )
-
-
-def _queue(
-    *,
-    address: Address,
-    role: str,
-    game_types: list[str],
-    agent: Agent | None,
-    asked_by: str,
-    now: datetime,
-    due_at: datetime | None = None,
-    withheld: bool = False,
-) -> Check:
-    due_at = due_at or now
-    # One whose report others read in another way is another check.
-    waiting = Check.objects.filter(
-        endpoint_key=address.key, role=role, state__in=[CheckState.WANTED, CheckState.RUNNING], withheld=withheld
-    )
-    found = waiting.filter(game_types=game_types).order_by("created_at").first()
-    if found is not None:
-        # One that was to be repeated later is run now.
-        Check.objects.filter(pk=found.pk, state=CheckState.WANTED, due_at__gt=due_at).update(due_at=due_at)
-        changed(found)
-        return found
-    made = Check.objects.create(
-        role=role,
-        endpoint=address.url,
-        endpoint_key=address.key,
-        address=address.machine,
-        game_types=game_types,
-        notes=list(address.notes),
-        agent=agent,
-        asked_by=asked_by,
-        withheld=withheld,
         due_at=due_at,
         created_at=now,
     )
-    changed(made)
-    return made
+    return _queue(wanted, Address(url=agent.endpoint, key=agent.endpoint_key, notes=()))
+
+
+def _queue(wanted: Check, address: Address) -> Check:
+    """Queue a check of an address; one like it that waits already takes its place."""
+    # One whose report others read in another way is another check.
+    same = {"endpoint_key": address.key, "role": wanted.role, "withheld": wanted.withheld}
+    waiting = Check.objects.filter(**same, state__in=[CheckState.WANTED, CheckState.RUNNING])
+    found = waiting.filter(game_types=wanted.game_types).order_by("created_at").first()
+    if found is None:
+        found = wanted
+        found.endpoint, found.endpoint_key = address.url, address.key
+        found.address, found.notes = address.machine, list(address.notes)
+        found.save(force_insert=True)
+    else:
+        # One that was to be repeated later is run now.
+        earlier = Check.objects.filter(pk=found.pk, state=CheckState.WANTED, due_at__gt=wanted.due_at)
+        earlier.update(due_at=wanted.due_at)
+    changed(found)
+    return found

@@ -89,24 +89,27 @@ def create_league(
         demo=demo,
         created_at=timezone.now(),
     )
-    try:
-        league.clean_fields(exclude=["created_at"])
-    except ValidationError as error:
-        field, messages = next(iter(error.message_dict.items()))
-        raise Invalid(f"{field}: {messages[0]}", field=field) from None
     with transaction.atomic():
-        try:
-            with transaction.atomic():
-                league.save(force_insert=True)
-        except IntegrityError:
-            raise ActionRefused(
-                _("A league with the id %(id)s exists already: choose another id.") % {"id": league_id}
-            ) from None
+        _insert(league)
         record(league.pk, "league_created", **making.terms(league))
         _take_in(league)
         changed(league.pk)
         transaction.on_commit(lambda: take_in(league_id=league.pk), robust=True)
     return league
+
+
+def _insert(league: League) -> None:
+    try:
+        league.clean_fields(exclude=["created_at"])
+        with transaction.atomic():
+            league.save(force_insert=True)
+    except ValidationError as error:
+        field, messages = next(iter(error.message_dict.items()))
+        raise Invalid(f"{field}: {messages[0]}", field=field) from None
+    except IntegrityError:
+        raise ActionRefused(
+            _("A league with the id %(id)s exists already: choose another id.") % {"id": league.pk}
+        ) from None
 
 
 def _take_in(league: League, only: int | None = None) -> int:

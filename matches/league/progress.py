@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -71,8 +72,7 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
     Returns per match ``ok``, or ``lost`` when the attempt is no longer this referee's; where a verdict came with it
     ``sealed``, or ``refused`` when it is none that we keep.
     """
-    now = timezone.now()
-    answers = []
+    news = _News(referee, timezone.now())
     with transaction.atomic():
         if leaving:
             registration.suspend_referee(agent_id=referee.pk, problem="leaving")
@@ -80,51 +80,66 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
             hear(referee)
         known = _in_play_of(referee, [item["match_id"] for item in items])
         mine = {(match.league_id, match.match_id): match for match in known}
-        leases: dict[str, float] = {}
-        # Of most matches only the lease is renewed: those are written together.
-        renewed: dict[tuple[float, int, str], list[int]] = {}
-        entries: list[tuple[Any, ...]] = []
-        for item in items:
-            match = mine.get((item["league_id"], item["match_id"]))
-            alive = match is not None and match.attempt == item["attempt"]
-            status = "ok" if alive else "lost"
-            if match is not None and alive:
-                # First of all, whatever else is said of the match: from here on this verdict stands.
-                status = sealing.take(match, referee, item) or status
-                if item["state"] == HANDED_BACK:
-                    sealing.keep_excused(match, item)
-                    add_entries(match, item["transcript"])
-                    losses.lose_attempt(
-                        matches=Match.objects.filter(pk=match.pk, attempt=match.attempt),
-                        why=item["why"] or "the referee is leaving",
-                        # With a reason it has failed there, and might fail for ever.
-                        counts=bool(item["why"]),
-                        cause=item["cause"],
-                    )
-                else:
-                    if match.league_id not in leases:
-                        leases[match.league_id] = lease_s_of(match, referee)
-                    lease_s = leases[match.league_id]
-                    done = _advance(match, item, lease_s, now, keeps_moves=referee.site_key)
-                    if done is None:
-                        status = "lost"
-                    else:
-                        entries += rows_of(match, item["transcript"])
-                    if done is False:
-                        renewed.setdefault((lease_s, match.attempt, match.state), []).append(match.pk)
-            answers.append(
-                {
-                    "league_id": item["league_id"],
-                    "match_id": item["match_id"],
-                    "attempt": item["attempt"],
-                    "status": status,
-                }
-            )
-        for (lease_s, attempt, state), found in renewed.items():
-            later = {"lease_until": now + timedelta(seconds=lease_s)}
-            swap(Match, later, pk=tuple(found), attempt=attempt, state=state)
-        insert_entries(entries)
+        answers = [news.take(mine.get((item["league_id"], item["match_id"])), item) for item in items]
+        news.write()
     return answers
+
+
+@dataclass(slots=True)
+class _News:
+    """One report of progress; what it tells of most matches, and all it adds to transcripts, is written together."""
+
+    referee: Agent
+    now: datetime
+    leases: dict[str, float] = field(default_factory=dict)
+    renewed: dict[tuple[float, int, str], list[int]] = field(default_factory=dict)
+    """Matches of which only the lease is renewed, by its seconds, their attempt and state."""
+    entries: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def take(self, match: Match | None, item: Mapping[str, Any]) -> dict[str, Any]:
+        """What is told of one match; the answer to it."""
+        status = "lost"
+        if match is not None and match.attempt == item["attempt"]:
+            # First of all, whatever else is said of the match: from here on this verdict stands.
+            status = sealing.take(match, self.referee, item) or "ok"
+            if item["state"] == HANDED_BACK:
+                _take_back(match, item)
+            elif not self._go_on(match, item):
+                status = "lost"
+        return {name: item[name] for name in ("league_id", "match_id", "attempt")} | {"status": status}
+
+    def _go_on(self, match: Match, item: Mapping[str, Any]) -> bool:
+        """Its referee goes on with it; false when the attempt is over."""
+        if match.league_id not in self.leases:
+            self.leases[match.league_id] = lease_s_of(match, self.referee)
+        lease_s = self.leases[match.league_id]
+        done = _advance(match, item, lease_s, self.now, keeps_moves=self.referee.site_key)
+        if done is None:
+            return False
+        self.entries += rows_of(match, item["transcript"])
+        if not done:
+            self.renewed.setdefault((lease_s, match.attempt, match.state), []).append(match.pk)
+        return True
+
+    def write(self) -> None:
+        """Write what was kept for the end."""
+        for (lease_s, attempt, state), found in self.renewed.items():
+            later = {"lease_until": self.now + timedelta(seconds=lease_s)}
+            swap(Match, later, pk=tuple(found), attempt=attempt, state=state)
+        insert_entries(self.entries)
+
+
+def _take_back(match: Match, item: Mapping[str, Any]) -> None:
+    """Its referee gives it back."""
+    sealing.keep_excused(match, item)
+    add_entries(match, item["transcript"])
+    losses.lose_attempt(
+        matches=Match.objects.filter(pk=match.pk, attempt=match.attempt),
+        why=item["why"] or "the referee is leaving",
+        # With a reason it has failed there, and might fail for ever.
+        counts=bool(item["why"]),
+        cause=item["cause"],
+    )
 
 
 def _advance(match: Match, item: Mapping[str, Any], lease_s: float, now: datetime, *, keeps_moves: bool) -> bool | None:

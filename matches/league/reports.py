@@ -25,6 +25,7 @@ MAX_MOVES, MAX_EXCUSED = 500, 10
 _EXCUSED_FIELDS = ("player_id", "message_type", "evidence", "at", "counted")
 _STATUSES = frozenset(ResultStatus)
 _KINDS = frozenset(MessageType)
+_NEEDS_WINNER = {ResultStatus.WIN: True, ResultStatus.DRAW: False, ResultStatus.CANCELLED: False}
 _DRAW = "DRAW"
 _RESULT_FIELDS = ("result", "game_result", "match_result")
 _WINNER_FIELDS = ("winner", "winner_player_id", "winner_id")
@@ -86,27 +87,13 @@ def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict
     details = result["details"] if "details" in result else _apart(result)
     details = dict(details) if isinstance(details, Mapping) else {}
     winner = _winner_of(result, players)
-    status = params.get("status")
-    if winner is not None and winner != _DRAW and winner not in players:
-        raise InvalidFormat(
-            "The winner does not play in this match.",
-            field="result.winner",
-            seen=winner,
-            expected=f"{players[0]}, {players[1]}, DRAW or null",
-        )
-    if status is not None and (not isinstance(status, str) or status not in _STATUSES):
-        raise InvalidFormat(
-            "status is not a known one.", field="status", seen=status, expected=", ".join(sorted(_STATUSES))
-        )
-    if status is None and isinstance(result.get("status"), str) and result["status"].upper() in _STATUSES:
-        status = result["status"].upper()
     named_draw = winner == _DRAW
     if named_draw:
         winner = None
+    status = _status_of(params, result)
     if status is None:
         status = ResultStatus.WIN if winner else _without_winner(result, details, players, named_draw)
-    status = ResultStatus(status)
-    needs_winner = {ResultStatus.WIN: True, ResultStatus.DRAW: False, ResultStatus.CANCELLED: False}.get(status)
+    needs_winner = _NEEDS_WINNER.get(status)
     if needs_winner is not None and needs_winner != (winner is not None):
         raise InvalidFormat(
             f"status {status} does not fit the winner.",
@@ -122,6 +109,18 @@ def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict
         details=details,
         faults=read_faults(params.get("faults"), status=status, winner=winner, players=players),
     )
+
+
+def _status_of(params: Mapping[str, Any], result: Mapping[str, Any]) -> ResultStatus | None:
+    """The status as it was reported, beside the result or in it; None when it was not."""
+    status = params.get("status")
+    if status is not None and (not isinstance(status, str) or status not in _STATUSES):
+        raise InvalidFormat(
+            "status is not a known one.", field="status", seen=status, expected=", ".join(sorted(_STATUSES))
+        )
+    if status is None and isinstance(result.get("status"), str) and result["status"].upper() in _STATUSES:
+        status = result["status"].upper()
+    return None if status is None else ResultStatus(status)
 
 
 def _result_of(params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -147,11 +146,19 @@ def _winner_of(result: Mapping[str, Any], players: tuple[str, str]) -> Any:
     if not given:
         raise MissingField("result.winner is missing.", field="result.winner", expected="a player_id or null")
     winner = given[0]
-    if not isinstance(winner, str) or winner in players:
+    if winner is None or winner in players:
         return winner
-    if winner.upper() in (_DRAW, "TIE"):
+    word = winner.upper() if isinstance(winner, str) else ""
+    if word in (_DRAW, "TIE"):
         return _DRAW
-    return dict(zip(ROLES, players, strict=True)).get(winner.upper(), winner)
+    if word in ROLES:
+        return players[ROLES.index(word)]
+    raise InvalidFormat(
+        "The winner does not play in this match.",
+        field="result.winner",
+        seen=winner,
+        expected=f"{players[0]}, {players[1]}, DRAW or null",
+    )
 
 
 def _without_winner(
