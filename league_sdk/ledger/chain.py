@@ -96,7 +96,9 @@ def digest_of(before: str, public: Mapping[str, Any], private_sha256: str) -> st
     return hashlib.sha256(seen[0] + canonical(dict(public)) + seen[1]).hexdigest()
 
 
-def link(before: str, salt: str, *, league_id: str, seq: int, kind: str, at: datetime, data: Mapping[str, Any]) -> Link:
+def link(  # noqa: PLR0913 - all that a digest is made of
+    before: str, salt: str, *, league_id: str, seq: int, kind: str, at: datetime, data: Mapping[str, Any]
+) -> Link:
     """An event with its digest; what it is made of are seven things, each of another kind.
 
     Args:

@@ -1,0 +1,40 @@
+"""No function of the product is longer than a page."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("agents_registry", "league_sdk", "leaguesite", "matches", "storage")
+MOST_LINES = 50
+STILL_LONG = {
+    "agents_registry/registration.py",
+    "agents_registry/requests.py",
+    "league_sdk/conformance/manager.py",
+    "league_sdk/conformance/player.py",
+    "league_sdk/judging/asking.py",
+    "league_sdk/judging/heartbeat.py",
+    "league_sdk/judging/match.py",
+}
+"""To be taken off this list."""
+
+
+def lengths(path: Path) -> dict[str, int]:
+    """By name and line, how many lines the functions of a module have, with their docstrings."""
+    functions = [
+        one
+        for one in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    return {f"{one.name}:{one.lineno}": (one.end_lineno or one.lineno) - one.lineno + 1 for one in functions}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_function_is_longer_than_a_page(package: str) -> None:
+    modules = {str(path.relative_to(ROOT)): path for path in sorted((ROOT / package).rglob("*.py"))}
+    found = {name: lengths(path) for name, path in modules.items() if name not in STILL_LONG}
+    assert sum(map(len, found.values())) > 0
+    assert [(name, one, n) for name, all_ in found.items() for one, n in all_.items() if n > MOST_LINES] == []
