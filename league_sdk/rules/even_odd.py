@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from league_sdk.protocol.errors import IllegalMove
 from league_sdk.protocol.messages import MessageType
@@ -28,18 +28,6 @@ def draw_number(rng: Random) -> int:
     return rng.randint(LOWEST, HIGHEST)
 
 
-def both_choices(state: State) -> tuple[str, str]:
-    """Both choices as the draw is made from them (ruling, section 12), PLAYER_A's first.
-
-    Raises:
-        ValueError: a choice is missing.
-    """
-    first, second = (state["choices"][player] for player in state["players"])
-    if first is None or second is None:
-        raise ValueError("a number is drawn when both choices are in")
-    return str(first), str(second)
-
-
 def parity(number: int) -> str:
     """``"even"`` or ``"odd"``."""
     return CHOICES[number % 2]
@@ -57,7 +45,7 @@ class EvenOdd(Game):
     game_type = "even_odd"
     display_name = "Even/Odd"
     move_type = "choose_parity"
-    valid_choices = CHOICES
+    valid_choices: ClassVar[Sequence[str]] = CHOICES
     call_message = MessageType.CHOOSE_PARITY_CALL
     response_message = MessageType.CHOOSE_PARITY_RESPONSE
     choice_field = "parity_choice"
@@ -100,7 +88,15 @@ class EvenOdd(Game):
         return state | {"number": draw_number(rng)}
 
     def drawn_from(self, state: State) -> tuple[str, str]:
-        return both_choices(state)
+        """Both choices as the draw is made from them (ruling, section 12), PLAYER_A's first.
+
+        Raises:
+            ValueError: a choice is missing.
+        """
+        first, second = (state["choices"][player] for player in state["players"])
+        if first is None or second is None:
+            raise ValueError("a number is drawn when both choices are in")
+        return str(first), str(second)
 
     def outcome(self, state: State) -> Outcome | None:
         number = state["number"]

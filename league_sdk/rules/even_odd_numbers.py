@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from league_sdk.protocol.messages import MessageType
-from league_sdk.rules.even_odd import CHOICES, both_choices, draw_number, parity
-from league_sdk.rules.game import Game, Outcome, Random, State
+from league_sdk.rules.even_odd import CHOICES, EvenOdd, parity
+from league_sdk.rules.game import Outcome, State
 from league_sdk.rules.moves import MOVE_FIELD, out_of_turn, whole_number
 
 LOWEST, HIGHEST = 1, 5
 
 
-class EvenOddNumbers(Game):
-    """PLAYER_A stands for even, PLAYER_B for odd; a move is a number from 1 to 5."""
+class EvenOddNumbers(EvenOdd):
+    """Chosen and drawn as in Even/Odd; PLAYER_A stands for even, PLAYER_B for odd; a move is a number from 1 to 5."""
 
     game_type = "even_odd_numbers"
     display_name = "Even/Odd with numbers"
@@ -25,15 +25,6 @@ class EvenOddNumbers(Game):
     call_message = MessageType.GAME_MOVE_CALL
     response_message = MessageType.GAME_MOVE_RESPONSE
     choice_field = MOVE_FIELD
-    hidden = True
-    max_round_time_sec = 60
-    draws = True
-
-    def new_state(self, players: tuple[str, str]) -> State:
-        return {"players": list(players), "choices": dict.fromkeys(players), "number": None}
-
-    def to_move(self, state: State) -> tuple[str, ...]:
-        return tuple(player for player in state["players"] if state["choices"][player] is None)
 
     def options(self, state: State, player: str) -> list[Any]:
         return list(range(LOWEST, HIGHEST + 1)) if player in self.to_move(state) else []
@@ -51,12 +42,6 @@ class EvenOddNumbers(Game):
             raise out_of_turn(player, movers)
         number = whole_number(move, LOWEST, HIGHEST, what="a number")
         return state | {"choices": state["choices"] | {player: number}}
-
-    def draw(self, state: State, rng: Random) -> State:
-        return state | {"number": draw_number(rng)}
-
-    def drawn_from(self, state: State) -> tuple[str, str]:
-        return both_choices(state)
 
     def outcome(self, state: State) -> Outcome | None:
         number = state["number"]
