@@ -23,7 +23,7 @@ from matches.league import notices
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
 from matches.models.desk import MAX_NOTICE_CHARS
-from matches.papers import bundle, evidence, importing, layout, reading, tables
+from matches.papers import bundle, evidence, files, importing, layout, tables
 from matches.papers.snapshot import one_moment
 from matches.view import roles
 
@@ -129,7 +129,7 @@ class PaperPages(LeagueAccess):
         stem, _dot, ending = name.rpartition(".")
         if ending == "csv" and stem in tables.TABLES:
             return _file(name, league, partial(tables.write, stem, league, people=people))
-        if name == reading.DOCUMENT:
+        if name == files.DOCUMENT:
             return _file(name, league, partial(bundle.write, league, people=people))
         if name == "league.zip":
             return _file(name, league, partial(layout.write, league, people=people))

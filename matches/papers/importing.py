@@ -21,8 +21,6 @@ from agents_registry import lookalikes
 from agents_registry.models import Agent, Kind, RosterEntry
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import games
-from matches.audience import pages
-from matches.audience.pages import PageKey
 from matches.league import lifecycle, opening
 from matches.league.effects import changed
 from matches.league.errors import ActionRefused
@@ -40,16 +38,13 @@ from matches.models import (
     Round,
 )
 from matches.papers import ledger
-from matches.papers.reading import NotALeague, Read, read
-from matches.view.history import Happened, Moment
-from matches.words import events as words_events
-from matches.words import states
+from matches.papers.files import NotALeague
+from matches.papers.reading import Read, read
+from matches.papers.trying_out import try_out
 
 logger = logging.getLogger(__name__)
 AT_ONCE = 200
 """Matches that are written in one go, with their transcripts."""
-TRIED = ("board", "screen", "charts")
-"""Pages that must be able to show a league before it is taken."""
 
 
 class Imported(NamedTuple):
@@ -93,7 +88,7 @@ def import_league(*, file: BinaryIO, by: Any = None) -> Imported:
             league = _write(found)
             if by is not None and not by.is_superuser:
                 Role.objects.create(league=league, user=by, name=RoleName.INSTRUCTOR)
-            _try_out(league)
+            try_out(league)
             stopped = _is_on(found)
             if stopped:
                 league = lifecycle.stop(league_id=league.pk)
@@ -255,57 +250,3 @@ def _write_matches(
             for message in one.messages
         ),
     )
-
-
-# Trying out -------------------------------------------------------------------------------------
-
-
-def _try_out(league: League) -> None:
-    """Tell the league's history and show its pages once: one that cannot be shown would break the list of leagues.
-
-    Raises:
-        NotALeague: names the event, or the page.
-    """
-    events = [Happened(*row) for row in league.events.order_by("seq").values_list("seq", "kind", "data", "at")]
-    then = Moment()
-    for number, event in enumerate(events):
-        try:
-            then = then.after([event])
-            _tell(event)
-        except Exception as error:
-            raise NotALeague(f"events[{number}].data", _why(error)) from error
-    _same_results(league, then)
-    for key in (PageKey(), *(PageKey(kind, league.pk, staff=staff) for kind in TRIED for staff in (False, True))):
-        try:
-            pages.fragments(key, site.LANGUAGE_CODE)
-        except Exception as error:
-            raise NotALeague(_("The page %(page)s") % {"page": key.kind}, _why(error)) from error
-
-
-def _same_results(league: League, then: Moment) -> None:
-    """The results of the matches are those that the events tell: a chain that holds says nothing of anything else.
-
-    Raises:
-        NotALeague: names the first match that has another one.
-    """
-    told = {one.match_id: (str(one.status), one.winner) for one in then.outcomes.values()}
-    rows = league.matches.order_by("pk").values_list("match_id", "state", "status", "winner__code")
-    for number, (match_id, state, status, winner) in enumerate(rows):
-        seen = (status, winner) if state == MatchState.FINISHED else None
-        if seen != told.get(match_id):
-            raise NotALeague(f"matches[{number}].status", _("the events of the league tell another result"))
-
-
-def _tell(event: Happened) -> None:
-    """Put an event into words, and every fault of a result in it."""
-    states.event(event.kind, event.data)
-    if event.kind in words_events.PUBLIC:
-        words_events.happened(event.kind, event.data)
-    results = [event.data] if event.kind == "match_finished" else event.data.get("results", {}).values()
-    for result in results:
-        for fault in result["faults"] if result is not None else ():
-            states.fault_sentence(fault)
-
-
-def _why(error: Exception) -> str:
-    return _("it cannot be shown (%(error)s)") % {"error": f"{type(error).__name__}: {error}"[:120]}

@@ -19,7 +19,7 @@ from matches.audience.pages import PageKey
 from matches.conducting import due
 from matches.league.errors import ActionRefused
 from matches.models import Check, Event, League, Match, Role, Round
-from matches.papers import bundle, importing, layout, reading
+from matches.papers import bundle, files, importing, layout
 from matches.view import sight
 from tests import factories as make
 from tests import rich
@@ -433,16 +433,16 @@ def test_archives_that_are_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "has no league.json in it" in refusal(packed(other_json=b"{}"))
     whole = packed(league_json=b"{}" * 1000)
     assert "cannot be read" in refusal(whole[:-30] + whole[-22:])
-    monkeypatch.setattr(reading, "MAX_DOCUMENT_BYTES", 1000)
+    monkeypatch.setattr(files, "MAX_DOCUMENT_BYTES", 1000)
     assert "too large" in refusal(packed(league_json=b" " * 2000))
-    monkeypatch.setattr(reading, "MAX_INDEX_BYTES", 40)
+    monkeypatch.setattr(files, "MAX_INDEX_BYTES", 40)
     assert "too large" in refusal(packed(league_json=b"{}"))
-    monkeypatch.setattr(reading, "MAX_FILE_BYTES", 10)
+    monkeypatch.setattr(files, "MAX_FILE_BYTES", 10)
     assert "too large" in refusal(b" " * 11)
 
 
 def test_an_archive_that_lies_about_its_size_is_read_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MAX_DOCUMENT_BYTES", 1 << 20)
+    monkeypatch.setattr(files, "MAX_DOCUMENT_BYTES", 1 << 20)
     bomb = packed(league_json=b" " * (50 << 20))
     # It claims to be small, where it begins and in the list at its end.
     size = (50 << 20).to_bytes(4, "little")

@@ -14,7 +14,7 @@ import pytest
 from matches.conducting import due
 from matches.league.corrections import applying
 from matches.models import League, Match
-from matches.papers import reading
+from matches.papers import files
 from tests import factories as make
 from tests import rich
 from tests.matches.correcting import do
@@ -55,7 +55,7 @@ def test_an_archive_with_any_byte_changed_is_refused_with_a_sentence(method: int
 
 def test_a_second_list_of_files_is_as_bounded_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """The larger record of zip64 is the one that is believed; beside it the ordinary one may say anything."""
-    monkeypatch.setattr(reading, "MAX_INDEX_BYTES", 10_000)
+    monkeypatch.setattr(files, "MAX_INDEX_BYTES", 10_000)
     local = struct.pack("<4s5H3L2H", b"PK\x03\x04", 20, *[0] * 7, 1, 0) + b"a"
     entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, *[0] * 7, 1, *[0] * 6) + b"a"
     count = 1000
