@@ -19,7 +19,7 @@ from leaguesite.mcp.calls import Call
 from leaguesite.mcp.home import home
 from leaguesite.observing import metrics
 from leaguesite.serving.turns import known_tokens
-from matches.league import entry
+from matches.league import refusing
 
 REGISTERING = frozenset({MessageType.LEAGUE_REGISTER_REQUEST, MessageType.REFEREE_REGISTER_REQUEST})
 """Counted apart from all other calls without a token that is known."""
@@ -101,7 +101,7 @@ def admit_registration(call: Call, request: Request) -> None:
 
 def note_codes(call: Call, request: Request, league_id: str | None) -> None:
     """Count the codes of a registration that were nobody's, whether or not it was let in for another reason."""
-    for code in entry.wrong_codes(league_id, request.codes):
+    for code in refusing.wrong_codes(league_id, request.codes):
         attempts.secret_was_wrong(CODE, call.came.address, code)
 
 

@@ -4,6 +4,7 @@ opening     create, edit, close registration and make the schedule
 lifecycle   start, pause, resume, stop
 planned     a start at a time chosen beforehand
 entry       which league a registration belongs to
+refusing    why a league does not take a player
 play        one match between the league and its referee: assign, accept, progress, lose, hold
 holds       a held match is tried again
 reporting   a referee's report is taken

@@ -19,7 +19,7 @@ from matches.audience.pages import exchanges
 from matches.audience.pages import mine as pages
 from matches.audience.views.check import caller_of
 from matches.conducting import trials
-from matches.league import entry
+from matches.league import refusing
 from matches.league.errors import ActionRefused, NotFound
 from matches.models import League, Message
 from matches.view import own
@@ -86,7 +86,7 @@ def _open(request: HttpRequest, league: League) -> HttpResponse:
         return answer
     shown = own.recognise(league, secret)
     if shown is None:
-        if not entry.is_somewhere_right(secret):
+        if not refusing.is_somewhere_right(secret):
             attempts.secret_was_wrong(CODE, address, secret)
         wrong = _(
             "This is neither the auth_token of a player of this league nor a personal code on its roster. Take the "
