@@ -23,7 +23,8 @@ from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.protocol.states import AgentState
 from league_sdk.rules.registry import games
 from league_sdk.transport.policy import Forbidden
-from matches.checks.runs import INSTRUCTOR, changed, place_of
+from matches.checks.runs import INSTRUCTOR, changed
+from matches.checks.taking import place_of
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckRole, CheckState
 from matches.view import readiness

@@ -23,8 +23,8 @@ from league_sdk.conformance.player import check_player
 from league_sdk.conformance.referee import check_referee
 from league_sdk.conformance.report import Clause, Report
 from league_sdk.transport.client import Client
-from matches.checks import asking, runs
-from matches.checks.runs import Job
+from matches.checks import asking, runs, taking
+from matches.checks.taking import Job
 from matches.models import CheckRole
 from matches.push import nudge
 
@@ -119,7 +119,7 @@ async def keep_checking(client: Client, in_thread: InThread, draining: Callable[
     try:
         while True:
             woken.clear()
-            for job in [] if draining() else await _take(in_thread, runs.MOST_AT_ONCE - len(running)):
+            for job in [] if draining() else await _take(in_thread, taking.MOST_AT_ONCE - len(running)):
                 task = asyncio.create_task(_run(job, client, in_thread))
                 running[task] = job
                 task.add_done_callback(ended)
@@ -136,14 +136,14 @@ async def keep_checking(client: Client, in_thread: InThread, draining: Callable[
             task.cancel()
         if jobs:
             # So that whoever comes next begins with them at once, and no page says that they are running.
-            await in_thread(lambda: _closing(lambda: runs.give_back(jobs)))
+            await in_thread(lambda: _closing(lambda: runs.give_back([(job.check_id, job.run) for job in jobs])))
 
 
 async def _take(in_thread: InThread, room: int) -> list[Job]:
     def look() -> list[Job]:
         now = timezone.now()
         asking.tend(now=now)
-        return runs.take(now=now, room=room)
+        return taking.take(now=now, room=room)
 
     try:
         found: list[Job] = await in_thread(lambda: _closing(look))

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from agents_registry import programs
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState, RoundState
-from matches.checks import runs
+from matches.checks import taking
 from matches.conducting import outgoing
 from matches.conducting.outgoing import Chosen, Start
 from matches.league import endings, outbox, play, results
@@ -66,7 +66,7 @@ def dispatch() -> tuple[list[Start], bool]:
         return [], False
     load: Counter[int] = Counter()
     # A program is never in two matches at once, also where it plays in two leagues, or under two addresses.
-    playing = runs.occupied()
+    playing = taking.occupied()
     gateways = programs.gateways()
     for one in _IN_PLAY.all():
         load[one.referee_id] += 1

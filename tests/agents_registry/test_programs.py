@@ -17,7 +17,7 @@ from league_sdk.judging.brief import read_brief
 from league_sdk.transport import names as names_module
 from league_sdk.transport.lookups import Answer, Found
 from league_sdk.transport.names import AGAIN_S, FRESH_S, PATIENCE_S, Names
-from matches.checks import asking, runs
+from matches.checks import asking, runs, taking
 from matches.conducting import due
 from matches.league import results
 from tests import factories as make
@@ -195,7 +195,7 @@ def test_a_player_behind_a_gateway_is_looked_for_at_no_other_path_in_a_match_and
         make.join(f"Agent {number}", "fall", endpoint=f"http://192.0.2.7:8101/c{number}")
     programs.mark_gateway(host="192.0.2.7", gateway=True)
     asking.ask_for_agents(agent_ids=[Agent.objects.get(code="P01").pk])
-    [job] = runs.take(now=timezone.now())
+    [job] = taking.take(now=timezone.now())
     assert job.stays
     runs.fail(check_id=job.check_id, run=job.run, problem="over")
     make.lifecycle.start_league(league_id="fall")

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from agents_registry import programs
 from agents_registry.models import Agent
-from matches.checks import asking, runs
+from matches.checks import asking, runs, taking
 from matches.checks.asking import Caller, NotTheirs, TooOften
 from matches.league import lifecycle, opening, results
 from matches.league.errors import ActionRefused, Invalid
@@ -38,7 +38,7 @@ def ask(endpoint: str = URL, caller: Caller = HERE, **how: Any) -> Check:
 
 def run(check: Check, *, passed: bool = True, now: datetime = NOW, **how: Any) -> None:
     """Have a check run from beginning to end."""
-    [job] = [one for one in runs.take(now=now) if one.check_id == check.pk]
+    [job] = [one for one in taking.take(now=now) if one.check_id == check.pk]
     assert runs.finish(check_id=job.check_id, run=job.run, report=report(passed=passed, **how), now=now)
 
 
@@ -180,7 +180,7 @@ def test_one_place_does_not_fill_the_line(monkeypatch: pytest.MonkeyPatch) -> No
 def test_asking_again_while_it_waits_or_runs_is_the_same_check() -> None:
     first = ask()
     assert ask(now=after(1)) == first
-    runs.take(now=after(2))
+    taking.take(now=after(2))
     assert ask(now=after(3)) == first
     assert ask(game_type="tic_tac_toe", now=after(4)) != first
 
@@ -195,9 +195,9 @@ def test_a_check_belongs_to_the_agent_at_its_address_and_asks_for_its_game() -> 
 # Running ----------------------------------------------------------------------------------------
 
 
-def taken(room: int = runs.MOST_AT_ONCE, now: datetime = NOW) -> list[str]:
+def taken(room: int = taking.MOST_AT_ONCE, now: datetime = NOW) -> list[str]:
     """Where the checks that are taken now are run, in this order."""
-    return [job.endpoint for job in runs.take(now=now, room=room)]
+    return [job.endpoint for job in taking.take(now=now, room=room)]
 
 
 def at(host: str, *ports: int) -> list[str]:
@@ -207,12 +207,12 @@ def at(host: str, *ports: int) -> list[str]:
 def test_one_at_a_time_per_address_and_so_many_in_all() -> None:
     same = [ask(f"http://127.0.0.1:8101/{path}") for path in ("a", "b")]
     others = [ask(f"http://127.0.0.1:{9000 + number}/mcp", TEACHER) for number in range(10)]
-    began = [job.check_id for job in runs.take(now=NOW)]
+    began = [job.check_id for job in taking.take(now=NOW)]
     assert began == [same[0].pk, *(check.pk for check in others[:5])]
-    assert runs.take(now=NOW, room=0) == []
-    assert [job.check_id for job in runs.take(now=NOW, room=4)] == [check.pk for check in others[5:7]]
+    assert taking.take(now=NOW, room=0) == []
+    assert [job.check_id for job in taking.take(now=NOW, room=4)] == [check.pk for check in others[5:7]]
     runs.finish(check_id=same[0].pk, run=1, report=report())
-    assert [job.check_id for job in runs.take(now=NOW, room=3)] == [same[1].pk]
+    assert [job.check_id for job in taking.take(now=NOW, room=3)] == [same[1].pk]
 
 
 def test_whoever_has_many_slow_addresses_lets_others_go_first() -> None:
@@ -281,9 +281,9 @@ def test_two_runs_of_one_address_are_impossible() -> None:
 def test_an_agent_in_a_match_is_checked_when_it_is_over() -> None:
     place = make.playing(players=2)
     check = ask(place.players[0].agent.endpoint)
-    assert runs.take(now=NOW) == []
+    assert taking.take(now=NOW) == []
     make.report(place.match("R1M1"), "P01")
-    assert [job.check_id for job in runs.take(now=NOW)] == [check.pk]
+    assert [job.check_id for job in taking.take(now=NOW)] == [check.pk]
 
 
 def test_a_program_that_is_being_checked_is_given_its_match_when_that_is_over() -> None:
@@ -292,7 +292,7 @@ def test_a_program_that_is_being_checked_is_given_its_match_when_that_is_over() 
     make.open_league("winter")
     alias = make.join("Alias", "winter", endpoint=f"{place.players[0].agent.endpoint}/x")
     ask("", FAR, token=alias.token)
-    [job] = runs.take(now=NOW)
+    [job] = taking.take(now=NOW)
     make.playing_on(place)
     assert place.states() == {"R1M1": "READY"}
     runs.finish(check_id=job.check_id, run=job.run, report=report(passed=True), now=NOW)
@@ -303,9 +303,9 @@ def test_a_program_that_is_being_checked_is_given_its_match_when_that_is_over() 
 def test_a_slow_check_holds_no_match_up_for_long() -> None:
     """Its own agent makes it last for as long as it likes."""
     place = make.setting(players=2)
-    begun = timezone.now() - timedelta(seconds=runs.HOLDS_A_MATCH_S)
+    begun = timezone.now() - timedelta(seconds=taking.HOLDS_A_MATCH_S)
     ask("", FAR, token=place.players[0].token, now=begun)
-    assert len(runs.take(now=begun)) == 1
+    assert len(taking.take(now=begun)) == 1
     make.playing_on(place)
     assert place.states() == {"R1M1": "ASSIGNED"}
 
@@ -327,14 +327,14 @@ def test_a_name_brings_no_check_to_a_program_whose_match_is_due(monkeypatch: pyt
     known["alias.example"] = ("192.0.2.7",)
     assert taken() == []
     results.cancel(league_id="fall", match_id="R1M1", why="over")
-    [job] = runs.take(now=NOW)
+    [job] = taking.take(now=NOW)
     # Wherever the name leads a moment later: this is what is called.
     assert job.pinned == (("alias.example", ("192.0.2.7",)),)
 
 
 def test_progress_and_the_end_are_written_down() -> None:
     check = ask()
-    [job] = runs.take(now=NOW)
+    [job] = taking.take(now=NOW)
     assert runs.progress(check_id=check.pk, run=job.run, clauses=[clause().to_json()])
     assert [one["id"] for one in fresh(check).report["clauses"]] == ["join.accepts"]
     assert runs.finish(check_id=check.pk, run=job.run, report=report(passed=False), now=after(2))
@@ -352,9 +352,9 @@ def test_what_an_agent_says_can_be_stored_whatever_it_is() -> None:
 
 def test_a_run_that_was_lost_changes_nothing() -> None:
     check = ask()
-    [job] = runs.take(now=NOW)
-    later = after(runs.CLAIM_S + 1)
-    [again] = runs.take(now=later)
+    [job] = taking.take(now=NOW)
+    later = after(taking.CLAIM_S + 1)
+    [again] = taking.take(now=later)
     assert (again.check_id, job.run, again.run) == (check.pk, 1, 2)
     assert runs.finish(check_id=check.pk, run=job.run, report=report()) is False
     assert runs.progress(check_id=check.pk, run=job.run, clauses=[]) is False
@@ -365,8 +365,8 @@ def test_a_run_that_was_lost_changes_nothing() -> None:
 def test_a_check_that_breaks_off_three_times_has_failed() -> None:
     check = ask()
     for number in range(3):
-        assert len(runs.take(now=after(number * (runs.CLAIM_S + 1)))) == 1
-    assert runs.take(now=after(3 * (runs.CLAIM_S + 1))) == []
+        assert len(taking.take(now=after(number * (taking.CLAIM_S + 1)))) == 1
+    assert taking.take(now=after(3 * (taking.CLAIM_S + 1))) == []
     assert (fresh(check).state, fresh(check).passed, fresh(check).problem) == (
         "FAILED",
         None,
@@ -414,7 +414,7 @@ def test_a_check_that_could_not_be_carried_out_takes_no_verdict_away() -> None:
     run(ask(place.players[0].agent.endpoint))
     for number, member in enumerate(place.players):
         check = ask(member.agent.endpoint, TEACHER, now=after(10 + number))
-        [job] = runs.take(now=after(20))
+        [job] = taking.take(now=after(20))
         runs.fail(check_id=check.pk, run=job.run, problem="The site was tired.", now=after(21))
     assert words() == {"P01": "passed", "P02": "failed"}
 
@@ -476,7 +476,7 @@ def test_a_registration_is_checked_a_few_seconds_later_and_again_with_patience()
     assert tend(0, begun) == 1
     [check] = Check.objects.all()
     assert (check.asked_by, check.agent, check.due_at) == ("", member.agent, begun + timedelta(seconds=3))
-    assert runs.take(now=begun + timedelta(seconds=2)) == []
+    assert taking.take(now=begun + timedelta(seconds=2)) == []
     waits = []
     moment = begun + timedelta(seconds=3)
     for _ in range(5):

@@ -16,10 +16,10 @@ from league_sdk.transport.client import Client
 from leaguesite.asgi import application
 from matches.audience import pages
 from matches.audience.pages import PageKey
-from matches.checks import asking, carrying_out, runs
+from matches.checks import asking, carrying_out, taking
 from matches.checks.asking import Caller
 from matches.checks.report import FRAGMENTS
-from matches.checks.runs import Job
+from matches.checks.taking import Job
 from matches.live import hub as hubs
 from matches.models import Check
 from matches.push import notify
@@ -232,7 +232,7 @@ async def test_a_failing_look_is_tried_again(here: Agents, monkeypatch: pytest.M
 
     found_by(runner, monkeypatch)
     monkeypatch.setattr(carrying_out, "TICK_S", 0)
-    take, tries = runs.take, []
+    take, tries = taking.take, []
 
     def unlucky(**how: Any) -> list[Job]:
         tries.append(how)
@@ -240,7 +240,7 @@ async def test_a_failing_look_is_tried_again(here: Agents, monkeypatch: pytest.M
             raise RuntimeError("the database is gone")
         return take(**how)
 
-    monkeypatch.setattr(runs, "take", unlucky)
+    monkeypatch.setattr(taking, "take", unlucky)
     check = await here.in_db(asked)
     async with at_work(here):
         await here.until_in_db(lambda: state(check) == "DONE")

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from matches.audience import pages
 from matches.audience.pages import PageKey
-from matches.checks import asking, runs
+from matches.checks import asking, runs, taking
 from matches.league import opening
 from matches.models import Check
 from tests import factories as make
@@ -32,7 +32,7 @@ def desk(client: Client) -> Client:
 
 def checked(member: make.Member, *, passed: bool) -> Check:
     [check] = asking.ask_for_agents(agent_ids=[member.agent.pk])
-    [job] = runs.take(now=timezone.now())
+    [job] = taking.take(now=timezone.now())
     runs.finish(check_id=check.pk, run=job.run, report=report(passed=passed))
     return check
 

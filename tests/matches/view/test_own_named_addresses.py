@@ -13,7 +13,7 @@ from django.utils import timezone
 from agents_registry.models import Agent
 from league_sdk.protocol import tokens
 from league_sdk.protocol.transcript import Wire
-from matches.checks import runs
+from matches.checks import runs, taking
 from matches.conducting import outgoing, trials
 from matches.models import Check, Match
 from matches.view.public_answers import WITHHELD
@@ -75,7 +75,7 @@ def quoting() -> dict[str, Any]:
 
 def run() -> None:
     """Have every check that waits run."""
-    while jobs := runs.take(now=timezone.now()):
+    while jobs := taking.take(now=timezone.now()):
         for job in jobs:
             assert runs.finish(check_id=job.check_id, run=job.run, report=quoting())
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from agents_registry.models import Agent
 from matches.audience.pages import mine
-from matches.checks import asking, runs
+from matches.checks import asking, runs, taking
 from matches.checks.asking import Caller
 from matches.league import lifecycle
 from matches.models import League
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 def checked(agent: Agent, *, passed: bool | None) -> None:
     """It was checked; None: the check is on its way."""
     asking.ask(endpoint=agent.endpoint, caller=Caller("127.0.0.1", instructor=True))
-    [job] = runs.take(now=timezone.now() + timedelta(seconds=1))
+    [job] = taking.take(now=timezone.now() + timedelta(seconds=1))
     if passed is not None:
         runs.finish(check_id=job.check_id, run=job.run, report=report(passed=passed))
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from matches.audience import pages
 from matches.audience.pages import PageKey
-from matches.checks import asking, runs
+from matches.checks import asking, runs, taking
 from matches.checks import report as check_pages
 from matches.checks.asking import Caller
 from matches.models import Check
@@ -30,7 +30,7 @@ OTHER = "http://198.51.100.4:8101/mcp"
 
 
 def done(check: Check, **how: Any) -> Check:
-    [job] = runs.take(now=timezone.now())
+    [job] = taking.take(now=timezone.now())
     runs.finish(check_id=job.check_id, run=job.run, report=report(**how))
     return Check.objects.get(pk=check.pk)
 
@@ -175,14 +175,14 @@ def headline(client: Client, check: Check) -> str:
 def test_the_report_from_waiting_to_its_verdict(client: Client) -> None:
     check = asked()
     seen = [headline(client, check)]
-    [job] = runs.take(now=timezone.now())
+    [job] = taking.take(now=timezone.now())
     runs.progress(check_id=check.pk, run=job.run, clauses=[clause().to_json()])
     seen.append(headline(client, check))
     runs.finish(check_id=check.pk, run=job.run, report=report(passed=False))
     seen.append(headline(client, check))
     seen.append(headline(client, done(asked())))
     again = asked()
-    [job] = runs.take(now=timezone.now())
+    [job] = taking.take(now=timezone.now())
     runs.fail(check_id=again.pk, run=job.run, problem="The check did not end within 120 s.")
     seen.append(headline(client, again))
     assert seen == [
@@ -222,7 +222,7 @@ def test_the_first_load_and_the_live_push_are_the_same_text(client: Client) -> N
         return f'data-socket="/ws/checks/{check.pk}/?language=en"' in text
 
     seen = [compare()]
-    [job] = runs.take(now=timezone.now())
+    [job] = taking.take(now=timezone.now())
     runs.progress(check_id=check.pk, run=job.run, clauses=[clause().to_json()])
     seen.append(compare())
     runs.finish(check_id=check.pk, run=job.run, report=report())
