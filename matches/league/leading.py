@@ -43,8 +43,3 @@ def take_lead(*, holder: str, force: bool = False) -> bool:
 def give_up_lead(*, holder: str) -> None:
     """Let the next conductor begin at once."""
     Lead.objects.filter(pk=THE_LEAD, holder=holder).update(until=Now())
-
-
-def is_led() -> bool:
-    """Whether a conductor conducts now."""
-    return Lead.objects.filter(pk=THE_LEAD, until__gt=Now()).exists()

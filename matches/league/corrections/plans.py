@@ -21,7 +21,6 @@ MATCHES_BECOME = (KEEP, VOID, LOSE)
 MOST_POINTS = 1000
 LEAST_REASON, MOST_REASON = 3, 300
 OPEN = (MatchState.READY, MatchState.HELD, *IN_PLAY)
-RESULT_COLUMNS = ("status", "winner", "reason", "details", "faults", "finished_at")
 NO_RESULT: dict[str, Any] = {
     "status": "",
     "winner": None,

@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 from matches.conducting import due
 from matches.conducting.conductor import Conductor
 from matches.league import lifecycle, outbox
-from matches.league.leading import give_up_lead, is_led, take_lead
+from matches.league.leading import give_up_lead, take_lead
 from matches.models import Delivery, Lead, Match
 from tests import factories as make
 from tests.matches.agent_server import Agents
@@ -26,6 +26,10 @@ from tests.matches.conducting.test_conductor import place, unsettled
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_S = 60
+
+
+def is_led() -> bool:
+    return Lead.objects.filter(until__gt=Now()).exists()
 
 
 def at_once(*actions: Callable[[], Any]) -> list[Any]:
