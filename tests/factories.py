@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +14,7 @@ from league_sdk.protocol.transcript import REDACTED
 from matches.conducting import due
 from matches.league import entry, lifecycle, opening, reporting
 from matches.league import progress as heartbeat
+from matches.league.progress_reading import Told
 from matches.models import League, Match, Round
 from tests import wire
 
@@ -218,30 +219,21 @@ def finish_round(place: Setting, winner: int | None = 0) -> None:
             report(match, None if winner is None else codes[winner])
 
 
+def told(match: Match, **changes: Any) -> Told:
+    """What a report of progress tells of a match."""
+    about = {"league_id": match.league_id, "match_id": match.match_id, "attempt": match.attempt}
+    return Told(**about | {"state": "WAITING_FOR_PLAYERS"} | changes)
+
+
 def progress_item(match: Match, **changes: Any) -> dict[str, Any]:
     """One match of a report_progress."""
-    return {
-        "league_id": match.league_id,
-        "match_id": match.match_id,
-        "attempt": match.attempt,
-        "state": "WAITING_FOR_PLAYERS",
-        "joined": [],
-        "locked_in": [],
-        "view": {},
-        "cause": "REFEREE",
-        "why": "",
-        "seal": None,
-        "told": False,
-        "moves": None,
-        "excused": [],
-        "transcript": [],
-    } | changes
+    return asdict(told(match, **changes))
 
 
 def progress(match: Match, **changes: Any) -> str:
     """Have the match's referee report progress; ``ok`` or ``lost``."""
     assert match.referee is not None
-    return heartbeat.progress(referee=match.referee, items=[progress_item(match, **changes)])[0]["status"]
+    return heartbeat.progress(referee=match.referee, items=[told(match, **changes)])[0]["status"]
 
 
 def line(number: int, **changes: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from leaguesite.mcp.queries import league_query, tool
 from leaguesite.mcp.tools import create_schedule
 from leaguesite.serving.turns import known_tokens
 from matches.league import entry, outbox, progress, reporting, reports
+from matches.league.progress_reading import read_progress
 from matches.models import League
 from matches.view import referees
 
@@ -129,7 +130,7 @@ def _report_progress(call: Call) -> dict[str, Any]:
     """Our report_progress (ruling, section 10): progress of all matches of a referee, and its heartbeat."""
     if call.agent is None or call.agent.kind != Kind.REFEREE:
         raise RefereeNotRegistered("Only referees report progress.", field="auth_token")
-    items = reports.read_progress(call.params)
+    items = read_progress(call.params)
     return {"matches": progress.progress(referee=call.agent, items=items, leaving=call.params.get("leaving") is True)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,6 +17,7 @@ from league_sdk.rules.registry import get_game
 from matches.league import losses, sealing
 from matches.league.effects import shown
 from matches.league.play import add_entries, hear, insert_entries, lease_s_of, lifecycle_step, rows_of
+from matches.league.progress_reading import Told
 from matches.models import Match
 from storage.prepared import Prepared, swap
 
@@ -60,11 +61,11 @@ def _in_play_of(referee: Agent, match_ids: Collection[str]) -> Iterator[Match]:
         ids = ids[most:]
 
 
-def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: bool = False) -> list[dict[str, Any]]:
+def progress(*, referee: Agent, items: Sequence[Told], leaving: bool = False) -> list[dict[str, Any]]:
     """Take a referee's progress report; it is its heartbeat too.
 
     States move forward only; who has joined and locked in and the public view are kept as told;
-    transcript entries are added. Items must be read by :func:`matches.league.reports.read_progress`.
+    transcript entries are added.
 
     Args:
         leaving: the referee takes no new match: none is offered to it until it registers again.
@@ -78,9 +79,9 @@ def progress(*, referee: Agent, items: Sequence[Mapping[str, Any]], leaving: boo
             registration.suspend_referee(agent_id=referee.pk, problem="leaving")
         else:
             hear(referee)
-        known = _in_play_of(referee, [item["match_id"] for item in items])
+        known = _in_play_of(referee, [item.match_id for item in items])
         mine = {(match.league_id, match.match_id): match for match in known}
-        answers = [news.take(mine.get((item["league_id"], item["match_id"])), item) for item in items]
+        answers = [news.take(mine.get((item.league_id, item.match_id)), item) for item in items]
         news.write()
     return answers
 
@@ -96,19 +97,19 @@ class _News:
     """Matches of which only the lease is renewed, by its seconds, their attempt and state."""
     entries: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def take(self, match: Match | None, item: Mapping[str, Any]) -> dict[str, Any]:
+    def take(self, match: Match | None, item: Told) -> dict[str, Any]:
         """What is told of one match; the answer to it."""
         status = "lost"
-        if match is not None and match.attempt == item["attempt"]:
+        if match is not None and match.attempt == item.attempt:
             # First of all, whatever else is said of the match: from here on this verdict stands.
             status = sealing.take(match, self.referee, item) or "ok"
-            if item["state"] == HANDED_BACK:
+            if item.state == HANDED_BACK:
                 _take_back(match, item)
             elif not self._go_on(match, item):
                 status = "lost"
-        return {name: item[name] for name in ("league_id", "match_id", "attempt")} | {"status": status}
+        return {name: getattr(item, name) for name in ("league_id", "match_id", "attempt")} | {"status": status}
 
-    def _go_on(self, match: Match, item: Mapping[str, Any]) -> bool:
+    def _go_on(self, match: Match, item: Told) -> bool:
         """Its referee goes on with it; false when the attempt is over."""
         if match.league_id not in self.leases:
             self.leases[match.league_id] = lease_s_of(match, self.referee)
@@ -116,7 +117,7 @@ class _News:
         done = _advance(match, item, lease_s, self.now, keeps_moves=self.referee.site_key)
         if done is None:
             return False
-        self.entries += rows_of(match, item["transcript"])
+        self.entries += rows_of(match, item.transcript)
         if not done:
             self.renewed.setdefault((lease_s, match.attempt, match.state), []).append(match.pk)
         return True
@@ -129,42 +130,42 @@ class _News:
         insert_entries(self.entries)
 
 
-def _take_back(match: Match, item: Mapping[str, Any]) -> None:
+def _take_back(match: Match, item: Told) -> None:
     """Its referee gives it back."""
-    sealing.keep_excused(match, item)
-    add_entries(match, item["transcript"])
+    sealing.keep_excused(match, item.excused)
+    add_entries(match, item.transcript)
     losses.lose_attempt(
         matches=Match.objects.filter(pk=match.pk, attempt=match.attempt),
-        why=item["why"] or "the referee is leaving",
+        why=item.why or "the referee is leaving",
         # With a reason it has failed there, and might fail for ever.
-        counts=bool(item["why"]),
-        cause=item["cause"],
+        counts=bool(item.why),
+        cause=item.cause,
     )
 
 
-def _advance(match: Match, item: Mapping[str, Any], lease_s: float, now: datetime, *, keeps_moves: bool) -> bool | None:
+def _advance(match: Match, item: Told, lease_s: float, now: datetime, *, keeps_moves: bool) -> bool | None:
     """Take the news of one match, if there are any.
 
     Returns whether that is all; false when its lease is still to be renewed, None when the attempt is over.
     """
-    old, new = MatchState(match.state), MatchState(item["state"])
+    old, new = MatchState(match.state), MatchState(item.state)
     state = new if PROGRESS_ORDER.index(new) > PROGRESS_ORDER.index(old) else old
     players = {match.player_a.code, match.player_b.code}
     # Whatever a foreign referee tells: before the draw nobody sees anything of a game with hidden choices.
     may_be_seen = state == MatchState.DRAWING_NUMBER or not get_game(match.league.game_type).hidden
     news: dict[str, Any] = {
-        "joined": sorted(players.intersection(item["joined"]) | set(match.joined)),
-        "locked_in": sorted(players.intersection(item["locked_in"])),
+        "joined": sorted(players.intersection(item.joined) | set(match.joined)),
+        "locked_in": sorted(players.intersection(item.locked_in)),
         # Who only tells a sealed end knows no board: what everybody has seen of the game stays.
-        "view": (item["view"] or match.view) if may_be_seen else {},
+        "view": (item.view or match.view) if may_be_seen else {},
     }
     # Only who is told what is on record can go on from it, and adds to it. Moves are never taken back: a report that
     # comes late has less of them.
     keeps_moves = keeps_moves and not get_game(match.league.game_type).hidden
-    if keeps_moves and len(item["moves"] or ()) > len(match.moves):
-        news["moves"] = item["moves"]
-    if item["excused"]:
-        news["excused"] = sealing.with_excused(match, item)
+    if keeps_moves and len(item.moves or ()) > len(match.moves):
+        news["moves"] = item.moves
+    if item.excused:
+        news["excused"] = sealing.with_excused(match, item.excused)
     news = {name: value for name, value in news.items() if getattr(match, name) != value}
     if state != old:
         news |= {"state": state, "lifecycle": [*match.lifecycle, lifecycle_step(state, now)]}
@@ -173,6 +174,6 @@ def _advance(match: Match, item: Mapping[str, Any], lease_s: float, now: datetim
     if news and not swap(Match, later, pk=match.pk, attempt=match.attempt, state=old):
         # The row is held, and this cannot be; were it so, nothing of this would be on record.
         return None
-    if news or item["transcript"]:
+    if news or item.transcript:
         shown(match.league_id, match.match_id)
     return bool(news) or (match.lease_until is not None and match.lease_until - now >= lease * 0.9)

@@ -1,4 +1,4 @@
-"""Reading what referees report: MATCH_RESULT_REPORT (004 4.6.2) and report_progress. Pure."""
+"""Reading what referees report: MATCH_RESULT_REPORT (004 4.6.2), and what it has in common with progress. Pure."""
 
 from __future__ import annotations
 
@@ -10,19 +10,14 @@ from typing import Any
 
 from league_sdk.dialects.shapes import SHAPES
 from league_sdk.protocol.errors import InvalidFormat, MissingField
-from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import ROLES, MessageType
-from league_sdk.protocol.states import HANDED_BACK, MatchState, ResultStatus
-from league_sdk.protocol.tokens import redact
-from league_sdk.protocol.transcript import clean, storable
+from league_sdk.protocol.states import ResultStatus
 from matches.league.fault_reports import read_faults
 from matches.league.play import PROGRESS_STATES
 
 _PATH = re.compile(r"/[A-Za-z0-9._~/-]*", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 MAX_PATH_CHARS = 100
-MAX_MOVES, MAX_EXCUSED = 500, 10
-_EXCUSED_FIELDS = ("player_id", "message_type", "evidence", "at", "counted")
 _STATUSES = frozenset(ResultStatus)
 _KINDS = frozenset(MessageType)
 _NEEDS_WINNER = {ResultStatus.WIN: True, ResultStatus.DRAW: False, ResultStatus.CANCELLED: False}
@@ -218,47 +213,6 @@ def read_spoken(value: object) -> dict[str, dict[str, str]]:
     }
 
 
-def read_progress(params: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Read a report_progress (ruling, section 10).
-
-    Raises:
-        MissingField: no matches.
-        InvalidFormat: an item that is not of the form.
-    """
-    matches = params.get("matches")
-    if matches is None:
-        raise MissingField("matches is missing.", field="matches", expected="an array of matches")
-    if not isinstance(matches, list) or len(matches) > 1000:
-        raise InvalidFormat("matches must be an array.", field="matches", seen=matches, expected="an array of matches")
-    return [_read_item(item, f"matches[{position}]") for position, item in enumerate(matches)]
-
-
-def _read_item(item: object, where: str) -> dict[str, Any]:
-    if not isinstance(item, Mapping):
-        raise InvalidFormat(f"{where} must be an object.", field=where, seen=item, expected="an object")
-    state = text(item.get("state"), field=f"{where}.state", expected="a match state")
-    if state not in PROGRESS_STATES and state != HANDED_BACK:
-        expected = ", ".join(sorted([*PROGRESS_STATES, HANDED_BACK]))
-        raise InvalidFormat(f"{where}.state is not one.", field=f"{where}.state", seen=state, expected=expected)
-    view = item.get("view")
-    return {
-        "league_id": text(item.get("league_id"), field=f"{where}.league_id", expected="a league id"),
-        "match_id": text(item.get("match_id"), field=f"{where}.match_id", expected="a match id"),
-        "attempt": whole_number(item.get("attempt"), field=f"{where}.attempt"),
-        "state": state if state == HANDED_BACK else MatchState(state),
-        "joined": _ids(item.get("joined")),
-        "locked_in": _ids(item.get("locked_in")),
-        "view": dict(view) if isinstance(view, Mapping) else {},
-        "cause": Cause.LEAGUE if item.get("cause") == Cause.LEAGUE else Cause.REFEREE,
-        "seal": dict(item["seal"]) if isinstance(item.get("seal"), Mapping) else None,
-        "told": item.get("end_told") is True,
-        "moves": _moves(item.get("moves")),
-        "excused": _excused(item.get("excused")),
-        "why": redact(item["why"])[:200] if isinstance(item.get("why"), str) else "",
-        "transcript": read_entries(item.get("transcript")),
-    }
-
-
 def read_lifecycle(value: object) -> list[dict[str, str]]:
     """The steps of a match as its referee timed them; what is not of the form is left out."""
     steps = value if isinstance(value, list) else []
@@ -276,28 +230,6 @@ def is_moment(value: object) -> bool:
         return moment is not None and moment.tzinfo is not None and moment.astimezone(UTC).year > 1
     except (ValueError, OverflowError):
         return False
-
-
-def _moves(value: object) -> list[list[Any]] | None:
-    """Player and move of each, in order; None when they were not told."""
-    if not isinstance(value, list):
-        return None
-    pairs = [one for one in value[:MAX_MOVES] if isinstance(one, list) and len(one) == 2 and isinstance(one[0], str)]
-    return [[player, clean(move)] for player, move in pairs]
-
-
-def _excused(value: object) -> list[dict[str, str]]:
-    """The tries that did not count; what is not of the form is left out."""
-    found = value if isinstance(value, list) else []
-    return [
-        {name: storable(one[name])[:200] for name in _EXCUSED_FIELDS if isinstance(one.get(name), str)}
-        for one in found[:MAX_EXCUSED]
-        if isinstance(one, Mapping)
-    ]
-
-
-def _ids(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def read_entries(value: object) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils import timezone
@@ -21,6 +21,7 @@ from league_sdk.protocol.errors import LeagueError
 from league_sdk.protocol.states import IN_PLAY
 from league_sdk.protocol.transcript import clean
 from matches.league.errors import ActionRefused
+from matches.league.progress_reading import Told
 from matches.league.reports import Verdict, read_verdict
 from matches.models import Match
 from storage.prepared import swap
@@ -28,7 +29,7 @@ from storage.prepared import swap
 SEALED, REFUSED = "sealed", "refused"
 
 
-def take(match: Match, referee: Agent, item: Mapping[str, Any]) -> str:
+def take(match: Match, referee: Agent, item: Told) -> str:
     """Keep the verdict that came with a match's progress, and that its players were told; call in a transaction.
 
     Idempotent: the first seal of a match stands. Only referees with the site's key seal.
@@ -36,9 +37,9 @@ def take(match: Match, referee: Agent, item: Mapping[str, Any]) -> str:
     Returns ``sealed``, ``refused``, or nothing where no verdict came.
     """
     answer = ""
-    if item["seal"] is not None:
-        answer = SEALED if match.seal is not None or _keep(match, referee, item["seal"]) else REFUSED
-    if item["told"] and match.seal is not None and not match.seal.get("told"):
+    if item.seal is not None:
+        answer = SEALED if match.seal is not None or _keep(match, referee, item.seal) else REFUSED
+    if item.end_told and match.seal is not None and not match.seal.get("told"):
         match.seal = {**match.seal, "told": True}
         swap(Match, {"seal": match.seal}, pk=match.pk, attempt=match.attempt, state=IN_PLAY)
     return answer
@@ -108,13 +109,13 @@ def refuse_sealed(match_id: str, *, sealed: bool) -> None:
         )
 
 
-def keep_excused(match: Match, item: Mapping[str, Any]) -> None:
+def keep_excused(match: Match, told: Sequence[Mapping[str, str]]) -> None:
     """Write down the excused tries of a match that is given back: its next attempt has so many less."""
-    if item["excused"]:
-        Match.objects.filter(pk=match.pk, attempt=match.attempt).update(excused=with_excused(match, item))
+    if told:
+        Match.objects.filter(pk=match.pk, attempt=match.attempt).update(excused=with_excused(match, told))
 
 
-def with_excused(match: Match, item: Mapping[str, Any]) -> list[dict[str, Any]]:
+def with_excused(match: Match, told: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
     """The tries of a match that did not count: those of earlier attempts, and those told of this one."""
     earlier = [one for one in match.excused if one.get("attempt") != match.attempt]
-    return [*earlier, *({**one, "attempt": match.attempt} for one in item["excused"])]
+    return [*earlier, *({**one, "attempt": match.attempt} for one in told)]

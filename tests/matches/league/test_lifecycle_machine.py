@@ -101,7 +101,7 @@ class LeagueMachine(RolledBack):
         judge = model.holders.get(attempt)
         if judge is None:
             return
-        item = make.progress_item(self.place.match(match_id), attempt=attempt, state=state)
+        item = make.told(self.place.match(match_id), attempt=attempt, state=state)
         (answer,) = progress.progress(referee=judge, items=[item])
         alive = model.phase == IN_PLAY and attempt == model.attempt
         assert answer["status"] == ("ok" if alive else "lost")
@@ -153,7 +153,7 @@ class LeagueMachine(RolledBack):
     def hand_back(self, number: int) -> None:
         match_id, model = self.pick(number)
         if model.phase == IN_PLAY:
-            item = make.progress_item(self.place.match(match_id), state="HANDED_BACK")
+            item = make.told(self.place.match(match_id), state="HANDED_BACK")
             progress.progress(referee=model.holders[model.attempt], items=[item])
             model.phase = READY
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from league_sdk.protocol.errors import LeagueError
+from matches.league.progress_reading import read_progress
 from matches.league.reports import (
     Verdict,
     read_entries,
     read_found_at,
-    read_progress,
     read_spoken,
     read_verdict,
     whole_number,
@@ -247,7 +247,7 @@ def test_a_point_that_is_lost_without_a_word_is_lost_through_the_referee(
 def test_why_a_match_is_given_back(item: dict[str, Any], cause: str, why: str) -> None:
     whole = {"league_id": "fall", "match_id": "R1M1", "attempt": 1, "state": "HANDED_BACK"} | item
     (found,) = read_progress({"matches": [whole]})
-    assert (found["cause"], found["why"]) == (cause, why)
+    assert (found.cause, found.why) == (cause, why)
 
 
 json_values = st.recursive(
@@ -317,7 +317,7 @@ def without(name: str) -> dict[str, Any]:
 def picked(item: dict[str, Any]) -> dict[str, Any]:
     """What was read of one item, as far as this test sent it."""
     (read,) = read_progress({"matches": [item]})
-    return {name: read[name] for name in ITEM}
+    return {name: getattr(read, name) for name in ITEM}
 
 
 def test_a_progress_report_is_read() -> None:

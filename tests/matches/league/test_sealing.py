@@ -143,7 +143,7 @@ def test_when_no_referee_comes_within_a_lease_the_verdict_counts_untold() -> Non
 @pytest.mark.parametrize("end", ENDS)
 def test_when_the_players_have_heard_it_the_verdict_counts_at_once(end: Callable[[make.Setting], None]) -> None:
     place = sealed()
-    make.progress(place.match("R1M1"), state="DRAWING_NUMBER", told=True)
+    make.progress(place.match("R1M1"), state="DRAWING_NUMBER", end_told=True)
     end(place)
     assert (result(place), "untold" in place.match("R1M1").seal) == (COUNTS, False)
 

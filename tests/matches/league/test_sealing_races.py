@@ -130,7 +130,7 @@ def test_the_report_comes_at_one_process_while_the_lease_runs_out_at_another(
     """In either order the sealed verdict counts, once; on PostgreSQL the lease is lost in the middle of the report."""
     place = make.playing(players=2, referees=2)
     match = place.match("R1M1")
-    make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match), told=True)
+    make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match), end_told=True)
     before(monkeypatch, reporting, "read_verdict", lambda: other.does(lose_lease))
     answer = make.report(match, "P02")
     other.is_done()

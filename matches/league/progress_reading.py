@@ -1,0 +1,112 @@
+"""Reading report_progress (ruling, section 10). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from league_sdk.protocol.errors import InvalidFormat, MissingField
+from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.states import HANDED_BACK
+from league_sdk.protocol.tokens import redact
+from league_sdk.protocol.transcript import clean, storable
+from matches.league.play import PROGRESS_STATES
+from matches.league.reports import read_entries, text, whole_number
+
+MAX_MOVES, MAX_EXCUSED = 500, 10
+_EXCUSED_FIELDS = ("player_id", "message_type", "evidence", "at", "counted")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a referee tells of one match.
+
+    Attributes:
+        state: one of ``PROGRESS_STATES``, or ``HANDED_BACK``.
+        joined, locked_in: ids of players, or of anybody else.
+        view: what everybody may see of the game.
+        cause, why: whose side failed, REFEREE or LEAGUE, where it is given back, and a sentence about it.
+        seal: the verdict to be kept, as it was sent; None when none came.
+        end_told: the players have heard the sealed verdict.
+        moves: player and move of each, in order; None when they were not told.
+        excused: the tries that did not count.
+    """
+
+    league_id: str
+    match_id: str
+    attempt: int
+    state: str
+    joined: list[str] = field(default_factory=list)
+    locked_in: list[str] = field(default_factory=list)
+    view: dict[str, Any] = field(default_factory=dict)
+    cause: Cause = Cause.REFEREE
+    why: str = ""
+    seal: dict[str, Any] | None = None
+    end_told: bool = False
+    moves: list[list[Any]] | None = None
+    excused: list[dict[str, str]] = field(default_factory=list)
+    transcript: list[dict[str, Any]] = field(default_factory=list)
+
+
+def read_progress(params: Mapping[str, Any]) -> list[Told]:
+    """Read a report_progress (ruling, section 10).
+
+    Raises:
+        MissingField: no matches.
+        InvalidFormat: an item that is not of the form.
+    """
+    matches = params.get("matches")
+    if matches is None:
+        raise MissingField("matches is missing.", field="matches", expected="an array of matches")
+    if not isinstance(matches, list) or len(matches) > 1000:
+        raise InvalidFormat("matches must be an array.", field="matches", seen=matches, expected="an array of matches")
+    return [_read_item(item, f"matches[{position}]") for position, item in enumerate(matches)]
+
+
+def _read_item(item: object, where: str) -> Told:
+    if not isinstance(item, Mapping):
+        raise InvalidFormat(f"{where} must be an object.", field=where, seen=item, expected="an object")
+    state = text(item.get("state"), field=f"{where}.state", expected="a match state")
+    if state not in PROGRESS_STATES and state != HANDED_BACK:
+        expected = ", ".join(sorted([*PROGRESS_STATES, HANDED_BACK]))
+        raise InvalidFormat(f"{where}.state is not one.", field=f"{where}.state", seen=state, expected=expected)
+    view, seal, why = item.get("view"), item.get("seal"), item.get("why")
+    return Told(
+        league_id=text(item.get("league_id"), field=f"{where}.league_id", expected="a league id"),
+        match_id=text(item.get("match_id"), field=f"{where}.match_id", expected="a match id"),
+        attempt=whole_number(item.get("attempt"), field=f"{where}.attempt"),
+        state=state,
+        joined=_ids(item.get("joined")),
+        locked_in=_ids(item.get("locked_in")),
+        view=dict(view) if isinstance(view, Mapping) else {},
+        cause=Cause.LEAGUE if item.get("cause") == Cause.LEAGUE else Cause.REFEREE,
+        seal=dict(seal) if isinstance(seal, Mapping) else None,
+        end_told=item.get("end_told") is True,
+        moves=_moves(item.get("moves")),
+        excused=_excused(item.get("excused")),
+        why=redact(why)[:200] if isinstance(why, str) else "",
+        transcript=read_entries(item.get("transcript")),
+    )
+
+
+def _moves(value: object) -> list[list[Any]] | None:
+    """Player and move of each, in order; None when they were not told."""
+    if not isinstance(value, list):
+        return None
+    pairs = [one for one in value[:MAX_MOVES] if isinstance(one, list) and len(one) == 2 and isinstance(one[0], str)]
+    return [[player, clean(move)] for player, move in pairs]
+
+
+def _excused(value: object) -> list[dict[str, str]]:
+    """The tries that did not count; what is not of the form is left out."""
+    found = value if isinstance(value, list) else []
+    return [
+        {name: storable(one[name])[:200] for name in _EXCUSED_FIELDS if isinstance(one.get(name), str)}
+        for one in found[:MAX_EXCUSED]
+        if isinstance(one, Mapping)
+    ]
+
+
+def _ids(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
