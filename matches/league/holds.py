@@ -13,8 +13,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from league_sdk.protocol.states import LeagueState, MatchState
-from matches.league.effects import changed, record
-from matches.league.play import MAX_LOST_ATTEMPTS, lifecycle_step
+from matches.league.play import MAX_LOST_ATTEMPTS, let_go
 from matches.models import Event, Match
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 3.0, 600.0
@@ -43,19 +42,8 @@ def try_again(*, now: datetime) -> int:
     due = [match for match in due if abs(now - match.held_at) >= timedelta(seconds=_wait_of(match, losses))]
     if not due:
         return 0
-    released = 0
     with transaction.atomic():
-        for match in due:
-            moved = Match.objects.filter(pk=match.pk, state=MatchState.HELD, attempt=match.attempt).update(
-                state=MatchState.READY,
-                held_at=None,
-                lifecycle=[*match.lifecycle, lifecycle_step(MatchState.READY, now)],
-            )
-            if moved:
-                released += 1
-                record(match.league_id, "match_released", match_id=match.match_id)
-                changed(match.league_id, match.match_id)
-    return released
+        return sum(let_go(match, now=now) for match in due)
 
 
 def _held() -> list[Match]:

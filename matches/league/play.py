@@ -181,16 +181,18 @@ def insert_entries(rows: Sequence[tuple[Any, ...]]) -> None:
 
 def release(*, league_id: str, match_id: str) -> None:
     """The instructor lets a HELD match be played again, with a clean count of lost attempts."""
-    now = timezone.now()
     with transaction.atomic():
         match = Match.objects.filter(league_id=league_id, match_id=match_id).first()
-        moved = match is not None and Match.objects.filter(pk=match.pk, state=MatchState.HELD).update(
-            state=MatchState.READY,
-            lost_attempts=0,
-            held_at=None,
-            lifecycle=[*match.lifecycle, lifecycle_step(MatchState.READY, now)],
-        )
-        if not moved:
+        if match is None or not let_go(match, now=timezone.now(), lost_attempts=0):
             raise ActionRefused(_("%(match)s is not held: there is nothing to release.") % {"match": match_id})
-        record(league_id, "match_released", match_id=match_id)
-        changed(league_id, match_id)
+
+
+def let_go(match: Match, *, now: datetime, **news: Any) -> bool:
+    """HELD to READY, with other news of its row; false when it is not held any more. Call in a transaction."""
+    lifecycle = [*match.lifecycle, lifecycle_step(MatchState.READY, now)]
+    held = Match.objects.filter(pk=match.pk, state=MatchState.HELD, attempt=match.attempt)
+    if not held.update(state=MatchState.READY, held_at=None, lifecycle=lifecycle, **news):
+        return False
+    record(match.league_id, "match_released", match_id=match.match_id)
+    changed(match.league_id, match.match_id)
+    return True
