@@ -11,34 +11,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 SEED_BYTES = 32
 LOWEST, HIGHEST = 1, 10
 """What :func:`draw` draws from."""
 SEPARATOR = "|"
 BYTE_VALUES = 256
-
-
-@dataclass(frozen=True, slots=True)
-class DrawSteps:
-    """How one number came about, step by step.
-
-    Attributes:
-        commitment: the SHA-256 of the seed, in hex.
-        messages: what the HMAC was taken over, in order; the last one gave the number.
-        digests: the HMAC-SHA256 of each message, in hex.
-        index: the place, from 0, of the byte in the last digest that gave the number.
-        byte: that byte, the first below 250.
-        number: 1 + byte mod 10.
-    """
-
-    commitment: str
-    messages: tuple[str, ...]
-    digests: tuple[str, ...]
-    index: int
-    byte: int
-    number: int
 
 
 def commitment(seed: bytes) -> str:
@@ -80,25 +58,6 @@ def draw(seed: bytes, *, league_id: str, match_id: str, play: int, choice_a: str
     return drawn.randint(LOWEST, HIGHEST)
 
 
-def explain(seed: bytes, *, league_id: str, match_id: str, play: int, choice_a: str, choice_b: str) -> DrawSteps:
-    """What :func:`draw` does, with every step of it, for those who check a draw.
-
-    Raises:
-        ValueError: as :func:`draw`.
-    """
-    stated = message_of(league_id=league_id, match_id=match_id, play=play, choice_a=choice_a, choice_b=choice_b)
-    limit = _limit(HIGHEST - LOWEST + 1)
-    messages, digests = [], []
-    for message, digest in _blocks(_whole(seed), stated):
-        messages.append(message)
-        digests.append(digest.hex())
-        for index, byte in enumerate(digest):
-            if byte < limit:
-                number = LOWEST + byte % (HIGHEST - LOWEST + 1)
-                return DrawSteps(commitment(seed), tuple(messages), tuple(digests), index, byte, number)
-    raise AssertionError("the blocks have no end")
-
-
 class CommittedDraw:
     """The chance of one match: what :class:`league_sdk.rules.game.Random` asks for, out of the committed seed.
 
@@ -119,7 +78,7 @@ class CommittedDraw:
         """
         first, second = choices
         stated = message_of(league_id=league_id, match_id=match_id, play=play, choice_a=first, choice_b=second)
-        self._bytes = (byte for _, digest in _blocks(_whole(seed), stated) for byte in digest)
+        self._bytes = (byte for digest in _blocks(_whole(seed), stated) for byte in digest)
 
     def randint(self, a: int, b: int, /) -> int:
         """A number from ``a`` to ``b``, both included, each equally likely.
@@ -130,7 +89,8 @@ class CommittedDraw:
         values = b - a + 1
         if not 1 <= values <= BYTE_VALUES:
             raise ValueError(f"a range must have 1 to {BYTE_VALUES} numbers; {a} to {b} has {values}")
-        limit = _limit(values)
+        # Bytes from here on are passed over: with them, some values would come more often than others.
+        limit = BYTE_VALUES - BYTE_VALUES % values
         return a + next(byte for byte in self._bytes if byte < limit) % values
 
 
@@ -140,15 +100,10 @@ def _whole(seed: bytes) -> bytes:
     return seed
 
 
-def _limit(values: int) -> int:
-    """Bytes from here on are passed over: with them, some values would come more often than others."""
-    return BYTE_VALUES - BYTE_VALUES % values
-
-
-def _blocks(seed: bytes, stated: str) -> Iterator[tuple[str, bytes]]:
-    """Each message with its HMAC, without end: the message itself, then with ``|1``, ``|2``, … appended."""
+def _blocks(seed: bytes, stated: str) -> Iterator[bytes]:
+    """The HMACs, without end: of the message itself, then of it with ``|1``, ``|2``, … appended."""
     message, number = stated, 0
     while True:
-        yield message, hmac.digest(seed, message.encode(), "sha256")
+        yield hmac.digest(seed, message.encode(), "sha256")
         number += 1
         message = f"{stated}{SEPARATOR}{number}"

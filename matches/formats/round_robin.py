@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -24,24 +23,6 @@ class PlannedRound:
     bye: int | None
 
 
-def round_robin(players: int) -> Sequence[PlannedRound]:
-    """Every pair once: n-1 rounds for even n, n rounds with one bye each for odd n.
-
-    The first seat stays, the others turn around it. PLAYER_A, who moves first where a game has turns, is the lower
-    seat when the two are an odd number of seats apart, else the higher one: so everyone is PLAYER_A as often as
-    everyone else, or once more (our choice). Four players are as in 004 table 9, where it is always the lower seat.
-
-    Args:
-        players: how many, at least 2.
-
-    Raises:
-        ValueError: fewer than 2.
-    """
-    if players < 2:
-        raise ValueError("a round robin needs at least two players")
-    return [planned_round(players, number) for number in range(1, rounds_of(players) + 1)]
-
-
 def rounds_of(players: int) -> int:
     """How many rounds so many players have."""
     return players - 1 + players % 2
@@ -53,7 +34,11 @@ def matches_of(players: int) -> int:
 
 
 def planned_round(players: int, number: int) -> PlannedRound:
-    """One round of :func:`round_robin` by itself.
+    """One round of a schedule in which every pair meets once: n-1 rounds for even n, n with one bye each for odd n.
+
+    The first seat stays, the others turn around it. PLAYER_A, who moves first where a game has turns, is the lower
+    seat when the two are an odd number of seats apart, else the higher one: so everyone is PLAYER_A as often as
+    everyone else, or once more (our choice). Four players are as in 004 table 9, where it is always the lower seat.
 
     Args:
         players: how many, at least 2.

@@ -7,7 +7,7 @@ import pytest
 from agents_registry.models import Agent
 from league_sdk.protocol.states import LeagueState
 from matches.conducting import due
-from matches.formats.round_robin import planned_round, round_robin
+from matches.formats.round_robin import planned_round, rounds_of
 from matches.league import lifecycle, making, opening
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
@@ -52,7 +52,7 @@ def test_a_look_writes_a_piece_and_the_last_one_makes_it_the_schedule() -> None:
     ]
     assert due.look(busy_agents=[], draining=False).more is False
     codes = [f"P{number:02}" for number in range(1, PLAYERS + 1)]
-    plan = round_robin(PLAYERS)
+    plan = [planned_round(PLAYERS, number) for number in range(1, rounds_of(PLAYERS) + 1)]
     assert pairs() == [(pair.match_id, codes[pair.a], codes[pair.b]) for one in plan for pair in one.pairings]
     byes = Round.objects.order_by("number").values_list("number", "bye__code")
     assert list(byes) == [(one.number, codes[one.bye]) for one in plan if one.bye is not None]
@@ -159,11 +159,3 @@ def test_a_schedule_that_lost_anything_meanwhile_opens_the_league_again(gone: st
         make.look()
     players = Agent.objects.filter(league_id="fall", kind="player").count()
     assert state() == ("SCHEDULED", players * (players - 1) // 2)
-
-
-@pytest.mark.parametrize("players", [2, 3, 4, 5, 12, 13])
-def test_a_round_by_itself_is_that_of_the_whole_plan(players: int) -> None:
-    plan = round_robin(players)
-    assert [planned_round(players, number + 1) for number in range(len(plan))] == list(plan)
-    opponents = [{a, b} for one in plan for a, b in ((pair.a, pair.b) for pair in one.pairings)]
-    assert len(opponents) == players * (players - 1) // 2 == len({tuple(sorted(pair)) for pair in opponents})
