@@ -13,6 +13,7 @@ from pydantic import ValidationError as SettingsError
 
 from agents_registry import places, registration, roster
 from agents_registry.models import Agent, Kind
+from league_sdk.ledger.standings import natural
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import LeagueState
 from league_sdk.rules.registry import games
@@ -24,7 +25,6 @@ from matches.league.find import get_league
 from matches.league.moves import move, named, refuse_over
 from matches.models import League
 from matches.view import readiness
-from matches.view.standings import natural
 
 
 def check_settings(values: Any) -> dict[str, Any]:

@@ -11,12 +11,12 @@ from typing import Any
 from django.urls import reverse
 
 from agents_registry.models import Agent, Kind, RosterEntry
+from league_sdk.ledger.standings import Row, natural
 from matches.audience.pages.player import letter
 from matches.models import CorrectionKind, League
 from matches.view import queries, readiness, sight
 from matches.view.readiness import Ready
 from matches.view.sight import View
-from matches.view.standings import Row, natural
 from matches.words import states
 
 

@@ -34,10 +34,10 @@ from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.states import RoundState
 from league_sdk.repositories import SCHEMA_VERSION
 from matches.audience.pages.player import letter
+from matches.events.history import Outcome
 from matches.models import League, Match, Message
 from matches.papers import bundle, evidence, tables
 from matches.view import queries, sight
-from matches.view.history import Outcome
 from matches.view.sight import View
 
 DOCUMENT = "league.json"

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from league_sdk.ledger.standings import Result, Row, count, order
 from matches.view.sight import View
-from matches.view.standings import Result, Row, count, order
 
 MOST_ROUNDS = 60
 """Columns that a chart has room for."""

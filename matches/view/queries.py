@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Q
 
 from agents_registry.models import Agent, Kind
+from league_sdk.ledger.standings import Row, table
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.states import PROGRESS_ORDER, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import describe, games
@@ -17,7 +18,6 @@ from matches.models import League, Match, Message, Round
 from matches.view import readiness
 from matches.view.public_answers import for_public
 from matches.view.sight import View
-from matches.view.standings import Row, table
 from storage.prepared import Prepared
 
 

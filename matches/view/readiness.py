@@ -18,10 +18,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent, Kind, RosterEntry
+from league_sdk.ledger.standings import natural
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import AgentState, LeagueState
 from matches.models import Check, CheckState, League
-from matches.view.standings import natural
 
 
 class Ready(StrEnum):

@@ -16,11 +16,11 @@ from functools import cached_property, partial
 from django.db import connection, transaction
 
 from agents_registry.models import Kind
+from league_sdk.ledger.standings import Row, Scoring, table
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import LeagueState
+from matches.events.history import Happened, Moment, Outcome
 from matches.models import Event, League
-from matches.view.history import Happened, Moment, Outcome
-from matches.view.standings import Row, Scoring, table
 from storage.prepared import Prepared
 
 KEPT = 50

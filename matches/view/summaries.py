@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from django.db.models import Count
 
 from agents_registry.models import Agent, Kind
+from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.formats.round_robin import matches_of, rounds_of
 from matches.models import Event, League, Match, Round
 from matches.view.queries import frozen_mark
 from matches.view.sight import View
-from matches.view.standings import Row
 
 
 class Tally(NamedTuple):

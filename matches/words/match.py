@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import ResultStatus
-from matches.view.history import Outcome
+from matches.events.history import Outcome
 from matches.words import states
 
 

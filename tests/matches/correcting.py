@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from matches.events.history import Moment
 from matches.league.corrections import applying
 from matches.league.corrections.plans import Wish
 from matches.models import Correction, Match
 from matches.view import sight
-from matches.view.history import Moment
 from tests import factories as make
 
 WHY, BACK = "wrong game started", "it was the right one"

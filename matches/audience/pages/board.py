@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
 from agents_registry.models import Kind
+from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState, MatchState
 from matches.audience.pages import charts, notices
 from matches.audience.pages.keys import PageKey, socket_path
@@ -18,7 +19,6 @@ from matches.models import Delivery, DeliveryState, League, Match, Round
 from matches.view import queries, readiness, sight
 from matches.view.courses import Courses, courses
 from matches.view.sight import View
-from matches.view.standings import Row
 from matches.words import board as words_board
 from matches.words import states as words
 

@@ -17,16 +17,16 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
+from league_sdk.ledger.standings import natural
 from league_sdk.protocol.states import LeagueState
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.parts import as_staff, league_of
 from matches.audience.pages.player import letter
 from matches.audience.pages.player_figures import ANSWERS, is_time, place_of, span
+from matches.events.history import Outcome
 from matches.models import Message
 from matches.view.courses import Courses, courses
-from matches.view.history import Outcome
 from matches.view.sight import View
-from matches.view.standings import natural
 from matches.words import board
 
 FRAGMENTS = ("header", "ranks", "race", "cross", "times")

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from league_sdk.rules.registry import games
+from matches.events.history import Outcome
 from matches.models import Event, Match
-from matches.view.history import Outcome
 from matches.view.sight import View
 
 SHORT = 12

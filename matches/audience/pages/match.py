@@ -15,9 +15,9 @@ from matches.audience.pages.draw import draw_of, game_draws
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.lanes import Row, begin_of, rows_of
 from matches.audience.pages.parts import as_staff, league_of, match_dict
+from matches.events.history import Outcome
 from matches.models import Event, Match
 from matches.view import boards, queries
-from matches.view.history import Outcome
 from matches.view.masking import without_addresses
 from matches.view.sight import View
 from matches.words import match as words_match

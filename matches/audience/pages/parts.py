@@ -9,10 +9,10 @@ from django.urls import reverse
 from agents_registry.models import Agent
 from league_sdk.protocol.states import MatchState
 from league_sdk.rules.registry import games
+from matches.events.history import Outcome
 from matches.models import League, Match
 from matches.view import queries, summaries
 from matches.view.boards import read_board
-from matches.view.history import Outcome
 from matches.view.sight import View
 from matches.words import states
 

@@ -14,9 +14,9 @@ from league_sdk.protocol.states import LeagueState
 from matches.audience.pages import player_figures as figures
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.parts import as_staff, league_of
+from matches.events.history import Outcome
 from matches.models import Match
 from matches.view import queries, readiness
-from matches.view.history import Outcome
 from matches.view.sight import View
 from matches.words import states
 from matches.words.corrections import corrections_of

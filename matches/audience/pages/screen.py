@@ -16,17 +16,17 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState, MatchState
 from matches.audience import qr
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.parts import league_of, match_dict, player_dict, result_line
+from matches.events.history import Moment
 from matches.models import Notice
 from matches.view import queries, readiness
 from matches.view.courses import Courses, courses
-from matches.view.history import Moment
 from matches.view.readiness import Tile, TileState
 from matches.view.sight import View
-from matches.view.standings import Row
 from matches.words import events as words_events
 from matches.words import states
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from league_sdk.ledger.standings import DISQUALIFIED, WITHDRAWN
 from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus
 from matches.league.corrections.plans import (
     DISQUALIFY,
@@ -31,7 +32,6 @@ from matches.league.corrections.plans import (
     Wish,
 )
 from matches.league.errors import ActionRefused, Invalid
-from matches.view.standings import DISQUALIFIED, WITHDRAWN
 
 
 def plan(wish: Wish, now: Situation) -> Plan:

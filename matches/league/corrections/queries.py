@@ -12,17 +12,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents_registry.models import Kind
+from league_sdk.ledger.standings import Row, natural
 from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import get_game
+from matches.events.history import Happened, Outcome
 from matches.league import outbox
 from matches.league.corrections import planning, plans
 from matches.league.corrections.plans import Known, Made, Plan, Situation, Wish
 from matches.league.errors import NotFound
 from matches.models import Correction, League, Match
 from matches.view import queries, sight
-from matches.view.history import Happened, Outcome
 from matches.view.sight import View
-from matches.view.standings import Row, natural
 
 
 def told(outcome: Outcome | None) -> dict[str, Any] | None:

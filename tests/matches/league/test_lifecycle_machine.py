@@ -19,10 +19,10 @@ from hypothesis.stateful import (
 )
 
 from agents_registry import registration
+from league_sdk.ledger.standings import Result, Scoring, table
 from matches.league import lifecycle, losses, opening, play, progress, reporting, results
 from matches.models import Match, Round
 from matches.view import sight
-from matches.view.standings import Result, Scoring, table
 from tests import factories as make
 from tests.matches.machine import RolledBack
 

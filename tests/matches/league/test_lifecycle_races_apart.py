@@ -18,13 +18,13 @@ from django.utils import timezone
 
 from agents_registry import places, registration
 from agents_registry.models import Kind
+from matches.events.history import Moment
 from matches.league import curtain, endings, lifecycle, losses, opening, progress, results, sealing
 from matches.league.corrections import applying
 from matches.league.corrections.applying import LookAgain
 from matches.league.errors import ActionRefused
 from matches.models import Broadcast, Correction, Delivery, League, Match
 from matches.view import sight, summaries
-from matches.view.history import Moment
 from tests import factories as make
 from tests.matches.correcting import do
 from tests.matches.league.test_lifecycle_races import before

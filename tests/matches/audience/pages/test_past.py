@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import invariant, run_state_machine_as_test
 
+from league_sdk.ledger.standings import Row
 from matches.audience.pages import parts
+from matches.events.history import Moment, RoundThen
 from matches.league import lifecycle, losses, opening, play
 from matches.league.effects import record
 from matches.models import Event, League, Match
 from matches.view import queries, sight
-from matches.view.history import Moment, RoundThen
 from matches.view.sight import View
-from matches.view.standings import Row
 from tests import factories as make
 from tests.matches.league.test_lifecycle_machine import LeagueMachine
 

@@ -15,14 +15,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from league_sdk.ledger.standings import Row, table
+from matches.events.history import Moment
 from matches.league.corrections import applying, plans, queries
 from matches.league.corrections.plans import Wish
 from matches.league.corrections.queries import plan_for, plan_to_undo, preview
 from matches.league.errors import ActionRefused
 from matches.models import Correction, Match
 from matches.view import sight
-from matches.view.history import Moment
-from matches.view.standings import Row, table
 from tests import factories as make
 from tests.matches.machine import RolledBack
 

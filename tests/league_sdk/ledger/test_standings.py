@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matches.view.standings import FORM_LENGTH, Result, Row, Scoring, natural, table
+from league_sdk.ledger.standings import FORM_LENGTH, Result, Row, Scoring, natural, table
 
 ALPHA = {"P01": "Alpha", "P02": "Beta", "P03": "Gamma", "P04": "Delta"}
 COUNTS = ("played", "wins", "draws", "losses", "technical_losses", "points")

@@ -9,11 +9,11 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from matches.events.history import Happened, Moment
 from matches.league import lifecycle
 from matches.league.effects import record
 from matches.models import League, Match
 from matches.view import sight
-from matches.view.history import Happened, Moment
 from tests import factories as make
 
 START = datetime(2026, 1, 1, 18, 0, tzinfo=UTC)

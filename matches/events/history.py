@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from league_sdk.ledger.standings import Result
 from league_sdk.protocol.states import LeagueState, RoundState
-from matches.view.standings import Result
 
 
 class Happened(NamedTuple):
