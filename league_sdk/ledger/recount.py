@@ -11,6 +11,7 @@ from typing import Any
 
 from league_sdk.ledger.canonical import sha256_of
 from league_sdk.ledger.chain import Broken, is_hash, named
+from league_sdk.ledger.kinds import CORRECTIONS, EventKind
 from league_sdk.ledger.standings import Result, Row, Scoring, table
 from league_sdk.rules import draws, even_odd
 from league_sdk.rules.even_odd import parity
@@ -18,7 +19,7 @@ from league_sdk.rules.even_odd import parity
 SCORING = ("win", "draw", "loss", "technical_loss")
 DRAWING_GAMES = ("even_odd", "even_odd_numbers")
 """Games whose number is drawn from a committed seed; of others no draw is checked."""
-COMMITTING = ("round_started", "draw_committed")
+COMMITTING = (EventKind.ROUND_STARTED, EventKind.DRAW_COMMITTED)
 """Events that commit to draws by themselves; a correction opens the match anew with its commitment."""
 PLAYED = ("WIN", "DRAW")
 """How a match ends that was played to its end."""
@@ -59,7 +60,7 @@ class Recount:
                 number or its seal.
         """
         data, kind = public["data"], public["kind"]
-        if kind == "demo_afresh" and self._begun:
+        if kind == EventKind.DEMO_AFRESH and self._begun:
             raise _broken(public, "a league begins once, with its first event.", kind, "nothing that undoes results")
         self._begun = True
         try:
@@ -93,9 +94,9 @@ class Recount:
         if "names" in data:
             self.names = {str(code): str(name) for code, name in data["names"].items()}
         self._commit(public, data)
-        if kind == "match_finished":
+        if kind == EventKind.MATCH_FINISHED:
             self._finish(public, data)
-        elif kind in ("corrected", "correction_undone"):
+        elif kind in CORRECTIONS:
             self._correct(data)
 
     def _commit(self, public: Mapping[str, Any], data: Mapping[str, Any]) -> None:
@@ -109,7 +110,7 @@ class Recount:
                 raise _broken(public, "a second commitment for one play of the match.", commitment, "the first")
             self._commitments[match_id] = commitment
             self._late.discard(match_id)
-            if public["kind"] == "draw_committed":
+            if public["kind"] == EventKind.DRAW_COMMITTED:
                 self._late.add(match_id)
         self._plays |= plays
 

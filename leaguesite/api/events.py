@@ -11,12 +11,14 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.envelope import stamp
+from matches.events import registry
 from matches.league import lifecycle
 from matches.league.errors import Invalid
 from matches.models import Event, League
 from matches.view import sight
-from matches.words import events as words_events
+from matches.words.events import happened
 
 router = Router()
 MOST = 500
@@ -67,7 +69,7 @@ def show_events(request: HttpRequest, league_id: str, wanted: Query[Wanted]) -> 
     feed ends with the freeze, and goes on when it is unveiled. Nothing is told twice and nothing is left out."""
     league = lifecycle.get_league(league_id)
     view = sight.public(league)
-    shown = Event.objects.filter(league_id=league.pk, seq__lte=view.moment.seq, kind__in=words_events.PUBLIC)
+    shown = Event.objects.filter(league_id=league.pk, seq__lte=view.moment.seq, kind__in=registry.PUBLIC)
     last = _read_token(wanted.since)
     known = _known(league, last, view.moment.seq)
     after = last[0] if last is not None and known else 0
@@ -87,8 +89,8 @@ def _told(event: Event) -> dict[str, Any]:
         "seq": event.seq,
         "at": stamp(event.at),
         "kind": event.kind,
-        "text": words_events.happened(event.kind, event.data),
-        "data": {name: event.data[name] for name in words_events.PUBLIC[event.kind] if name in event.data},
+        "text": happened(event.kind, event.data),
+        "data": registry.told(EventKind(event.kind), event.data),
     }
 
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents_registry.models import Agent, Kind
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
 from matches.desk import names, shared
 from matches.desk.facts import Facts
@@ -75,9 +76,9 @@ def _ask_again(facts: Facts) -> Problem | None:
 
 
 def _failed_start(facts: Facts) -> list[Problem]:
-    about = ("start_failed", "start_planned", "start_called_off", "round_started")
+    about = (EventKind.START_FAILED, EventKind.START_PLANNED, EventKind.START_CALLED_OFF, EventKind.ROUND_STARTED)
     last = Event.objects.filter(league=facts.league, kind__in=about).order_by("-seq").first()
-    if last is None or last.kind != "start_failed":
+    if last is None or last.kind != EventKind.START_FAILED:
         return []
     at = datetime.fromisoformat(last.data["at"])
     text = _("The start that was planned for %(time)s UTC was refused: %(why)s") % {
@@ -158,7 +159,7 @@ def _play_again(facts: Facts, match_id: str) -> Problem | None:
 
 def _why_lost(facts: Facts, match_ids: list[str]) -> dict[str, str]:
     """Why the last referee of each match lost it."""
-    wanted = Q(data__match_id__in=match_ids, kind="match_held")
+    wanted = Q(data__match_id__in=match_ids, kind=EventKind.MATCH_HELD)
     events = Event.objects.filter(wanted, league=facts.league).order_by("seq")
     return {event.data["match_id"]: event.data["why"] for event in events}
 

@@ -1,4 +1,4 @@
-"""A league's history: its events in, how it stood at a moment out. Pure.
+"""How a league stood at a moment, and what each kind of event changes of it. Pure.
 
 The table, the pages and what agents are told are made from this, so what an audience sees is a matter of where its
 history ends: now, at the freeze, or where someone moved the slider to.
@@ -6,11 +6,12 @@ history ends: now, at the freeze, or where someone moved the slider to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.ledger.standings import Result
 from league_sdk.protocol.states import LeagueState, RoundState
 
@@ -123,68 +124,60 @@ class Moment:
             corrections=dict(self.corrections),
         )
 
-    def after(self, events: Iterable[Happened]) -> Moment:
-        """How the league stood when these had happened too; they come in order."""
-        then = self.copy()
-        for event in events:
-            then._take(event)
-        return then
 
-    def _take(self, event: Happened) -> None:
-        if event.kind == "demo_afresh":
-            fresh = Moment()
-            for name in self.__slots__:
-                setattr(self, name, getattr(fresh, name))
-        self.seq, self.head, self.at = event.seq, event.digest, event.at
-        step = _STEPS.get(event.kind)
-        if step is not None:
-            step(self, event)
+# What each kind of event changes: the registry names one of these for each ------------------------
 
 
-def _schedule_made(then: Moment, event: Happened) -> None:
+def demo_afresh(then: Moment, event: Happened) -> None:
+    fresh = Moment()
+    for name in then.__slots__:
+        setattr(then, name, getattr(fresh, name))
+
+
+def schedule_made(then: Moment, event: Happened) -> None:
     then.state = LeagueState.SCHEDULED
 
 
-def _round_started(then: Moment, event: Happened) -> None:
+def round_started(then: Moment, event: Happened) -> None:
     if then.state != LeagueState.COMPLETED:
         then.state = LeagueState.RUNNING
     then.started_at = then.started_at or event.at
     number = int(event.data["round_id"])
     then.rounds[number] = RoundThen(number, RoundState.ANNOUNCING, event.at)
-    _committed(then, event)
+    committed(then, event)
 
 
-def _committed(then: Moment, event: Happened) -> None:
+def committed(then: Moment, event: Happened) -> None:
     """The draws that the league manager commits to as matches are opened, for the first time or again."""
     for match_id, known in event.data.get("draw_commitments", {}).items():
         then.commitments[match_id] = (*then.commitments.get(match_id, ()), str(known))
 
 
-def _round_opened(then: Moment, event: Happened) -> None:
+def round_opened(then: Moment, event: Happened) -> None:
     number = int(event.data["round_id"])
     then.rounds[number] = replace(then.rounds[number], state=RoundState.RUNNING)
 
 
-def _round_completed(then: Moment, event: Happened) -> None:
+def round_completed(then: Moment, event: Happened) -> None:
     number = int(event.data["round_id"])
     then.rounds[number] = replace(then.rounds[number], state=RoundState.COMPLETED, completed_at=event.at)
 
 
-def _paused(then: Moment, event: Happened) -> None:
-    then.paused = event.kind == "paused"
+def paused(then: Moment, event: Happened) -> None:
+    then.paused = event.kind == EventKind.PAUSED
 
 
-def _completed(then: Moment, event: Happened) -> None:
+def completed(then: Moment, event: Happened) -> None:
     then.state, then.completed_at, then.paused = LeagueState.COMPLETED, event.at, False
 
 
-def _stopped(then: Moment, event: Happened) -> None:
+def stopped(then: Moment, event: Happened) -> None:
     then.state, then.completed_at, then.paused = LeagueState.STOPPED, then.completed_at or event.at, False
     # A round that was on is not played any more.
     then.rounds = {number: one for number, one in then.rounds.items() if one.state == RoundState.COMPLETED}
 
 
-def _match_finished(then: Moment, event: Happened) -> None:
+def match_finished(then: Moment, event: Happened) -> None:
     _count(then, event, event.data)
 
 
@@ -213,17 +206,17 @@ def _count(then: Moment, event: Happened, data: Mapping[str, Any]) -> None:
     )
 
 
-def _corrected(then: Moment, event: Happened) -> None:
+def corrected(then: Moment, event: Happened) -> None:
     """A correction or its undoing: both say what holds afterwards."""
     number = int(event.data["number"])
-    undone = event.kind == "correction_undone"
+    undone = event.kind == EventKind.CORRECTION_UNDONE
     known = {**then.corrections.get(number, {}), "undone": undone}
     if undone:
         known["undone_reason"] = event.data["reason"]
     else:
         known |= {**event.data, "at": event.at}
     then.corrections[number] = known
-    _committed(then, event)
+    committed(then, event)
     for match_id, result in event.data.get("results", {}).items():
         if result is None:
             then.outcomes.pop(match_id, None)
@@ -238,28 +231,9 @@ def _corrected(then: Moment, event: Happened) -> None:
             then.out[player_id] = word
 
 
-def _frozen(then: Moment, event: Happened) -> None:
+def frozen(then: Moment, event: Happened) -> None:
     then.frozen_after = int(event.data["after_round"])
 
 
-def _unfrozen(then: Moment, event: Happened) -> None:
+def unfrozen(then: Moment, event: Happened) -> None:
     then.frozen_after = None
-
-
-_STEPS = {
-    "schedule_made": _schedule_made,
-    "round_started": _round_started,
-    "round_opened": _round_opened,
-    "draw_committed": _committed,
-    "round_completed": _round_completed,
-    "paused": _paused,
-    "resumed": _paused,
-    "league_completed": _completed,
-    "league_stopped": _stopped,
-    "match_finished": _match_finished,
-    "corrected": _corrected,
-    "correction_undone": _corrected,
-    "frozen": _frozen,
-    "unveiled": _unfrozen,
-}
-"""What each kind of event changes; kinds that are not here change nothing that is shown as a state."""

@@ -7,6 +7,7 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Kind
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import LeagueState
 from matches.league import endings
 from matches.league.effects import changed, record
@@ -63,7 +64,7 @@ def fall_before(league: League, number: int) -> None:
     """
     if league.freeze_from is None or league.frozen_seq is not None or number < league.freeze_from:
         return
-    record(league.pk, "frozen", after_round=number - 1)
+    record(league.pk, EventKind.FROZEN, after_round=number - 1)
     seen = sight.everything(league)
     league.frozen_seq = seen.moment.seq
     league.frozen = {
@@ -102,7 +103,7 @@ def unveil(*, league_id: str) -> int:
         moved = same.update(unveiled=F("unveiled") + 1)
         if not moved:
             raise ActionRefused(_("Someone else has just unveiled a place: look again."))
-        record(league.pk, "place_unveiled", place=place)
+        record(league.pk, EventKind.PLACE_UNVEILED, place=place)
         changed(league.pk)
         return place
 
@@ -118,7 +119,7 @@ def lift(*, league_id: str) -> None:
         frozen = League.objects.filter(pk=league.pk, frozen_seq=league.frozen_seq)
         if not frozen.update(frozen_seq=None, frozen={}, freeze_from=None, unveiled=0):
             raise ActionRefused(_("The board of %(league)s is not frozen.") % {"league": league.display_name})
-        record(league.pk, "unveiled")
+        record(league.pk, EventKind.UNVEILED)
         # It may have ended since it was read: with the board still frozen nobody was told.
         league = get_league(league_id)
         if league.state == LeagueState.COMPLETED:

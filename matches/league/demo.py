@@ -10,6 +10,7 @@ from django.db import transaction
 
 from agents_registry import registration
 from agents_registry.models import Kind
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import LeagueState
 from matches.league import lifecycle, opening
 from matches.league.effects import changed, record
@@ -71,6 +72,6 @@ def begin_afresh(demo: League) -> None:
         demo.events.all().delete()
         League.objects.filter(pk=demo.pk).update(ledger_head="")
         registration.bring_back(agent_ids=demo.agents.values_list("pk", flat=True))
-        record(demo.pk, "demo_afresh")
+        record(demo.pk, EventKind.DEMO_AFRESH)
         changed(demo.pk)
         lifecycle.start_league(league_id=demo.pk)

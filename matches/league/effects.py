@@ -10,6 +10,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from league_sdk.ledger import chain
+from league_sdk.ledger.kinds import EventKind
+from matches.events import registry
 from matches.models import Event, League
 from matches.observing import watching
 from matches.push import notify
@@ -20,11 +22,15 @@ _SAME = Sql("event_seq")
 _HEAD = Prepared(lambda *, pk: League.objects.filter(pk=pk).only("event_seq", "ledger_head"), pk=str)
 
 
-def record(league_id: str, kind: str, /, **data: Any) -> None:
+def record(league_id: str, kind: EventKind, /, **data: Any) -> None:
     """Write an event with the league's next number and its digest. Call inside the change's transaction.
 
     Changes: the event, and the league's number and head, which holds the league's row until the end.
+
+    Raises:
+        TypeError: a field is not one of the kind's, or of another type.
     """
+    registry.check(kind, data)
     at, salt = timezone.now(), os.urandom(chain.SALT_BYTES).hex()
     link = _append(league_id, salt, kind, at, data)
     if link is None:

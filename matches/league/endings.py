@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from agents_registry import registration
 from agents_registry.models import Kind
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.league import outbox
@@ -50,7 +51,7 @@ def close_round_if_done(played: Round) -> bool:
         ended = {"state": RoundState.COMPLETED, "completed_at": now}
         if not swap(Round, ended, pk=played.pk, state=RoundState.RUNNING):
             return False
-        record(played.league_id, "round_completed", round_id=played.number)
+        record(played.league_id, EventKind.ROUND_COMPLETED, round_id=played.number)
         # Read when nobody else can change it any more: the board may have been unveiled a moment ago.
         league = LEAGUE.one(pk=played.league_id)
         if league is None:
@@ -86,7 +87,7 @@ def complete_if_done(league: League) -> None:
         return
     league.state = LeagueState.COMPLETED
     rows = sight.everything(league).standings
-    record(league.pk, "league_completed", champion=champion_of(rows[0]) if rows else None)
+    record(league.pk, EventKind.LEAGUE_COMPLETED, champion=champion_of(rows[0]) if rows else None)
     if league.frozen_seq is None:
         announce_end(league)
 
@@ -122,7 +123,7 @@ def after_result(match: Match) -> None:
         if league.state == LeagueState.COMPLETED:
             rows = sight.everything(league).standings
             first = champion_of(rows[0]) if rows else None
-            record(league.pk, "played_again", match_id=match.match_id, champion=first)
+            record(league.pk, EventKind.PLAYED_AGAIN, match_id=match.match_id, champion=first)
         _tell_anew(league, tag=f"{match.match_id.lower()}-{match.attempt}")
         changed(league.pk)
 

@@ -13,6 +13,7 @@ from agents_registry import lookalikes, places, registration
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import Request
 from agents_registry.spellings import LEAGUE_FIELDS, Facts
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.errors import LeagueError, UnknownLeague
 from league_sdk.protocol.states import LeagueState
 from matches.league import losses, making, opening, refusing
@@ -128,7 +129,7 @@ def _register_player(request: Request, named: str | None) -> Entry:
             transaction.on_commit(lambda: _follow(done.agent, named), robust=True)
         if league is not None:
             if not done.again:
-                record(league.pk, "player_registered", player_id=done.agent.code, name=done.agent.display_name)
+                record(league.pk, EventKind.PLAYER_REGISTERED, player_id=done.agent.code, name=done.agent.display_name)
             changed(league.pk)
         return Entry(league_id=home or promised, agent=done.agent, auth_token=done.auth_token)
 
@@ -207,7 +208,7 @@ def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: ob
             raise ActionRefused(
                 _("%(player)s has this name and this address already.") % {"player": same.agent.code}
             ) from None
-        record(league.pk, "player_added", player_id=agent.code, name=agent.display_name)
+        record(league.pk, EventKind.PLAYER_ADDED, player_id=agent.code, name=agent.display_name)
         changed(league.pk)
         return agent
 

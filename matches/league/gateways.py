@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from agents_registry import programs
 from agents_registry.models import Agent, Kind
 from agents_registry.shared import is_at
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.protocol.states import LeagueState
 from matches.league.effects import changed, record
@@ -50,7 +51,7 @@ def mark(*, host: object, gateway: bool, league_id: str | None = None, by: Any =
         if programs.mark_gateway(host=kept, gateway=gateway):
             user = by.get_username() if by is not None else BY_SCRIPT
             for one in sorted(there | ({league_id} if league_id is not None else set())):
-                record(one, "gateway_changed", host=kept, gateway=gateway, user=user)
+                record(one, EventKind.GATEWAY_CHANGED, host=kept, gateway=gateway, user=user)
                 changed(one)
             # Also where no league is concerned that is not over: its matches may be played again.
             transaction.on_commit(nudge)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import LeagueState, MatchState
 from matches.league.play import MAX_LOST_ATTEMPTS, let_go
 from matches.models import Event, Match
@@ -53,7 +54,7 @@ def _held() -> list[Match]:
 
 
 def _losses() -> list[Event]:
-    lost = Event.objects.filter(kind__in=["attempt_lost", "match_held"])
+    lost = Event.objects.filter(kind__in=[EventKind.ATTEMPT_LOST, EventKind.MATCH_HELD])
     return list(lost.order_by("-pk")[:MOST_LOSSES])
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from agents_registry import registration
 from agents_registry.models import Agent, Kind
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LEAGUE_ARROWS, AgentState, LeagueState, MatchState, RoundState
 from league_sdk.rules.draws import commitment
@@ -71,7 +72,7 @@ def run_all(*, league_id: str) -> League:
         if not active or league.paused:
             return start_league(league_id=league_id, auto_advance=True)
         League.objects.filter(pk=league.pk).update(settings=league.settings | {"auto_advance": True})
-        record(league.pk, "auto_advance_on")
+        record(league.pk, EventKind.AUTO_ADVANCE_ON)
         changed(league.pk)
         return get_league(league_id)
 
@@ -116,7 +117,7 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
             referees=referees,
             matches=announced,
         )
-        record(league.pk, "round_started", round_id=coming.number, **_committed(coming))
+        record(league.pk, EventKind.ROUND_STARTED, round_id=coming.number, **_committed(coming))
         # With the event the league's row is ours: whoever stopped or paused it meanwhile has committed by now.
         if _GOES_ON.one(league_id=league.pk) is None:
             raise ActionRefused(_("%(league)s has just changed: look again.") % named(league))
@@ -239,7 +240,7 @@ def open_round(*, round_pk: int) -> bool:
         moved = swap(Round, {"state": RoundState.RUNNING}, pk=round_pk, state=RoundState.ANNOUNCING)
         if moved:
             opened = Round.objects.get(pk=round_pk)
-            record(opened.league_id, "round_opened", round_id=opened.number)
+            record(opened.league_id, EventKind.ROUND_OPENED, round_id=opened.number)
             endings.close_round_if_done(opened)
             changed(opened.league_id)
         return bool(moved)
@@ -264,7 +265,7 @@ def _set_paused(league_id: str, paused: bool) -> League:
         if not League.objects.filter(pk=league_id, paused=not paused).update(paused=paused, **plan):
             sentence = _("%(league)s is paused already.") if paused else _("%(league)s is not paused.")
             raise ActionRefused(sentence % named(league))
-        record(league_id, "paused" if paused else "resumed")
+        record(league_id, EventKind.PAUSED if paused else EventKind.RESUMED)
         changed(league_id)
         return get_league(league_id)
 
@@ -294,6 +295,6 @@ def stop(*, league_id: str) -> League:
         )
         registration.retire(agent_ids=league.agents.filter(kind=Kind.PLAYER).values_list("pk", flat=True))
         outbox.drop_all(league_id)
-        record(league_id, "league_stopped")
+        record(league_id, EventKind.LEAGUE_STOPPED)
         changed(league_id)
         return get_league(league_id)

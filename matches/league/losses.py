@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from agents_registry import registration
 from agents_registry.models import Agent, Kind
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.faults import Cause, unquoted
 from league_sdk.protocol.states import IN_PLAY, MatchState
 from matches.league import results
@@ -84,7 +85,7 @@ def lose_attempt(*, matches: QuerySet[Match], why: str, counts: bool = True, cau
             if not moved:
                 continue
             lost += 1
-            _tell_of("match_held" if held else "attempt_lost", match, why, cause)
+            _tell_of(EventKind.MATCH_HELD if held else EventKind.ATTEMPT_LOST, match, why, cause)
     return lost
 
 
@@ -111,7 +112,7 @@ def _lose_sealed(match: Match, *, why: str, cause: Cause, now: datetime) -> int:
     waits = Match.objects.filter(pk=match.pk, attempt=match.attempt, referee_id=match.referee_id, state__in=IN_PLAY)
     moved = waits.update(referee=None, lease_until=now + lease)
     if moved:
-        _tell_of("attempt_lost", match, why, cause)
+        _tell_of(EventKind.ATTEMPT_LOST, match, why, cause)
     return moved
 
 

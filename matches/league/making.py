@@ -20,6 +20,7 @@ from django.db.models import Exists, Max, OuterRef
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import LeagueState
 from matches.formats.round_robin import matches_of, planned_round, rounds_of
 from matches.league.effects import changed, record
@@ -68,7 +69,7 @@ def record_made(league: League, players: Sequence[Agent]) -> None:
     """Write the event that tells a finished schedule: who plays, in how many rounds, for how many points."""
     record(
         league.pk,
-        "schedule_made",
+        EventKind.SCHEDULE_MADE,
         players=len(players),
         rounds=league.rounds.count(),
         names={player.code: player.display_name for player in players},

@@ -8,13 +8,12 @@ from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent, Kind
 from league_sdk.ledger import chain
+from league_sdk.ledger.kinds import EventKind
 from matches.league import lifecycle
 from matches.league.effects import record, shown
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import Event, Notice
 from matches.models.desk import MAX_NOTICE_CHARS, MAX_USER_CHARS
-
-SAID, TAKEN_BACK = "notice", "notice_withdrawn"
 
 
 def say(*, league_id: str, text: str, by: str, player_id: str = "") -> Notice:
@@ -43,7 +42,7 @@ def say(*, league_id: str, text: str, by: str, player_id: str = "") -> Notice:
             league=league, agent=agent, text=_checked(text), made_by=by[:MAX_USER_CHARS], made_at=now
         )
         if agent is None:
-            record(league.pk, SAID, text=notice.text, said=now.isoformat())
+            record(league.pk, EventKind.NOTICE, text=notice.text, said=now.isoformat())
         shown(league.pk)
         return notice
 
@@ -69,11 +68,13 @@ def withdraw(*, league_id: str, number: int) -> Notice:
             raise ActionRefused(_("This announcement has been withdrawn already."))
         if notice.agent_id is None:
             said = notice.made_at.isoformat()
-            told = Event.objects.filter(league_id=league_id, kind=SAID, data__said=said)
+            told = Event.objects.filter(league_id=league_id, kind=EventKind.NOTICE, data__said=said)
             for event in told:
                 # The hash of what was said takes the place of its salt: the chain holds, and no guess can be tried.
                 kept = chain.hash_private(event.salt, event.kind, event.data)
-                Event.objects.filter(pk=event.pk).update(kind=TAKEN_BACK, data={"said": said}, salt=kept)
+                Event.objects.filter(pk=event.pk).update(
+                    kind=EventKind.NOTICE_WITHDRAWN, data={"said": said}, salt=kept
+                )
         shown(league_id)
         notice.refresh_from_db()
         return notice

@@ -13,6 +13,7 @@ from pydantic import ValidationError as SettingsError
 
 from agents_registry import places, registration, roster
 from agents_registry.models import Agent, Kind
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.ledger.standings import natural
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import LeagueState
@@ -91,7 +92,7 @@ def create_league(
     )
     with transaction.atomic():
         _insert(league)
-        record(league.pk, "league_created", **making.terms(league))
+        record(league.pk, EventKind.LEAGUE_CREATED, **making.terms(league))
         _take_in(league)
         changed(league.pk)
         transaction.on_commit(lambda: take_in(league_id=league.pk), robust=True)
@@ -119,7 +120,7 @@ def _take_in(league: League, only: int | None = None) -> int:
     room = league.rules.max_players
     came = places.join_league(league_id=league.pk, game_type=league.game_type, room=room, only=only)
     if came:
-        record(league.pk, "lobby_joined", players=came)
+        record(league.pk, EventKind.LOBBY_JOINED, players=came)
     return came
 
 
@@ -144,7 +145,7 @@ def edit_league(*, league_id: str, display_name: str, settings: dict[str, Any]) 
     with transaction.atomic():
         if not League.objects.filter(pk=league_id).update(display_name=display_name, settings=checked):
             raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
-        record(league_id, "settings_changed", **making.terms(get_league(league_id)))
+        record(league_id, EventKind.SETTINGS_CHANGED, **making.terms(get_league(league_id)))
         changed(league_id)
     return get_league(league_id)
 
@@ -194,7 +195,7 @@ def close_registration(*, league_id: str) -> League:
             league.left_out = left_out
             League.objects.filter(pk=league.pk).update(left_out=left_out)
             registration.retire(agent_ids=absent)
-            record(league.pk, "left_out", players=", ".join(left_out))
+            record(league.pk, EventKind.LEFT_OUT, players=", ".join(left_out))
         if whole:
             making.record_made(league, players)
         changed(league.pk)

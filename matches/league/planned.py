@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import LeagueState
 from matches.league import lifecycle, making, outbox
 from matches.league.effects import changed, record
@@ -47,7 +48,7 @@ def plan_start(*, league_id: str, at: datetime, all_rounds: bool, now: datetime)
         if at > now + FARTHEST:
             raise Invalid(_("This is more than a year ahead: choose an earlier time."), field="when")
         League.objects.filter(pk=league.pk).update(starts_at=at, starts_all=all_rounds)
-        record(league.pk, "start_planned", at=at.isoformat(), all_rounds=all_rounds)
+        record(league.pk, EventKind.START_PLANNED, at=at.isoformat(), all_rounds=all_rounds)
         changed(league.pk)
 
 
@@ -61,14 +62,14 @@ def call_off(*, league_id: str) -> None:
         league = lifecycle.get_league(league_id)
         if not League.objects.filter(pk=league.pk, starts_at__isnull=False).update(starts_at=None, starts_all=False):
             raise ActionRefused(_("No start of %(league)s is planned.") % {"league": league.display_name})
-        record(league.pk, "start_called_off")
+        record(league.pk, EventKind.START_CALLED_OFF)
         changed(league.pk)
 
 
 def forget_failure(*, league_id: str) -> None:
     """The desk has read that a planned start was refused: it is a problem no longer."""
     with transaction.atomic():
-        record(lifecycle.get_league(league_id).pk, "start_called_off")
+        record(lifecycle.get_league(league_id).pk, EventKind.START_CALLED_OFF)
         changed(league_id)
 
 
@@ -102,5 +103,5 @@ def _begin(league: League, at: datetime, now: datetime) -> None:
         with transaction.atomic():
             (lifecycle.run_all if league.starts_all else lifecycle.start_league)(league_id=league.pk)
     except ActionRefused as refusal:
-        record(league.pk, "start_failed", at=at.isoformat(), why=str(refusal))
+        record(league.pk, EventKind.START_FAILED, at=at.isoformat(), why=str(refusal))
         changed(league.pk)

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from agents_registry import registration
 from agents_registry.models import Agent
+from league_sdk.ledger.kinds import CORRECTIONS, EventKind
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
 from league_sdk.protocol.states import IN_PLAY, PROGRESS_ORDER, AgentState, MatchState
 from league_sdk.protocol.transcript import clean_json
@@ -68,7 +69,10 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
         if not swap(Match, news, pk=match.pk, state=MatchState.READY, attempt=match.attempt):
             return None
         if "play" in news:
-            record(match.league_id, "draw_committed", **_commitment_of(match.match_id, news["draw_seed"], news["play"]))
+            committed = {match.match_id: commitment(bytes.fromhex(news["draw_seed"]))}
+            plays = {match.match_id: news["play"]}
+            kind = EventKind.DRAW_COMMITTED
+            record(match.league_id, kind, match_id=match.match_id, draw_commitments=committed, plays=plays)
         shown(match.league_id, match.match_id)
     # Not refresh_from_db, which would forget the players and the league that came with the match.
     for name, value in news.items():
@@ -78,7 +82,7 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     return match
 
 
-_COMMIT = ("round_started", "draw_committed", "corrected", "correction_undone")
+_COMMIT = (EventKind.ROUND_STARTED, EventKind.DRAW_COMMITTED, *CORRECTIONS)
 """Events that commit to draws."""
 
 
@@ -93,11 +97,6 @@ def _late_seed(match: Match) -> dict[str, Any]:
     # An imported event may hold anything.
     later = [play + 1 for play in plays if isinstance(play, int)]
     return {"draw_seed": fresh_seed(), "play": max([match.play, *later])}
-
-
-def _commitment_of(match_id: str, seed: str, play: int) -> dict[str, Any]:
-    commitments = {match_id: commitment(bytes.fromhex(seed))}
-    return {"match_id": match_id, "draw_commitments": commitments, "plays": {match_id: play}}
 
 
 def assign_teller(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
@@ -193,6 +192,6 @@ def let_go(match: Match, *, now: datetime, **news: Any) -> bool:
     held = Match.objects.filter(pk=match.pk, state=MatchState.HELD, attempt=match.attempt)
     if not held.update(state=MatchState.READY, held_at=None, lifecycle=lifecycle, **news):
         return False
-    record(match.league_id, "match_released", match_id=match.match_id)
+    record(match.league_id, EventKind.MATCH_RELEASED, match_id=match.match_id)
     changed(match.league_id, match.match_id)
     return True

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry import registration
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.faults import unquoted
 from league_sdk.protocol.states import (
     IN_PLAY,
@@ -90,7 +91,7 @@ def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequ
         return False
     record(
         match.league_id,
-        "match_finished",
+        EventKind.MATCH_FINISHED,
         **outcome_data(match, verdict),
         **revealed(match, details),
     )

@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from league_sdk.ledger.kinds import EventKind
 from matches.league import lifecycle, opening
 from matches.league.effects import record
 from matches.league.errors import ActionRefused, Invalid, NotFound
@@ -59,7 +60,7 @@ def give_role(*, league_id: str, username: str, name: str) -> Role:
         role, made = Role.objects.get_or_create(league=league, user=user, defaults={"name": name})
         if made or Role.objects.filter(pk=role.pk).exclude(name=name).update(name=name):
             role.name = name
-            record(league.pk, "role_given", user=user.get_username(), role=name)
+            record(league.pk, EventKind.ROLE_GIVEN, user=user.get_username(), role=name)
         return role
 
 
@@ -81,5 +82,5 @@ def take_role(*, league_id: str, role_id: int, by: Any) -> str:
             raise ActionRefused(_("This is your own role: ask another instructor of the league, or a superuser."))
         username = str(role.user.get_username())
         Role.objects.filter(pk=role.pk).delete()
-        record(league_id, "role_taken", user=username, role=role.name)
+        record(league_id, EventKind.ROLE_TAKEN, user=username, role=role.name)
         return username

@@ -16,6 +16,7 @@ from django.db.models import F, Model, Q, QuerySet
 from agents_registry.models import Agent, RosterEntry
 from league_sdk.ledger import chain
 from league_sdk.protocol.states import LeagueState
+from matches.events.registry import PUBLIC
 from matches.models import Check, Event, League, Match, Message
 from matches.papers.shape import (
     FORMAT,
@@ -30,7 +31,6 @@ from matches.papers.shape import (
 )
 from matches.view import readiness
 from matches.view.queries import matches_of
-from matches.words import events as words_events
 
 AT_ONCE = 100
 """Matches whose transcripts are in memory at the same time."""
@@ -85,7 +85,7 @@ def transcripts(matches: list[Match], *, people: bool) -> dict[int, list[dict[st
 def events(league: League, *, people: bool) -> Iterator[Event]:
     """Every event in order; without people those that anyone may know of, and none quotes an address."""
     rows = league.events.order_by("seq")
-    for event in (rows if people else rows.filter(kind__in=list(words_events.PUBLIC))).iterator():
+    for event in (rows if people else rows.filter(kind__in=PUBLIC)).iterator():
         if not people and "why" in event.data:
             # The hash takes the place of the salt, so that the digest still follows from what is left.
             with suppress(ValueError):

@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from agents_registry import lookalikes
 from agents_registry.models import Agent, Kind, RosterEntry
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import games
 from matches.league import lifecycle, opening
@@ -134,7 +135,7 @@ def _untouched(league: League) -> bool:
         or league.roster.exists()
         or league.roles.exists()
         or league.notices.exists()
-        or league.events.exclude(kind="league_created").exists()
+        or league.events.exclude(kind=EventKind.LEAGUE_CREATED).exists()
     )
 
 

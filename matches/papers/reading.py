@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 from django.utils.translation import gettext as _
 from pydantic import BaseModel, ValidationError
 
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.league.reports import is_moment, read_entries
 from matches.papers import files
@@ -171,7 +172,7 @@ def _check_events(found: Read) -> None:
         named = event.data.get("match_id")
         if named and (not isinstance(named, str) or not _ID.fullmatch(named)):
             raise NotALeague(f"{place}.data.match_id", _("it is not the id of a match"))
-        if event.kind == "match_finished":
+        if event.kind == EventKind.MATCH_FINISHED:
             _check_outcome(event.data, (f"{place}.data",))
         results = event.data.get("results")
         if results is not None and not isinstance(results, dict):

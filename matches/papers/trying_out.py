@@ -5,12 +5,14 @@ from __future__ import annotations
 from django.conf import settings as site
 from django.utils.translation import gettext as _
 
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import MatchState
 from matches.audience import pages
 from matches.audience.pages import PageKey
+from matches.events.history import Happened, Moment
+from matches.events.registry import fold
 from matches.models import League
 from matches.papers.files import NotALeague
-from matches.view.history import Happened, Moment
 from matches.words import events as words_events
 from matches.words import states
 
@@ -28,7 +30,7 @@ def try_out(league: League) -> None:
     then = Moment()
     for number, event in enumerate(events):
         try:
-            then = then.after([event])
+            then = fold(then, [event])
             _tell(event)
         except Exception as error:
             raise NotALeague(f"events[{number}].data", _why(error)) from error
@@ -56,10 +58,8 @@ def _same_results(league: League, then: Moment) -> None:
 
 def _tell(event: Happened) -> None:
     """Put an event into words, and every fault of a result in it."""
-    states.event(event.kind, event.data)
-    if event.kind in words_events.PUBLIC:
-        words_events.happened(event.kind, event.data)
-    results = [event.data] if event.kind == "match_finished" else event.data.get("results", {}).values()
+    words_events.happened(event.kind, event.data)
+    results = [event.data] if event.kind == EventKind.MATCH_FINISHED else event.data.get("results", {}).values()
     for result in results:
         for fault in result["faults"] if result is not None else ():
             states.fault_sentence(fault)

@@ -16,10 +16,12 @@ from functools import cached_property, partial
 from django.db import connection, transaction
 
 from agents_registry.models import Kind
+from league_sdk.ledger.kinds import CORRECTIONS
 from league_sdk.ledger.standings import Row, Scoring, table
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import LeagueState
 from matches.events.history import Happened, Moment, Outcome
+from matches.events.registry import fold
 from matches.models import Event, League
 from storage.prepared import Prepared
 
@@ -66,7 +68,7 @@ def moment(league: League, upto: int | None = None) -> Moment:
     if not events:
         # Nobody changes a moment: one copy of it is enough.
         return known
-    found = known.after(_read(events))
+    found = fold(known, _read(events))
     if found.seq > known.seq:
         keep = partial(_keep, key, found)
         # What is not committed may still be taken back.
@@ -90,7 +92,7 @@ def _fold(key: tuple[str, datetime], known: Moment, events: list[Happened]) -> M
     """The moment after these events; on a long way there some in between are kept, once they are committed."""
     kept = {}
     for start in range(0, len(events), EVERY):
-        known = known.after(events[start : start + EVERY])
+        known = fold(known, events[start : start + EVERY])
         kept[known.seq] = known
     if len(kept) > 1:
         keep = partial(_keep_past, key, kept)
@@ -120,7 +122,7 @@ def told(league: League) -> Moment:
     if league.frozen_seq is None:
         return moment(league)
     since = Event.objects.filter(league_id=league.pk, seq__gt=league.frozen_seq).order_by("seq")
-    return moment(league, league.frozen_seq).after(_read(since.exclude(kind__in=["corrected", "correction_undone"])))
+    return fold(moment(league, league.frozen_seq), _read(since.exclude(kind__in=CORRECTIONS)))
 
 
 @dataclass(frozen=True)

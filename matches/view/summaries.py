@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count
 
 from agents_registry.models import Agent, Kind
+from league_sdk.ledger.kinds import CORRECTIONS, EventKind
 from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.formats.round_robin import matches_of, rounds_of
@@ -81,7 +82,7 @@ class Summary(NamedTuple):
 
 
 _MOMENTS = ("round_started_at", "started_at", "completed_at")
-_CHAMPION_EVENTS = ("league_completed", "corrected", "correction_undone", "played_again")
+_CHAMPION_EVENTS = (EventKind.LEAGUE_COMPLETED, *CORRECTIONS, EventKind.PLAYED_AGAIN)
 
 
 def summaries(leagues: Iterable[League], *, staff: bool = False) -> dict[str, Summary]:

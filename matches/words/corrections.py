@@ -13,8 +13,6 @@ from league_sdk.protocol.states import MatchState
 from matches.league.corrections.plans import DISQUALIFY, KEEP, LOSE, POINTS, REPLAY, SET_RESULT, VOID, WITHDRAW, Plan
 from matches.view.sight import View
 
-EVENTS = ("corrected", "correction_undone")
-
 
 def kind_label(kind: str) -> str:
     """A kind of correction, as on a button."""

@@ -1,4 +1,4 @@
-"""States, results and events in words, for people, in their language."""
+"""States, results and faults in words, for people, in their language."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from league_sdk.protocol.faults import Cause, describe
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.view.summaries import Summary
 from matches.words import corrections
-
-DESK_EVENTS = ("role_given", "role_taken", "start_planned", "start_called_off", "start_failed", "gateway_changed")
-"""What only the desk is told of: who has which role, what was planned there, and which hosts are gateways."""
-SILENT_EVENTS = ("settings_changed", "match_finished", "round_opened", *DESK_EVENTS)
-"""Events that the feed leaves out: results have a list of their own."""
 
 
 def not_shown_to_be_yours() -> str:
@@ -155,52 +150,6 @@ def _parity_word(parity: object) -> str:
 def _parity(details: Mapping[str, Any]) -> str:
     number = details["drawn_number"]
     return ("even", "odd")[number % 2] if isinstance(number, int) else ""
-
-
-def event(kind: str, data: Mapping[str, Any]) -> str:
-    """An event of a league in a sentence."""
-    if kind in corrections.EVENTS:
-        return corrections.correction_event(data, undone=kind == "correction_undone")
-    text = {
-        "league_created": _("The league was opened."),
-        "lobby_joined": _("%(players)s players came in from the lobby."),
-        "player_registered": _("%(player_id)s %(name)s registered."),
-        "player_added": _("%(player_id)s %(name)s was added by the instructor."),
-        "schedule_made": _("Registration closed: %(players)s players, %(rounds)s rounds."),
-        "left_out": _("Not in the schedule, as their check had not passed: %(players)s."),
-        "round_started": _("Round %(round_id)s started."),
-        "round_completed": _("Round %(round_id)s is over."),
-        "match_finished": _("%(match_id)s is finished: %(reason)s."),
-        "attempt_lost": _("%(match_id)s lost its referee %(referee_id)s (%(why)s) and is played again."),
-        "match_held": _("%(match_id)s is held after three lost referees."),
-        "match_released": _("%(match_id)s is released."),
-        "draw_committed": _("%(match_id)s has a new seed for its draw."),
-        "played_again": _("%(match_id)s has been played again: the table of the league is final anew."),
-        "paused": _("The league was paused."),
-        "resumed": _("The league was resumed."),
-        "auto_advance_on": _("From now on the rounds follow each other."),
-        "league_stopped": _("The league was stopped."),
-        "demo_afresh": _("The demo begins afresh."),
-        "settings_changed": _("The settings were changed."),
-        "frozen": _("The board is frozen after round %(after_round)s."),
-        "place_unveiled": _("Place %(place)s was unveiled."),
-        "unveiled": _("The board is unveiled."),
-        "notice": _("From the instructor: %(text)s"),
-        "notice_withdrawn": _("The instructor took an announcement back."),
-    }.get(kind)
-    if kind == "league_completed":
-        champion = data.get("champion") or {}
-        return _("The league is over. Champion: %(name)s.") % {"name": champion.get("display_name", "–")}
-    if text is None:
-        return kind
-    return text % _kept_apart(data) if "%(" in text else text
-
-
-def _kept_apart(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Names as they are, also in right-to-left text, where their last marks would change sides."""
-    if not get_language_bidi() or "name" not in data:
-        return data
-    return {**data, "name": f"\u2068{data['name']}\u2069"}
 
 
 def fault_cause(cause: str) -> str:

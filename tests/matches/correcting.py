@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from matches.events.history import Moment
+from matches.events.registry import fold
 from matches.league.corrections import applying
 from matches.league.corrections.plans import Wish
 from matches.models import Correction, Match
@@ -61,7 +62,7 @@ def results_in_history(place: make.Setting) -> dict[str, Any]:
     events = sight._read(place.league.events.order_by("seq"))
     return {
         match_id: (one.status, one.winner, one.reason, dict(one.details), list(one.faults))
-        for match_id, one in Moment().after(events).outcomes.items()
+        for match_id, one in fold(Moment(), events).outcomes.items()
     }
 
 

@@ -14,13 +14,12 @@ from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState, MatchState
 from matches.audience.pages import charts, notices
 from matches.audience.pages.keys import PageKey, socket_path
-from matches.audience.pages.parts import as_staff, league_of, match_dict, player_dict, result_line
+from matches.audience.pages.parts import as_staff, feed, league_of, match_dict, player_dict, result_line
 from matches.models import Delivery, DeliveryState, League, Match, Round
 from matches.view import queries, readiness, sight
 from matches.view.courses import Courses, courses
 from matches.view.sight import View
 from matches.words import board as words_board
-from matches.words import states as words
 
 FRAGMENTS = ("header", "notices", "standings", "current", "results", "feed", "ranks", "cross")
 RECENT = 12
@@ -48,7 +47,7 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
         "results": [
             result_line(outcome, view) | {"corrected": _reason(view, outcome.correction)} for outcome in recent
         ],
-        "feed": _feed(view),
+        "feed": feed(view, RECENT),
         "ledger": _ledger(view),
         "seq": view.moment.seq,
         **notices.of_view(view),
@@ -229,11 +228,3 @@ def _ledger(view: View) -> dict[str, str] | None:
         "url": f"/api/leagues/{league_id}/ledger",
         "command": f"python -m league_sdk verify {address} --head {head}",
     }
-
-
-def _feed(view: View) -> list[dict[str, Any]]:
-    events = view.league.events.exclude(kind__in=words.SILENT_EVENTS).filter(seq__lte=view.moment.seq)
-    return [
-        {"seq": event.seq, "at": event.at, "text": words.event(event.kind, event.data)}
-        for event in events.order_by("-seq")[:RECENT]
-    ]

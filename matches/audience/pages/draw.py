@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.rules.registry import games
 from matches.events.history import Outcome
 from matches.models import Event, Match
@@ -70,7 +71,7 @@ def _shown(commitment: str, play: int, told: str) -> dict[str, Any]:
 
 def _judged(outcome: Outcome, events: Iterable[Event]) -> Mapping[str, Any]:
     """What the referee reported in the attempt that counts: a correction changes a result, not what was drawn."""
-    reported = {int(event.data["attempt"]): event.data for event in events if event.kind == "match_finished"}
+    reported = {int(event.data["attempt"]): event.data for event in events if event.kind == EventKind.MATCH_FINISHED}
     known = reported.get(outcome.attempt)
     if known is not None:
         return known

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.urls import reverse
 
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import IN_PLAY, MatchState
 from league_sdk.rules.registry import games
@@ -27,7 +28,7 @@ from matches.words.corrections import corrections_of
 FRAGMENTS = ("match_header", "match_draw", "match_board", "match_transcript")
 _WRITTEN = ("type", "choice", "problem", "notes", "http_status")
 """What of a row is as an agent or its referee wrote it."""
-_EVENTS = ("match_finished", "attempt_lost", "match_held")
+_EVENTS = (EventKind.MATCH_FINISHED, EventKind.ATTEMPT_LOST, EventKind.MATCH_HELD)
 
 
 def context(view: View, key: PageKey) -> dict[str, Any] | None:
@@ -111,7 +112,7 @@ def _verdict(outcome: Outcome | None, view: View, events: list[Event]) -> dict[s
     """The result in a sentence, and whose fault it is."""
     if outcome is None:
         return {"why": "", "blame": [], "before": ""}
-    reported = [event.data for event in events if event.kind == "match_finished"]
+    reported = [event.data for event in events if event.kind == EventKind.MATCH_FINISHED]
     before = ""
     if outcome.correction is not None and reported:
         last = reported[-1]
@@ -152,8 +153,8 @@ def _attempts(match: Match, view: View, events: list[Event], *, staff: bool) -> 
         entries.setdefault(entry["attempt"], []).append(entry)
     steps = _steps_by_attempt(queries.lifecycle(match, view))
     outcome = view.outcome(match.match_id)
-    lost = {int(event.data["attempt"]): event.data for event in events if event.kind != "match_finished"}
-    ended = {int(event.data["attempt"]): event.data for event in events if event.kind == "match_finished"}
+    lost = {int(event.data["attempt"]): event.data for event in events if event.kind != EventKind.MATCH_FINISHED}
+    ended = {int(event.data["attempt"]): event.data for event in events if event.kind == EventKind.MATCH_FINISHED}
     playing = match.attempt if view.now and match.state in IN_PLAY else None
     game = games().get(view.league.game_type)
     numbers = sorted({*entries, *steps, *lost} - {0})

@@ -10,11 +10,13 @@ from agents_registry.models import Agent
 from league_sdk.protocol.states import MatchState
 from league_sdk.rules.registry import games
 from matches.events.history import Outcome
+from matches.events.registry import LISTED
 from matches.models import League, Match
 from matches.view import queries, summaries
 from matches.view.boards import read_board
 from matches.view.sight import View
 from matches.words import states
+from matches.words.events import happened
 
 
 def league_dict(league: League, known: summaries.Summary, frozen_after: int | None = None) -> dict[str, Any]:
@@ -153,3 +155,9 @@ def result_line(outcome: Outcome, view: View) -> dict[str, Any]:
         "seq": outcome.seq,
         "at": outcome.at,
     }
+
+
+def feed(view: View, most: int) -> list[dict[str, Any]]:
+    """The last events that the pages list, the newest first: ``seq``, ``at`` and ``text`` of each."""
+    events = view.league.events.filter(kind__in=LISTED, seq__lte=view.moment.seq).order_by("-seq")[:most]
+    return [{"seq": one.seq, "at": one.at, "text": happened(one.kind, one.data)} for one in events]

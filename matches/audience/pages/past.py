@@ -11,8 +11,10 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from league_sdk.ledger.kinds import EventKind
 from matches.audience.pages import board
 from matches.audience.pages.keys import PageKey
+from matches.events.registry import PUBLIC
 from matches.models import Event
 from matches.view import sight
 from matches.view.sight import View
@@ -50,7 +52,7 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
 def _track(view: View) -> Track:
     seen = Event.objects.filter(league_id=view.league.pk, seq__lte=view.moment.seq)
     first = seen.aggregate(first=Min("seq"))["first"] or 0
-    begun = seen.filter(kind="round_started").order_by("seq").values_list("data", "seq")
+    begun = seen.filter(kind=EventKind.ROUND_STARTED).order_by("seq").values_list("data", "seq")
     return Track(first, view.moment.seq, {int(data["round_id"]): seq for data, seq in begun})
 
 
@@ -64,7 +66,7 @@ def _position(asked: str | None, track: Track) -> int:
 
 def _replay(view: View, then: View, track: Track, key: PageKey) -> dict[str, Any]:
     at, current = then.moment.seq, then.moment.current
-    told = Event.objects.filter(league_id=view.league.pk, seq__lte=at, kind__in=events.PUBLIC)
+    told = Event.objects.filter(league_id=view.league.pk, seq__lte=at, kind__in=PUBLIC)
     event = told.order_by("-seq").first()
     return {
         "at": at,

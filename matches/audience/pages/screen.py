@@ -20,15 +20,13 @@ from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState, MatchState
 from matches.audience import qr
 from matches.audience.pages.keys import PageKey, socket_path
-from matches.audience.pages.parts import league_of, match_dict, player_dict, result_line
+from matches.audience.pages.parts import feed, league_of, match_dict, player_dict, result_line
 from matches.events.history import Moment
 from matches.models import Notice
 from matches.view import queries, readiness
 from matches.view.courses import Courses, courses
 from matches.view.readiness import Tile, TileState
 from matches.view.sight import View
-from matches.words import events as words_events
-from matches.words import states
 
 FRAGMENTS = (
     "screen_head",
@@ -217,14 +215,9 @@ def _courses(view: View, then: Moment) -> Courses:
 
 
 def _news(view: View) -> dict[str, Any]:
-    told = [kind for kind in words_events.PUBLIC if kind not in states.SILENT_EVENTS]
-    events = view.league.events.filter(kind__in=told, seq__lte=view.moment.seq)
     return {
         "results": [result_line(one, view) for one in list(view.moment.outcomes.values())[: -RECENT - 1 : -1]],
-        "events": [
-            {"seq": event.seq, "at": event.at, "text": states.event(event.kind, event.data)}
-            for event in events.order_by("-seq")[:EVENTS]
-        ],
+        "events": feed(view, EVENTS),
     }
 
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from agents_registry import registration
 from agents_registry.models import Agent, Kind
+from league_sdk.ledger.kinds import CORRECTIONS
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState
 from league_sdk.rules.draws import commitment
 from matches.league import endings
@@ -180,7 +181,7 @@ def _hold(league: League, plan: Plan) -> None:
     """
     out = {code: entry for code, entry in {**league.out, **plan.out}.items() if entry is not None}
     held = League.objects.filter(pk=league.pk, state=league.state).update(out=out)
-    others = league.events.filter(seq__gt=league.event_seq, kind__in=("corrected", "correction_undone"))
+    others = league.events.filter(seq__gt=league.event_seq, kind__in=CORRECTIONS)
     # Nobody calls one that was out before: a match of it that is open again is decided without a call.
     gone = [code for code in plan.gone if code not in league.out]
     theirs = Q(player_a__code__in=gone) | Q(player_b__code__in=gone)

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import IN_PLAY, MatchState
 from matches.league.errors import Invalid
 
@@ -129,7 +130,7 @@ class Plan:
     @property
     def event(self) -> str:
         """The kind of the event that tells it."""
-        return "correction_undone" if self.undo else "corrected"
+        return EventKind.CORRECTION_UNDONE if self.undo else EventKind.CORRECTED
 
     @property
     def gone(self) -> list[str]:

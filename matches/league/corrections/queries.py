@@ -16,6 +16,7 @@ from league_sdk.ledger.standings import Row, natural
 from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import get_game
 from matches.events.history import Happened, Outcome
+from matches.events.registry import fold
 from matches.league import outbox
 from matches.league.corrections import planning, plans
 from matches.league.corrections.plans import Known, Made, Plan, Situation, Wish
@@ -194,7 +195,7 @@ def preview(league: League, plan: Plan) -> Preview:
 def foreseen(seen: View, plan: Plan) -> View:
     """A league as it would be after a plan."""
     event = Happened(seen.moment.seq + 1, plan.event, plan.data(), timezone.now())
-    return View(seen.league, seen.moment.after([event]))
+    return View(seen.league, fold(seen.moment, [event]))
 
 
 def champion_after(league: League, plan: Plan) -> Row | None:

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agents_registry.models import Agent
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import ResultStatus
 from matches.audience import pages
 from matches.audience.pages import PageKey
@@ -71,7 +72,7 @@ def finish_half(now: datetime) -> None:
         )
         record(
             "board",
-            "match_finished",
+            EventKind.MATCH_FINISHED,
             **outcome_data(match, Verdict(ResultStatus.WIN, match.player_a.code, "", {"drawn_number": 8}, [])),
         )
 

@@ -12,6 +12,7 @@ from django.utils import translation
 from matches.desk import overview
 from matches.league import curtain, lifecycle
 from matches.words import states
+from matches.words.events import happened
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -70,8 +71,8 @@ def test_a_result_and_a_name_read_from_right_to_left() -> None:
     details = {"drawn_number": 8, "number_parity": "even"}
     assert states.result_summary("WIN", "P01", details) == "P01 won · 8 even"
     data = {"player_id": "P01", "name": "<b>Itai</b>"}
-    assert states.event("player_registered", data) == "P01 <b>Itai</b> registered."
+    assert happened("player_registered", data) == "P01 <b>Itai</b> registered."
     with translation.override("he"):
         # Without the mark "P01 · 8" is one left-to-right word, and the number is read as the winner.
         assert "P01\u200f · 8" in states.result_summary("WIN", "P01", details)
-        assert "\u2068<b>Itai</b>\u2069" in states.event("player_registered", data)
+        assert "\u2068<b>Itai</b>\u2069" in happened("player_registered", data)

@@ -9,7 +9,9 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from league_sdk.ledger.kinds import EventKind
 from matches.events.history import Happened, Moment
+from matches.events.registry import fold
 from matches.league import lifecycle
 from matches.league.effects import record
 from matches.models import League, Match
@@ -54,7 +56,7 @@ ROUND = [
 
 def test_a_league_from_its_beginning_to_its_end() -> None:
     events = happened(*ROUND)
-    states = [Moment().after(events[:number]) for number in range(len(events) + 1)]
+    states = [fold(Moment(), events[:number]) for number in range(len(events) + 1)]
     assert [str(one.state) for one in states] == [
         "REGISTRATION",
         "REGISTRATION",
@@ -78,9 +80,9 @@ def test_a_league_from_its_beginning_to_its_end() -> None:
 
 def test_going_on_from_a_moment_leaves_it_as_it_was() -> None:
     events = happened(*ROUND)
-    half = Moment().after(events[:4])
-    assert half.after(events[4:]) == Moment().after(events)
-    assert half == Moment().after(events[:4])
+    half = fold(Moment(), events[:4])
+    assert fold(half, events[4:]) == fold(Moment(), events)
+    assert half == fold(Moment(), events[:4])
 
 
 def test_corrections_and_their_undoing() -> None:
@@ -100,7 +102,7 @@ def test_corrections_and_their_undoing() -> None:
         "out": {"P01": None},
     }
     events = happened(*ROUND, ("corrected", corrected), ("correction_undone", undone))
-    before, during, after = (Moment().after(events[:number]) for number in (7, 8, 9))
+    before, during, after = (fold(Moment(), events[:number]) for number in (7, 8, 9))
     assert (during.outcomes["R1M1"].status, during.outcomes["R1M1"].correction) == ("CANCELLED", 1)
     assert (during.points, during.out) == ({"P02": 2}, {"P01": "withdrawn"})
     assert (during.corrections[1]["reason"], during.corrections[1]["undone"]) == ("wrong game", False)
@@ -110,20 +112,20 @@ def test_corrections_and_their_undoing() -> None:
 
 def test_a_match_that_is_to_be_played_again_has_no_result() -> None:
     again = {"number": 1, "kind": "replay", "reason": "x", "results": {"R1M1": None}}
-    then = Moment().after(happened(*ROUND, ("corrected", again)))
+    then = fold(Moment(), happened(*ROUND, ("corrected", again)))
     assert then.outcomes == {}
     assert (
-        then.after([Happened(99, "match_finished", ended("R1M1", "P02", attempt=2), START)]).results[0].winner == "P02"
+        fold(then, [Happened(99, "match_finished", ended("R1M1", "P02", attempt=2), START)]).results[0].winner == "P02"
     )
 
 
 def test_a_stopped_league_has_no_round_that_is_on() -> None:
-    then = Moment().after(happened(*ROUND[:4], ("league_stopped", {})))
+    then = fold(Moment(), happened(*ROUND[:4], ("league_stopped", {})))
     assert (str(then.state), then.rounds) == ("STOPPED", {})
 
 
 def test_the_demo_begins_with_a_clean_sheet() -> None:
-    then = Moment().after(happened(*ROUND, ("demo_afresh", {})))
+    then = fold(Moment(), happened(*ROUND, ("demo_afresh", {})))
     assert (then.outcomes, then.rounds, str(then.state), then.seq) == ({}, {}, "REGISTRATION", 8)
 
 
@@ -153,7 +155,7 @@ def test_what_is_known_is_not_read_again_and_what_is_taken_back_is_forgotten() -
         assert sight.moment(league) == known
     assert [query["sql"].count(f'"seq" > {known.seq}') for query in captured] == [1]
     with pytest.raises(ZeroDivisionError), transaction.atomic():
-        record("fall", "paused")
+        record("fall", EventKind.PAUSED)
         assert sight.moment(league).paused
         raise ZeroDivisionError
     assert not sight.moment(league).paused

@@ -19,6 +19,7 @@ from django.utils import timezone
 from agents_registry import places, registration
 from agents_registry.models import Kind
 from matches.events.history import Moment
+from matches.events.registry import fold
 from matches.league import curtain, endings, lifecycle, losses, opening, progress, results, sealing
 from matches.league.corrections import applying
 from matches.league.corrections.applying import LookAgain
@@ -104,7 +105,7 @@ def undo(number: int) -> Correction:
 def assert_rows_agree(place: make.Setting) -> Moment:
     """Rows and history say the same of results and of who is out."""
     league = place.league
-    then = Moment().after(sight._read(league.events.order_by("seq")))
+    then = fold(Moment(), sight._read(league.events.order_by("seq")))
     rows = Match.objects.filter(league=league, state="FINISHED").values_list("match_id", "status", "winner__code")
     assert sorted(rows) == sorted((one.match_id, one.status, one.winner) for one in then.outcomes.values())
     assert {player: entry["word"] for player, entry in league.out.items()} == then.out

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.records import JsonLines
 from league_sdk.transport.client import CallFailed
@@ -88,7 +89,7 @@ def test_an_event_is_told_once_it_is_on_record(lines: list[dict[str, Any]]) -> N
     make.open_league("fall")
     lines.clear()
     with transaction.atomic():
-        record("fall", "player_registered", player_id="P01", name="Ada Lovelace")
+        record("fall", EventKind.PLAYER_REGISTERED, player_id="P01", name="Ada Lovelace")
         assert lines == []
     [line] = lines
     assert (line["event_type"], line["league_id"], line["peer"]) == ("PLAYER_REGISTERED", "fall", "player:P01")
@@ -100,6 +101,6 @@ def test_an_event_that_was_taken_back_is_not_told(lines: list[dict[str, Any]]) -
     make.open_league("fall")
     lines.clear()
     with pytest.raises(ZeroDivisionError), transaction.atomic():
-        record("fall", "paused")
+        record("fall", EventKind.PAUSED)
         raise ZeroDivisionError
     assert lines == []

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import invariant, run_state_machine_as_test
 
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.ledger.standings import Row
 from matches.audience.pages import parts
 from matches.events.history import Moment, RoundThen
+from matches.events.registry import fold
 from matches.league import lifecycle, losses, opening, play
 from matches.league.effects import record
 from matches.models import Event, League, Match
@@ -83,7 +85,7 @@ def test_a_match_in_play_is_shown_as_it_was_going() -> None:
     make.open_current("fall")
 
     def note(expected: tuple[str, int]) -> None:
-        record("fall", "settings_changed")
+        record("fall", EventKind.SETTINGS_CHANGED)
         found[place.league.event_seq] = expected
 
     make.look()
@@ -140,9 +142,9 @@ def test_who_is_there_is_said_of_the_past_only_when_it_is_sure() -> None:
     shown = {}
     for state in ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"):
         make.progress(from_row, state=state, joined=["P01"], locked_in=["P01"])
-        record("fall", "settings_changed")
+        record("fall", EventKind.SETTINGS_CHANGED)
         shown[state] = League.objects.get().event_seq
-    record("fall", "settings_changed")
+    record("fall", EventKind.SETTINGS_CHANGED)
     row = queries.matches_of(League.objects.get()).get(match_id="R1M1")
     marks = {}
     for state, seq in shown.items():
@@ -169,7 +171,7 @@ def test_the_way_to_a_moment_is_short_from_anywhere(
     read = sight._read
     monkeypatch.setattr(sight, "_read", lambda rows: longest.append(len(found := read(rows))) or found)
     for seq in range(1, len(events) + 1):
-        assert sight.moment(place.league, seq) == Moment().after(events[:seq])
+        assert sight.moment(place.league, seq) == fold(Moment(), events[:seq])
     assert max(longest) <= sight.EVERY
 
 
@@ -179,5 +181,5 @@ def test_a_demo_that_begins_afresh_has_no_past_of_the_one_before() -> None:
     last = place.league.event_seq
     assert sight.past(place.league, last).moment.outcomes
     Event.objects.all().delete()
-    record("fall", "demo_afresh")
+    record("fall", EventKind.DEMO_AFRESH)
     assert not sight.past(place.league, last + 1).moment.outcomes

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agents_registry.models import Agent
+from league_sdk.ledger.kinds import EventKind
 from matches.audience import pages
 from matches.audience.pages import PageKey, past
 from matches.league import curtain, lifecycle
@@ -179,7 +180,7 @@ def test_a_long_history_costs_no_more_queries_and_elements_than_a_short_one(clie
 def test_a_hundred_rounds_have_a_mark_each_and_a_few_have_a_name(client: Client) -> None:
     make.open_league("fall")
     for number in range(1, 101):
-        record("fall", "round_started", round_id=number)
+        record("fall", EventKind.ROUND_STARTED, round_id=number)
     marks = client.get(PAGE).context["replay"]["marks"]
     assert (len(marks), marks[0]["x"], marks[-1]["x"]) == (100, "1.00%", "100.00%")
     assert [mark["label"] for mark in marks if mark["label"]] == [1, 10, 19, 28, 37, 46, 55, 64, 73, 82, 91, 100]
@@ -195,7 +196,7 @@ def test_a_league_without_events(client: Client) -> None:
 
 def test_what_is_for_the_desk_is_not_told(client: Client) -> None:
     make.open_league("fall")
-    record("fall", "role_given", user="teacher@school.example", role="instructor")
+    record("fall", EventKind.ROLE_GIVEN, user="teacher@school.example", role="instructor")
     lifecycle.stop(league_id="fall")
     assert shown(client, 2)["text"] == "The league was opened."
 

@@ -17,6 +17,7 @@ from hypothesis.stateful import (
 
 from league_sdk.ledger.standings import Row, table
 from matches.events.history import Moment
+from matches.events.registry import fold
 from matches.league.corrections import applying, plans, queries
 from matches.league.corrections.plans import Wish
 from matches.league.corrections.queries import plan_for, plan_to_undo, preview
@@ -131,7 +132,7 @@ class Corrections(RolledBack):
         if not hasattr(self, "place"):
             return
         events = sight._read(self.place.league.events.order_by("seq"))
-        moment = Moment().after(events)
+        moment = fold(Moment(), events)
         in_rows = {
             one.match_id: (one.status, one.winner and one.winner.code, one.reason, one.details, one.faults)
             for one in Match.objects.filter(state="FINISHED").select_related("winner")
@@ -148,7 +149,7 @@ class Corrections(RolledBack):
         if not hasattr(self, "place"):
             return
         league = self.place.league
-        moment = Moment().after(sight._read(league.events.order_by("seq")))
+        moment = fold(Moment(), sight._read(league.events.order_by("seq")))
         points: dict[str, int] = {}
         for one in Correction.objects.filter(undone_at=None, kind=plans.POINTS).select_related("player"):
             points[one.player.code] = points.get(one.player.code, 0) + one.points

@@ -15,7 +15,7 @@ from matches.league.corrections.plans import Wish
 from matches.models import Broadcast, Delivery, League
 from matches.view import sight, summaries
 from matches.words.corrections import corrections_of
-from matches.words.states import event
+from matches.words.events import happened
 from tests import factories as make
 from tests.matches.correcting import (
     BACK,
@@ -134,7 +134,7 @@ def test_in_words(place: make.Setting, kind: str, changes: dict[str, Any], done:
     do(kind, **changes)
     undo(1)
     told = place.league.events.filter(kind__in=("corrected", "correction_undone")).order_by("seq")
-    assert [event(one.kind, one.data) for one in told] == [done, undone]
+    assert [happened(one.kind, one.data) for one in told] == [done, undone]
     [line] = corrections_of(sight.everything(place.league))
     assert (line["sentence"], line["undone"], line["undone_reason"]) == (done, True, BACK)
 

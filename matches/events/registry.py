@@ -1,0 +1,134 @@
+"""Every kind of event once: what is kept of it, who reads what, its words, and what it changes. Pure.
+
+A new kind is a name with its public fields in :mod:`league_sdk.ledger.kinds` and a row of :data:`EVENTS`; a verb of
+``matches/league`` records it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from league_sdk.ledger.kinds import CORRECTIONS, EventKind, Fields
+from matches.events import history
+from matches.events.history import Happened, Moment
+
+_ = str
+"""Marks a text for ``make messages``; it is translated where it is said (``matches/words/events.py``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """One kind of event.
+
+    Attributes:
+        words: the sentence, with fields in it as ``%(name)s``; empty for what only the desk reads, by its kind.
+        fold: what it changes of a moment; None: nothing that is shown as a state.
+        private: the types of the fields that are not public in the ledger.
+        told: the fields that the feed for machines gives to everybody; None: those that are public in the ledger.
+        listed: whether the pages' feed has it; what is told there in another place is left out.
+    """
+
+    words: str = ""
+    fold: Callable[[Moment, Happened], None] | None = None
+    private: Fields = field(default_factory=dict)
+    told: tuple[str, ...] | None = None
+    listed: bool = True
+
+
+_CORRECTION = EventType(
+    "%(sentence)s",
+    history.corrected,
+    {"results": dict, "reason": str},
+    told=("number", "kind", "match_id", "player_id", "points", "out", "reason"),
+)
+_LOST: Mapping[str, Any] = {
+    "private": {"cause": str, "why": str},
+    "told": ("match_id", "attempt", "referee_id", "cause"),
+}
+EVENTS: Mapping[EventKind, EventType] = {
+    EventKind.LEAGUE_CREATED: EventType(_("The league was opened."), told=()),
+    EventKind.LOBBY_JOINED: EventType(_("%(players)s players came in from the lobby.")),
+    EventKind.PLAYER_REGISTERED: EventType(_("%(player_id)s %(name)s registered.")),
+    EventKind.PLAYER_ADDED: EventType(_("%(player_id)s %(name)s was added by the instructor.")),
+    EventKind.LEFT_OUT: EventType(_("Not in the schedule, as their check had not passed: %(players)s.")),
+    EventKind.SCHEDULE_MADE: EventType(
+        _("Registration closed: %(players)s players, %(rounds)s rounds."),
+        history.schedule_made,
+        told=("players", "rounds"),
+    ),
+    EventKind.SETTINGS_CHANGED: EventType(
+        _("The settings were changed."), private={"game_type": str}, told=(), listed=False
+    ),
+    EventKind.AUTO_ADVANCE_ON: EventType(_("From now on the rounds follow each other.")),
+    EventKind.ROUND_STARTED: EventType(_("Round %(round_id)s started."), history.round_started, told=("round_id",)),
+    EventKind.DRAW_COMMITTED: EventType(
+        _("%(match_id)s has a new seed for its draw."), history.committed, told=("match_id",)
+    ),
+    EventKind.ROUND_OPENED: EventType(
+        _("The matches of round %(round_id)s may begin."), history.round_opened, listed=False
+    ),
+    EventKind.ROUND_COMPLETED: EventType(_("Round %(round_id)s is over."), history.round_completed),
+    EventKind.MATCH_FINISHED: EventType(
+        _("%(match_id)s: %(summary)s."),
+        history.match_finished,
+        {"reason": str, "details": dict, "faults": list},
+        told=("match_id", "round_id", "players", "status", "winner_id", "attempt", "referee_id"),
+        listed=False,
+    ),
+    EventKind.ATTEMPT_LOST: EventType(
+        _("%(match_id)s lost its referee %(referee_id)s (%(why)s) and is played again."), **_LOST
+    ),
+    EventKind.MATCH_HELD: EventType(_("%(match_id)s is held after three lost referees."), **_LOST),
+    EventKind.MATCH_RELEASED: EventType(_("%(match_id)s is released.")),
+    EventKind.PAUSED: EventType(_("The league was paused."), history.paused),
+    EventKind.RESUMED: EventType(_("The league was resumed."), history.paused),
+    EventKind.PLAYED_AGAIN: EventType(_("%(match_id)s has been played again: the table of the league is final anew.")),
+    EventKind.LEAGUE_COMPLETED: EventType(_("The league is over. Champion: %(name)s."), history.completed),
+    EventKind.LEAGUE_STOPPED: EventType(_("The league was stopped."), history.stopped),
+    EventKind.DEMO_AFRESH: EventType(_("The demo begins afresh."), history.demo_afresh),
+    EventKind.FROZEN: EventType(_("The board is frozen after round %(after_round)s."), history.frozen),
+    EventKind.PLACE_UNVEILED: EventType(_("Place %(place)s was unveiled.")),
+    EventKind.UNVEILED: EventType(_("The board is unveiled."), history.unfrozen),
+    EventKind.NOTICE: EventType(_("From the instructor: %(text)s"), private={"text": str, "said": str}, told=("text",)),
+    EventKind.NOTICE_WITHDRAWN: EventType(_("The instructor took an announcement back."), private={"said": str}),
+    **dict.fromkeys(CORRECTIONS, _CORRECTION),
+    **dict.fromkeys((EventKind.ROLE_GIVEN, EventKind.ROLE_TAKEN), EventType(private={"user": str, "role": str})),
+    EventKind.START_PLANNED: EventType(private={"at": str, "all_rounds": bool}),
+    EventKind.START_CALLED_OFF: EventType(),
+    EventKind.START_FAILED: EventType(private={"at": str, "why": str}),
+    EventKind.GATEWAY_CHANGED: EventType(private={"host": str, "gateway": bool, "user": str}),
+}
+PUBLIC = tuple(kind for kind, one in EVENTS.items() if one.words)
+"""What everybody may read; the others (who has which role, what was planned, which hosts are gateways) the desk."""
+LISTED = tuple(kind for kind in PUBLIC if EVENTS[kind].listed)
+"""What the pages' feed has."""
+
+
+def check(kind: EventKind, data: Mapping[str, Any]) -> None:
+    """Whether an event may be recorded like this.
+
+    Raises:
+        TypeError: names the first field that its kind does not have, or that is of another type.
+    """
+    for name, value in data.items():
+        if not isinstance(value, kind.public.get(name) or EVENTS[kind].private.get(name, ())):
+            raise TypeError(f"{kind}: {name}={value!r:.80} is no field of it, or not of its type")
+
+
+def told(kind: EventKind, data: Mapping[str, Any]) -> dict[str, Any]:
+    """What the feed for machines gives to everybody of an event's data; its kind is one of :data:`PUBLIC`."""
+    names = EVENTS[kind].told
+    return {name: data[name] for name in (kind.public if names is None else names) if name in data}
+
+
+def fold(moment: Moment, events: Iterable[Happened]) -> Moment:
+    """How a league stood when these had happened too; they come in order, and the moment stays as it is."""
+    then = moment.copy()
+    for event in events:
+        row = EVENTS.get(event.kind)
+        if row is not None and row.fold is not None:
+            row.fold(then, event)
+        then.seq, then.head, then.at = event.seq, event.digest, event.at
+    return then
