@@ -26,7 +26,7 @@ class Broken(Exception):
         what: the event in words: number, kind, match.
     """
 
-    def __init__(self, what: str, *, seq: int | None, problem: str, seen: object, expected: object) -> None:
+    def __init__(self, what: str, *, problem: str, seen: object, expected: object, seq: int | None = None) -> None:
         super().__init__(f"{what}: {problem} Seen: {short(seen)}. Expected: {short(expected)}.")
         self.seq = seq
         self.what = what

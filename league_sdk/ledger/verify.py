@@ -123,7 +123,6 @@ def _verified(page: Page, links: list[Link], digests: list[str], found: Recount,
         if head not in digests:
             raise Broken(
                 "the head that you kept",
-                seq=None,
                 problem="no event of this ledger has that digest: what was before it has been changed.",
                 seen=f"{len(digests)} events, none with it",
                 expected=head,
@@ -174,7 +173,6 @@ def _scoring(shown: Points, found: Recount) -> Scoring:
     if found.scoring is not None and found.scoring != scoring:
         raise Broken(
             "the points of the league",
-            seq=None,
             problem="they are not those that the last event about them has.",
             seen=scoring,
             expected=found.scoring,
@@ -185,9 +183,7 @@ def _scoring(shown: Points, found: Recount) -> Scoring:
 def _same_table(shown: list[Line], found: Recount, scoring: Scoring) -> None:
     names = {line.player_id: line.display_name for line in shown}
     if len(names) != len(shown):
-        raise Broken(
-            "the table", seq=None, problem="a player stands in it twice.", seen=len(shown), expected=len(names)
-        )
+        raise Broken("the table", problem="a player stands in it twice.", seen=len(shown), expected=len(names))
     _same_names(names, found)
     for line, row in zip(shown, found.rows(names, scoring), strict=True):
         expected = _line(row)
@@ -196,7 +192,6 @@ def _same_table(shown: list[Line], found: Recount, scoring: Scoring) -> None:
             name = next(name for name in expected if seen[name] != expected[name])
             raise Broken(
                 f"the table, line {row.rank}, {name}",
-                seq=None,
                 problem="the events add up to something else.",
                 seen=seen[name],
                 expected=expected[name],
@@ -208,7 +203,6 @@ def _same_names(names: dict[str, str], found: Recount) -> None:
         code = min(set(found.names.items()) ^ set(names.items()))[0]
         raise Broken(
             f"the table, player {short(code)}",
-            seq=None,
             problem="its players are not those that the schedule has.",
             seen=names.get(code),
             expected=found.names.get(code),
@@ -217,7 +211,6 @@ def _same_names(names: dict[str, str], found: Recount) -> None:
     if missing:
         raise Broken(
             f"the table, player {short(min(missing))}",
-            seq=None,
             problem="an event has results or points of this player.",
             seen="no line",
             expected="one",
@@ -232,7 +225,6 @@ def _same_results(rows: list[export.Row], found: Recount) -> None:
         if shown.get(match_id) != expected:
             raise Broken(
                 f"the result of match {short(match_id)}",
-                seq=None,
                 problem="the events say something else.",
                 seen=shown.get(match_id) or "none",
                 expected=expected or "none",
