@@ -39,7 +39,7 @@ def _create_schedule(call: Call) -> dict[str, Any]:
         league = opening.close_registration(league_id=league.pk)
     except ActionRefused as refused:
         raise RuleError(str(refused), field="league_id", seen=league.pk, expected="a league to be closed") from None
-    rounds = queries.wire_schedule(sight.public(league))
+    rounds = queries.schedule(sight.public(league), wire=True)
     return call.message(
         "SCHEDULE_CREATED",
         league_id=league.pk,

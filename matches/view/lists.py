@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 
-from league_sdk.protocol.envelope import stamp
-from league_sdk.protocol.states import MatchState, RoundState
+from league_sdk.protocol.states import MatchState
 from matches.models import Match, Round
 from matches.view import queries
 from matches.view.sight import View
@@ -114,15 +112,11 @@ def wanted(limit: Any, cursor: Any, *, most: int = MOST_BYTES) -> Wanted:
 
 def standings(view: View, want: Wanted) -> Part:
     """The table, as messages carry it."""
-    return _part(queries.standings_rows(view), want)
+    return rows_of(queries.standings_rows(view), want)
 
 
 def rows_of(rows: Sequence[dict[str, Any]], want: Wanted) -> Part:
     """A list that is there as a whole."""
-    return _part(rows, want)
-
-
-def _part(rows: Sequence[dict[str, Any]], want: Wanted) -> Part:
     found: list[str] = []
     size, at = 0, want.start[1]
     for row in rows[at : None if want.limit is None else at + want.limit]:
@@ -141,42 +135,36 @@ def schedule(view: View, want: Wanted, *, wire: bool) -> Part:
     Args:
         wire: times as messages carry them, else as the HTTP API does.
     """
-    shown: list[str] = []
-    ends: tuple[int, int] | None = None
-    room = _Room(want)
-    for played, lines in _by_round(view, want):
-        at = want.start[1] if played.number == want.start[0] else 0
-        head = _dumps(_head(view, played, wire=wire))
-        taken: list[str] = []
-        for line in lines[at:]:
-            if not room.takes(line, head if not taken else ""):
-                ends = (played.number, at + len(taken))
-                break
-            taken.append(line)
-        if taken or ends is None:
-            shown.append(f'{head[:-1]},"matches":[{",".join(taken)}]}}')
-        if ends is not None:
-            break
-    total = Match.objects.filter(league=view.league).count() if want.given or ends is not None else 0
-    return Part(f"[{','.join(shown)}]", ends and f"{ends[0]}.{ends[1]}", total)
+    rounds, ends, total = _cut(view, want, lambda played: _dumps(queries.round_line(played, view, wire=wire)))
+    shown = (f'{head[:-1]},"matches":[{",".join(lines)}]}}' for head, lines in rounds)
+    return Part(f"[{','.join(shown)}]", ends, total)
 
 
 def matches(view: View, want: Wanted) -> Part:
     """Every match as a line, in playing order."""
-    shown: list[str] = []
-    ends: tuple[int, int] | None = None
+    rounds, ends, total = _cut(view, want, lambda _played: "")
+    return Part(f"[{','.join(line for _head, lines in rounds for line in lines)}]", ends, total)
+
+
+def _cut(view: View, want: Wanted, head: Callable[[Round], str]) -> tuple[list[tuple[str, list[str]]], str | None, int]:
+    """The rounds that there is room for, each with its head and the lines of its matches; what follows; how many."""
+    rounds: list[tuple[str, list[str]]] = []
+    ends: str | None = None
     room = _Room(want)
     for played, lines in _by_round(view, want):
         at = want.start[1] if played.number == want.start[0] else 0
-        for place, line in enumerate(lines[at:], start=at):
-            if not room.takes(line, ""):
-                ends = (played.number, place)
+        first, taken = head(played), []
+        for line in lines[at:]:
+            if not room.takes(line, "" if taken else first):
+                ends = f"{played.number}.{at + len(taken)}"
                 break
-            shown.append(line)
+            taken.append(line)
+        if taken or ends is None:
+            rounds.append((first, taken))
         if ends is not None:
             break
     total = Match.objects.filter(league=view.league).count() if want.given or ends is not None else 0
-    return Part(f"[{','.join(shown)}]", ends and f"{ends[0]}.{ends[1]}", total)
+    return rounds, ends, total
 
 
 class _Room:
@@ -195,21 +183,6 @@ class _Room:
         if self._rows is not None:
             self._rows -= 1
         return True
-
-
-def _head(view: View, played: Round, *, wire: bool) -> dict[str, Any]:
-    then = view.moment.rounds.get(played.number)
-
-    def time(value: datetime | None) -> Any:
-        return value and stamp(value) if wire else value
-
-    return {
-        "round_id": played.number,
-        "state": then.state if then is not None else RoundState.PENDING,
-        "bye": played.bye.code if played.bye else None,
-        "started_at": time(then.started_at if then is not None else None),
-        "completed_at": time(then.completed_at if then is not None else None),
-    }
 
 
 def _by_round(view: View, want: Wanted) -> Iterator[tuple[Round, list[str]]]:

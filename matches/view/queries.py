@@ -88,33 +88,35 @@ def round_summary(played: Round, *, hidden: bool) -> dict[str, Any]:
     }
 
 
-def schedule(view: View) -> list[dict[str, Any]]:
-    """Every round with its matches, as GET_SCHEDULE and the API show it (004 4.9.1)."""
+def round_line(played: Round, view: View, *, wire: bool) -> dict[str, Any]:
+    """One round in a list.
+
+    Args:
+        wire: times as messages carry them, in text.
+    """
+    then = view.moment.rounds.get(played.number)
+    times = (then.started_at, then.completed_at) if then is not None else (None, None)
+    started, completed = (stamp(time) if wire and time is not None else time for time in times)
+    return {
+        "round_id": played.number,
+        "state": then.state if then is not None else RoundState.PENDING,
+        "bye": played.bye.code if played.bye else None,
+        "started_at": started,
+        "completed_at": completed,
+    }
+
+
+def schedule(view: View, *, wire: bool = False) -> list[dict[str, Any]]:
+    """Every round with its matches, as GET_SCHEDULE and the API show it (004 4.9.1); ``wire`` as in a line."""
     rounds: dict[int, dict[str, Any]] = {}
     if view.league.state == LeagueState.REGISTRATION:
         # There is none, or it is being made: nobody sees half of one.
         return []
     for one in view.league.rounds.select_related("bye").order_by("number"):
-        then = view.moment.rounds.get(one.number)
-        rounds[one.number] = {
-            "round_id": one.number,
-            "state": then.state if then is not None else RoundState.PENDING,
-            "bye": one.bye.code if one.bye else None,
-            "started_at": then.started_at if then is not None else None,
-            "completed_at": then.completed_at if then is not None else None,
-            "matches": [],
-        }
+        rounds[one.number] = round_line(one, view, wire=wire) | {"matches": []}
     for match in matches_of(view.league):
         rounds[match.round.number]["matches"].append(match_line(match, view))
     return list(rounds.values())
-
-
-def wire_schedule(view: View) -> list[dict[str, Any]]:
-    """The schedule for a message: times as text."""
-    return [
-        one | {name: one[name] and stamp(one[name]) for name in ("started_at", "completed_at")}
-        for one in schedule(view)
-    ]
 
 
 def matches_of(league: League) -> Any:

@@ -191,7 +191,7 @@ def test_lines_made_from_columns_are_those_made_from_instances(frozen: bool) -> 
     found = json.loads(lists.matches(view, lists.Wanted()).rows)
     assert found == [queries.match_line(match, view) for match in queries.matches_of(view.league)]
     rounds = json.loads(lists.schedule(view, lists.Wanted(), wire=True).rows)
-    assert rounds == queries.wire_schedule(view)
+    assert rounds == queries.schedule(view, wire=True)
 
 
 # Where it is made --------------------------------------------------------------------------------
