@@ -146,6 +146,19 @@ class TileState(StrEnum):
     SLOW = "slow"
     READY = "ready"
 
+    @property
+    def label(self) -> str:
+        """The state in words."""
+        return {
+            TileState.NOT_REGISTERED: _("not registered"),
+            TileState.UNREACHABLE: _("unreachable"),
+            TileState.WRONG_ANSWERS: _("wrong answers"),
+            TileState.NOT_CHECKED: _("not checked"),
+            TileState.CHECKING: _("checking"),
+            TileState.SLOW: _("slow"),
+            TileState.READY: _("ready"),
+        }[self]
+
 
 _ORDER = list(TileState)
 
@@ -215,19 +228,6 @@ def wall(league: League, *, now: datetime | None = None) -> list[Tile]:
             step = _("Register your agent at the address above.")
             missing.append(Tile(TileState.NOT_REGISTERED, step, owner=entry.name))
     return [*sorted(tiles, key=lambda tile: natural(tile.player_id)), *missing]
-
-
-def tile_label(state: TileState) -> str:
-    """A tile's state in words."""
-    return {
-        TileState.NOT_REGISTERED: _("not registered"),
-        TileState.UNREACHABLE: _("unreachable"),
-        TileState.WRONG_ANSWERS: _("wrong answers"),
-        TileState.NOT_CHECKED: _("not checked"),
-        TileState.CHECKING: _("checking"),
-        TileState.SLOW: _("slow"),
-        TileState.READY: _("ready"),
-    }[state]
 
 
 def _tile(player: Agent, known: Readiness, found: Mapping[UUID, Finding], league: League) -> Tile:

@@ -132,33 +132,20 @@ def _counting(outcome: Mapping[str, Any] | None, state: str) -> str:
 def corrections_of(view: View, *, match_id: str | None = None, player_id: str | None = None) -> list[dict[str, Any]]:
     """The corrections that an audience may see, the newest first, for pages.
 
-    Each has ``number``, ``kind``, ``sentence`` (with the reason), ``reason``, ``match_id``, ``player_id``, ``url`` (of
-    the match, or None), ``at``, ``undone`` and ``undone_reason``.
+    Each is what its event tells, with ``sentence`` (reason included) and ``url`` (of the match, or None).
 
     Args:
         match_id: only those that changed this match.
         player_id: only those that are about this player, or about a match of it.
     """
     found = []
-    for number, data in sorted(view.moment.corrections.items(), reverse=True):
+    for _number, data in sorted(view.moment.corrections.items(), reverse=True):
         if match_id is not None and match_id not in data["results"]:
             continue
         if player_id is not None and player_id not in _players(data):
             continue
-        found.append(
-            {
-                "number": number,
-                "kind": data["kind"],
-                "sentence": correction_event(data),
-                "reason": data["reason"],
-                "match_id": data["match_id"] or None,
-                "player_id": data["player_id"] or None,
-                "url": reverse("match", args=[view.league.pk, data["match_id"]]) if data["match_id"] else None,
-                "at": data["at"],
-                "undone": data["undone"],
-                "undone_reason": data.get("undone_reason", ""),
-            }
-        )
+        url = reverse("match", args=[view.league.pk, data["match_id"]]) if data["match_id"] else None
+        found.append({**data, "sentence": correction_event(data), "url": url})
     return found
 
 

@@ -66,31 +66,6 @@ def lost_attempt(data: Mapping[str, Any]) -> str:
     return _("Lost with its referee %(referee)s: %(reason)s. It counts for nobody.") % names
 
 
-def attempt_counts() -> str:
-    """What stands at the attempt whose result counts."""
-    return _("The result of this attempt counts.")
-
-
-def attempt_replaced(summary: str) -> str:
-    """What stands at an attempt whose result was taken back."""
-    return _("It ended (%(result)s), and does not count any more.") % {"result": summary}
-
-
-def attempt_in_play() -> str:
-    """What stands at an attempt that is on."""
-    return _("Being played now.")
-
-
-def undone(sentence: str, reason: str) -> str:
-    """A correction that was taken back."""
-    return _("%(correction)s Undone: %(reason)s") % {"correction": sentence, "reason": reason}
-
-
-def before_correction(summary: str) -> str:
-    """What the referee had reported."""
-    return _("The referee had reported: %(result)s.") % {"result": summary}
-
-
 def duration(milliseconds: int) -> str:
     """A time in words: "12 ms", "1.234 s", "30 s", "2 min 5 s".
 
@@ -126,28 +101,6 @@ def too_late(elapsed_ms: int, limit_ms: int) -> str:
     }
 
 
-def silence(milliseconds: int) -> str:
-    """A stretch of time in which nothing was sent."""
-    return _("%(time)s pass") % {"time": duration(round(milliseconds, -2))}
-
-
-def waiting_of(limit_ms: int) -> str:
-    """How long someone who is waited for has."""
-    return _("of %(limit)s") % {"limit": duration(limit_ms)}
-
-
-def locked_in() -> str:
-    """That an answer is in which is kept secret until the draw."""
-    return _("has locked in")
-
-
 def tries(count: int) -> str:
     """How often somebody was asked."""
     return ngettext("%(count)d try", "%(count)d tries", count) % {"count": count}
-
-
-def hidden(after_round: int) -> str:
-    """Why a match of a frozen board shows nothing."""
-    return _(
-        "The board is frozen after round %(round)d: what happens in this match is shown when the board is unveiled."
-    ) % {"round": after_round}

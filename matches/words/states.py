@@ -61,12 +61,12 @@ def _registering(known: Summary) -> str:
     ) % {"count": known.players}
 
 
-def headline(league: Mapping[str, Any], known: Summary, auto_advance: bool) -> str:
+def headline(known: Summary, frozen_after: int | None) -> str:
     """One sentence: what is happening now, and why nothing is if nothing is."""
     state = known.state
-    if league["frozen_after"] is not None:
+    if frozen_after is not None:
         return _("The board is frozen after round %(round)d; the rest is unveiled at the end.") % {
-            "round": league["frozen_after"]
+            "round": frozen_after
         }
     if state == LeagueState.REGISTRATION:
         return _registering(known)
@@ -85,7 +85,7 @@ def headline(league: Mapping[str, Any], known: Summary, auto_advance: bool) -> s
     if known.round_state == RoundState.ANNOUNCING:
         return _("Round %(round)d is being announced to the players.") % numbers
     if known.round_state == RoundState.COMPLETED:
-        return _between_rounds(auto_advance) % numbers
+        return _between_rounds(known.auto_advance) % numbers
     if known.held:
         return ngettext(
             "%(count)d match is held: it is tried again by itself, or the instructor decides.",

@@ -76,7 +76,7 @@ def _states(view: View) -> dict[str, str]:
     return dict(view.league.agents.filter(kind=Kind.PLAYER).values_list("code", "state"))
 
 
-def _ready(view: View) -> dict[str, dict[str, str]]:
+def _ready(view: View) -> dict[str, readiness.Readiness]:
     """Before the schedule is made: who has passed the check. "Not checked" is news only where a check is demanded."""
     league: League = view.league
     if not view.now or league.state != LeagueState.REGISTRATION:
@@ -84,7 +84,7 @@ def _ready(view: View) -> dict[str, dict[str, str]]:
     players = list(league.agents.filter(kind=Kind.PLAYER))
     known = readiness.readiness(players)
     return {
-        player.code: {"word": known[player.pk].word.value, "label": known[player.pk].label}
+        player.code: known[player.pk]
         for player in players
         if league.rules.require_check or known[player.pk].word != readiness.Ready.NOT_CHECKED
     }
@@ -105,7 +105,7 @@ class _Said(NamedTuple):
     """What is said of players beside their results, by id."""
 
     states: Mapping[str, str]
-    ready: Mapping[str, dict[str, str]]
+    ready: Mapping[str, readiness.Readiness]
     behind: set[str]
     decisions: list[dict[str, Any]]
     sparks: Mapping[str, str]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from league_sdk.ledger.kinds import EventKind
@@ -26,30 +27,50 @@ def game_draws(game_type: str) -> bool:
     return game is not None and game.draws
 
 
-def draw_of(match: Match, view: View, events: Iterable[Event]) -> dict[str, Any] | None:
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What the page of a match says of its draw.
+
+    Attributes:
+        commitment: to the seed of the play that counts, hex.
+        play: which play of the match that is, from 1.
+        told: ``waiting``, ``checkable``, ``unsealed`` or ``unrevealed``.
+        seed: hex, once it was revealed.
+        check: the JSON with which a browser checks the draw.
+    """
+
+    commitment: str
+    play: int
+    told: str
+    seed: str = ""
+    check: str = ""
+
+    @property
+    def short(self) -> str:
+        """The beginning of the commitment."""
+        return self.commitment[:SHORT]
+
+
+def draw_of(match: Match, view: View, events: Iterable[Event]) -> Draw | None:
     """What the page of a match says of its draw; None when nothing was committed to.
 
     Args:
         match: one match of the view's league.
         view: what the audience may see.
         events: those of the match in the view, in order.
-
-    Returns ``commitment`` (hex) and its beginning as ``short``, ``play``, ``told`` (one of ``waiting``, ``checkable``,
-    ``unsealed`` and ``unrevealed``), ``seed``, and as ``check`` the JSON with which a browser checks the draw.
     """
     committed = view.moment.commitments.get(match.match_id)
     if not committed or not game_draws(view.league.game_type):
         return None
     outcome = view.outcome(match.match_id)
     if outcome is None:
-        return _shown(committed[-1], len(committed), "waiting")
+        return Draw(committed[-1], len(committed), "waiting")
     judged = _judged(outcome, events)
     seed = str(judged.get("draw_seed") or "")
     play = int(judged.get("play") or 1)
     commitment = committed[play - 1] if 1 <= play <= len(committed) else committed[-1]
     if not seed:
-        set_by_hand = outcome.correction is not None
-        return _shown(commitment, play, "unrevealed" if set_by_hand else "unsealed")
+        return Draw(commitment, play, "unsealed" if outcome.correction is None else "unrevealed")
     players = (match.player_a.code, match.player_b.code)
     check = _facts(judged, players) | {
         "commitment": commitment,
@@ -59,14 +80,7 @@ def draw_of(match: Match, view: View, events: Iterable[Event]) -> dict[str, Any]
         "play": play,
         "game": view.league.game_type,
     }
-    return _shown(commitment, play, "checkable") | {
-        "seed": seed,
-        "check": json.dumps(check, separators=(",", ":"), ensure_ascii=False),
-    }
-
-
-def _shown(commitment: str, play: int, told: str) -> dict[str, Any]:
-    return {"commitment": commitment, "short": commitment[:SHORT], "play": play, "told": told, "seed": "", "check": ""}
+    return Draw(commitment, play, "checkable", seed, json.dumps(check, separators=(",", ":"), ensure_ascii=False))
 
 
 def _judged(outcome: Outcome, events: Iterable[Event]) -> Mapping[str, Any]:

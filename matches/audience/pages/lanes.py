@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from league_sdk.dialects import answers
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import MatchState
@@ -189,10 +191,10 @@ def _wait(waiting: Mapping[str, Row], locked_in: set[str]) -> None:
     """Mark the messages whose answers are still to come, or have come and are kept until the draw."""
     for lane, row in waiting.items():
         if lane in locked_in:
-            row["verdict"], row["said"] = "locked", match.locked_in()
+            row["verdict"], row["said"] = "locked", _("has locked in")
         else:
             row["verdict"] = "open"
-            row["limit"] = match.waiting_of(row["deadline"]) if row["deadline"] else ""
+            row["limit"] = _("of %(limit)s") % {"limit": match.duration(row["deadline"])} if row["deadline"] else ""
 
 
 def _refused(answer: Row | None, following: Row) -> None:
@@ -251,12 +253,8 @@ def _timed(rows: list[Row], begun: datetime | None) -> Iterator[Row]:
         passed = round((row["at"] - before).total_seconds() * 1000) if before is not None else 0
         row["gap"] = sum(passed >= size for size in GAPS_MS)
         if passed >= SILENCE_MS:
-            yield {
-                "kind": "silence",
-                "gap": row["gap"],
-                "waits": " ".join(waited),
-                "label": match.silence(passed),
-            }
+            label = _("%(time)s pass") % {"time": match.duration(round(passed, -2))}
+            yield {"kind": "silence", "gap": row["gap"], "waits": " ".join(waited), "label": label}
             row["gap"] = 0
         yield row
         before = max(before, row["at"]) if before is not None else row["at"]

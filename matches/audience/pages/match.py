@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.messages import MessageType
@@ -44,7 +45,6 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
     found = match_dict(match, view)
     for player in (found["a"], found["b"]):
         player["player_url"] = reverse("player", args=[match.league_id, player["player_id"]]) + as_staff(view)
-    hidden = view.frozen_after is not None and outcome is None
     board = found["board"]
     if board is not None:
         board["steps"] = _steps(match, view)
@@ -56,9 +56,11 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
         | {
             "untold": _is_untold(match, outcome),
             "round_number": match.round.number,
-            "hidden": words_match.hidden(view.frozen_after) if hidden and view.frozen_after is not None else "",
+            "hidden": _hidden(view.frozen_after) if view.frozen_after is not None and outcome is None else "",
             "corrections": [
-                words_match.undone(one["sentence"], one["undone_reason"]) if one["undone"] else one["sentence"]
+                _("%(correction)s Undone: %(reason)s") % {"correction": one["sentence"], "reason": one["undone_reason"]}
+                if one["undone"]
+                else one["sentence"]
                 for one in corrections_of(view, match_id=match.match_id)
             ],
         },
@@ -116,14 +118,20 @@ def _verdict(outcome: Outcome | None, view: View, events: list[Event]) -> dict[s
     before = ""
     if outcome.correction is not None and reported:
         last = reported[-1]
-        before = words_match.before_correction(
-            states.result_summary(last["status"], last["winner_id"], last["details"])
-        )
+        summary = states.result_summary(last["status"], last["winner_id"], last["details"])
+        before = _("The referee had reported: %(result)s.") % {"result": summary}
     return {
         "why": words_match.why(outcome),
         "blame": [_blame(fault) for fault in outcome.faults] if outcome.correction is None else [],
         "before": before,
     }
+
+
+def _hidden(after_round: int) -> str:
+    """Why a match of a frozen board shows nothing."""
+    return _(
+        "The board is frozen after round %(round)d: what happens in this match is shown when the board is unveiled."
+    ) % {"round": after_round}
 
 
 def _is_untold(match: Match, outcome: Outcome | None) -> bool:
@@ -190,11 +198,11 @@ def _fate(
     if lost is not None:
         return words_match.lost_attempt(lost)
     if outcome is not None and outcome.attempt == number and outcome.correction is None:
-        return words_match.attempt_counts()
+        return _("The result of this attempt counts.")
     if ended is not None:
         summary = states.result_summary(ended["status"], ended["winner_id"], ended["details"])
-        return words_match.attempt_replaced(summary)
-    return words_match.attempt_in_play() if number == playing else ""
+        return _("It ended (%(result)s), and does not count any more.") % {"result": summary}
+    return _("Being played now.") if number == playing else ""
 
 
 def _steps_by_attempt(lifecycle: Iterable[Mapping[str, str]]) -> dict[int, list[Mapping[str, str]]]:

@@ -19,6 +19,7 @@ from agents_registry.models import Agent
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState
 from matches.audience.pages import notices
 from matches.audience.pages.exchanges import Line, exchanges
+from matches.audience.pages.player import letter
 from matches.audience.pages.trial import trial_dict
 from matches.conducting import trials
 from matches.models import Check, League, Match, Message
@@ -112,20 +113,9 @@ def _match_dict(league: League, match: Match, agent: Agent, outcome: Any) -> dic
         "state": MatchState.FINISHED if outcome is not None else match.state,
         "state_label": states.match_state(MatchState.FINISHED if outcome is not None else match.state),
         "result": states.result_summary(outcome.status, outcome.winner, outcome.details) if outcome is not None else "",
-        "how": _how(outcome, agent),
+        "how": letter(outcome, agent.code) if outcome is not None else "",
         "faults": [states.fault_sentence(fault) for fault in own],
     }
-
-
-def _how(outcome: Any, agent: Agent) -> str:
-    """W, D, L, or T for a technical loss; empty when it does not count."""
-    if outcome is None or outcome.status == "CANCELLED":
-        return ""
-    if outcome.winner == agent.code:
-        return "W"
-    if outcome.status == "TECHNICAL_LOSS":
-        return "T"
-    return "L" if outcome.winner else "D"
 
 
 def in_play(agent: Agent) -> str | None:

@@ -10,35 +10,22 @@ from agents_registry.models import Agent
 from matches.models import League, Notice
 from matches.view.sight import View
 
-FRAGMENT = "notices"
 SHOWN, SHOWN_TO_ONE = 3, 10
 
 
-def context_part(league: League) -> dict[str, Any]:
-    """The latest words to the room, for every page that has the fragment ``notices``.
+def of_view(view: View) -> dict[str, Any]:
+    """The latest words to the room, for every page that has the fragment ``notices``; a page of the past has none.
 
     They are the instructor's own and no news of the game: a frozen board shows them, too.
     """
-    rows = _valid(league).filter(agent__isnull=True)
-    return {"notices": [_line(row) for row in rows[:SHOWN]]}
-
-
-def of_view(view: View) -> dict[str, Any]:
-    """The same for a view: one of the past has none."""
     present = view.now or view.frozen_after is not None
-    return context_part(view.league) if present else {"notices": []}
+    return {"notices": _valid(view.league).filter(agent__isnull=True)[:SHOWN] if present else []}
 
 
-def for_agent(agent: Agent) -> list[dict[str, Any]]:
-    """What its owner is shown: words to the room and to this agent, the latest first."""
-    assert agent.league is not None  # noqa: S101 - only a league has notices
-    return for_league(agent.league, agent)
-
-
-def for_league(league: League, agent: Agent | None) -> list[dict[str, Any]]:
+def for_league(league: League, agent: Agent | None) -> Any:
     """Words to the room and, with an agent, to its owner; the latest first."""
     to = Q(agent__isnull=True) | Q(agent=agent) if agent is not None else Q(agent__isnull=True)
-    return [_line(row) for row in _valid(league).filter(to)[:SHOWN_TO_ONE]]
+    return _valid(league).filter(to)[:SHOWN_TO_ONE]
 
 
 def wire(notice: Notice) -> dict[str, Any]:
@@ -58,7 +45,3 @@ def public(league: League) -> list[dict[str, Any]]:
 
 def _valid(league: League) -> Any:
     return Notice.objects.filter(league=league, withdrawn_at__isnull=True).order_by("-made_at", "-pk")
-
-
-def _line(notice: Notice) -> dict[str, Any]:
-    return {"text": notice.text, "at": notice.made_at, "personal": notice.agent_id is not None}

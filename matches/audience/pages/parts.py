@@ -21,7 +21,7 @@ from matches.words.events import happened
 
 def league_dict(league: League, known: summaries.Summary, frozen_after: int | None = None) -> dict[str, Any]:
     """A league."""
-    found: dict[str, Any] = {
+    return {
         "league_id": league.pk,
         "display_name": league.display_name,
         "game_type": league.game_type,
@@ -33,7 +33,6 @@ def league_dict(league: League, known: summaries.Summary, frozen_after: int | No
         "rounds_total": known.rounds,
         "round_done": known.round_done,
         "round_total": known.round_total,
-        "round_waiting": known.round_waiting,
         "matches_done": known.matches_done,
         "matches_total": known.matches,
         "round_started_at": known.round_started_at,
@@ -42,8 +41,8 @@ def league_dict(league: League, known: summaries.Summary, frozen_after: int | No
         "players_count": known.players,
         "frozen_after": frozen_after,
         "url": reverse("board", args=[league.pk]),
+        "headline": states.headline(known, frozen_after),
     }
-    return found | {"headline": states.headline(found, known, known.auto_advance)}
 
 
 def league_of(view: View) -> dict[str, Any]:

@@ -81,7 +81,9 @@ def _state(view: View, agent: Agent) -> str:
 def _check(view: View, agent: Agent, *, staff: bool) -> dict[str, Any] | None:
     """The verdict of its check. The report shows the agent's address: only the staff is led to it."""
     if view.frozen_after is not None:
-        ready = next((one["ready"] for one in view.league.frozen["agents"] if _is(one, agent)), None)
+        known = view.league.frozen["agents"]
+        lines = (one for one in known if (one["kind"], one["agent_id"]) == (agent.kind, agent.code))
+        ready = next((one["ready"] for one in lines), None)
         return {"word": ready, "label": readiness.label(ready)} if ready else None
     if not view.now:
         return None
@@ -90,10 +92,6 @@ def _check(view: View, agent: Agent, *, staff: bool) -> dict[str, Any] | None:
     if staff and known.check_id is not None:
         found |= {"url": reverse("check_report", args=[known.check_id]), "why": known.why}
     return found
-
-
-def _is(line: Mapping[str, Any], agent: Agent) -> bool:
-    return bool(line["kind"] == agent.kind and line["agent_id"] == agent.code)
 
 
 # The matches ------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from matches.events.history import Moment
 from matches.models import Notice
 from matches.view import queries, readiness
 from matches.view.courses import Courses, courses
-from matches.view.readiness import Tile, TileState
+from matches.view.readiness import TileState
 from matches.view.sight import View
 
 FRAGMENTS = (
@@ -112,29 +112,12 @@ def _wall(view: View, *, staff: bool) -> dict[str, Any]:
     counts = Counter(tile.state for tile in tiles)
     size = next((most for most in TILE_SIZES if len(tiles) <= most), TILES)
     return {
-        "sheets": sheets([_tile(tile, staff) for tile in tiles], TILES),
+        "sheets": sheets(tiles if staff else [replace(tile, owner="") for tile in tiles], TILES),
         "size": size,
         "total": len(tiles),
         "able": sum(tile.passed for tile in tiles),
         "missing": counts[TileState.NOT_REGISTERED],
-        "counts": [
-            {"state": state.value, "label": readiness.tile_label(state), "n": counts[state]}
-            for state in TileState
-            if counts[state]
-        ],
-        "staff": staff,
-    }
-
-
-def _tile(tile: Tile, staff: bool) -> dict[str, Any]:
-    return {
-        "state": tile.state.value,
-        "label": readiness.tile_label(tile.state),
-        "step": tile.step,
-        "player_id": tile.player_id,
-        "display_name": tile.display_name,
-        "more": tile.more,
-        "owner": tile.owner if staff else "",
+        "counts": [{"state": state, "n": counts[state]} for state in TileState if counts[state]],
     }
 
 

@@ -25,7 +25,6 @@ def trial_dict(trial: Trial) -> dict[str, Any]:
     return {
         "exchange": trial.exchange,
         "message_type": str(trial.message.get("message_type", "")),
-        "asked_at": trial.asked_at,
         "open": trial.open,
         "word": word,
         "sentence": sentence,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -17,30 +19,17 @@ def index(request: HttpRequest) -> HttpResponse:
     return page(request, "leagues/index.html", PageKey())
 
 
-def board(request: HttpRequest, league_id: str) -> HttpResponse:
-    """A league: standings, the current round, recent results."""
-    return page(request, "leagues/board.html", PageKey("board", league_id, staff=staff_asked(request, league_id)))
+def of(kind: str) -> Callable[..., HttpResponse]:
+    """The view of one kind of page of a league, such as ``board`` (``pages.KINDS``).
 
+    Returns a view that takes the league's id and, by any name, the id of what in it is shown, where the kind has one.
+    """
 
-def charts(request: HttpRequest, league_id: str) -> HttpResponse:
-    """The charts of a league."""
-    return page(request, "leagues/charts.html", PageKey("charts", league_id, staff=staff_asked(request, league_id)))
+    def show(request: HttpRequest, league_id: str, **ids: str) -> HttpResponse:
+        key = PageKey(kind, league_id, next(iter(ids.values()), None), staff_asked(request, league_id))
+        return page(request, f"leagues/{kind}.html", key)
 
-
-def match(request: HttpRequest, league_id: str, match_id: str) -> HttpResponse:
-    """One match with its transcript."""
-    return page(request, "leagues/match.html", PageKey("match", league_id, match_id, staff_asked(request, league_id)))
-
-
-def player(request: HttpRequest, league_id: str, player_id: str) -> HttpResponse:
-    """One player: record, matches, choices, answer times, faults."""
-    staff = staff_asked(request, league_id)
-    return page(request, "leagues/player.html", PageKey("player", league_id, player_id, staff))
-
-
-def screen(request: HttpRequest, league_id: str) -> HttpResponse:
-    """The projector: scenes that follow each other by themselves."""
-    return page(request, "leagues/screen.html", PageKey("screen", league_id, staff=staff_asked(request, league_id)))
+    return show
 
 
 def staff_asked(request: HttpRequest, league_id: str) -> bool:

@@ -67,8 +67,8 @@ def test_the_board_shows_the_last_three(place: make.Setting) -> None:
 def test_words_to_one_are_for_its_owner_alone(place: make.Setting, client: Client) -> None:
     say("you are slow", player_id="P02")
     first, second = (member.fresh() for member in place.players[:2])
-    assert [one["text"] for one in shown.for_agent(first)] == []
-    assert [(one["text"], one["personal"]) for one in shown.for_agent(second)] == [("you are slow", True)]
+    assert list(shown.for_league(place.league, first)) == []
+    assert [(one.text, one.agent) for one in shown.for_league(place.league, second)] == [("you are slow", second)]
     assert "slow" not in board() + feed(client) + client.get("/api/leagues/fall/notices").content.decode()
     assert not Event.objects.filter(kind="notice").exists()
 

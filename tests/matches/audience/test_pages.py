@@ -5,43 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime
-from html.parser import HTMLParser
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from agents_registry.models import Agent
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import ResultStatus
 from matches.audience import pages
 from matches.audience.pages import PageKey
-from matches.league import lifecycle, losses, making, opening, play
+from matches.league import lifecycle, losses, opening, play
 from matches.league.effects import record
 from matches.league.reports import Verdict
 from matches.league.results import outcome_data
 from matches.models import Event, League, Match, Message
 from tests import factories as make
+from tests.matches.audience.looking import HOSTILE, Tags, assert_costs_the_same, assert_harmless
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def schedules_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A league of 300 has its schedule when the click returns: no conductor writes the rest of it here."""
-    monkeypatch.setattr(making, "AT_ONCE", 10**6)
-
-
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
-
-
-def cost(client: Client, path: str) -> int:
-    """How many queries a page makes."""
-    with CaptureQueriesContext(connection) as captured:
-        assert client.get(path).status_code == 200
-    return len(captured)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
 
 
 def many_leagues(count: int) -> str:
@@ -88,25 +69,7 @@ def many_messages(count: int) -> str:
 
 @pytest.mark.parametrize("fill", [many_leagues, many_players, many_messages])
 def test_a_page_costs_the_same_for_3_rows_and_for_300(client: Client, fill: Callable[[int], str]) -> None:
-    cost(client, fill(4))
-    costs = []
-    for count in (4, 300):
-        League.objects.all().delete()
-        Agent.objects.all().delete()
-        costs.append(cost(client, fill(count)))
-    assert costs[0] == costs[1]
-
-
-class Tags(HTMLParser):
-    """Every element of a page with its attributes."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
+    assert_costs_the_same(client, fill)
 
 
 def test_hostile_texts_are_shown_and_nothing_else(client: Client) -> None:
@@ -139,11 +102,7 @@ def test_hostile_texts_are_shown_and_nothing_else(client: Client) -> None:
         result={"winner": "P01", "score": {}, "details": details},
     )
     for path in ("/", "/leagues/fall/", "/leagues/fall/matches/R1M1/"):
-        text = client.get(path).content.decode()
-        tags = Tags(text).found
-        assert [attrs for _, attrs in tags if any(name.startswith("on") for name in attrs)] == []
-        assert [tag for tag, attrs in tags if tag == "img" or (tag == "script" and "src" not in attrs)] == []
-        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+        assert_harmless(client.get(path).content.decode())
 
 
 @pytest.mark.parametrize(

@@ -10,26 +10,20 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from agents_registry.models import Agent
-from matches.league import lifecycle, making
-from matches.models import Delivery, League, Match, Message
+from matches.league import lifecycle
+from matches.models import Delivery, Match, Message
 from tests import factories as make
-from tests.matches.audience.test_pages import HOSTILE, Tags, cost, many_players
+from tests.matches.audience.looking import HOSTILE, assert_costs_the_same, assert_harmless
+from tests.matches.audience.test_pages import many_players
 from tests.matches.correcting import do
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def schedules_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A league of 300 has its schedule when the click returns: no conductor writes the rest of it here."""
-    monkeypatch.setattr(making, "AT_ONCE", 10**6)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
 
 
 LIGHT = 150_000
 
 
-def fill(count: int) -> None:
+def fill(count: int) -> str:
     """A league of so many players, half of the first round played, with answers, and news that wait for everybody."""
     many_players(count)
     first = Match.objects.filter(status="WIN").select_related("player_a")
@@ -44,18 +38,11 @@ def fill(count: int) -> None:
         for n in range(3)
     )
     assert Delivery.objects.filter(state="PENDING").count() >= count
+    return "/leagues/board/charts/"
 
 
 def test_the_charts_cost_the_same_for_3_players_and_for_300(client: Client) -> None:
-    costs = []
-    fill(4)
-    client.get("/leagues/board/charts/")
-    for count in (4, 300):
-        League.objects.all().delete()
-        Agent.objects.all().delete()
-        fill(count)
-        costs.append(cost(client, "/leagues/board/charts/"))
-    assert costs[0] == costs[1]
+    assert_costs_the_same(client, fill)
 
 
 def test_a_name_breaks_out_of_no_chart(client: Client) -> None:
@@ -68,11 +55,7 @@ def test_a_name_breaks_out_of_no_chart(client: Client) -> None:
     do("points", player_id="P01", points=1, reason=HOSTILE, by="x")
     do("set_result", match_id="R1M1", status="DRAW", winner=None, reason=HOSTILE, by="x")
     for path in ("/leagues/fall/", "/leagues/fall/charts/"):
-        text = client.get(path).content.decode()
-        tags = Tags(text).found
-        assert [attrs for _, attrs in tags if any(name.startswith("on") for name in attrs)] == []
-        assert [tag for tag, attrs in tags if tag == "img" or (tag == "script" and "src" not in attrs)] == []
-        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+        assert_harmless(client.get(path).content.decode())
 
 
 def test_a_league_without_results_says_so_instead_of_showing_empty_charts(client: Client) -> None:

@@ -19,7 +19,7 @@ from agents_registry.models import Agent, RosterEntry
 from matches.audience.pages.join import base_url
 from matches.league import lifecycle, opening
 from tests import factories as make
-from tests.matches.audience.test_pages import Tags
+from tests.matches.audience.looking import Tags
 
 pytestmark = pytest.mark.django_db
 PUBLIC = "http://192.0.2.7:8000"

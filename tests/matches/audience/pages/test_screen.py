@@ -14,21 +14,16 @@ from agents_registry.models import Agent, RosterEntry
 from matches.audience import pages
 from matches.audience.pages import PageKey, screen
 from matches.audience.pages.screen import sheets
-from matches.league import curtain, lifecycle, making, opening
+from matches.league import curtain, lifecycle, opening
 from matches.models import League, Notice
 from tests import factories as make
-from tests.matches.audience.test_pages import HOSTILE, Tags, cost, finish_half
+from tests.matches.audience.looking import HOSTILE, Tags, assert_costs_the_same, assert_harmless
+from tests.matches.audience.test_pages import finish_half
 from tests.matches.correcting import do
 from tests.matches.reports import clause
 from tests.matches.view.test_readiness_wall import checked, many, student
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def schedules_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A league of 300 has its schedule when the click returns: no conductor writes the rest of it here."""
-    monkeypatch.setattr(making, "AT_ONCE", 10**6)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
 
 
 PATH = "/leagues/fall/screen/"
@@ -325,13 +320,7 @@ def many_on_the_wall(count: int) -> str:
 
 @pytest.mark.parametrize("fill", [many_playing, many_on_the_wall])
 def test_the_screen_costs_the_same_for_3_and_for_300(client: Client, fill: Any) -> None:
-    cost(client, fill(4))
-    costs = []
-    for count in (4, 300):
-        League.objects.all().delete()
-        Agent.objects.all().delete()
-        costs.append(cost(client, fill(count)))
-    assert costs[0] == costs[1]
+    assert_costs_the_same(client, fill)
 
 
 def test_hostile_names_are_shown_and_nothing_else(client: Client) -> None:
@@ -353,10 +342,7 @@ def test_hostile_names_are_shown_and_nothing_else(client: Client) -> None:
     pictures.append(client.get(PATH))
     for answer in pictures:
         text = answer.content.decode()
-        tags = Tags(text).found
-        assert [attrs for _, attrs in tags if any(name.startswith("on") for name in attrs)] == []
-        assert [tag for tag, attrs in tags if tag == "img" or (tag == "script" and "src" not in attrs)] == []
-        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+        assert_harmless(text)
         assert 'style="' not in text
 
 

@@ -1,0 +1,58 @@
+"""What tests of pages share: what a page costs, and whether what people wrote breaks out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from html.parser import HTMLParser
+
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from agents_registry.models import Agent
+from matches.models import League
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+
+
+class Tags(HTMLParser):
+    """Every element of a page with its attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def assert_harmless(text: str, *, shown: bool = True) -> None:
+    """A page with :data:`HOSTILE` in it has no script and no picture by it; ``shown``: it can be read there."""
+    tags = Tags(text).found
+    assert [attrs for _, attrs in tags if any(name.startswith("on") for name in attrs)] == []
+    assert [tag for tag, attrs in tags if tag == "img" or (tag == "script" and "src" not in attrs)] == []
+    assert not shown or "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+
+
+def cost(client: Client, path: str) -> int:
+    """How many queries a page makes."""
+    with CaptureQueriesContext(connection) as captured:
+        assert client.get(path).status_code == 200
+    return len(captured)
+
+
+def assert_costs_the_same(client: Client, fill: Callable[[int], str], counts: Iterable[int] = (4, 300)) -> None:
+    """A page makes as many queries for few rows as for many.
+
+    Args:
+        fill: makes a site with so many rows; returns the page's path.
+    """
+    counts = tuple(counts)
+    cost(client, fill(counts[0]))
+    costs = set()
+    for count in counts:
+        League.objects.all().delete()
+        Agent.objects.all().delete()
+        costs.add(cost(client, fill(count)))
+    assert len(costs) == 1
