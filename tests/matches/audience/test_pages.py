@@ -20,7 +20,7 @@ from matches.league.reports import Verdict
 from matches.league.results import outcome_data
 from matches.models import Event, League, Match, Message
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, Tags, assert_costs_the_same, assert_harmless
+from tests.matches.audience.looking import HOSTILE, Tags, assert_costs_the_same, assert_harmless, hostile_league
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
 
@@ -73,13 +73,7 @@ def test_a_page_costs_the_same_for_3_rows_and_for_300(client: Client, fill: Call
 
 
 def test_hostile_texts_are_shown_and_nothing_else(client: Client) -> None:
-    place = make.setting(players=0)
-    League.objects.update(display_name=HOSTILE[:64])
-    for number in (1, 2):
-        make.join(HOSTILE, "fall", port=8100 + number)
-    lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
-    make.look()
+    place = hostile_league()
     entry = make.line(
         0,
         sender=HOSTILE,

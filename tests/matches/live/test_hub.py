@@ -18,6 +18,21 @@ from tests.matches.agent_server import PATIENCE_S
 BOARD, MATCH = PageKey("board", "fall"), PageKey("match", "fall", "R1M1")
 
 
+async def reach(listener: hubs.Listener | None, seq: int) -> None:
+    """Wait until the page of a listener has changed so often."""
+    assert listener is not None
+    async with asyncio.timeout(PATIENCE_S):
+        while listener.page.seq < seq:
+            listener.news.clear()
+            await listener.news.wait()
+
+
+def leave(hub: hubs.Hub, listeners: list[hubs.Listener | None]) -> None:
+    for listener in listeners:
+        assert listener is not None
+        hub.leave(listener)
+
+
 async def test_a_page_is_looked_at_though_nobody_says_that_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hubs, "LOOK_AFTER_S", 0.001)
     monkeypatch.setattr(hubs, "SPACING_S", 0.0)
@@ -28,14 +43,8 @@ async def test_a_page_is_looked_at_though_nobody_says_that_it_changed(monkeypatc
         hub = hubs.Hub(thread)
         listeners = [await hub.join(key, "en") for key in (BOARD, MATCH)]
         for listener in listeners:
-            assert listener is not None
-            async with asyncio.timeout(PATIENCE_S):
-                while listener.page.seq < 5:
-                    listener.news.clear()
-                    await listener.news.wait()
-        for listener in listeners:
-            assert listener is not None
-            hub.leave(listener)
+            await reach(listener, 5)
+        leave(hub, listeners)
 
 
 async def test_the_page_that_most_look_at_is_the_first_to_be_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,14 +74,8 @@ async def test_the_page_that_most_look_at_is_the_first_to_be_drawn_again(monkeyp
         now = 1.0
         go_on.set()
         for listener in listeners:
-            assert listener is not None
-            async with asyncio.timeout(PATIENCE_S):
-                while listener.page.seq < 2:
-                    listener.news.clear()
-                    await listener.news.wait()
-        for listener in listeners:
-            assert listener is not None
-            hub.leave(listener)
+            await reach(listener, 2)
+        leave(hub, listeners)
     assert drawn[:3] == [crowd[0], BOARD, crowd[1]]
 
 
@@ -113,9 +116,7 @@ async def test_pages_are_drawn_again_when_rows_say_that_they_changed(monkeypatch
             whole = {await drawn.get() for _ in range(4)}
             listed.append(True)
             index = await drawn.get()
-        for listener in listeners:
-            assert listener is not None
-            hub.leave(listener)
+        leave(hub, listeners)
     assert named == {BOARD, MATCH, keys[4]}
     assert whole == {*keys[:3], keys[4]}
     assert index == keys[4]

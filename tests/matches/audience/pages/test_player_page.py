@@ -17,9 +17,9 @@ from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.audience.pages.player_figures import choices, span
 from matches.league import curtain, lifecycle, opening
-from matches.models import League, Match, Message
+from matches.models import Match, Message
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, assert_costs_the_same, assert_harmless
+from tests.matches.audience.looking import HOSTILE, assert_costs_the_same, assert_harmless, hostile_league
 from tests.matches.correcting import do
 from tests.matches.reports import clause
 from tests.matches.view.test_readiness_wall import checked
@@ -247,13 +247,7 @@ def test_first_load_and_push_are_the_same_text(client: Client) -> None:
 
 
 def test_hostile_texts_are_shown_and_nothing_else(client: Client) -> None:
-    place = make.setting(players=0)
-    League.objects.update(display_name=HOSTILE[:64])
-    for number in (1, 2):
-        make.join(HOSTILE, "fall", port=8100 + number)
-    lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
-    make.look()
+    place = hostile_league()
     fault = {"player_id": "P01", "error_code": HOSTILE, "message_type": HOSTILE, "cause": HOSTILE, "sentence": HOSTILE}
     make.report(
         place.match("R1M1"),

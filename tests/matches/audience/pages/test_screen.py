@@ -18,7 +18,7 @@ from matches.league import curtain, lifecycle, opening
 from matches.models import League, Notice
 from tests import factories as make
 from tests.matches.audience.looking import HOSTILE, Tags, assert_costs_the_same, assert_harmless
-from tests.matches.audience.test_pages import finish_half
+from tests.matches.audience.test_pages import many_players
 from tests.matches.correcting import do
 from tests.matches.reports import clause
 from tests.matches.view.test_readiness_wall import checked, many, student
@@ -303,13 +303,7 @@ def test_the_reveal_shows_the_rows_around_the_newest() -> None:
 
 
 def many_playing(count: int) -> str:
-    """A league with that many players, in its first round."""
-    make.open_league("board")
-    make.hire(room=1000, progress=False)
-    now = timezone.now()
-    make.crowd("board", count)
-    lifecycle.start_league(league_id="board")
-    finish_half(now)
+    many_players(count)
     return "/leagues/board/screen/"
 
 
