@@ -14,8 +14,9 @@ if not apps.ready:
 
 # Everything below needs the apps to be loaded.
 from leaguesite.serving.callers import Called
+from leaguesite.serving.handler import OneHopHandler
 from leaguesite.serving.origins import OwnPages
-from leaguesite.serving.threads import OneHopHandler, live_thread
+from leaguesite.serving.threads import live_thread
 from matches.live.hub import hub
 from matches.live.socket import LivePage
 

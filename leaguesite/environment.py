@@ -19,13 +19,6 @@ SHORTEST_KEY = 16
 _ANOTHER = "Give it to the user that runs the site, or choose another folder with --data."
 HSTS_S = 30 * 24 * 3600
 """A browser that has been here by https comes by nothing else for so long."""
-NEVER_REDIRECTED = [
-    r"^(leagues/[^/]+/)?(mcp|register)/?$",
-    r"^register_player$",
-    r"^api/register$",
-    r"^(health|metrics)\b",
-]
-"""Who calls these follows no redirect, or would lose its POST: agents, and what watches over the site."""
 
 
 def export_data_folder(argv: Sequence[str]) -> None:
@@ -206,6 +199,5 @@ def security(public_url: str, proxies: Sequence[Network]) -> dict[str, Any]:
         "LANGUAGE_COOKIE_SECURE": https,
         "SECURE_HSTS_SECONDS": HSTS_S if https else 0,
         "SECURE_SSL_REDIRECT": https and bool(proxies),
-        "SECURE_REDIRECT_EXEMPT": NEVER_REDIRECTED,
         "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https") if proxies else None,
     }

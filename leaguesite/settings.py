@@ -18,7 +18,7 @@ from leaguesite.environment import (
     security,
 )
 from leaguesite.observing import logs
-from leaguesite.serving import endpoint_settings
+from leaguesite.serving import endpoint_settings, paths
 from leaguesite.skin.unfold import UNFOLD  # noqa: F401 - the admin's skin reads it here
 
 DATA_DIR = data_folder()
@@ -132,12 +132,13 @@ WHITENOISE_AUTOREFRESH = DEBUG
 WHITENOISE_MAX_AGE = 60
 
 # Django's own cap stands above ours (64 KiB, refused earlier) and holds for the admin's forms.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = paths.FORM_BYTES
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 # Cookies, HSTS and the redirect to https follow from the public address.
 globals().update(security(LEAGUE_PUBLIC_URL, LEAGUE_TRUSTED_PROXIES))
+SECURE_REDIRECT_EXEMPT = paths.NEVER_REDIRECTED
 # Subdomains and the browsers' preload list are the school's to decide, for years and for every machine of its domain.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SESSION_COOKIE_HTTPONLY = True
@@ -160,7 +161,7 @@ CONTENT_SECURITY_POLICY = {
 # What one part of the site needs beyond that, by the beginning of its path.
 LEAGUE_POLICY_BEYOND = {
     # The skin: Alpine evaluates what stands in attributes, and colours come in <style> and style="".
-    "/admin/": {"script-src": [UNSAFE_EVAL], "style-src": [UNSAFE_INLINE]},
+    paths.DESK: {"script-src": [UNSAFE_EVAL], "style-src": [UNSAFE_INLINE]},
     # The API's documentation, of django-ninja: style="" only.
     "/api/docs": {"style-src": [UNSAFE_INLINE]},
 }

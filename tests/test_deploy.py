@@ -13,8 +13,7 @@ import pytest
 import yaml
 from django.core.management import load_command_class
 
-from league_sdk.protocol.limits import MAX_BODY_BYTES
-from leaguesite.serving.threads import FORM_BYTES, LEAGUE_BYTES, is_agent_path, is_import_path
+from leaguesite.serving import paths
 
 ROOT = Path(__file__).resolve().parents[1]
 DEPLOY = ROOT / "deploy"
@@ -129,34 +128,37 @@ def test_systemd_understands_the_unit(unit: Path, tmp_path: Path) -> None:
     assert [line for line in done.stderr.splitlines() if "leaguesite" in line and "Failed to prepare" not in line] == []
 
 
-def locations() -> list[tuple[str, str]]:
-    """The locations of the site file that are regular expressions or exact, with what stands in them."""
-    return re.findall(r"location (?:~|=)? ?([@^/]\S*) \{\n(.*?)\n    \}", NGINX, re.DOTALL)
+def limits_of_nginx() -> dict[str, tuple[str, str]]:
+    """The largest body and the time it may take, in each location that is a path or a pattern of paths."""
+    everywhere = _limits(NGINX.partition("location")[0], ("", ""))
+    found = re.findall(r"location (?:[~=] )?(/\S*|\^\S+) \{\n(.*?)\n    \}", NGINX, re.DOTALL)
+    return {path: _limits(inside, everywhere) for path, inside in found}
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/mcp", "/mcp/", "/leagues/fall/mcp", "/leagues/fall/register/", "/register", "/register_player", "/api/register"],
-)
-def test_nginx_has_the_limit_of_agents_where_agents_call(path: str) -> None:
-    [(pattern, inside)] = [found for found in locations() if found[0].startswith("^")]
-    assert is_agent_path(path)
-    assert re.search(pattern, path)
-    assert f"client_max_body_size {MAX_BODY_BYTES // 1024}k;" in inside
+def _limits(text: str, otherwise: tuple[str, str]) -> tuple[str, str]:
+    size, wait = (
+        re.findall(rf"^ +client_{name} (\w+);", text, re.MULTILINE) for name in ("max_body_size", "body_timeout")
+    )
+    return (size or otherwise)[0], (wait or otherwise[1:])[0]
 
 
-@pytest.mark.parametrize("path", ["/", "/api/leagues", "/leagues/fall/", "/leagues/a/b/mcp/x", "/registered", "/mcpx"])
-def test_nginx_has_no_other_path_for_one_of_agents(path: str) -> None:
-    [(pattern, _)] = [found for found in locations() if found[0].startswith("^")]
-    assert not is_agent_path(path)
-    assert not re.search(pattern, path)
-
-
-def test_nginx_lets_in_what_the_site_takes() -> None:
-    found = dict(locations())
-    assert f"client_max_body_size {FORM_BYTES // MIB}m;" in NGINX
-    [path] = [path for path in found if is_import_path(path)]
-    assert f"client_max_body_size {LEAGUE_BYTES // MIB}m;" in found[path]
+def test_nginx_has_the_paths_and_the_limits_of_the_site() -> None:
+    pages, agents, league = (
+        (f"{size // unit}{letter}", f"{limit_s:.0f}s")
+        for (size, limit_s), unit, letter in (
+            (paths.body_cap("/"), MIB, "m"),
+            (paths.body_cap("/mcp"), 1024, "k"),
+            (paths.body_cap(paths.IMPORT), MIB, "m"),
+        )
+    )
+    assert limits_of_nginx() == {
+        "/": pages,
+        f"^/{paths.AGENTS_PATTERN}": agents,
+        paths.IMPORT: league,
+        "/ws/": pages,
+        "/metrics": pages,
+    }
+    assert f"client_header_timeout {pages[1]};" in NGINX
 
 
 @pytest.mark.parametrize("upstream", ["upstream-local.conf"])

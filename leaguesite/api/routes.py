@@ -1,4 +1,4 @@
-"""The HTTP API: POST /mcp for agents, /api/ for instructors and the public, /health."""
+"""The HTTP API: /api/ for instructors and the public, /health and /metrics."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 from django.views import defaults
-from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI, Router, Schema, Status
 from ninja.errors import HttpError, ValidationError
 from pydantic import ConfigDict
@@ -22,15 +21,9 @@ from agents_registry import registration
 from league_sdk.protocol.errors import NotARequest
 from leaguesite.api import checks, corrections, events, gateways, ledger, notices, protocol
 from leaguesite.api.keys import KEY, METRICS_KEY, TooManyKeys
-from leaguesite.mcp import dispatcher
-from leaguesite.mcp.calls import Came
-from leaguesite.mcp.home import is_here
 from leaguesite.observing import health, metrics
+from leaguesite.serving.paths import is_agent_path
 from leaguesite.serving.refusals import refusal
-from leaguesite.serving.threads import PutOff, is_agent_path
-from leaguesite.serving.trust import PAST_PROXY
-from matches.audience.views.audience import index
-from matches.audience.views.check import caller_of
 from matches.desk import busy
 from matches.league import lifecycle, opening, play, results
 from matches.league.errors import ActionRefused, Invalid, NotFound
@@ -123,49 +116,6 @@ def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     return api.create_response(request, {"error": f"{field}: {first['msg']}", "field": field}, status=422)
 
 
-def _mcp(request: HttpRequest, league_id: str | None = None, *, register: bool = False) -> HttpResponse:
-    caller = caller_of(request)
-    came = Came(
-        # Behind a proxy everybody looks as if they were on its machine: being there shows nothing then.
-        caller=caller.ip if caller.direct else "",
-        league_id=league_id,
-        code=request.GET.get("code", ""),
-        register=register,
-        authorization=request.headers.get("Authorization", ""),
-        address=caller.ip,
-        past_proxy=is_here(request.META.get(PAST_PROXY, "")),
-    )
-    found = dispatcher.begin(request.body, content_type=request.headers.get("Content-Type", ""), came=came)
-    if found.put_off:
-        if getattr(request, "may_be_put_off", False):
-            return PutOff(lambda: _finished(found))
-        found.finish()
-    return _sent(found)
-
-
-def _finished(found: dispatcher.Answering) -> HttpResponse:
-    found.finish()
-    return _sent(found)
-
-
-def _sent(found: dispatcher.Answering) -> HttpResponse:
-    reply = found.reply
-    if not isinstance(reply.body, bytes):
-        return HttpResponse(status=reply.status, headers=reply.headers)
-    # With a length it goes out in one piece: no middleware that would add one is passed.
-    head = reply.headers | {"Content-Length": str(len(reply.body))}
-    response = HttpResponse(reply.body, status=reply.status, content_type="application/json", headers=head)
-    # A refusal is an answer like any other: who sends too much does not fill the log besides.
-    response._has_been_logged = True
-    return response
-
-
-@csrf_exempt
-def root(request: HttpRequest) -> HttpResponseBase:
-    """The list of leagues; an agent that was given only host and port posts its messages here."""
-    return _mcp(request) if request.method == "POST" else index(request)
-
-
 # As Django has them they look for a CSRF token in the body first, and fail on one that cannot be read.
 _bad_request: Callable[..., HttpResponse] = defaults.bad_request.__wrapped__  # type: ignore[attr-defined]
 _page_not_found: Callable[..., HttpResponse] = defaults.page_not_found.__wrapped__  # type: ignore[attr-defined]
@@ -194,37 +144,6 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
             {"error": "There is no such address. Expected: one of /api/docs", "field": None}, status=404
         )
     return _page_not_found(request, exception)
-
-
-# Agents come with and without the slash at the end, and a redirect would lose their POST.
-@api.post("/mcp", include_in_schema=False)
-@api.post("/mcp/", include_in_schema=False)
-def mcp_endpoint(request: HttpRequest) -> HttpResponse:
-    """JSON-RPC 2.0, protocol league.v2."""
-    return _mcp(request)
-
-
-@api.post("/leagues/{league_id}/mcp", include_in_schema=False)
-@api.post("/leagues/{league_id}/mcp/", include_in_schema=False)
-def league_mcp_endpoint(request: HttpRequest, league_id: str) -> HttpResponse:
-    """The same, under a league's own address."""
-    return _mcp(request, league_id)
-
-
-@api.post("/register", include_in_schema=False)
-@api.post("/register/", include_in_schema=False)
-@api.post("/register_player", include_in_schema=False)
-@api.post("/api/register", include_in_schema=False)
-def register_endpoint(request: HttpRequest) -> HttpResponse:
-    """A registration without JSON-RPC around it: a name and an address are enough."""
-    return _mcp(request, register=True)
-
-
-@api.post("/leagues/{league_id}/register", include_in_schema=False)
-@api.post("/leagues/{league_id}/register/", include_in_schema=False)
-def league_register_endpoint(request: HttpRequest, league_id: str) -> HttpResponse:
-    """The same, under a league's own address."""
-    return _mcp(request, league_id, register=True)
 
 
 @api.get("/health", tags=["public"])

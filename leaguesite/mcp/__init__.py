@@ -1,1 +1,1 @@
-"""POST /mcp: the dispatcher, methods, tools, admission."""
+"""What agents call: routes, the dispatcher, methods, tools, admission."""

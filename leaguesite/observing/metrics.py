@@ -25,7 +25,6 @@ from matches.observing.figures import OK, REGISTRY, SECONDS
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 OTHER = "other"
-AGENTS, PAGES, PAPERS = "agents", "pages", "papers"
 
 REQUESTS = Counter("league_http_requests", "Answered requests.", ["route", "status"], registry=REGISTRY)
 REQUEST_SECONDS = Histogram(
@@ -87,7 +86,7 @@ def in_progress(thread: str) -> Iterator[None]:
     """A request that waits for its thread and runs in it.
 
     Args:
-        thread: by its name in ``serving``.
+        thread: by its name in ``serving.threads``.
     """
     waiting = IN_PROGRESS.labels(thread)
     waiting.inc()

@@ -12,7 +12,8 @@ from twisted.internet import reactor
 
 from leaguesite.serving.daphne_sockets import CappedSocket
 from leaguesite.serving.listening import BACKLOG, end_stalled
-from leaguesite.serving.threads import BODY_LIMIT_S, body_cap, too_large
+from leaguesite.serving.paths import BODY_LIMIT_S, body_cap
+from leaguesite.serving.refusals import too_large
 
 LINGER_S = 1.0
 MAX_FRAME_BYTES = 4 * 1024 * 1024

@@ -12,8 +12,8 @@ from typing import Any
 
 from daphne.ws_protocol import WebSocketProtocol
 
-from leaguesite.serving.threads import LARGEST_WISH, MOST_FRAGMENTS
-
+LARGEST_WISH, MOST_FRAGMENTS = 4096, 16
+"""Of what a browser says: it says nothing but acknowledgements, and has no reason to divide one."""
 UNFINISHED_S = 10.0
 """How long a message may take from its first byte to its last."""
 

@@ -10,8 +10,8 @@ from django.urls import resolve
 
 from league_sdk.protocol.errors import NotARequest
 from leaguesite.serving.origins import is_ours
+from leaguesite.serving.paths import is_agent_path
 from leaguesite.serving.refusals import refusal
-from leaguesite.serving.threads import is_agent_path
 
 Answer = Callable[[HttpRequest], HttpResponseBase]
 

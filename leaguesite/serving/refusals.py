@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
-from league_sdk.protocol.errors import LeagueError, league_error
+from league_sdk.protocol.errors import LeagueError, TooLarge, league_error
 
 
 def new_conversation_id() -> str:
@@ -34,3 +34,13 @@ def error_message(
 def refusal(error: LeagueError) -> bytes:
     """The body of an answer to a request that could not be read at all."""
     return rpc.dumps(rpc.error(None, error.rpc_code, error.message, error_message(error)))
+
+
+def too_large(seen: str, most: int) -> bytes:
+    """The body of a 413.
+
+    Args:
+        seen: how large it was, in words.
+        most: the bytes that there may be.
+    """
+    return refusal(TooLarge("The body is too large.", field="body", seen=seen, expected=f"at most {most} bytes"))

@@ -20,7 +20,6 @@ from leaguesite.environment import Network
 Answer = Callable[[HttpRequest], HttpResponseBase]
 
 PERMISSIONS = ", ".join(f"{name}=()" for name in ("camera", "geolocation", "microphone", "payment", "usb"))
-ADMIN, DOCS = "/admin/", "/api/docs"
 PAST_PROXY = "leaguesite.past_proxy"
 """In ``request.META``: the connection's own address, where it is a trusted proxy's and no header of a proxy came."""
 _OF_PROXIES = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")

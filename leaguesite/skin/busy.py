@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.loader import render_to_string
 
-from leaguesite.serving.trust import ADMIN
+from leaguesite.serving import paths
 from matches.desk import busy
 
 Answer = Callable[[HttpRequest], HttpResponseBase]
@@ -24,7 +24,7 @@ class TryAgain:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """The page, without anything that asks the database."""
-        if not isinstance(exception, busy.AWAY) or request.method != "POST" or not request.path.startswith(ADMIN):
+        if not isinstance(exception, busy.AWAY) or request.method != "POST" or not request.path.startswith(paths.DESK):
             return None
         page = render_to_string("503.html", {"sentence": busy.sentence(exception)})
         return HttpResponse(page, status=503, headers={"Retry-After": "1"})

@@ -165,7 +165,7 @@ def install() -> None:
         "league_sdk.transport.client": functools.partial(_wrap_client, injector),
         "league_sdk.judging.server": functools.partial(_wrap_referee_server, injector),
         "django.db.backends.base.base": functools.partial(_wrap_database, injector),
-        "leaguesite.serving.threads": functools.partial(_wrap_handler, injector),
+        "leaguesite.serving.handler": functools.partial(_wrap_handler, injector),
     }
     sys.meta_path.insert(0, _Watcher(changes))
 

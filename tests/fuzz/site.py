@@ -22,6 +22,7 @@ from django.db import close_old_connections
 
 from agents_registry.attempts import attempts
 from leaguesite.serving import threads
+from leaguesite.serving.handler import OneHopHandler
 from matches.live import hub as hubs
 from matches.live import socket
 
@@ -118,7 +119,7 @@ class Site:
     def __init__(self, errors: Errors) -> None:
         self.errors = errors
         self.loop = asyncio.new_event_loop()
-        self._app = threads.OneHopHandler()
+        self._app = OneHopHandler()
 
     def send(self, request: Request) -> Answer:
         """One request; fails when anything is logged as an error.
@@ -170,7 +171,8 @@ class Site:
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """The site in this thread."""
-    monkeypatch.setattr(threads, "_THREADS", dict.fromkeys(threads._THREADS, InPlace()))
+    for name in threads.THREADS:
+        monkeypatch.setitem(threads.THREADS, name, InPlace())
     monkeypatch.setattr(hubs.hub, "executor", InPlace())
     monkeypatch.setattr(hubs, "close_old_connections", lambda: None)
     # Whoever asks again and again is made to wait, which shows nothing here.

@@ -16,7 +16,7 @@ from leaguesite.serving.threads import pages_thread
 from matches.observing.figures import REGISTRY
 from tests import factories as make
 from tests import rich, wire
-from tests.leaguesite.serving.test_threads import send
+from tests.leaguesite.serving.asgi import send
 
 pytestmark = pytest.mark.django_db
 PLANTED = "tok_" + "5" * 32

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from leaguesite.serving.threads import LARGEST_WISH, MOST_FRAGMENTS
+from leaguesite.serving.daphne_sockets import LARGEST_WISH, MOST_FRAGMENTS
 from tests.e2e.site import ROOT, free_port
 
 PATIENCE_S = 30.0

@@ -19,7 +19,7 @@ from tests import factories as make
 from tests import wire
 from tests.clock import Clock
 from tests.leaguesite.script import Script
-from tests.leaguesite.serving.test_threads import PATIENCE_S, Held, scope
+from tests.leaguesite.serving.asgi import PATIENCE_S, Held, scope
 from tests.matches.agent_server import Agents
 
 
@@ -217,7 +217,7 @@ async def test_a_ping_waits_for_no_list_and_a_kept_one_for_no_other(monkeypatch:
     monkeypatch.setattr(kept, "KEPT_S", 3600.0)
     await result(await call("get_standings", {"league_id": "fall", "limit": 2}))
     held = Held()
-    monkeypatch.setitem(threads._THREADS, "queries", held.pool)
+    monkeypatch.setitem(threads.THREADS, "queries", held.pool)
     try:
         waiting = await held.wait_for(await call("get_schedule", {"league_id": "fall"}))
         assert await result(await call("ping", {})) == {"status": "ok"}

@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,69 +17,18 @@ from django.core import signals
 from league_sdk.protocol.limits import MAX_BODY_BYTES
 from leaguesite.asgi import application
 from leaguesite.environment import BASE_DIR
-from leaguesite.serving import devices, threads
-from leaguesite.serving.threads import FORM_BYTES, is_agent_path
+from leaguesite.serving import lines, paths
+from leaguesite.serving.paths import FORM_BYTES
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.live.hub import hub
 from matches.push import notify
 from tests import factories as make
 from tests import wire
+from tests.leaguesite.serving.asgi import PATIENCE_S, scope, send
 from tests.matches.agent_server import Agents
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PATIENCE_S = 30
-
-
-class Answer:
-    """A response that has come in whole."""
-
-    def __init__(self, start: dict[str, Any], body: bytes) -> None:
-        self.status: int = start["status"]
-        self.headers = [(name.decode().lower(), value.decode("latin1")) for name, value in start["headers"]]
-        self.body = body
-
-    def all(self, name: str) -> list[str]:
-        return [value for found, value in self.headers if found == name]
-
-    @property
-    def cookies(self) -> dict[str, str]:
-        return dict(one.partition(";")[0].split("=", 1) for one in self.all("set-cookie"))
-
-
-def scope(method: str, path: str, headers: dict[str, str]) -> dict[str, Any]:
-    return {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": method,
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"",
-        "root_path": "",
-        "headers": [(name.encode(), value.encode()) for name, value in ({"host": "testserver"} | headers).items()],
-        "client": ("127.0.0.1", 50000),
-        "server": ("127.0.0.1", 8000),
-    }
-
-
-async def send(method: str, path: str, body: bytes = b"", *, parts: int = 1, **headers: str) -> Answer:
-    """One request, its body in several parts."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    talk = ApplicationCommunicator(application, scope(method, path, named))
-    step = max(1, -(-len(body) // parts))
-    chunks = [body[at : at + step] for at in range(0, len(body), step)] or [b""]
-    for position, chunk in enumerate(chunks):
-        await talk.send_input({"type": "http.request", "body": chunk, "more_body": position < len(chunks) - 1})
-    start = await talk.receive_output(PATIENCE_S)
-    content, more = b"", True
-    while more:
-        message = await talk.receive_output(PATIENCE_S)
-        content += message.get("body", b"")
-        more = message.get("more_body", False)
-    await talk.wait(PATIENCE_S)
-    return Answer(start, content)
 
 
 @pytest.fixture
@@ -160,7 +108,7 @@ async def test_no_path_takes_an_endless_body(path: str, most: int) -> None:
 
 
 async def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "BODY_LIMIT_S", 0.01)
+    monkeypatch.setattr(paths, "BODY_LIMIT_S", 0.01)
     talk = ApplicationCommunicator(application, scope("POST", "/mcp", {"content-type": "application/json"}))
     await talk.send_input({"type": "http.request", "body": b"{", "more_body": True})
     start = await talk.receive_output(PATIENCE_S)
@@ -176,7 +124,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.M
 async def test_when_too_many_wait_for_a_thread_the_next_is_told_to_come_again(
     monkeypatch: pytest.MonkeyPatch, method: str, path: str, kind: str
 ) -> None:
-    monkeypatch.setitem(threads.MOST_WAITING, kind, 0)
+    monkeypatch.setitem(lines.MOST_WAITING, kind, 0)
     answer = await send(method, path, b"{}")
     data = json.loads(answer.body)["error"]["data"]
     assert (answer.status, answer.all("retry-after"), data["error_code"], data["retryable"]) == (
@@ -186,94 +134,6 @@ async def test_when_too_many_wait_for_a_thread_the_next_is_told_to_come_again(
         True,
     )
     assert (await send("GET", "/health")).status == (429 if kind == "pages" else 200)
-
-
-class Held:
-    """A thread that stands still until it is told to go on, as one that is busy with others' passwords."""
-
-    def __init__(self) -> None:
-        self.pool = ThreadPoolExecutor(1)
-        self._go = threading.Event()
-        self._taken = threading.Event()
-        self.pool.submit(self._stand)
-        self._taken.wait(PATIENCE_S)
-        self._count = 0
-
-    def _stand(self) -> None:
-        self._taken.set()
-        self._go.wait(PATIENCE_S)
-
-    async def wait_for(self, *logins: ApplicationCommunicator) -> list[ApplicationCommunicator]:
-        """Until these stand in the line as well."""
-        self._count += len(logins)
-        while self.pool._work_queue.qsize() < self._count:  # noqa: ASYNC110 - a thread's line tells nobody
-            await asyncio.sleep(0)
-        return list(logins)
-
-    def end(self) -> None:
-        self._go.set()
-        self.pool.shutdown()
-
-
-async def log_in(name: str, address: str, *cookie: str) -> ApplicationCommunicator:
-    """A login that is on its way."""
-    sent = {"content-type": "application/x-www-form-urlencoded"} | ({"cookie": cookie[0]} if cookie else {})
-    talk = ApplicationCommunicator(application, scope("POST", "/admin/login/", sent) | {"client": (address, 50000)})
-    form = urlencode({"username": name, "password": "x"})
-    await talk.send_input({"type": "http.request", "body": form.encode()})
-    return talk
-
-
-async def status(talk: ApplicationCommunicator) -> int:
-    found = int((await talk.receive_output(PATIENCE_S))["status"])
-    await talk.wait(PATIENCE_S)
-    return found
-
-
-async def test_names_that_nobody_has_keep_the_instructor_neither_out_nor_waiting(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Each is new, so none is refused as a guess, and each password is looked at."""
-    guesser, own = "192.0.2.7", f"{devices.COOKIE}={devices.new_cookie('instructor')}"
-    held = Held()
-    monkeypatch.setitem(threads._THREADS, "logins", held.pool)
-    try:
-        waiting = await held.wait_for(*[await log_in(f"nobody {number}", guesser) for number in range(2)])
-        # Of one address two wait; of its /64 in IPv6 as well.
-        assert [await status(await log_in(f"noone {number}", guesser)) for number in range(3)] == [429] * 3
-        waiting += await held.wait_for(*[await log_in("nobody", f"2001:db8::{number}") for number in (1, 2)])
-        assert await status(await log_in("nobody", "2001:db8::3")) == 429
-        # The instructor's own browser is let through at the guesser's address: 403 is Django's, for no CSRF token.
-        assert await status(await log_in("instructor", guesser, own)) == 403
-        # From many addresses the line is filled, and still it is.
-        left = threads.MOST_WAITING["logins"] - len(waiting)
-        waiting += await held.wait_for(*[await log_in("nobody", f"198.51.100.{number}") for number in range(left)])
-        assert await status(await log_in("nobody", "203.0.113.1")) == 429
-        assert await status(await log_in("instructor", guesser, own)) == 403
-        # A cookie that we did not sign is none.
-        assert await status(await log_in("instructor", guesser, own[:-1])) == 429
-    finally:
-        held.end()
-    assert [await status(one) for one in waiting] == [403] * threads.MOST_WAITING["logins"]
-
-
-async def test_there_is_room_again_when_they_have_been_answered() -> None:
-    for _ in range(threads.MOST_LOGINS_OF_ONE + 1):
-        assert await status(await log_in("nobody", "192.0.2.7")) == 403
-
-
-async def test_a_known_browser_fills_no_line_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An assistant's, too, may be left to somebody."""
-    held = Held()
-    monkeypatch.setitem(threads._THREADS, "known-logins", held.pool)
-    first, second = (f"{devices.COOKIE}={devices.new_cookie('assistant')}" for _ in range(2))
-    try:
-        waiting = await held.wait_for(*[await log_in("x", "192.0.2.7", first) for _ in range(2)])
-        assert await status(await log_in("x", "192.0.2.9", first)) == 429
-        waiting += await held.wait_for(await log_in("x", "192.0.2.7", second))
-    finally:
-        held.end()
-    assert [await status(one) for one in waiting] == [403] * 3
 
 
 async def test_a_sender_that_goes_away_is_dropped() -> None:
@@ -352,21 +212,3 @@ async def test_a_page_that_fails_is_a_500_of_ours(
     heading = re.findall(r"<h1>(.*?)</h1>", answer.body.decode())
     assert (answer.status, heading) == (500, ["Something went wrong on our side"])
     assert [record.message for record in caplog.records] == ["Internal Server Error: /leagues/fall/"]
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("/mcp", True),
-        ("/leagues/fall/mcp", True),
-        ("/leagues/fall/", False),
-        ("/mcp/", True),
-        ("/register", True),
-        ("/leagues/fall/register/", True),
-        ("/leagues/fall/check", False),
-        ("/", False),
-        ("/admin/leagues/mcp", False),
-    ],
-)
-def test_paths_that_agents_call(path: str, expected: bool) -> None:
-    assert is_agent_path(path) is expected

@@ -11,30 +11,11 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from leaguesite.asgi import application
-from leaguesite.serving import threads as serving
-from leaguesite.serving.threads import is_import_path, is_paper_path
 from matches.desk import papers
 from matches.papers import bundle
 from tests import factories as make
-from tests.leaguesite.serving.test_threads import PATIENCE_S, scope
+from tests.leaguesite.serving.asgi import PATIENCE_S, scope
 from tests.matches.agent_server import Agents
-
-
-@pytest.mark.parametrize(
-    ("path", "paper", "imports"),
-    [
-        ("/admin/matches/league/fall/papers/", True, False),
-        ("/admin/matches/league/fall/papers/league.zip", True, False),
-        ("/admin/matches/league/fall/papers/evidence/", True, False),
-        ("/admin/matches/league/import/", True, True),
-        ("/admin/matches/league/fall/", False, False),
-        ("/admin/matches/league/papers/", True, False),
-        ("/leagues/papers/papers/", False, False),
-        ("/mcp", False, False),
-    ],
-)
-def test_paths_that_take_long(path: str, paper: bool, imports: bool) -> None:
-    assert (is_paper_path(path), is_import_path(path)) == (paper, imports)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -64,7 +45,7 @@ async def test_a_large_file_goes_out_in_parts_from_a_thread_of_its_own(monkeypat
     assert (start["status"], sizes) == (200, [block, block, block, 1, 0])
     assert headers[b"Content-Length"] == str(3 * block + 1).encode()
     assert headers[b"Content-Disposition"] == b'attachment; filename="fall.json"'
-    assert threads == {serving.papers_thread._thread_name_prefix}
+    assert threads == {"papers"}
 
 
 def _session() -> str:

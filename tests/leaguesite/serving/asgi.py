@@ -1,0 +1,92 @@
+"""Requests to the ASGI application as a server hands them over, and threads that stand still."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from asgiref.testing import ApplicationCommunicator
+
+from leaguesite.asgi import application
+
+PATIENCE_S = 30
+
+
+class Answer:
+    """A response that has come in whole."""
+
+    def __init__(self, start: dict[str, Any], body: bytes) -> None:
+        self.status: int = start["status"]
+        self.headers = [(name.decode().lower(), value.decode("latin1")) for name, value in start["headers"]]
+        self.body = body
+
+    def all(self, name: str) -> list[str]:
+        return [value for found, value in self.headers if found == name]
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        return dict(one.partition(";")[0].split("=", 1) for one in self.all("set-cookie"))
+
+
+def scope(method: str, path: str, headers: dict[str, str]) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(name.encode(), value.encode()) for name, value in ({"host": "testserver"} | headers).items()],
+        "client": ("127.0.0.1", 50000),
+        "server": ("127.0.0.1", 8000),
+    }
+
+
+async def send(method: str, path: str, body: bytes = b"", *, parts: int = 1, **headers: str) -> Answer:
+    """One request, its body in several parts."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    talk = ApplicationCommunicator(application, scope(method, path, named))
+    step = max(1, -(-len(body) // parts))
+    chunks = [body[at : at + step] for at in range(0, len(body), step)] or [b""]
+    for position, chunk in enumerate(chunks):
+        await talk.send_input({"type": "http.request", "body": chunk, "more_body": position < len(chunks) - 1})
+    start = await talk.receive_output(PATIENCE_S)
+    content, more = b"", True
+    while more:
+        message = await talk.receive_output(PATIENCE_S)
+        content += message.get("body", b"")
+        more = message.get("more_body", False)
+    await talk.wait(PATIENCE_S)
+    return Answer(start, content)
+
+
+class Held:
+    """A thread that stands still until it is told to go on, as one that is busy with others' passwords."""
+
+    def __init__(self) -> None:
+        self.pool = ThreadPoolExecutor(1)
+        self._go = threading.Event()
+        self._taken = threading.Event()
+        self.pool.submit(self._stand)
+        self._taken.wait(PATIENCE_S)
+        self._count = 0
+
+    def _stand(self) -> None:
+        self._taken.set()
+        self._go.wait(PATIENCE_S)
+
+    async def wait_for(self, *logins: ApplicationCommunicator) -> list[ApplicationCommunicator]:
+        """Until these stand in the line as well."""
+        self._count += len(logins)
+        while self.pool._work_queue.qsize() < self._count:  # noqa: ASYNC110 - a thread's line tells nobody
+            await asyncio.sleep(0)
+        return list(logins)
+
+    def end(self) -> None:
+        self._go.set()
+        self.pool.shutdown()

@@ -1,0 +1,250 @@
+"""Which thread a request waits for, in whose name, and how many may wait."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from asgiref.testing import ApplicationCommunicator
+
+from agents_registry import registration
+from leaguesite.asgi import application
+from leaguesite.serving import devices, lines, threads
+from leaguesite.serving.handler import OneHopHandler
+from leaguesite.serving.turns import known_tokens
+from tests import factories as make
+from tests import wire
+from tests.leaguesite.serving.asgi import PATIENCE_S, Held, scope
+from tests.matches.agent_server import Agents
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def here() -> Agents:
+    return Agents()
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    """The agents' thread stands still."""
+    held = Held()
+    monkeypatch.setitem(threads.THREADS, "agents", held.pool)
+    yield held
+    held.end()
+
+
+async def call(params: dict[str, Any], method: str, *, address: str = "192.0.2.7", bearer: str = "") -> Any:
+    """A call of an agent that is on its way."""
+    headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {bearer}"} if bearer else {})
+    talk = ApplicationCommunicator(application, scope("POST", "/mcp", headers) | {"client": (address, 50000)})
+    await talk.send_input({"type": "http.request", "body": json.dumps(wire.request(method, params)).encode()})
+    return talk
+
+
+async def answered(talk: ApplicationCommunicator) -> tuple[int, Any]:
+    start = await talk.receive_output(PATIENCE_S)
+    body = (await talk.receive_output(PATIENCE_S))["body"]
+    await talk.wait(PATIENCE_S)
+    return start["status"], json.loads(body)
+
+
+async def heartbeat(referee: make.Member, *, bearer: bool = True) -> Any:
+    params = make.signed(referee, "report_progress", matches=[])
+    return await call(params, "report_progress", bearer=referee.token if bearer else "")
+
+
+@pytest.mark.parametrize("bearer", [True, False])
+async def test_a_referee_of_ours_waits_for_no_agent(
+    here: Agents, monkeypatch: pytest.MonkeyPatch, bearer: bool
+) -> None:
+    referee = await here.in_db(lambda: make.hire("Referee"))
+    assert referee.agent.site_key
+    # The first one is learned from.
+    assert (await answered(await heartbeat(referee)))[1]["result"] == {"matches": []}
+    held = Held()
+    monkeypatch.setitem(threads.THREADS, "agents", held.pool)
+    try:
+        waiting = await held.wait_for(await call({}, "ping"))
+        assert (await answered(await heartbeat(referee, bearer=bearer)))[1]["result"] == {"matches": []}
+    finally:
+        held.end()
+    assert (await answered(waiting[0]))[1]["result"] == {"status": "ok"}
+
+
+async def test_a_token_that_is_revoked_has_no_line_of_its_own_any_more(here: Agents) -> None:
+    referee = await here.in_db(lambda: make.hire("Referee"))
+    await answered(await heartbeat(referee))
+    assert known_tokens.owner(referee.token) is not None
+    await here.in_db(lambda: referee.agent.tokens.all().delete())
+    assert (await answered(await heartbeat(referee)))[1]["error"]["data"]["error_code"] == "E012"
+    assert known_tokens.owner(referee.token) is None
+
+
+async def test_neither_a_player_nor_a_foreign_referee_gets_into_the_line_of_ours(here: Agents, held: Held) -> None:
+    def both() -> list[make.Member]:
+        make.open_league("fall")
+        foreign = make.hire("Foreign", trusted=False)
+        registration.trust(agent_ids=[foreign.agent.pk], trusted=True)
+        return [make.join("Student", "fall"), foreign]
+
+    members = await here.in_db(both)
+    for one in members:
+        known_tokens.learn(one.token, one.agent)
+    talks = [await call({}, "ping", bearer=one.token) for one in members]
+    await held.wait_for(*talks)
+    held.end()
+    assert [(await answered(talk))[0] for talk in talks] == [200, 200]
+
+
+async def test_one_that_asks_a_lot_delays_another_by_one_call(
+    here: Agents, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    respond = OneHopHandler._respond
+
+    def noting(self: Any, scope: Any, body: Any) -> Any:
+        order.append(scope["client"][0])
+        return respond(self, scope, body)
+
+    monkeypatch.setattr(OneHopHandler, "_respond", noting)
+    loud, quiet = "192.0.2.7", "192.0.2.8"
+    talks = [await call({}, "ping", address=loud) for _ in range(20)]
+    await held.wait_for(*talks)
+    talks += await held.wait_for(await call({}, "ping", address=quiet))
+    held.end()
+    assert [(await answered(talk))[0] for talk in talks] == [200] * 21
+    assert order.index(quiet) == 1
+
+
+async def test_as_many_wait_for_one_token_and_one_address_and_the_rest_is_told_to_come_again(
+    here: Agents, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await here.in_db(lambda: make.open_league("fall"))
+    student = await here.in_db(lambda: make.join("Student", "fall"))
+    known_tokens.learn(student.token, student.agent)
+    monkeypatch.setattr(lines, "MOST_OF_A_PLAYER", 2)
+    monkeypatch.setitem(lines.MOST_OF_AN_ADDRESS, "agents", 3)
+    monkeypatch.setitem(lines.MOST_UNKNOWN, "agents", 4)
+    talks = [await call({}, "ping", bearer=student.token) for _ in range(2)]
+    talks += [await call({}, "ping") for _ in range(3)]
+    await held.wait_for(*talks)
+    refused = [await call({}, "ping", bearer=student.token), await call({}, "ping", bearer="tok_made_up")]
+    assert [(await answered(talk))[0] for talk in refused] == [429, 429]
+    # Another address is not shut out by this one, until strangers have filled their share.
+    talks += await held.wait_for(await call({}, "ping", address="192.0.2.9"))
+    assert (await answered(await call({}, "ping", address="192.0.2.10")))[0] == 429
+    held.end()
+    assert [(await answered(talk))[0] for talk in talks] == [200] * 6
+    monkeypatch.setitem(threads.THREADS, "agents", threads.pages_thread)
+    assert (await answered(await call({}, "ping", bearer=student.token)))[0] == 200
+
+
+async def test_a_browser_that_has_logged_in_has_room_beside_a_crowd_at_the_desk(
+    here: Agents, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The crowd may be behind the instructor's own address."""
+    monkeypatch.setitem(threads.THREADS, "desk", held.pool)
+    monkeypatch.setitem(lines.MOST_OF_AN_ADDRESS, "desk", 3)
+    monkeypatch.setattr(lines, "MOST_OF_A_BROWSER", 1)
+
+    async def get(cookie: str = "") -> ApplicationCommunicator:
+        asked = scope("GET", "/admin/login/", {})
+        asked["headers"] = [*asked["headers"], (b"cookie", cookie.encode())]
+        talk = ApplicationCommunicator(application, asked)
+        await talk.send_input({"type": "http.request", "body": b""})
+        return talk
+
+    crowd = [await get() for _ in range(3)]
+    await held.wait_for(*crowd)
+    known = f"{devices.COOKIE}={devices.new_cookie('instructor')}"
+    forged = known[:-1] + ("a" if known[-1] != "a" else "b")
+    assert [(await answered(await get(cookie)))[0] for cookie in ("", forged)] == [429, 429]
+    crowd += await held.wait_for(await get(known))
+    # A copied cookie is one browser: it fills no more of the line.
+    assert (await answered(await get(known)))[0] == 429
+    held.end()
+    assert [(await talk.receive_output(PATIENCE_S))["status"] for talk in crowd] == [200] * 4
+
+
+async def test_the_desk_waits_for_no_page(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held()
+    monkeypatch.setitem(threads.THREADS, "pages", held.pool)
+
+    async def get(path: str) -> ApplicationCommunicator:
+        talk = ApplicationCommunicator(application, scope("GET", path, {}))
+        await talk.send_input({"type": "http.request", "body": b""})
+        return talk
+
+    try:
+        waiting = await held.wait_for(await get("/health"))
+        desk = await get("/admin/login/")
+        assert (await desk.receive_output(PATIENCE_S))["status"] == 200
+    finally:
+        held.end()
+    await asyncio.gather(*(talk.receive_output(PATIENCE_S) for talk in waiting))
+
+
+async def log_in(name: str, address: str, *cookie: str) -> ApplicationCommunicator:
+    """A login that is on its way."""
+    sent = {"content-type": "application/x-www-form-urlencoded"} | ({"cookie": cookie[0]} if cookie else {})
+    talk = ApplicationCommunicator(application, scope("POST", "/admin/login/", sent) | {"client": (address, 50000)})
+    form = urlencode({"username": name, "password": "x"})
+    await talk.send_input({"type": "http.request", "body": form.encode()})
+    return talk
+
+
+async def status(talk: ApplicationCommunicator) -> int:
+    found = int((await talk.receive_output(PATIENCE_S))["status"])
+    await talk.wait(PATIENCE_S)
+    return found
+
+
+async def test_names_that_nobody_has_keep_the_instructor_neither_out_nor_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each is new, so none is refused as a guess, and each password is looked at."""
+    guesser, own = "192.0.2.7", f"{devices.COOKIE}={devices.new_cookie('instructor')}"
+    held = Held()
+    monkeypatch.setitem(threads.THREADS, "logins", held.pool)
+    try:
+        waiting = await held.wait_for(*[await log_in(f"nobody {number}", guesser) for number in range(2)])
+        # Of one address two wait; of its /64 in IPv6 as well.
+        assert [await status(await log_in(f"noone {number}", guesser)) for number in range(3)] == [429] * 3
+        waiting += await held.wait_for(*[await log_in("nobody", f"2001:db8::{number}") for number in (1, 2)])
+        assert await status(await log_in("nobody", "2001:db8::3")) == 429
+        # The instructor's own browser is let through at the guesser's address: 403 is Django's, for no CSRF token.
+        assert await status(await log_in("instructor", guesser, own)) == 403
+        # From many addresses the line is filled, and still it is.
+        left = lines.MOST_WAITING["logins"] - len(waiting)
+        waiting += await held.wait_for(*[await log_in("nobody", f"198.51.100.{number}") for number in range(left)])
+        assert await status(await log_in("nobody", "203.0.113.1")) == 429
+        assert await status(await log_in("instructor", guesser, own)) == 403
+        # A cookie that we did not sign is none.
+        assert await status(await log_in("instructor", guesser, own[:-1])) == 429
+    finally:
+        held.end()
+    assert [await status(one) for one in waiting] == [403] * lines.MOST_WAITING["logins"]
+
+
+async def test_there_is_room_again_when_they_have_been_answered() -> None:
+    for _ in range(lines.MOST_LOGINS_OF_ONE + 1):
+        assert await status(await log_in("nobody", "192.0.2.7")) == 403
+
+
+async def test_a_known_browser_fills_no_line_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An assistant's, too, may be left to somebody."""
+    held = Held()
+    monkeypatch.setitem(threads.THREADS, "known-logins", held.pool)
+    first, second = (f"{devices.COOKIE}={devices.new_cookie('assistant')}" for _ in range(2))
+    try:
+        waiting = await held.wait_for(*[await log_in("x", "192.0.2.7", first) for _ in range(2)])
+        assert await status(await log_in("x", "192.0.2.9", first)) == 429
+        waiting += await held.wait_for(await log_in("x", "192.0.2.7", second))
+    finally:
+        held.end()
+    assert [await status(one) for one in waiting] == [403] * 3

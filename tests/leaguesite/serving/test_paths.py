@@ -1,0 +1,53 @@
+"""Which paths are agents', which take long, and that the site has a route for each."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import resolve
+
+from leaguesite.serving.paths import IMPORT, is_agent_path, is_paper_path
+
+AGENTS_CALL = {
+    "/mcp": "mcp_endpoint",
+    "/leagues/fall/mcp": "league_mcp_endpoint",
+    "/register": "register_endpoint",
+    "/register_player": "register_endpoint",
+    "/api/register": "register_endpoint",
+    "/leagues/fall/register": "league_register_endpoint",
+}
+
+
+@pytest.mark.parametrize(("path", "name"), AGENTS_CALL.items())
+@pytest.mark.parametrize("end", ["", "/"])
+def test_paths_that_agents_call(path: str, name: str, end: str) -> None:
+    found = resolve(path + end)
+    assert is_agent_path(path + end)
+    assert (found.view_name, found.kwargs.get("league_id")) == (f"api:{name}", "fall" if "fall" in path else None)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/", "/api/leagues", "/leagues/fall/", "/leagues/fall/check", "/leagues/a/b/mcp", "/leagues//mcp"),
+        *("/registered", "/mcpx", "/mcp\n", "/mcp//", "/admin/leagues/mcp"),
+    ],
+)
+def test_paths_that_they_do_not(path: str) -> None:
+    assert not is_agent_path(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "paper"),
+    [
+        ("/admin/matches/league/fall/papers/", True),
+        ("/admin/matches/league/fall/papers/league.zip", True),
+        ("/admin/matches/league/fall/papers/evidence/", True),
+        (IMPORT, True),
+        ("/admin/matches/league/fall/", False),
+        ("/admin/matches/league/papers/", True),
+        ("/leagues/papers/papers/", False),
+        ("/mcp", False),
+    ],
+)
+def test_paths_that_take_long(path: str, paper: bool) -> None:
+    assert is_paper_path(path) is paper
