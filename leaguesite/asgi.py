@@ -13,7 +13,7 @@ if not apps.ready:
     django.setup()
 
 # Everything below needs the apps to be loaded.
-from leaguesite.serving.callers import Called
+from leaguesite.serving.callers import KnownSocket
 from leaguesite.serving.handler import OneHopHandler
 from leaguesite.serving.origins import OwnPages
 from leaguesite.serving.threads import live_thread
@@ -36,5 +36,5 @@ sockets = URLRouter(
 )
 
 application = ProtocolTypeRouter(
-    {"http": OneHopHandler(), "websocket": OwnPages(Called(sockets))},
+    {"http": OneHopHandler(), "websocket": OwnPages(KnownSocket(sockets))},
 )

@@ -47,7 +47,7 @@ LEAGUE_LIMITS_REDIS_URL = os.environ.get("REDIS_URL")
 # `host` and `web` add the public address; these are what is right without it.
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *listed("LEAGUE_ALLOWED_HOSTS")]
 CSRF_TRUSTED_ORIGINS = listed("LEAGUE_TRUSTED_ORIGINS")
-# Whose X-Forwarded-For and X-Forwarded-Proto are believed (leaguesite/serving/trust.py).
+# Whose X-Forwarded-For and X-Forwarded-Proto are believed (leaguesite/serving/callers.py).
 LEAGUE_TRUSTED_PROXIES = networks("LEAGUE_TRUSTED_PROXIES")
 
 INSTALLED_APPS = [
@@ -69,12 +69,12 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "leaguesite.serving.trust.KnownCaller",
+    "leaguesite.serving.callers.KnownCaller",
     "django.middleware.security.SecurityMiddleware",
     "leaguesite.serving.directly.AgentsDirectly",
     "django.middleware.gzip.GZipMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "leaguesite.serving.trust.PageHeaders",
+    "leaguesite.serving.page_headers.PageHeaders",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -17,7 +17,6 @@ from agents_registry.attempts import API_KEY, attempts
 from league_sdk.protocol import tokens
 from leaguesite.login.accounts import is_api_key
 from leaguesite.observing import metrics
-from matches.audience.views.check import caller_of
 
 
 class TooManyKeys(HttpError):
@@ -63,7 +62,7 @@ class BearerKey(HttpBearer):
         self._is_right = is_right
 
     def authenticate(self, request: HttpRequest, token: str) -> str | None:
-        return self._who if opens(token, caller_of(request).ip, self._is_right) else None
+        return self._who if opens(token, request.caller.ip, self._is_right) else None
 
 
 # The documentation names a way in by its class.

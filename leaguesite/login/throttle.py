@@ -20,7 +20,6 @@ from unfold.forms import AuthenticationForm
 from agents_registry.attempts import attempts, network_of
 from leaguesite.observing import metrics
 from leaguesite.serving import devices
-from matches.audience.views.check import caller_of
 
 
 class CarefulLogin(AuthenticationForm):
@@ -76,4 +75,4 @@ def _who(request: HttpRequest, username: str) -> tuple[str, str]:
     device = devices.known(request.COOKIES.get(devices.COOKIE, ""))
     if device is not None and device.name == name:
         return device.key, name
-    return network_of(caller_of(request).ip), name
+    return network_of(request.caller.ip), name

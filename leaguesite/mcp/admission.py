@@ -33,7 +33,7 @@ def admit(call: Call, *, known: bool) -> None:
         known: whether the method looks at the token, so that its owner will be known.
     """
     token = call.params.get("auth_token")
-    address = call.came.address
+    address = call.came.caller.ip
     if call.name in REGISTERING:
         # It is counted once it is read: who registers one agent without end uses up no other's registrations.
         if _is_anybody(call):
@@ -54,13 +54,13 @@ def owner_of(call: Call, token: str) -> Agent:
     Raises:
         TokenInvalid: nobody's; it is counted.
     """
-    uncounted = attempts.refuse_stranger(call.came.address) is not None
+    uncounted = attempts.refuse_stranger(call.came.caller.ip) is not None
     try:
         agent = call.agent or registration.authenticate(token)
     except TokenInvalid:
         known_tokens.forget(token)
-        _refuse(attempts.count_stranger(call.came.address))
-        attempts.secret_was_wrong(TOKEN, call.came.address, token)
+        _refuse(attempts.count_stranger(call.came.caller.ip))
+        attempts.secret_was_wrong(TOKEN, call.came.caller.ip, token)
         raise
     known_tokens.learn(token, agent)
     if agent.site_key:
@@ -74,23 +74,23 @@ def note_failed(call: Call) -> None:
     """Count a call that failed before its token was looked at, if the token is nobody's: any is easily made up."""
     token = call.params.get("auth_token")
     if isinstance(token, str) and token and call.agent is None and registration.find_agent(token) is None:
-        _refuse(attempts.count_stranger(call.came.address))
+        _refuse(attempts.count_stranger(call.came.caller.ip))
 
 
 def note_unreadable(call: Call) -> None:
     """Count a registration that cannot be read as a stranger's call."""
     if _is_anybody(call):
-        _refuse(attempts.count_stranger(call.came.address))
+        _refuse(attempts.count_stranger(call.came.caller.ip))
 
 
 def _is_anybody(call: Call) -> bool:
     """Whoever a proxy hides is counted as one; our own processes are not, or strangers would use up their share."""
-    return bool(call.came.caller) or not home(call)
+    return bool(call.came.caller.near) or not home(call)
 
 
 def admit_registration(call: Call, request: Request) -> None:
     """Let a registration in, or not."""
-    address = call.came.address
+    address = call.came.caller.ip
     _refuse(attempts.count_registration(address, request.name, request.address.key, request.codes))
     if _is_anybody(call):
         _refuse(attempts.count_entrant(address))
@@ -102,24 +102,24 @@ def admit_registration(call: Call, request: Request) -> None:
 def note_codes(call: Call, request: Request, league_id: str | None) -> None:
     """Count the codes of a registration that were nobody's, whether or not it was let in for another reason."""
     for code in refusing.wrong_codes(league_id, request.codes):
-        attempts.secret_was_wrong(CODE, call.came.address, code)
+        attempts.secret_was_wrong(CODE, call.came.caller.ip, code)
 
 
 def note_referee_codes(call: Call, request: Request) -> None:
     """Count the codes of a referee that are not the site's key. It is taken in without one, and judges nothing."""
     for code in request.codes:
         if not tokens.same(code, settings.LEAGUE_REFEREE_KEY):
-            attempts.guess_was_wrong(REFEREE_KEY, call.came.address, code)
+            attempts.guess_was_wrong(REFEREE_KEY, call.came.caller.ip, code)
 
 
 def admit_key(call: Call, key: str) -> None:
     """Have the instructor's API key looked at, or not."""
-    _refuse(attempts.refuse_secret(API_KEY, call.came.address, key), "auth_token")
+    _refuse(attempts.refuse_secret(API_KEY, call.came.caller.ip, key), "auth_token")
 
 
 def key_was_wrong(call: Call, key: str) -> None:
     """Count a wrong API key."""
-    attempts.secret_was_wrong(API_KEY, call.came.address, key)
+    attempts.secret_was_wrong(API_KEY, call.came.caller.ip, key)
 
 
 def _refuse(wait: Wait | None, field: str | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from agents_registry.callers import Caller
 from agents_registry.models import Agent
 from league_sdk.dialects.inbound import Inbound
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
@@ -20,22 +21,18 @@ class Came:
     """Where a request came from, and to which of our addresses.
 
     Attributes:
-        caller: the IP address it came from; empty behind a proxy, where all look alike.
+        caller: from whom.
         league_id: the league whose own address it came to, if any.
         code: the registration code in the address (``?code=…``).
         register: it came to ``/register``.
         authorization: its ``Authorization`` header.
-        address: what its attempts are counted under: ``caller``, or the machine that hides it.
-        past_proxy: the connection is of this machine itself, and no header of a proxy came with it.
     """
 
-    caller: str
+    caller: Caller
     league_id: str | None = None
     code: str = ""
     register: bool = False
     authorization: str = ""
-    address: str = ""
-    past_proxy: bool = False
 
     @property
     def bearer(self) -> str:

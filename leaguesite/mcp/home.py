@@ -9,16 +9,9 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from agents_registry.addresses import comes_from
 from league_sdk.protocol import tokens
 from leaguesite.mcp.calls import Call
-
-THIS_MACHINE = "127.0.0.1"
-
-
-def is_here(peer: str) -> bool:
-    """Whether a connection from this IP address comes from the site's own machine."""
-    return comes_from(f"http://{THIS_MACHINE}", peer)
+from leaguesite.serving.callers import THIS_MACHINE
 
 
 def home(call: Call) -> str:
@@ -31,7 +24,7 @@ def home(call: Call) -> str:
         This machine's address for a connection of this machine, without a proxy's headers, that brings the referees'
         key in ``referee_meta`` or the demo's in ``player_meta``; empty for anybody else.
     """
-    if not call.came.past_proxy:
+    if not call.came.caller.past_proxy:
         return ""
     keys = {"referee_meta": settings.LEAGUE_REFEREE_KEY, "player_meta": settings.LEAGUE_DEMO_KEY}
     for name, key in keys.items():

@@ -47,7 +47,7 @@ def _request(call: Call, kind: Kind) -> Request:
         return read_request(
             call.params,
             kind=kind,
-            caller=call.came.caller or home(call),
+            caller=call.came.caller.near or home(call),
             shape=outbound_shape(call.asked),
             code_in_address=call.came.code,
         )

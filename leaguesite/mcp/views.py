@@ -8,12 +8,9 @@ from django.views.decorators.csrf import csrf_exempt
 
 from leaguesite.mcp import dispatcher
 from leaguesite.mcp.calls import Came
-from leaguesite.mcp.home import is_here
 from leaguesite.serving.handler import PutOff
 from leaguesite.serving.paths import AGENT_PATHS
-from leaguesite.serving.trust import PAST_PROXY
 from matches.audience.views.audience import index
-from matches.audience.views.check import caller_of
 
 
 @csrf_exempt
@@ -27,16 +24,12 @@ def message(request: HttpRequest, league_id: str | None = None, *, register: boo
     """
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"], content=b"Method not allowed")
-    caller = caller_of(request)
     came = Came(
-        # Behind a proxy everybody looks as if they were on its machine: being there shows nothing then.
-        caller=caller.ip if caller.direct else "",
+        caller=request.caller,
         league_id=league_id,
         code=request.GET.get("code", ""),
         register=register,
         authorization=request.headers.get("Authorization", ""),
-        address=caller.ip,
-        past_proxy=is_here(request.META.get(PAST_PROXY, "")),
     )
     found = dispatcher.begin(request.body, content_type=request.headers.get("Content-Type", ""), came=came)
     if found.put_off:

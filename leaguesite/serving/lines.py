@@ -91,7 +91,7 @@ def _line(kind: str, address: str) -> Line:
 
 
 def _address(scope: HTTPScope) -> str:
-    return network_of(caller_of(cast("dict[str, Any]", scope)))
+    return network_of(caller_of(cast("dict[str, Any]", scope)).ip)
 
 
 def _agents_line(scope: HTTPScope, raw: bytes) -> Line:

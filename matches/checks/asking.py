@@ -6,7 +6,6 @@ A check runs outside any league: it changes no match and no table. What becomes 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -17,6 +16,7 @@ from django.utils.translation import gettext as _
 from agents_registry import registration
 from agents_registry.addresses import Address, comes_from, read_address
 from agents_registry.attempts import TOKEN, attempts
+from agents_registry.callers import Caller
 from agents_registry.endpoints import endpoint_policy
 from agents_registry.models import Agent, AgentToken, Kind
 from league_sdk.protocol.errors import InvalidFormat
@@ -51,26 +51,6 @@ class NotTheirs(ActionRefused):
 
 class TooOften(ActionRefused):
     status = 429
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks for a check.
-
-    Attributes:
-        ip: the address the request came from.
-        direct: whether that is the caller's own machine; false behind a proxy, where all look alike.
-        instructor: whether the instructor's key was shown: any address, as often as wanted.
-    """
-
-    ip: str
-    direct: bool = True
-    instructor: bool = False
-
-    @property
-    def name(self) -> str:
-        """What the row says of who asked."""
-        return INSTRUCTOR if self.instructor else self.ip[:64]
 
 
 # Asking -----------------------------------------------------------------------------------------
@@ -117,7 +97,7 @@ def ask(
             role=agent.kind if agent is not None else role or CheckRole.PLAYER.value,
             game_types=_games(game_type, agent),
             agent=agent,
-            asked_by=caller.name,
+            asked_by=_name(caller),
             withheld=named,
             due_at=now,
             created_at=now,
@@ -185,7 +165,7 @@ def _token_of(token: str, caller: Caller) -> AgentToken:
 def _refuse_hurry(caller: Caller, agent: Agent | None, address: Address, now: datetime) -> None:
     """A class may have one address: with its agent's token one is counted by the agent, others by the address."""
     recent = Check.objects.filter(created_at__gt=now - timedelta(minutes=1))
-    recent = recent.filter(asked_by=caller.name) if agent is None else recent.filter(agent=agent).exclude(asked_by="")
+    recent = recent.filter(asked_by=_name(caller)) if agent is None else recent.filter(agent=agent).exclude(asked_by="")
     if recent.count() >= MOST_A_MINUTE:
         raise TooOften(
             _("You have asked for %(count)d checks within a minute: wait a moment, mend something, and ask again.")
@@ -203,7 +183,7 @@ def _address(endpoint: str, caller: Caller, agent: Agent | None) -> Address:
             raise Invalid(_("Give the address your agent listens at."), field="endpoint")
         return Address(url=agent.endpoint, key=agent.endpoint_key, notes=())
     # "This machine" is the instructor's own word for the site's machine; anyone else's means theirs.
-    own = caller.ip if caller.direct and not caller.instructor else ""
+    own = "" if caller.instructor else caller.near
     try:
         address = read_address(endpoint, caller=own, field="endpoint")
         endpoint_policy().check_url(address.url)
@@ -239,6 +219,11 @@ def _allowed(address: Address, caller: Caller, agent: Agent | None) -> Agent | N
             % {"ip": caller.ip}
         )
     return None
+
+
+def _name(caller: Caller) -> str:
+    """What the row says of who asked."""
+    return INSTRUCTOR if caller.instructor else caller.ip[:64]
 
 
 def _is_own(address: Address, caller: Caller) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agents_registry.callers import Caller
 from league_sdk.conformance.listener import _Hearing
 from league_sdk.judging import door_http
 from league_sdk.judging.clock import SystemClock
@@ -25,7 +26,7 @@ class Unregistered:
 
 
 SERVERS: dict[str, Callable[[], Exchange[Any]]] = {
-    "league manager": lambda: Answering(Came("127.0.0.1")),
+    "league manager": lambda: Answering(Came(Caller("127.0.0.1"))),
     "referee": lambda: door_http._Answering(Unregistered(), SystemClock()),  # type: ignore[arg-type]
     "player": player_server._Answering,
     "check": _Hearing,

@@ -12,26 +12,19 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from agents_registry.addresses import plain_ip
+from agents_registry.callers import Caller
 from matches.audience.check_form import CheckForm
 from matches.audience.pages import PageKey
 from matches.audience.views.audience import page
 from matches.checks import asking, report
-from matches.checks.asking import Caller
 from matches.league.errors import ActionRefused, Invalid
-
-
-def caller_of(request: HttpRequest) -> Caller:
-    """Who asks for a check. Behind a proxy every caller looks as if it were on its machine: nobody is near then."""
-    proxied = bool(request.headers.get("X-Forwarded-For") or request.headers.get("Forwarded"))
-    return Caller(plain_ip(request.META.get("REMOTE_ADDR", "")), direct=not proxied)
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def check(request: HttpRequest) -> HttpResponse:
     """The form that asks for a check; a POST asks for it and leads to its report."""
-    caller = caller_of(request)
+    caller: Caller = request.caller
     if request.user.has_perm("agents_registry.change_agent"):
         # Only here, where a form of ours is asked for: the API takes the instructor's key, not a cookie.
         caller = replace(caller, instructor=True)

@@ -11,7 +11,6 @@ from django.views.decorators.http import require_safe
 from matches.audience import kit, pages
 from matches.audience.pages import PageKey
 from matches.audience.pages import join as way
-from matches.audience.views.check import caller_of
 from matches.models import League
 
 
@@ -24,7 +23,7 @@ def join(request: HttpRequest, league_id: str) -> HttpResponse:
         raise Http404
     league = League.objects.get(pk=league_id)
     found = way.way_in(league, _base(request))
-    return render(request, "leagues/join.html", context | {"way": found, "caller": caller_of(request)})
+    return render(request, "leagues/join.html", context | {"way": found, "caller": request.caller})
 
 
 @require_safe

@@ -17,7 +17,6 @@ from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
 from matches.audience.pages import exchanges
 from matches.audience.pages import mine as pages
-from matches.audience.views.check import caller_of
 from matches.conducting import trials
 from matches.league import refusing
 from matches.league.errors import ActionRefused, NotFound
@@ -77,7 +76,7 @@ def _league(league_id: str) -> League:
 
 
 def _open(request: HttpRequest, league: League) -> HttpResponse:
-    secret, address = request.POST.get("secret", "").strip()[: own.MAX_SECRET_CHARS + 1], caller_of(request).ip
+    secret, address = request.POST.get("secret", "").strip()[: own.MAX_SECRET_CHARS + 1], request.caller.ip
     wait = attempts.refuse_secret(CODE, address, secret)
     if wait is not None:
         too_many = _("Too many wrong attempts: wait %(seconds)d seconds.") % {"seconds": wait.seconds}

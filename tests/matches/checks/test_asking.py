@@ -11,9 +11,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agents_registry import programs
+from agents_registry.callers import Caller
 from agents_registry.models import Agent
 from matches.checks import asking, runs, taking
-from matches.checks.asking import Caller, NotTheirs, TooOften
+from matches.checks.asking import NotTheirs, TooOften
 from matches.league import lifecycle, opening, results
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckState, League, Match

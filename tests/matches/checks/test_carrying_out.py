@@ -11,13 +11,13 @@ from uuid import uuid4
 import pytest
 from channels.testing import WebsocketCommunicator
 
+from agents_registry.callers import Caller
 from league_sdk.conformance.report import Report
 from league_sdk.transport.client import Client
 from leaguesite.asgi import application
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.checks import asking, carrying_out, taking
-from matches.checks.asking import Caller
 from matches.checks.report import FRAGMENTS
 from matches.checks.taking import Job
 from matches.live import hub as hubs

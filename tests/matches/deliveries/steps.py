@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant
 
 from agents_registry.attempts import attempts
+from agents_registry.callers import Caller
 from agents_registry.models import Agent
 from leaguesite.mcp import dispatcher
 from leaguesite.mcp.calls import Came
@@ -78,7 +79,9 @@ class Compared(RolledBack):
             # How often somebody may call is not what this is about.
             attempts.forget_all()
             with Writes() as writes:
-                status, reply = dispatcher.answer(sent.raw, content_type="application/json", came=Came(sent.caller))
+                status, reply = dispatcher.answer(
+                    sent.raw, content_type="application/json", came=Came(Caller(sent.caller))
+                )
             assert status == 200
             assert reply is not None
             expected, said = sent.expect(), kind_of(reply)

@@ -17,6 +17,7 @@ from aiohttp import web
 from django.test import Client
 
 from agents_registry import registration
+from agents_registry.callers import Caller
 from agents_registry.models import Agent
 from league_sdk.judging.referee import Referee
 from league_sdk.protocol.league_settings import LeagueSettings
@@ -24,7 +25,7 @@ from league_sdk.protocol.messages import MessageType
 from matches.audience.pages import match as match_page
 from matches.audience.pages import mine
 from matches.checks import asking
-from matches.checks.asking import Caller, NotTheirs
+from matches.checks.asking import NotTheirs
 from matches.league import losses
 from matches.models import Check, Event
 from matches.view.sight import everything

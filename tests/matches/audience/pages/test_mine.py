@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from agents_registry.callers import Caller
 from agents_registry.models import Agent
 from matches.audience.pages import mine
 from matches.checks import asking, runs, taking
-from matches.checks.asking import Caller
 from matches.league import lifecycle
 from matches.models import League
 from matches.view import readiness

@@ -13,11 +13,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from agents_registry.callers import Caller
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.checks import asking, runs, taking
 from matches.checks import report as check_pages
-from matches.checks.asking import Caller
 from matches.models import Check
 from tests import factories as make
 from tests.matches.audience.looking import HOSTILE, assert_harmless

@@ -1,0 +1,67 @@
+"""What browsers are told by every kind of page."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from tests import factories as make
+from tests import wire
+
+STRICT = {
+    "default-src": "'self'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self' data:",
+    "connect-src": "'self'",
+    "object-src": "'none'",
+    "base-uri": "'none'",
+    "form-action": "'self'",
+    "frame-ancestors": "'none'",
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("path", "beyond"),
+    [
+        ("/", {}),
+        ("/leagues/fall/", {}),
+        ("/leagues/fall/screen/", {}),
+        ("/leagues/fall/mine/", {}),
+        ("/check", {}),
+        ("/leagues/nowhere/", {}),
+        ("/api/leagues", {}),
+        # Not even "*", which leaves out pages that are files.
+        ("/leagues/fall/embed/", {"frame-ancestors": None}),
+        ("/api/docs", {"style-src": "'self' 'unsafe-inline'"}),
+        ("/admin/login/", {"style-src": "'self' 'unsafe-inline'", "script-src": "'self' 'unsafe-eval'"}),
+    ],
+)
+def test_the_policy_of_every_kind_of_page(client: Client, path: str, beyond: dict[str, str | None]) -> None:
+    make.open_league("fall")
+    answer = client.get(path)
+    told = dict(part.split(" ", 1) for part in answer["Content-Security-Policy"].split("; "))
+    assert told == {name: value for name, value in (STRICT | beyond).items() if value is not None}
+    headers = ("X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy", "Permissions-Policy")
+    assert [answer[name] for name in headers] == [
+        "nosniff",
+        "same-origin",
+        "same-origin",
+        "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    ]
+    assert answer.get("X-Frame-Options") == (None if path.endswith("embed/") else "DENY")
+
+
+def test_agents_get_no_headers_for_browsers(client: Client) -> None:
+    answer = client.post("/mcp", wire.request("ping", {}), content_type="application/json")
+    assert [name for name in ("Content-Security-Policy", "Permissions-Policy") if name in answer] == []
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/", "/api/leagues", "/admin/"])
+def test_a_host_that_is_not_this_sites(path: str) -> None:
+    client = Client(raise_request_exception=False)
+    answer = client.post(path, wire.request("ping", {}), content_type="application/json", HTTP_HOST="evil.example")
+    assert answer.status_code == 400
+    json_wanted = path != "/admin/"
+    assert answer["Content-Type"].startswith("application/json") is json_wanted
