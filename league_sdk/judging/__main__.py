@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from league_sdk import collector, log_files, telemetry
+from league_sdk import collector, log_files, tracing
 from league_sdk.judging import dry_run
 from league_sdk.judging.door_keeper import DoorKeeper, bind
 from league_sdk.judging.doors import more_files
@@ -31,7 +31,7 @@ def main() -> int:
     """Run a referee until SIGTERM; returns the exit code."""
     options = _parse()
     redaction.hide(os.environ.get("LEAGUE_REFEREE_KEY", ""), os.environ.get("LEAGUE_METRICS_KEY", ""))
-    telemetry.start("referee")
+    tracing.start("referee")
     records.identify(component=f"referee:{options.name}", agent_id=f"referee:{options.name}")
     formatter, level = log_files.terminal()
     terminal = logging.StreamHandler()

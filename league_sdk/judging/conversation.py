@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from league_sdk.dialects.answers import accepted, oddities
-from league_sdk.judging import watching
+from league_sdk.judging import telemetry
 from league_sdk.judging.brief import Brief, Seat
 from league_sdk.judging.clock import Clock
 from league_sdk.judging.fault import Fenced
@@ -125,7 +125,7 @@ class Conversation:
             limit_s: seconds there were for it.
             hidden: keep it off the public transcript for now.
         """
-        watching.heard(
+        telemetry.heard(
             seat.player_id,
             asked or answer_type,
             seconds=heard.elapsed_s,

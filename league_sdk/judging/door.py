@@ -65,7 +65,7 @@ class Line:
         return await self._ask({"do": "health"})
 
     async def metrics(self, key: str, seen: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to who wants the figures.
+        """The answer to who wants the metrics.
 
         Raises:
             InternalError: judging is silent.

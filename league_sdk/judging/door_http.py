@@ -17,7 +17,7 @@ from aiohttp import web
 from league_sdk.dialects import inbound
 from league_sdk.dialects.shapes import canonical_method
 from league_sdk.dialects.words import ANSWERS
-from league_sdk.judging import figures
+from league_sdk.judging import metrics
 from league_sdk.judging.clock import SystemClock
 from league_sdk.judging.door_budgets import Budgets
 from league_sdk.judging.doors import Connection, address_of
@@ -77,11 +77,11 @@ class Judging(Protocol):
         """``status`` (``ok`` when it plays), ``agent_id`` and ``uptime`` in seconds."""
 
     async def metrics(self, key: str, seen: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to who wants the figures: ``status``, ``headers`` and ``text``.
+        """The answer to who wants the metrics: ``status``, ``headers`` and ``text``.
 
         Args:
             key: what was shown as a bearer.
-            seen: the figures of the door, as :meth:`FrontDesk.seen` has them.
+            seen: the metrics of the door, as :meth:`FrontDesk.seen` has them.
         """
 
 
@@ -163,7 +163,7 @@ class FrontDesk:
                     exchange.answer(await self._perform(came, request, handed))
         if not handed:
             name = exchange.asked.name if exchange.asked is not None and exchange.asked.name in NAMES else "other"
-            self._answered[name, exchange.error.error_code if exchange.error else figures.OK] += 1
+            self._answered[name, exchange.error.error_code if exchange.error else metrics.OK] += 1
         answer = response(exchange.reply)
         if answer.status == TooOften.http_status:
             # Its body is not read, and the next request on this connection would begin in the middle of it.
@@ -213,7 +213,7 @@ class FrontDesk:
         return web.json_response(found, status=200 if found["status"] == "ok" else 503)
 
     async def metrics(self, request: web.Request) -> web.Response:
-        """Figures for Prometheus, for whoever has the key: they tell that matches are played."""
+        """Metrics for Prometheus, for whoever has the key: they tell that matches are played."""
         if refused := self._looks_in(request):
             return refused
         scheme, _space, given = request.headers.get("Authorization", "").partition(" ")

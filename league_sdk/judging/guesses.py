@@ -16,7 +16,7 @@ class Guesses:
     """The wrong keys of one referee, from everywhere together.
 
     Keys that cannot be guessed (the site makes such a one) are always looked at, so that nobody is kept from the
-    figures by what others try. Of those that could be, none is looked at after too many wrong ones.
+    metrics by what others try. Of those that could be, none is looked at after too many wrong ones.
 
     Args:
         clock: seconds.

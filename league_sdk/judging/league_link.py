@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from league_sdk.judging import figures
+from league_sdk.judging import metrics
 from league_sdk.protocol import PROTOCOL_VERSION, SDK_VERSION, rpc
 from league_sdk.protocol.envelope import envelope
 from league_sdk.protocol.errors import InternalError, error_of
@@ -132,7 +132,7 @@ class LeagueLink:
         try:
             answer = await self._call(REPORT_PROGRESS, fields, None)
         except (CallFailed, Refused):
-            figures.HEARTBEATS_FAILED.add()
+            metrics.HEARTBEATS_FAILED.add()
             raise
         self.heard_at = sent_at
         found = answer.get("matches")
@@ -160,7 +160,7 @@ class LeagueLink:
                 told = {"event_type": "RESULT_REPORTED", "message_type": "MATCH_RESULT_REPORT"}
                 logger.info("the result is reported", extra=told | {"conversation_id": conversation})
                 return answer
-            figures.REPORTS_REPEATED.add()
+            metrics.REPORTS_REPEATED.add()
             await asyncio.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT_S)
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from league_sdk.judging import watching
+from league_sdk.judging import telemetry
 from league_sdk.judging.brief import Seat
 from league_sdk.judging.canary import Canary
 from league_sdk.judging.clock import Clock
@@ -136,7 +136,7 @@ class MatchRunner:
         async def fenced(seat: Seat, message: dict[str, Any], **more: Any) -> Heard:
             if running.left_s() <= 0 or self.orphaned():
                 raise Fenced
-            with watching.asking(seat.player_id, message["message_type"]):
+            with telemetry.asking(seat.player_id, message["message_type"]):
                 return await call(seat, message, **more)
 
         return fenced

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from league_sdk.judging import watching
+from league_sdk.judging import telemetry
 from league_sdk.judging.brief import read_brief
 from league_sdk.judging.callbacks import RELAYED_FOR, find_seat
 from league_sdk.judging.canary import Canary
@@ -199,7 +199,7 @@ class Referee:
     # Playing ---------------------------------------------------------------------------------
 
     async def _play(self, running: Running) -> None:
-        with watching.playing(running.brief):
+        with telemetry.playing(running.brief):
             await self._judge(running)
 
     async def _judge(self, running: Running) -> None:
@@ -227,13 +227,13 @@ class Referee:
             logger.exception("match %s of %s failed here", brief.match_id, brief.league_id)
             self._fail(running, Cause.REFEREE, f"an error in the referee's own code ({type(error).__name__})")
         else:
-            watching.ended()
+            telemetry.ended()
             self._end(running)
 
     def _fail(self, running: Running, cause: Cause, why: str) -> None:
         """Have the next progress report give a match back: it is void, and played again."""
         running.failed = (cause, why)
-        watching.ended(cause)
+        telemetry.ended(cause)
         self._heartbeat.note(running.brief.key)
 
     def _end(self, running: Running) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from league_sdk.dialects.words import ANSWERS
-from league_sdk.judging import figures, watching
+from league_sdk.judging import metrics, telemetry
 from league_sdk.judging.door_http import GET_MATCH_STATE, NOTED, There
 from league_sdk.judging.guesses import Guesses
 from league_sdk.judging.league_link import LeagueLink
@@ -88,7 +88,7 @@ class RefereeServer:
             code = failed.error_code
             raise failed from None
         finally:
-            watching.called(name, code, time.monotonic() - begun, message)
+            telemetry.called(name, code, time.monotonic() - begun, message)
 
     async def _perform(self, name: str, message: dict[str, Any], there: There) -> dict[str, Any]:
         if name in ANSWERS:
@@ -108,11 +108,11 @@ class RefereeServer:
         }
 
     async def metrics(self, key: str, seen: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to who wants the figures: ``status``, ``headers`` and ``text``.
+        """The answer to who wants the metrics: ``status``, ``headers`` and ``text``.
 
         Args:
             key: what was shown as a bearer.
-            seen: the figures of the door (:meth:`league_sdk.judging.door_http.FrontDesk.seen`).
+            seen: the metrics of the door (:meth:`league_sdk.judging.door_http.FrontDesk.seen`).
         """
         wait_s = self._guesses.wait_s(key)
         if wait_s:
@@ -123,12 +123,12 @@ class RefereeServer:
                 self._guesses.was_wrong(key)
             sentence = "Send the referee key: Authorization: Bearer <key>."
             return _problem(401, sentence, {"WWW-Authenticate": "Bearer"})
-        figures.MESSAGES.add_elsewhere({(name, code): number for name, code, number in seen["answered"]})
-        figures.TURNED_AWAY.add_elsewhere({(caller,): number for caller, number in seen["turned_away"].items()})
-        figures.MATCHES_IN_PLAY.set(self._referee.in_play)
-        figures.CANARY_LATE.set(self._referee.late_s(figures.CANARY_WITHIN_S))
-        figures.HEARTBEAT_AGE.set(time.monotonic() - self._link.heard_at)
-        return {"status": 200, "headers": {"Content-Type": figures.CONTENT_TYPE}, "text": figures.text()}
+        metrics.MESSAGES.add_elsewhere({(name, code): number for name, code, number in seen["answered"]})
+        metrics.TURNED_AWAY.add_elsewhere({(caller,): number for caller, number in seen["turned_away"].items()})
+        metrics.MATCHES_IN_PLAY.set(self._referee.in_play)
+        metrics.CANARY_LATE.set(self._referee.late_s(metrics.CANARY_WITHIN_S))
+        metrics.HEARTBEAT_AGE.set(time.monotonic() - self._link.heard_at)
+        return {"status": 200, "headers": {"Content-Type": metrics.CONTENT_TYPE}, "text": metrics.text()}
 
 
 def _problem(status: int, sentence: str, headers: dict[str, str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Who may use the instructor's part of the API, and read the figures: every door of HTTP asks here.
+"""Who may use the instructor's part of the API, and read the metrics: every door of HTTP asks here.
 
 Agents' one door for the key (``create_schedule``) counts alike, and refuses in their words: ``admission.admit_key``.
 """
@@ -74,11 +74,11 @@ class MetricsKey(BearerKey):
     """The API key, or ``LEAGUE_METRICS_KEY``."""
 
 
-def may_read_figures(key: str) -> bool:
+def may_read_metrics(key: str) -> bool:
     """Whether this is the instructor's API key, or ``LEAGUE_METRICS_KEY`` where that is set."""
     own = os.environ.get("LEAGUE_METRICS_KEY", "")
     return (bool(own) and tokens.same(key, own)) or is_api_key(key)
 
 
 KEY = InstructorKey("instructor", is_api_key)
-METRICS_KEY = MetricsKey("metrics", may_read_figures)
+METRICS_KEY = MetricsKey("metrics", may_read_metrics)

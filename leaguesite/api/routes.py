@@ -164,7 +164,7 @@ def health_endpoint(request: HttpRequest) -> HttpResponse:
     openapi_extra=PLAIN_TEXT,
 )
 def metrics_endpoint(request: HttpRequest) -> HttpResponse:
-    """The figures of this process for Prometheus."""
+    """The metrics of this process for Prometheus."""
     return HttpResponse(metrics.text(), content_type=metrics.CONTENT_TYPE)
 
 

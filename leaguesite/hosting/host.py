@@ -126,7 +126,7 @@ class Host:
                 *("--endpoint", f"http://{public}:{port}/mcp", "--name", name, "--exit-with-parent"),
             ]
 
-        # Its own key, that of its figures, and where its traces and logs go.
+        # Its own key, that of its metrics, and where its traces and logs go.
         own = {name: os.environ[name] for name in os.environ if name in _OF_REFEREES or name.startswith("OTEL_")}
         own.setdefault(FOLDER_VARIABLE, str(settings.DATA_DIR / "logs"))
         return Child(name, command, own | {"LEAGUE_REFEREE_KEY": settings.LEAGUE_REFEREE_KEY})

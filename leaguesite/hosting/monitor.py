@@ -54,7 +54,7 @@ def application() -> web.Application:
         caller = request.remote or ""
         try:
             known = scheme.lower() == "bearer" and await in_thread(
-                lambda: keys.opens(key.strip(), caller, keys.may_read_figures)
+                lambda: keys.opens(key.strip(), caller, keys.may_read_metrics)
             )
         except keys.TooManyKeys as wait:
             return web.json_response({"error": str(wait)}, status=429, headers={"Retry-After": str(wait.seconds)})

@@ -36,7 +36,7 @@ from league_sdk.protocol.transcript import clean
 from leaguesite.mcp.admission import REGISTERING, admit, note_failed, note_unreadable, owner_of
 from leaguesite.mcp.calls import Call, Came, Json, Later
 from leaguesite.mcp.methods import EXPECTED, METHODS, PUBLIC_NAMES, Method
-from leaguesite.mcp.watching import watched
+from leaguesite.mcp.telemetry import recorded
 from leaguesite.serving.refusals import error_message
 from matches.league import find
 from matches.models import League
@@ -96,7 +96,7 @@ class Answering(Exchange[inbound.Inbound]):
 
     def begin(self, post: Post) -> None:
         """Read the request, and answer it unless that takes long."""
-        with watched() as seen:
+        with recorded() as seen:
             with self.guarded():
                 call = self._call = seen.read(Call(self.read(post), self._came))
                 found = _perform(call)
@@ -112,7 +112,7 @@ class Answering(Exchange[inbound.Inbound]):
         later, self._later = self._later, None
         if later is None or self._call is None:
             return
-        with watched() as seen:
+        with recorded() as seen:
             seen.read(self._call)
             with self.guarded():
                 self.answer(later.make())
@@ -121,7 +121,7 @@ class Answering(Exchange[inbound.Inbound]):
     @property
     def _error_code(self) -> str:
         if isinstance(self.error, TooOften):
-            # No error of ours: it has a figure of its own.
+            # No error of ours: it has a metric of its own.
             return str(self.error.http_status)
         return self.error.error_code if self.error is not None else ""
 

@@ -1,4 +1,4 @@
-"""The figures of a process for Prometheus: counted where things happen, asked of the database when they are read.
+"""The metrics of a process for Prometheus: counted where things happen, asked of the database when they are read.
 
 Labels have few values, all of them ours: names of routes, types of messages, states, codes of errors. Nothing that an
 agent or a browser sent becomes a label.
@@ -21,7 +21,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from agents_registry.models import Agent, Kind
 from leaguesite.observing import logs
 from matches.models import Delivery, DeliveryState, League, Match
-from matches.observing.figures import OK, REGISTRY, SECONDS
+from matches.observing.metrics import OK, REGISTRY, SECONDS
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 OTHER = "other"
@@ -53,7 +53,7 @@ ProcessCollector(registry=REGISTRY)
 
 
 class _Rows:
-    """What the database holds, asked when the figures are read: one grouped count each."""
+    """What the database holds, asked when the metrics are read: one grouped count each."""
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         """One family for each kind of rows; without a database only that there is none."""
@@ -125,5 +125,5 @@ def limited(limit: str) -> None:
 
 
 def text() -> bytes:
-    """All figures in the text format of Prometheus."""
+    """All metrics in the text format of Prometheus."""
     return generate_latest(REGISTRY)

@@ -26,7 +26,7 @@ from matches.conducting.lead import Lead
 from matches.conducting.sender import Sender
 from matches.conducting.waking import ASLEEP_S, TICK_S, Looks, Waker
 from matches.league import play
-from matches.observing import figures
+from matches.observing import metrics
 from matches.push import nudge
 
 logger = logging.getLogger(__name__)
@@ -112,10 +112,10 @@ class Conductor:
         found = self._sender.take_outcomes()
         busy, slept_s = self._sender.busy, self._looks.slept_s()
         try:
-            with figures.LOOK_SECONDS.time():
+            with metrics.LOOK_SECONDS.time():
                 plan = await self._in_thread(lambda: self._plan(found, busy, slept_s))
         except Exception as error:
-            figures.LOOK_FAILURES.inc()
+            metrics.LOOK_FAILURES.inc()
             self.trouble = _in_words(error)
             # A database that is locked or gone for a moment: the rows are as they were.
             logger.exception("a look failed; the next one tries again")
@@ -123,7 +123,7 @@ class Conductor:
             self._again = True
             return
         self.trouble = ""
-        figures.LOOKED_AT.set(self._looks.made())
+        metrics.LOOKED_AT.set(self._looks.made())
         self._waker.matches_wait = plan.waiting
         if plan.more:
             self._waker.wake()

@@ -23,7 +23,7 @@ from league_sdk.rules.draws import commitment
 from league_sdk.transport.policy import EndpointPolicy
 from matches.league import play
 from matches.models import Match
-from matches.observing import watching
+from matches.observing import telemetry
 from matches.view import queries, sight
 from storage.prepared import Prepared
 
@@ -131,7 +131,7 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
                 sent_before=one.sent_before,
                 foreign=not referee.sends_progress,
                 announced=one.named and MessageType.ROUND_ANNOUNCEMENT in referee.spoken,
-                about=watching.about_match(match)
+                about=telemetry.about_match(match)
                 | {"message_type": START_MATCH, "peer": f"{referee.kind}:{referee.code}"},
                 shown=registration.league_token(referee) if referee.sends_progress else "",
             )

@@ -22,7 +22,7 @@ from matches.conducting.parcels import Parcel
 from matches.conducting.waking import ASLEEP_S, Waker
 from matches.league import play
 from matches.league.losses import NotTaken
-from matches.observing import figures, watching
+from matches.observing import metrics, telemetry
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +122,7 @@ class Sender:
             if limit_s <= 0:
                 logger.warning("a start came too late to be sent; its match waits until its lease is over")
                 return
-            with watching.sending(start.about) as sent:
+            with telemetry.sending(start.about) as sent:
                 offered = await sending.offer(self._client, start, limit_s=limit_s)
                 if offered.problem:
                     sent.failed(offered.cause, offered.problem)
@@ -165,14 +165,14 @@ class Sender:
     async def _post_once(self, agent_pk: int, parcel: Parcel) -> str:
         for last in (False, True):
             try:
-                with watching.sending(parcel.about):
+                with telemetry.sending(parcel.about):
                     spoken = await sending.deliver(self._client, parcel)
                 if spoken:
                     self._outcomes.learned.append((agent_pk, spoken))
             except NotReached as error:
                 if last:
                     return str(error)
-                figures.DELIVERY_RETRIES.inc()
+                metrics.DELIVERY_RETRIES.inc()
                 await asyncio.sleep(AGAIN_AFTER_S)
             except CallFailed as error:
                 return str(error)
@@ -182,7 +182,7 @@ class Sender:
 
     async def _check(self, check: Check) -> None:
         try:
-            with watching.sending({"message_type": "ping"}):
+            with telemetry.sending({"message_type": "ping"}):
                 await self._client.post(check.endpoint, check.body, limit_s=CHECK_LIMIT_S)
         except CallFailed as error:
             problem = str(error)

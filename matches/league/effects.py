@@ -13,7 +13,7 @@ from league_sdk.ledger import chain
 from league_sdk.ledger.kinds import EventKind
 from matches.events import registry
 from matches.models import Event, League
-from matches.observing import watching
+from matches.observing import telemetry
 from matches.push import notify
 from matches.push.nudge import nudge
 from storage.prepared import Prepared, Sql, insert, swap
@@ -41,7 +41,7 @@ def record(league_id: str, kind: EventKind, /, **data: Any) -> None:
         raise League.DoesNotExist(league_id)
     row = (league_id, link.public["seq"], kind, data, at, link.digest, salt)
     insert(Event, ("league_id", "seq", "kind", "data", "at", "digest", "salt"), [row])
-    watching.happened(league_id, kind, data)
+    telemetry.happened(league_id, kind, data)
 
 
 def _append(league_id: str, salt: str, kind: str, at: datetime, data: dict[str, Any]) -> chain.Link | None:

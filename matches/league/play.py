@@ -26,7 +26,7 @@ from league_sdk.rules.registry import get_game
 from matches.league.effects import changed, record, shown
 from matches.league.errors import ActionRefused
 from matches.models import Match, Message
-from matches.observing import watching
+from matches.observing import telemetry
 from storage.prepared import JsonText, insert, swap
 
 MAX_LOST_ATTEMPTS = 3
@@ -78,7 +78,7 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     for name, value in news.items():
         setattr(match, name, value)
     match.referee = referee
-    watching.assigned(match)
+    telemetry.assigned(match)
     return match
 
 
@@ -115,7 +115,7 @@ def assign_teller(*, match: Match, referee: Agent, lease_s: float) -> Match | No
         return None
     for name, value in news.items():
         setattr(match, name, value)
-    watching.assigned(match)
+    telemetry.assigned(match)
     return match
 
 

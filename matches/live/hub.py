@@ -23,7 +23,7 @@ from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.live.changes import Changes
 from matches.live.turns import Turns
-from matches.observing import figures
+from matches.observing import metrics
 from matches.push import notify
 
 logger = logging.getLogger(__name__)
@@ -235,7 +235,7 @@ class Hub:
         page.dirty.clear()
         page.doubtful = False
         try:
-            with figures.RENDER_SECONDS.time():
+            with metrics.RENDER_SECONDS.time():
                 found = await self.run(pages.fragments, page.key, page.language)
             if found is not None:
                 page.update(found)
@@ -255,4 +255,4 @@ def _closing(function: Callable[..., Any], *arguments: Any) -> Any:
 
 hub = Hub()
 """This process's hub; the server gives it its thread at start."""
-figures.SOCKETS.set_function(lambda: hub.sockets)
+metrics.SOCKETS.set_function(lambda: hub.sockets)

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from matches.audience.pages import PageKey
 from matches.live.hub import Listener, hub
-from matches.observing import figures
+from matches.observing import metrics
 from matches.view import roles
 
 HEARTBEAT_S = 3.0
@@ -65,7 +65,7 @@ class LivePage:
         key = PageKey(self._kind, league_id, str(item) if item is not None else None, staff)
         with _seats.taken(scope.get("caller", ""), key, _language(scope)) as seated:
             if not seated:
-                figures.SOCKETS_REFUSED.inc()
+                metrics.SOCKETS_REFUSED.inc()
                 await send({"type": "websocket.close", "code": TRY_LATER})
                 return
             await self._serve(key, scope, receive, send)
@@ -163,7 +163,7 @@ class _Socket:
         try:
             await self._keep_sending()
         except TimeoutError:
-            figures.SOCKETS_DROPPED.inc()
+            metrics.SOCKETS_DROPPED.inc()
             with suppress(TimeoutError):
                 async with asyncio.timeout(CLOSING_S):
                     await self._send({"type": "websocket.close", "code": TRY_LATER})
@@ -189,7 +189,7 @@ class _Socket:
                 self._heard_at = time.monotonic()
             self._unacknowledged.append(self._listener.seen)
             await self._put({"text" if isinstance(frame, str) else "bytes": frame})
-            figures.FRAMES.inc()
+            metrics.FRAMES.inc()
             async with asyncio.timeout(PATIENCE_S):
                 while len(self._unacknowledged) >= UNACKNOWLEDGED:
                     self._acknowledged.clear()

@@ -1,1 +1,1 @@
-"""What happens is counted and logged here."""
+"""What happens is counted, logged and traced (``telemetry``), and what it is counted in (``metrics``)."""

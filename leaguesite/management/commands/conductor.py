@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from league_sdk import telemetry
+from league_sdk import tracing
 from leaguesite.hosting import monitor
 from leaguesite.hosting.conductor import conduct
 from leaguesite.hosting.scaled import NO_REDIS, crosses_processes
@@ -27,5 +27,5 @@ class Command(BaseCommand):
             raise CommandError(NO_REDIS)
         host, port = options["host"], options["port"]
         logs.start("conductor", name=f"conductor-{port}" if port else "conductor")
-        telemetry.start("conductor")
+        tracing.start("conductor")
         conduct([monitor.beside(host, port)])

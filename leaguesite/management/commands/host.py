@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from league_sdk import telemetry
+from league_sdk import tracing
 from leaguesite.environment import Unusable
 from leaguesite.hosting import data_lock
 from leaguesite.hosting.addresses import EVERYWHERE, is_free, public_url
@@ -48,7 +48,7 @@ class Command(BaseCommand):
         except data_lock.Held as held:
             raise CommandError(str(held)) from None
         logs.start("web", name="host")
-        telemetry.start("host")
+        tracing.start("host")
         make_tables()
         first = ensure_accounts()
         # Daphne installs its event loop when it is imported, so only the command that serves does.

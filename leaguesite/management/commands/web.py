@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from league_sdk import telemetry
+from league_sdk import tracing
 from leaguesite.hosting.addresses import is_free, public_url
 from leaguesite.hosting.scaled import NO_REDIS, crosses_processes
 from leaguesite.observing import logs
@@ -37,6 +37,6 @@ class Command(BaseCommand):
         from leaguesite.hosting.web import Web  # noqa: PLC0415
 
         logs.start("web", name=f"web-{port}")
-        telemetry.start("web")
+        tracing.start("web")
         given = options["public_url"] or os.environ.get("LEAGUE_PUBLIC_URL")
         Web(host=host, port=port, public_url=public_url(host, port, given)).run()

@@ -1,4 +1,4 @@
-"""A conductor on its own, as it is watched: its health without a key, its figures with one."""
+"""A conductor on its own, as it is watched: its health without a key, its metrics with one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures: for whoever has the key, with labels of ours only, and also when the database is away."""
+"""The metrics: for whoever has the key, with labels of ours only, and also when the database is away."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.test import Client
 
 from leaguesite.observing import metrics
 from leaguesite.serving.threads import pages_thread
-from matches.observing.figures import REGISTRY
+from matches.observing.metrics import REGISTRY
 from tests import factories as make
 from tests import rich, wire
 from tests.leaguesite.serving.asgi import send
@@ -23,7 +23,7 @@ PLANTED = "tok_" + "5" * 32
 
 
 def number(name: str, **labels: str) -> float:
-    """A figure as it is now; 0 for one that has not been counted yet."""
+    """A metric as it is now; 0 for one that has not been counted yet."""
     return REGISTRY.get_sample_value(name, labels) or 0.0
 
 

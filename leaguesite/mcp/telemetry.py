@@ -52,7 +52,7 @@ class Seen:
 
 
 @contextmanager
-def watched() -> Iterator[Seen]:
+def recorded() -> Iterator[Seen]:
     """Around the whole ladder of one call."""
     begun = time.perf_counter()
     with records.work("agent call") as about:

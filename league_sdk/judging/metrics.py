@@ -1,4 +1,4 @@
-"""What a referee counts, in the text format of Prometheus: few enough figures to do without its library.
+"""What a referee counts, in the text format of Prometheus: few enough metrics to do without its library.
 
 Labels are names of ours (message types, codes, causes), never what a player sent. One process, one loop: no locks.
 """
@@ -19,7 +19,7 @@ Line = tuple[str, Labels, float]
 
 
 class Family:
-    """One figure with its labels: :class:`Counter`, :class:`Gauge` or :class:`Histogram`.
+    """One metric with its labels: :class:`Counter`, :class:`Gauge` or :class:`Histogram`.
 
     Args:
         name: with ``league_referee_`` before it.
@@ -36,7 +36,7 @@ class Family:
         _FAMILIES.append(self)
 
     def lines(self) -> Iterator[str]:
-        """The figure as text."""
+        """The metric as text."""
         yield f"# HELP {self.name} {self.words}"
         yield f"# TYPE {self.name} {self.kind}"
 
@@ -65,7 +65,7 @@ class Counter(Family):
         self._numbers[values] = self._numbers.get(values, 0) + 1
 
     def lines(self) -> Iterator[str]:
-        """The figure as text."""
+        """The metric as text."""
         yield from super().lines()
         for values in sorted(self._numbers.keys() | self._elsewhere.keys()):
             yield self._line(values, self._numbers.get(values, 0) + self._elsewhere.get(values, 0))
@@ -85,7 +85,7 @@ class Gauge(Family):
         self._number = number
 
     def lines(self) -> Iterator[str]:
-        """The figure as text."""
+        """The metric as text."""
         yield from super().lines()
         yield self._line((), self._number)
 
@@ -107,7 +107,7 @@ class Histogram(Family):
         self._sums[values] = self._sums.get(values, 0.0) + seconds
 
     def lines(self) -> Iterator[str]:
-        """The figure as text."""
+        """The metric as text."""
         yield from super().lines()
         for values, counts in sorted(self._counts.items()):
             reached = 0
@@ -136,7 +136,7 @@ CANARY_LATE = Gauge("canary_late_seconds", "For how long of the last minute this
 
 
 def text() -> str:
-    """All figures."""
+    """All metrics."""
     return "\n".join(line for family in _FAMILIES for line in family.lines()) + "\n" + _of_the_process()
 
 

@@ -15,7 +15,7 @@ from league_sdk.protocol import records
 from league_sdk.protocol.messages import START_MATCH
 from league_sdk.transport.client import CallFailed
 from matches.models import Match
-from matches.observing import figures
+from matches.observing import metrics
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class Sent:
     __slots__ = ("outcome", "problem")
 
     def __init__(self) -> None:
-        self.outcome: str = figures.OK
+        self.outcome: str = metrics.OK
         self.problem = ""
 
     def failed(self, cause: str, problem: str) -> None:
@@ -64,8 +64,8 @@ def sending(about: Mapping[str, Any]) -> Iterator[Sent]:
         finally:
             seconds = time.perf_counter() - begun
             kind = str(about.get("message_type", "other"))
-            figures.DELIVERIES.labels(kind, sent.outcome).inc()
-            figures.DELIVERY_SECONDS.labels(kind).observe(seconds)
+            metrics.DELIVERIES.labels(kind, sent.outcome).inc()
+            metrics.DELIVERY_SECONDS.labels(kind).observe(seconds)
             fields["duration_ms"] = round(seconds * 1000, 1)
             if sent.problem:
                 fields["cause"] = sent.outcome

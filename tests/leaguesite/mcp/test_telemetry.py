@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from league_sdk import telemetry
+from league_sdk import tracing
 from league_sdk.protocol import records
 from leaguesite.environment import BASE_DIR
 from tests import factories as make
@@ -26,7 +26,7 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Asks for what has been traced so far."""
     monkeypatch.setattr(records, "_tracers", [])
     exporter = InMemorySpanExporter()
-    provider = telemetry.start("web", exporter=exporter)
+    provider = tracing.start("web", exporter=exporter)
 
     def ended() -> list[tuple[str, dict[str, Any]]]:
         assert provider.force_flush()
@@ -67,11 +67,11 @@ def test_work_within_work_is_a_span_within_a_span(spans: Any) -> None:
 def test_without_a_wish_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "_tracers", [])
     monkeypatch.delenv("LEAGUE_OTEL", raising=False)
-    monkeypatch.delenv(telemetry.ENDPOINT, raising=False)
-    assert (telemetry.start("web"), records._tracers) == (None, [])
+    monkeypatch.delenv(tracing.ENDPOINT, raising=False)
+    assert (tracing.start("web"), records._tracers) == (None, [])
 
 
-@pytest.mark.parametrize("wish", [("LEAGUE_OTEL", "1"), (telemetry.ENDPOINT, "http://127.0.0.1:4318")])
+@pytest.mark.parametrize("wish", [("LEAGUE_OTEL", "1"), (tracing.ENDPOINT, "http://127.0.0.1:4318")])
 def test_without_the_packages_a_sentence_and_no_traces(
     wish: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,9 +79,9 @@ def test_without_the_packages_a_sentence_and_no_traces(
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(records, "_tracers", [])
-    monkeypatch.setattr(telemetry, "import_module", missing)
+    monkeypatch.setattr(tracing, "import_module", missing)
     monkeypatch.setenv(*wish)
-    assert (telemetry.start("web"), records._tracers) == (None, [])
+    assert (tracing.start("web"), records._tracers) == (None, [])
     assert capsys.readouterr().err == (
         "OpenTelemetry is not installed: no traces. Install requirements/telemetry.txt or unset LEAGUE_OTEL and "
         "OTEL_EXPORTER_OTLP_ENDPOINT.\n"

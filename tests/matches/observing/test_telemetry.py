@@ -16,8 +16,8 @@ from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.records import JsonLines
 from league_sdk.transport.client import CallFailed
 from matches.league.effects import record
-from matches.observing import watching
-from matches.observing.figures import DELIVERIES
+from matches.observing import telemetry
+from matches.observing.metrics import DELIVERIES
 from tests import factories as make
 
 ABOUT = {"league_id": "fall", "message_type": "ROUND_COMPLETED", "conversation_id": "conv-1", "peer": "player:P01"}
@@ -37,12 +37,12 @@ class Kept(logging.Handler):
 
 @pytest.fixture
 def lines() -> Iterator[list[dict[str, Any]]]:
-    kept, level = Kept(), watching.logger.level
-    watching.logger.addHandler(kept)
-    watching.logger.setLevel(logging.DEBUG)
+    kept, level = Kept(), telemetry.logger.level
+    telemetry.logger.addHandler(kept)
+    telemetry.logger.setLevel(logging.DEBUG)
     yield kept.lines
-    watching.logger.setLevel(level)
-    watching.logger.removeHandler(kept)
+    telemetry.logger.setLevel(level)
+    telemetry.logger.removeHandler(kept)
 
 
 def count(outcome: str) -> float:
@@ -52,7 +52,7 @@ def count(outcome: str) -> float:
 
 def test_a_message_that_arrived(lines: list[dict[str, Any]]) -> None:
     before = count("ok")
-    with watching.sending(ABOUT):
+    with telemetry.sending(ABOUT):
         pass
     [line] = lines
     assert count("ok") == before + 1
@@ -62,14 +62,14 @@ def test_a_message_that_arrived(lines: list[dict[str, Any]]) -> None:
 
 
 def test_the_start_of_a_match_is_told_in_any_case(lines: list[dict[str, Any]]) -> None:
-    with watching.sending({"message_type": "start_match", "match_id": "R1M1"}):
+    with telemetry.sending({"message_type": "start_match", "match_id": "R1M1"}):
         pass
     assert [(line["level"], line["match_id"]) for line in lines] == [("INFO", "R1M1")]
 
 
 def test_a_message_that_did_not(lines: list[dict[str, Any]]) -> None:
     before = count(Cause.CONNECT)
-    with pytest.raises(CallFailed), watching.sending(ABOUT):
+    with pytest.raises(CallFailed), telemetry.sending(ABOUT):
         raise CallFailed("nobody listens at 127.0.0.1:8101", connected=False, cause=Cause.CONNECT)
     [line] = lines
     assert count(Cause.CONNECT) == before + 1
@@ -78,10 +78,10 @@ def test_a_message_that_did_not(lines: list[dict[str, Any]]) -> None:
 
 
 def test_one_that_is_not_waited_for_is_no_success() -> None:
-    before = count("ok"), count(watching.CANCELLED)
-    with pytest.raises(asyncio.CancelledError), watching.sending(ABOUT):
+    before = count("ok"), count(telemetry.CANCELLED)
+    with pytest.raises(asyncio.CancelledError), telemetry.sending(ABOUT):
         raise asyncio.CancelledError
-    assert (count("ok"), count(watching.CANCELLED)) == (before[0], before[1] + 1)
+    assert (count("ok"), count(telemetry.CANCELLED)) == (before[0], before[1] + 1)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from league_sdk.judging import figures
+from league_sdk.judging import metrics
 from league_sdk.judging.brief import Brief
 from league_sdk.protocol import records
 
@@ -38,7 +38,7 @@ def ended(cause: str = "") -> None:
     Args:
         cause: why it has no result; empty when it is reported.
     """
-    figures.MATCHES.add(cause or figures.OK)
+    metrics.MATCHES.add(cause or metrics.OK)
     if cause:
         logger.info("the match is given back", extra={"event_type": "MATCH_GIVEN_BACK", "cause": cause})
     else:
@@ -56,9 +56,9 @@ def heard(
         cause: whose fault that is, where the code does not say it all.
         status: of the HTTP answer.
     """
-    outcome = (cause or error_code or "") if error_code else figures.OK
-    figures.CALLS.add(message_type, outcome)
-    figures.CALL_TIME.observe(seconds, message_type)
+    outcome = (cause or error_code or "") if error_code else metrics.OK
+    metrics.CALLS.add(message_type, outcome)
+    metrics.CALL_TIME.observe(seconds, message_type)
     if logger.isEnabledFor(logging.INFO):
         extra = {
             "event_type": "PLAYER_SILENT" if error_code else "PLAYER_ANSWERED",
@@ -80,7 +80,7 @@ def called(message_type: str, error_code: str, seconds: float, message: Mapping[
         error_code: of the error it was answered with; empty for none.
         message: what it said; only of what it is about is told.
     """
-    figures.MESSAGES.add(message_type, error_code or figures.OK)
+    metrics.MESSAGES.add(message_type, error_code or metrics.OK)
     if logger.isEnabledFor(logging.INFO):
         extra = {
             "event_type": "CALL_REFUSED" if error_code else "CALL_ANSWERED",

@@ -1,4 +1,4 @@
-"""A referee as it is watched: its figures with a key, its health without one, and what neither tells."""
+"""A referee as it is watched: its metrics with a key, its health without one, and what neither tells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from prometheus_client.parser import text_string_to_metric_families
 
-from league_sdk.judging import watching
+from league_sdk.judging import telemetry
 from league_sdk.judging.guesses import Guesses
 from league_sdk.judging.referee import Referee
 from tests.league_sdk.judging.at_door import application
@@ -68,8 +68,8 @@ def test_guesses_are_counted_for_ten_minutes() -> None:
 
 async def test_figures_are_read_as_prometheus_reads_them(referee: Referee, link: Link) -> None:
     for seconds in (0.001, 0.2, 99.0):
-        watching.heard("P01", "GAME_INVITATION", seconds=seconds, error_code=None, cause=None, status=200)
-    watching.heard("P01", "GAME_INVITATION", seconds=5, error_code="E001", cause="DEADLINE", status=None)
+        telemetry.heard("P01", "GAME_INVITATION", seconds=seconds, error_code=None, cause=None, status=200)
+    telemetry.heard("P01", "GAME_INVITATION", seconds=5, error_code="E001", cause="DEADLINE", status=None)
     status, text = await ask(referee, link, "/metrics", Authorization=f"Bearer {KEY}")
     assert status == 200
     found = {
@@ -115,7 +115,7 @@ async def test_health_is_the_same_whatever_is_played(
 
 def test_what_a_player_answered_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
-        watching.heard("P01", "CHOOSE_PARITY_CALL", seconds=0.1, error_code=None, cause=None, status=200)
+        telemetry.heard("P01", "CHOOSE_PARITY_CALL", seconds=0.1, error_code=None, cause=None, status=200)
     [line] = caplog.records
     assert line.getMessage() == "CHOOSE_PARITY_CALL was answered"
     told: dict[str, Any] = {
