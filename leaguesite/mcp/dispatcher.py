@@ -41,35 +41,6 @@ from leaguesite.serving.refusals import error_message
 from matches.league import find
 from matches.models import League
 
-
-def answer(
-    raw: bytes, *, content_type: str, came: Came, head: dict[str, str] | None = None
-) -> tuple[int, dict[str, Any] | None]:
-    """Answer one HTTP request, in the shape in which it came.
-
-    Args:
-        raw: the body.
-        content_type: the header.
-        came: from where, and to which address.
-        head: gets the headers that belong to the answer: ``Retry-After``.
-
-    Returns the HTTP status and the reply; no reply for a notification.
-    """
-    found = begin(raw, content_type=content_type, came=came)
-    found.finish()
-    if head is not None:
-        head.update(found.reply.headers)
-    content = found.reply.body
-    return found.reply.status, json.loads(content) if isinstance(content, bytes) else None
-
-
-def begin(raw: bytes, *, content_type: str, came: Came) -> Answering:
-    """Answer one HTTP request as far as that is quick; the arguments are those of :func:`answer`."""
-    found = Answering(came)
-    found.begin(Post(raw, content_type, came.authorization))
-    return found
-
-
 _HOLE = f"<{secrets.token_hex(16)}>"
 """Stands in a reply for what is JSON already; nobody else knows it."""
 

@@ -6,8 +6,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpRespons
 from django.urls import re_path
 from django.views.decorators.csrf import csrf_exempt
 
-from leaguesite.mcp import dispatcher
+from league_sdk.protocol.dispatch import Post
 from leaguesite.mcp.calls import Came
+from leaguesite.mcp.dispatcher import Answering
 from leaguesite.serving.handler import PutOff
 from leaguesite.serving.paths import AGENT_PATHS
 from matches.audience.views.audience import index
@@ -31,7 +32,8 @@ def message(request: HttpRequest, league_id: str | None = None, *, register: boo
         register=register,
         authorization=request.headers.get("Authorization", ""),
     )
-    found = dispatcher.begin(request.body, content_type=request.headers.get("Content-Type", ""), came=came)
+    found = Answering(came)
+    found.begin(Post(request.body, request.headers.get("Content-Type", ""), came.authorization))
     if found.put_off:
         if getattr(request, "may_be_put_off", False):
             return PutOff(lambda: _finished(found))
@@ -45,12 +47,12 @@ def root(request: HttpRequest) -> HttpResponseBase:
     return message(request) if request.method == "POST" else index(request)
 
 
-def _finished(found: dispatcher.Answering) -> HttpResponse:
+def _finished(found: Answering) -> HttpResponse:
     found.finish()
     return _sent(found)
 
 
-def _sent(found: dispatcher.Answering) -> HttpResponse:
+def _sent(found: Answering) -> HttpResponse:
     reply = found.reply
     if not isinstance(reply.body, bytes):
         return HttpResponse(status=reply.status, headers=reply.headers)

@@ -15,8 +15,9 @@ from hypothesis.stateful import invariant
 from agents_registry.attempts import attempts
 from agents_registry.callers import Caller
 from agents_registry.models import Agent
-from leaguesite.mcp import dispatcher
+from league_sdk.protocol.dispatch import Post
 from leaguesite.mcp.calls import Came
+from leaguesite.mcp.dispatcher import Answering
 from matches.models import Broadcast, Delivery, Event, League, Match, Round
 from matches.view import sight
 from tests import wire
@@ -79,11 +80,11 @@ class Compared(RolledBack):
             # How often somebody may call is not what this is about.
             attempts.forget_all()
             with Writes() as writes:
-                status, reply = dispatcher.answer(
-                    sent.raw, content_type="application/json", came=Came(Caller(sent.caller))
-                )
-            assert status == 200
-            assert reply is not None
+                answering = Answering(Came(Caller(sent.caller)))
+                answering.begin(Post(sent.raw, "application/json"))
+                answering.finish()
+            assert answering.reply.status == 200
+            reply = json.loads(answering.reply.body)
             expected, said = sent.expect(), kind_of(reply)
             assert said == expected
             if isinstance(said, str) and said.startswith(("REJECTED", "E0")):
