@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.urls import re_path
 from django.views.decorators.csrf import csrf_exempt
@@ -34,11 +36,9 @@ def message(request: HttpRequest, league_id: str | None = None, *, register: boo
     )
     found = Answering(came)
     found.begin(Post(request.body, request.headers.get("Content-Type", ""), came.authorization))
-    if found.put_off:
-        if getattr(request, "may_be_put_off", False):
-            return PutOff(lambda: _finished(found))
-        found.finish()
-    return _sent(found)
+    if found.put_off and getattr(request, "may_be_put_off", False):
+        return PutOff(partial(_finished, found))
+    return _finished(found)
 
 
 @csrf_exempt
@@ -49,10 +49,6 @@ def root(request: HttpRequest) -> HttpResponseBase:
 
 def _finished(found: Answering) -> HttpResponse:
     found.finish()
-    return _sent(found)
-
-
-def _sent(found: Answering) -> HttpResponse:
     reply = found.reply
     if not isinstance(reply.body, bytes):
         return HttpResponse(status=reply.status, headers=reply.headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -26,12 +27,20 @@ class Answer:
         return [value for found, value in self.headers if found == name]
 
     @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
     def cookies(self) -> dict[str, str]:
         return dict(one.partition(";")[0].split("=", 1) for one in self.all("set-cookie"))
 
 
-def scope(method: str, path: str, headers: dict[str, str]) -> dict[str, Any]:
-    return {
+async def begin(
+    method: str, path: str, *parts: bytes, whole: bool = True, address: str = "127.0.0.1", **headers: str
+) -> ApplicationCommunicator:
+    """A request that is on its way, its body in these parts; with more to come unless it is ``whole``."""
+    named = {"host": "testserver"} | {name.replace("_", "-"): value for name, value in headers.items()}
+    scope = {
         "type": "http",
         "asgi": {"version": "3.0"},
         "http_version": "1.1",
@@ -41,20 +50,18 @@ def scope(method: str, path: str, headers: dict[str, str]) -> dict[str, Any]:
         "raw_path": path.encode(),
         "query_string": b"",
         "root_path": "",
-        "headers": [(name.encode(), value.encode()) for name, value in ({"host": "testserver"} | headers).items()],
-        "client": ("127.0.0.1", 50000),
+        "headers": [(name.encode(), value.encode()) for name, value in named.items()],
+        "client": (address, 50000),
         "server": ("127.0.0.1", 8000),
     }
+    talk, parts = ApplicationCommunicator(application, scope), parts or (b"",)
+    for left, part in zip(range(len(parts) - 1, -1, -1), parts, strict=True):
+        await talk.send_input({"type": "http.request", "body": part, "more_body": left > 0 or not whole})
+    return talk
 
 
-async def send(method: str, path: str, body: bytes = b"", *, parts: int = 1, **headers: str) -> Answer:
-    """One request, its body in several parts."""
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    talk = ApplicationCommunicator(application, scope(method, path, named))
-    step = max(1, -(-len(body) // parts))
-    chunks = [body[at : at + step] for at in range(0, len(body), step)] or [b""]
-    for position, chunk in enumerate(chunks):
-        await talk.send_input({"type": "http.request", "body": chunk, "more_body": position < len(chunks) - 1})
+async def answered(talk: ApplicationCommunicator) -> Answer:
+    """The answer to a request, when it has come in whole."""
     start = await talk.receive_output(PATIENCE_S)
     content, more = b"", True
     while more:
@@ -63,6 +70,11 @@ async def send(method: str, path: str, body: bytes = b"", *, parts: int = 1, **h
         more = message.get("more_body", False)
     await talk.wait(PATIENCE_S)
     return Answer(start, content)
+
+
+async def send(method: str, path: str, *parts: bytes, **headers: str) -> Answer:
+    """One request and its answer."""
+    return await answered(await begin(method, path, *parts, **headers))
 
 
 class Held:

@@ -6,15 +6,13 @@ import threading
 from typing import Any
 
 import pytest
-from asgiref.testing import ApplicationCommunicator
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from leaguesite.asgi import application
 from matches.desk import papers
 from matches.papers import bundle
 from tests import factories as make
-from tests.leaguesite.serving.asgi import PATIENCE_S, scope
+from tests.leaguesite.serving.asgi import PATIENCE_S, begin
 from tests.matches.agent_server import Agents
 
 
@@ -30,10 +28,7 @@ async def test_a_large_file_goes_out_in_parts_from_a_thread_of_its_own(monkeypat
     monkeypatch.setattr(bundle, "write", large)
     await agents.in_db(lambda: make.open_league("fall"))
     cookie = await agents.in_db(_session)
-    talk = ApplicationCommunicator(
-        application, scope("GET", "/admin/matches/league/fall/papers/league.json", {"cookie": cookie})
-    )
-    await talk.send_input({"type": "http.request", "body": b"", "more_body": False})
+    talk = await begin("GET", "/admin/matches/league/fall/papers/league.json", cookie=cookie)
     start = await talk.receive_output(PATIENCE_S)
     sizes, more = [], True
     while more:

@@ -12,13 +12,12 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 
 from agents_registry import registration
-from leaguesite.asgi import application
 from leaguesite.serving import devices, lines, threads
 from leaguesite.serving.handler import OneHopHandler
 from leaguesite.serving.turns import known_tokens
 from tests import factories as make
 from tests import wire
-from tests.leaguesite.serving.asgi import PATIENCE_S, Held, scope
+from tests.leaguesite.serving.asgi import Held, answered, begin, send
 from tests.matches.agent_server import Agents
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -40,17 +39,16 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 
 async def call(params: dict[str, Any], method: str, *, address: str = "192.0.2.7", bearer: str = "") -> Any:
     """A call of an agent that is on its way."""
-    headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {bearer}"} if bearer else {})
-    talk = ApplicationCommunicator(application, scope("POST", "/mcp", headers) | {"client": (address, 50000)})
-    await talk.send_input({"type": "http.request", "body": json.dumps(wire.request(method, params)).encode()})
-    return talk
+    headers = {"content_type": "application/json"} | ({"authorization": f"Bearer {bearer}"} if bearer else {})
+    return await begin("POST", "/mcp", json.dumps(wire.request(method, params)).encode(), address=address, **headers)
 
 
-async def answered(talk: ApplicationCommunicator) -> tuple[int, Any]:
-    start = await talk.receive_output(PATIENCE_S)
-    body = (await talk.receive_output(PATIENCE_S))["body"]
-    await talk.wait(PATIENCE_S)
-    return start["status"], json.loads(body)
+async def status(talk: ApplicationCommunicator) -> int:
+    return (await answered(talk)).status
+
+
+async def result(talk: ApplicationCommunicator) -> Any:
+    return (await answered(talk)).json["result"]
 
 
 async def heartbeat(referee: make.Member, *, bearer: bool = True) -> Any:
@@ -65,15 +63,15 @@ async def test_a_referee_of_ours_waits_for_no_agent(
     referee = await here.in_db(lambda: make.hire("Referee"))
     assert referee.agent.site_key
     # The first one is learned from.
-    assert (await answered(await heartbeat(referee)))[1]["result"] == {"matches": []}
+    assert await result(await heartbeat(referee)) == {"matches": []}
     held = Held()
     monkeypatch.setitem(threads.THREADS, "agents", held.pool)
     try:
         waiting = await held.wait_for(await call({}, "ping"))
-        assert (await answered(await heartbeat(referee, bearer=bearer)))[1]["result"] == {"matches": []}
+        assert await result(await heartbeat(referee, bearer=bearer)) == {"matches": []}
     finally:
         held.end()
-    assert (await answered(waiting[0]))[1]["result"] == {"status": "ok"}
+    assert await result(waiting[0]) == {"status": "ok"}
 
 
 async def test_a_token_that_is_revoked_has_no_line_of_its_own_any_more(here: Agents) -> None:
@@ -81,7 +79,7 @@ async def test_a_token_that_is_revoked_has_no_line_of_its_own_any_more(here: Age
     await answered(await heartbeat(referee))
     assert known_tokens.owner(referee.token) is not None
     await here.in_db(lambda: referee.agent.tokens.all().delete())
-    assert (await answered(await heartbeat(referee)))[1]["error"]["data"]["error_code"] == "E012"
+    assert (await answered(await heartbeat(referee))).json["error"]["data"]["error_code"] == "E012"
     assert known_tokens.owner(referee.token) is None
 
 
@@ -98,7 +96,7 @@ async def test_neither_a_player_nor_a_foreign_referee_gets_into_the_line_of_ours
     talks = [await call({}, "ping", bearer=one.token) for one in members]
     await held.wait_for(*talks)
     held.end()
-    assert [(await answered(talk))[0] for talk in talks] == [200, 200]
+    assert [await status(talk) for talk in talks] == [200, 200]
 
 
 async def test_one_that_asks_a_lot_delays_another_by_one_call(
@@ -117,7 +115,7 @@ async def test_one_that_asks_a_lot_delays_another_by_one_call(
     await held.wait_for(*talks)
     talks += await held.wait_for(await call({}, "ping", address=quiet))
     held.end()
-    assert [(await answered(talk))[0] for talk in talks] == [200] * 21
+    assert [await status(talk) for talk in talks] == [200] * 21
     assert order.index(quiet) == 1
 
 
@@ -134,14 +132,14 @@ async def test_as_many_wait_for_one_token_and_one_address_and_the_rest_is_told_t
     talks += [await call({}, "ping") for _ in range(3)]
     await held.wait_for(*talks)
     refused = [await call({}, "ping", bearer=student.token), await call({}, "ping", bearer="tok_made_up")]
-    assert [(await answered(talk))[0] for talk in refused] == [429, 429]
+    assert [await status(talk) for talk in refused] == [429, 429]
     # Another address is not shut out by this one, until strangers have filled their share.
     talks += await held.wait_for(await call({}, "ping", address="192.0.2.9"))
-    assert (await answered(await call({}, "ping", address="192.0.2.10")))[0] == 429
+    assert await status(await call({}, "ping", address="192.0.2.10")) == 429
     held.end()
-    assert [(await answered(talk))[0] for talk in talks] == [200] * 6
+    assert [await status(talk) for talk in talks] == [200] * 6
     monkeypatch.setitem(threads.THREADS, "agents", threads.pages_thread)
-    assert (await answered(await call({}, "ping", bearer=student.token)))[0] == 200
+    assert await status(await call({}, "ping", bearer=student.token)) == 200
 
 
 async def test_a_browser_that_has_logged_in_has_room_beside_a_crowd_at_the_desk(
@@ -153,55 +151,37 @@ async def test_a_browser_that_has_logged_in_has_room_beside_a_crowd_at_the_desk(
     monkeypatch.setattr(lines, "MOST_OF_A_BROWSER", 1)
 
     async def get(cookie: str = "") -> ApplicationCommunicator:
-        asked = scope("GET", "/admin/login/", {})
-        asked["headers"] = [*asked["headers"], (b"cookie", cookie.encode())]
-        talk = ApplicationCommunicator(application, asked)
-        await talk.send_input({"type": "http.request", "body": b""})
-        return talk
+        return await begin("GET", "/admin/login/", cookie=cookie)
 
     crowd = [await get() for _ in range(3)]
     await held.wait_for(*crowd)
     known = f"{devices.COOKIE}={devices.new_cookie('instructor')}"
     forged = known[:-1] + ("a" if known[-1] != "a" else "b")
-    assert [(await answered(await get(cookie)))[0] for cookie in ("", forged)] == [429, 429]
+    assert [await status(await get(cookie)) for cookie in ("", forged)] == [429, 429]
     crowd += await held.wait_for(await get(known))
     # A copied cookie is one browser: it fills no more of the line.
-    assert (await answered(await get(known)))[0] == 429
+    assert await status(await get(known)) == 429
     held.end()
-    assert [(await talk.receive_output(PATIENCE_S))["status"] for talk in crowd] == [200] * 4
+    assert [await status(talk) for talk in crowd] == [200] * 4
 
 
 async def test_the_desk_waits_for_no_page(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held()
     monkeypatch.setitem(threads.THREADS, "pages", held.pool)
 
-    async def get(path: str) -> ApplicationCommunicator:
-        talk = ApplicationCommunicator(application, scope("GET", path, {}))
-        await talk.send_input({"type": "http.request", "body": b""})
-        return talk
-
     try:
-        waiting = await held.wait_for(await get("/health"))
-        desk = await get("/admin/login/")
-        assert (await desk.receive_output(PATIENCE_S))["status"] == 200
+        waiting = await held.wait_for(await begin("GET", "/health"))
+        assert (await send("GET", "/admin/login/")).status == 200
     finally:
         held.end()
-    await asyncio.gather(*(talk.receive_output(PATIENCE_S) for talk in waiting))
+    await asyncio.gather(*(status(talk) for talk in waiting))
 
 
 async def log_in(name: str, address: str, *cookie: str) -> ApplicationCommunicator:
     """A login that is on its way."""
-    sent = {"content-type": "application/x-www-form-urlencoded"} | ({"cookie": cookie[0]} if cookie else {})
-    talk = ApplicationCommunicator(application, scope("POST", "/admin/login/", sent) | {"client": (address, 50000)})
+    sent = {"content_type": "application/x-www-form-urlencoded"} | ({"cookie": cookie[0]} if cookie else {})
     form = urlencode({"username": name, "password": "x"})
-    await talk.send_input({"type": "http.request", "body": form.encode()})
-    return talk
-
-
-async def status(talk: ApplicationCommunicator) -> int:
-    found = int((await talk.receive_output(PATIENCE_S))["status"])
-    await talk.wait(PATIENCE_S)
-    return found
+    return await begin("POST", "/admin/login/", form.encode(), address=address, **sent)
 
 
 async def test_names_that_nobody_has_keep_the_instructor_neither_out_nor_waiting(

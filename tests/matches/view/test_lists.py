@@ -10,7 +10,6 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 from django.test import Client
 
-from leaguesite.asgi import application
 from leaguesite.serving import threads
 from matches.models import Match
 from matches.view import kept, lists, queries, sight
@@ -19,7 +18,7 @@ from tests import factories as make
 from tests import wire
 from tests.clock import Clock
 from tests.leaguesite.script import Script
-from tests.leaguesite.serving.asgi import PATIENCE_S, Held, scope
+from tests.leaguesite.serving.asgi import Held, answered, begin
 from tests.matches.agent_server import Agents
 
 
@@ -203,15 +202,11 @@ async def test_a_ping_waits_for_no_list_and_a_kept_one_for_no_other(monkeypatch:
     await here.in_db(lambda: make.playing(players=4))
 
     async def call(method: str, params: dict[str, Any]) -> ApplicationCommunicator:
-        talk = ApplicationCommunicator(application, scope("POST", "/mcp", {"content-type": "application/json"}))
-        await talk.send_input({"type": "http.request", "body": json.dumps(wire.request(method, params)).encode()})
-        return talk
+        raw = json.dumps(wire.request(method, params)).encode()
+        return await begin("POST", "/mcp", raw, content_type="application/json")
 
     async def result(talk: ApplicationCommunicator) -> Any:
-        await talk.receive_output(PATIENCE_S)
-        body = (await talk.receive_output(PATIENCE_S))["body"]
-        await talk.wait(PATIENCE_S)
-        return json.loads(body)["result"]
+        return (await answered(talk)).json["result"]
 
     known = await result(await call("get_standings", {"league_id": "fall"}))
     monkeypatch.setattr(kept, "KEPT_S", 3600.0)
