@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from agents_registry.looks import MAX_LOOK_CHARS
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_ID_CHARS, MAX_NAME_CHARS, MAX_VERSION_CHARS
 from league_sdk.protocol.states import AgentState
-from storage.rows import Quick
+from storage.inside import Quick
 
 MAX_PERSONAL_CODE_CHARS = 32
 

@@ -310,7 +310,7 @@ _RECOVERED = Sql(f"CASE WHEN state = '{AgentState.SUSPENDED}' THEN '{AgentState.
 
 def _heard(agent_ids: Collection[int], **also: Any) -> None:
     """Agents gave a sign of life: SUSPENDED to ACTIVE, in the one statement that notes it."""
-    swap(Agent, {"heard_at": timezone.now(), "problem": "", "state": _RECOVERED, **also}, pk=tuple(agent_ids))
+    swap(Agent, {"heard_at": timezone.now(), "problem": "", "state": _RECOVERED, **also}, pk=list(agent_ids))
 
 
 def count_silence(*, agent_id: int, suspend_after: int, shutdown_after: int, problem: str) -> None:

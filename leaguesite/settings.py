@@ -11,7 +11,6 @@ from leaguesite.environment import (
     cache,
     channel_layer,
     data_folder,
-    database,
     kept_key,
     listed,
     networks,
@@ -20,6 +19,7 @@ from leaguesite.environment import (
 from leaguesite.observing import logs
 from leaguesite.serving import endpoint_settings, paths
 from leaguesite.skin.unfold import UNFOLD  # noqa: F401 - the admin's skin reads it here
+from storage.databases import database
 
 DATA_DIR = data_folder()
 DEBUG = os.environ.get("LEAGUE_DEBUG") == "1"

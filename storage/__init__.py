@@ -1,1 +1,1 @@
-"""How rows are reached fast: SQLite's settings, prepared statements. It knows no model of the site."""
+"""How rows are reached fast: databases and their settings, prepared statements. It knows no model of the site."""

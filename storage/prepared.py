@@ -3,21 +3,24 @@
 The ORM takes several times longer to put a statement together than SQLite or PostgreSQL takes to carry it out, and
 a result that counts needs a dozen of them (docs/performance.md). Here the text is kept: of a queryset in
 :class:`Prepared`, of a compare-and-swap in :func:`swap`, of an insert in :func:`insert`. What comes out is what the
-ORM would have given, instances with their related ones included. Everything else uses the ORM as it is.
+ORM would have given, instances with their related ones included. Everything else uses the ORM as it is; decision 24
+says how often a statement must be run to stand here.
 """
 
 from __future__ import annotations
 
+import json
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import count
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import Model, QuerySet
-from django.db.models.query import get_related_populators
+from django.db.models import CharField, Lookup, Model, QuerySet
+
+from storage.inside import Statement
 
 M = TypeVar("M", bound=Model)
 
@@ -37,13 +40,17 @@ class Prepared(Generic[M]):
 
     Args:
         build: makes the queryset of instances; it is called with the names of ``kinds``.
-        kinds: by name, ``int`` or ``str``: what values come later. A list of varying length is no such value.
+        kinds: by name, ``int`` or ``str``: what values come later. A list is the text of :func:`listed`.
     """
 
+    declared: ClassVar[list[Prepared[Any]]] = []
+    """All there are, in the order in which their modules were imported; a test runs each."""
+
     def __init__(self, build: Callable[..., QuerySet[M]], **kinds: type) -> None:
-        self._build = build
-        self._marks = {name: _mark(kind) for name, kind in kinds.items()}
+        self.build = build
+        self.kinds = kinds
         self._kept = threading.local()
+        self.declared.append(self)
 
     def all(self, **values: Any) -> list[M]:
         """Every instance, with what ``select_related`` names.
@@ -54,7 +61,9 @@ class Prepared(Generic[M]):
         connection = connections[DEFAULT_DB_ALIAS]
         statement = getattr(self._kept, "statement", None)
         if statement is None or statement.connection is not connection:
-            statement = self._kept.statement = _Statement(self._build(**self._marks), self._marks, connection)
+            marks = {name: _mark(kind) for name, kind in self.kinds.items()}
+            names = {mark: name for name, mark in marks.items()}
+            statement = self._kept.statement = Statement(self.build(**marks), names, connection)
         found: list[M] = statement.run(values)
         return found
 
@@ -63,40 +72,33 @@ class Prepared(Generic[M]):
         return next(iter(self.all(**values)), None)
 
 
-class _Statement:
-    """One queryset in SQL, on one connection."""
+def listed(values: Sequence[Any]) -> str:
+    """A list of any length as the one parameter that ``among`` and :func:`swap` take it as."""
+    return json.dumps(list(values))
 
-    def __init__(self, queryset: QuerySet[Any], marks: Mapping[str, Any], connection: Any) -> None:
-        self.connection = connection
-        self._compiler = queryset.query.get_compiler(connection=connection)
-        self._sql, params = self._compiler.as_sql()
-        names = {mark: name for name, mark in marks.items()}
-        self._params = [(names.get(param) if isinstance(param, (int, str)) else None, param) for param in params]
-        missing = set(marks) - {name for name, _ in self._params}
-        if missing:
-            raise ValueError(f"not in the statement: {', '.join(sorted(missing))}")
-        select, info = self._compiler.select, self._compiler.klass_info
-        fields = info["select_fields"]
-        self._start, self._end = fields[0], fields[-1] + 1
-        self._model = info["model"]
-        self._names = [column[0].target.attname for column in select[self._start : self._end]]
-        self._related = get_related_populators(info, select, connection.alias)
-        self._converters = self._compiler.get_converters([column[0] for column in select])
 
-    def run(self, values: Mapping[str, Any]) -> list[Any]:
-        connection = self.connection
-        with connection.cursor() as cursor:
-            cursor.execute(self._sql, [param if name is None else values[name] for name, param in self._params])
-            rows = cursor.fetchall()
-        if not rows:
-            return []
-        found = []
-        for row in self._compiler.apply_converters(rows, self._converters):
-            one = self._model.from_db(connection.alias, self._names, row[self._start : self._end])
-            for related in self._related:
-                related.populate(row, one)
-            found.append(one)
-        return found
+def _among(column: str, value: str, cast: str) -> str:
+    """A test for being one of a list.
+
+    Args:
+        value: the parameter or its mark.
+        cast: the column's type on PostgreSQL; empty on SQLite.
+    """
+    values = f"jsonb_array_elements_text({value}::jsonb)::{cast}" if cast else f"value FROM json_each({value})"
+    return f"{column} IN (SELECT {values})"
+
+
+@CharField.register_lookup
+class Among(Lookup):
+    """``name__among=listed(texts)``: one of these, however many they are; ``__in`` has a parameter for each."""
+
+    lookup_name = "among"
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        """The test and its parameters."""
+        lhs, before = self.process_lhs(compiler, connection)
+        rhs, after = self.process_rhs(compiler, connection)
+        return _among(lhs, rhs, "text" if connection.vendor == "postgresql" else ""), [*before, *after]
 
 
 class Sql(str):
@@ -109,7 +111,7 @@ class Sql(str):
 def _update(model: type[Model], changes: tuple[tuple[str, str], ...], where: tuple[tuple[str, str], ...]) -> str:
     quote, column = connections[DEFAULT_DB_ALIAS].ops.quote_name, _column
     news = ", ".join(f"{quote(column(model, name))} = {value}" for name, value in changes)
-    tests = [f"{quote(column(model, name))} {test}" for name, test in where]
+    tests = [test.format(quote(column(model, name))) for name, test in where]
     return f"UPDATE {quote(model._meta.db_table)} SET {news} WHERE {' AND '.join(tests)}"  # noqa: S608 - names are ours
 
 
@@ -132,13 +134,14 @@ def swap(model: type[Model], changes: Mapping[str, Any], **where: Any) -> int:
 
     Args:
         changes: by field, the new value, or an :class:`Sql`; a foreign key takes a primary key.
-        where: by field, what it must be, or a tuple of what it may be; None for NULL.
+        where: by field, what it must be; a tuple of a few that it may be, or a list of any length; None for NULL.
 
     Returns how many rows were changed.
     """
     connection = connections[DEFAULT_DB_ALIAS]
-    if () in where.values():
+    if () in where.values() or [] in where.values():
         return 0
+    cast = "bigint" if connection.vendor == "postgresql" else ""
     params = [
         model._meta.get_field(name).get_db_prep_save(value, connection)
         for name, value in changes.items()
@@ -148,12 +151,15 @@ def swap(model: type[Model], changes: Mapping[str, Any], **where: Any) -> int:
     tests: list[tuple[str, str]] = []
     for name, value in where.items():
         if value is None:
-            tests.append((name, "IS NULL"))
+            tests.append((name, "{} IS NULL"))
+        elif isinstance(value, list):
+            tests.append((name, _among("{}", "%s", cast)))
+            params.append(listed(value))
         elif isinstance(value, tuple):
-            tests.append((name, f"IN ({', '.join(['%s'] * len(value))})"))
+            tests.append((name, f"{{}} IN ({', '.join(['%s'] * len(value))})"))
             params.extend(value)
         else:
-            tests.append((name, "= %s"))
+            tests.append((name, "{} = %s"))
             params.append(value)
     with connection.cursor() as cursor:
         cursor.execute(_update(model, news, tuple(tests)), params)

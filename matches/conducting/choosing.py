@@ -38,11 +38,6 @@ def _ready() -> QuerySet[Match]:
 
 
 _READY = Prepared(lambda: _ready()[:MOST_READY])
-_JUDGING = Prepared(
-    lambda: Agent.objects.filter(
-        kind=Kind.REFEREE, trusted=True, state__in=[AgentState.REGISTERED, AgentState.ACTIVE]
-    ).only("max_concurrent")
-)
 _IN_PLAY = Prepared(
     lambda: (
         Match.objects.filter(state__in=IN_PLAY)
@@ -77,8 +72,11 @@ def dispatch() -> tuple[list[Start], bool]:
                 return [], True
             playing |= kept
     chosen = _choose(ready, load, playing, gateways)
+    judging = Agent.objects.filter(
+        kind=Kind.REFEREE, trusted=True, state__in=[AgentState.REGISTERED, AgentState.ACTIVE]
+    )
     # While anybody has room, the others must not wait behind matches that cannot begin.
-    if len(ready) == MOST_READY and any(load[one.pk] < one.max_concurrent for one in _JUDGING.all()):
+    if len(ready) == MOST_READY and any(load[pk] < room for pk, room in judging.values_list("pk", "max_concurrent")):
         chosen += _choose(_ready(), load, playing, gateways)
     return outgoing.starts_of(chosen), len(chosen) < len(ready) or len(ready) == MOST_READY
 

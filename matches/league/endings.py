@@ -26,17 +26,6 @@ _UNFINISHED = Prepared(
     lambda *, round_id: Match.objects.filter(round_id=round_id).exclude(state=MatchState.FINISHED).only("pk")[:1],
     round_id=int,
 )
-_FOLLOWING = Prepared(
-    lambda *, league_id, number: (
-        Round.objects.filter(league_id=league_id, number__gt=number).order_by("number").only("number")[:1]
-    ),
-    league_id=str,
-    number=int,
-)
-_TO_PLAY = Prepared(
-    lambda *, league_id: Round.objects.filter(league_id=league_id).exclude(state=RoundState.COMPLETED).only("pk")[:1],
-    league_id=str,
-)
 
 
 def close_round_if_done(played: Round) -> bool:
@@ -59,14 +48,14 @@ def close_round_if_done(played: Round) -> bool:
         seen = sight.public(league)
         tag = f"conv-{league.pk}-round-{played.number}"
         _tell_standings(seen, conversation_id=f"{tag}-standings", round_number=played.number)
-        following = _FOLLOWING.one(league_id=league.pk, number=played.number)
+        following = league.rounds.filter(number__gt=played.number).order_by("number").values_list("number", flat=True)
         outbox.queue(
             league,
             MessageType.ROUND_COMPLETED,
             conversation_id=f"{tag}-complete",
             round_number=played.number,
             **queries.round_summary(played, hidden=seen.frozen_after is not None),
-            next_round_id=following.number if following else None,
+            next_round_id=following.first(),
         )
         complete_if_done(league)
         changed(league.pk)
@@ -78,7 +67,7 @@ def complete_if_done(league: League) -> None:
 
     An earlier round's match that is played again is waited for: it may decide who is champion.
     """
-    if _TO_PLAY.all(league_id=league.pk) or _is_open(league):
+    if league.rounds.exclude(state=RoundState.COMPLETED).exists() or _is_open(league):
         return
     now = timezone.now()
     running = League.objects.filter(pk=league.pk, state=LeagueState.RUNNING)

@@ -90,7 +90,7 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
         league = get_league(league_id)
         _refuse_start(league)
         referees = _judges(league, alive_at)
-        coming = _COMING.one(league_id=league.pk)
+        coming = league.rounds.filter(state=RoundState.PENDING).order_by("number").first()
         if coming is None:
             raise ActionRefused(_("Every round of %(league)s has been played.") % named(league))
         curtain.fall_before(league, coming.number)
@@ -106,8 +106,9 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
             if not league.demo:
                 for demo in League.objects.filter(demo=True).exclude(state=LeagueState.STOPPED):
                     stop(league_id=demo.pk)
-        waiting = [*_NOT_YET_ACTIVE.all(league_id=league.pk), *referees]
-        registration.activate(agent_ids=[one.pk for one in waiting if one.state == AgentState.REGISTERED])
+        waiting = league.agents.filter(kind=Kind.PLAYER, state=AgentState.REGISTERED).values_list("pk", flat=True)
+        judges = [one.pk for one in referees if one.state == AgentState.REGISTERED]
+        registration.activate(agent_ids=[*waiting, *judges])
         announced = _hand_out(league, coming, referees)
         outbox.queue(
             league,
@@ -119,33 +120,11 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
         )
         record(league.pk, EventKind.ROUND_STARTED, round_id=coming.number, **_committed(coming))
         # With the event the league's row is ours: whoever stopped or paused it meanwhile has committed by now.
-        if _GOES_ON.one(league_id=league.pk) is None:
+        if not League.objects.filter(pk=league.pk, state=LeagueState.RUNNING, paused=False).exists():
             raise ActionRefused(_("%(league)s has just changed: look again.") % named(league))
         changed(league.pk)
         coming.state, coming.started_at = RoundState.ANNOUNCING, now
         return coming
-
-
-_COMING = Prepared(
-    lambda *, league_id: Round.objects.filter(league_id=league_id, state=RoundState.PENDING).order_by("number")[:1],
-    league_id=str,
-)
-_GOES_ON = Prepared(
-    lambda *, league_id: League.objects.filter(pk=league_id, state=LeagueState.RUNNING, paused=False).only("pk"),
-    league_id=str,
-)
-_NOT_YET_ACTIVE = Prepared(
-    lambda *, league_id: Agent.objects.filter(league_id=league_id, kind=Kind.PLAYER, state=AgentState.REGISTERED).only(
-        "state"
-    ),
-    league_id=str,
-)
-_ON = Prepared(
-    lambda *, league_id: Round.objects.filter(
-        league_id=league_id, state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]
-    )[:1],
-    league_id=str,
-)
 
 
 def _judges(league: League, alive_at: datetime | None) -> list[Agent]:
@@ -172,7 +151,7 @@ def _refuse_start(league: League) -> None:
     if league.state == LeagueState.REGISTRATION:
         raise ActionRefused(_("%(league)s has no schedule yet: close registration first.") % named(league))
     refuse_over(league)
-    running = _ON.one(league_id=league.pk)
+    running = league.rounds.filter(state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).first()
     if running is not None:
         left = running.matches.exclude(state=MatchState.FINISHED).count()
         raise ActionRefused(
@@ -211,26 +190,17 @@ def _hand_out(league: League, coming: Round, referees: list[Agent]) -> list[dict
     for referee_pk, matches_pk in given.items():
         ready = {"state": MatchState.READY, "referee_id": referee_pk}
         # With the round, or SQLite goes through all matches to come for them.
-        swap(Match, ready, pk=tuple(matches_pk), round=coming.pk, state=MatchState.PENDING)
+        swap(Match, ready, pk=matches_pk, round=coming.pk, state=MatchState.PENDING)
         for pk in matches_pk if get_game(league.game_type).draws else ():
             # One that was stopped and begins again keeps nothing of before: its seed may have been seen.
             swap(Match, {"draw_seed": fresh_seed()}, pk=pk, state=MatchState.READY)
     return announced
 
 
-_SEEDS = Prepared(
-    lambda *, round_id: Match.objects.filter(round_id=round_id).only("match_id", "draw_seed").order_by("pk"),
-    round_id=int,
-)
-
-
 def _committed(coming: Round) -> dict[str, Any]:
     """The commitments to the draws of a round, by match, as its event tells them."""
-    found = {
-        match.match_id: commitment(bytes.fromhex(match.draw_seed))
-        for match in _SEEDS.all(round_id=coming.pk)
-        if match.draw_seed
-    }
+    seeds = coming.matches.exclude(draw_seed="").order_by("pk").values_list("match_id", "draw_seed")
+    found = {match_id: commitment(bytes.fromhex(seed)) for match_id, seed in seeds}
     return {"draw_commitments": found} if found else {}
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
@@ -56,27 +56,11 @@ def referees_of(league: League, *, at: datetime | None = None) -> list[Agent]:
     return [one for one in alive if not one.game_types or league.game_type in one.game_types]
 
 
-_WAITING = Prepared(
-    lambda *, league_id, message_type: Delivery.objects.filter(
-        broadcast__league_id=league_id, broadcast__message_type=message_type, state=DeliveryState.PENDING
-    ).only("pk")[:1],
-    league_id=str,
-    message_type=str,
-)
+def _players(*, league_id: str, states: Sequence[AgentState] = _RECEIVING) -> QuerySet[Agent]:
+    return Agent.objects.filter(league_id=league_id, kind=Kind.PLAYER, state__in=states).order_by("pk").only("code")
 
 
-def _receivers(*more: AgentState) -> Prepared[Agent]:
-    return Prepared(
-        lambda *, league_id: (
-            Agent.objects.filter(league_id=league_id, kind=Kind.PLAYER, state__in=[*_RECEIVING, *more])
-            .order_by("pk")
-            .only("code")
-        ),
-        league_id=str,
-    )
-
-
-_PLAYERS, _PLAYERS_AND_RETIRED = _receivers(), _receivers(AgentState.SHUTDOWN)
+_PLAYERS = Prepared(_players, league_id=str)
 
 
 def queue(
@@ -113,7 +97,8 @@ def queue(
     broadcast = Broadcast.objects.create(
         league=league, message_type=message_type, round_number=round_number, payload=payload, created_at=now
     )
-    players = (_PLAYERS_AND_RETIRED if to_retired else _PLAYERS).all(league_id=league.pk)
+    retired = _players(league_id=league.pk, states=(*_RECEIVING, AgentState.SHUTDOWN)) if to_retired else None
+    players = _PLAYERS.all(league_id=league.pk) if retired is None else retired
     receivers = [player.pk for player in players if player.code not in league.out]
     receivers += [one.pk for one in referees]
     rows = [(broadcast.pk, pk, DeliveryState.PENDING, "") for pk in receivers]
@@ -121,29 +106,19 @@ def queue(
 
 
 def _overtake(league: League, message_type: MessageType, **which: Any) -> None:
-    """Drop what has not been delivered of a kind of message; nearly always everything has."""
-    if _WAITING.all(league_id=league.pk, message_type=message_type):
-        older = Delivery.objects.filter(broadcast__league=league, broadcast__message_type=message_type, **which)
-        older.filter(state=DeliveryState.PENDING).update(
-            state=DeliveryState.DROPPED, settled_at=timezone.now(), problem="overtaken"
-        )
-
-
-_UNTOLD = Prepared(
-    lambda *, league_id, number: Delivery.objects.filter(
-        broadcast__league_id=league_id,
-        broadcast__message_type=MessageType.ROUND_ANNOUNCEMENT,
-        broadcast__round_number=number,
-        state=DeliveryState.PENDING,
-    ).only("pk")[:1],
-    league_id=str,
-    number=int,
-)
+    """Drop what has not been delivered of a kind of message."""
+    older = Delivery.objects.filter(broadcast__league=league, broadcast__message_type=message_type, **which)
+    older.filter(state=DeliveryState.PENDING).update(
+        state=DeliveryState.DROPPED, settled_at=timezone.now(), problem="overtaken"
+    )
 
 
 def announced(league_id: str, round_number: int) -> bool:
     """Whether every announcement of a round is settled."""
-    return not _UNTOLD.all(league_id=league_id, number=round_number)
+    told = Broadcast.objects.filter(
+        league_id=league_id, message_type=MessageType.ROUND_ANNOUNCEMENT, round_number=round_number
+    )
+    return not Delivery.objects.filter(broadcast__in=told, state=DeliveryState.PENDING).exists()
 
 
 def settle(outcomes: Sequence[tuple[int, str]]) -> None:
@@ -155,7 +130,7 @@ def settle(outcomes: Sequence[tuple[int, str]]) -> None:
         swap(
             Delivery,
             {"state": DeliveryState.SETTLED, "settled_at": now},
-            pk=tuple(good),
+            pk=good,
             state=DeliveryState.PENDING,
         )
     for pk, problem in outcomes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,46 +19,28 @@ from matches.league.effects import shown
 from matches.league.play import add_entries, hear, insert_entries, lease_s_of, lifecycle_step, rows_of
 from matches.league.progress_reading import Told
 from matches.models import Match
-from storage.prepared import Prepared, swap
+from storage.prepared import Prepared, listed, swap
 
-_AT_ONCE = (8, 32, 256)
-"""How many matches a report of progress is compared with in one statement; most tell of a few."""
+_JUDGED = Prepared(
+    lambda *, referee_id, match_ids: (
+        Match.objects.filter(referee_id=referee_id, match_id__among=match_ids, state__in=IN_PLAY)
+        .select_for_update(no_key=True, of=("self",))
+        .order_by("pk")
+        .select_related("league", "player_a", "player_b")
+        .only(
+            *("match_id", "attempt", "state", "lease_until", "joined", "locked_in", "view", "lifecycle"),
+            *("seal", "moves", "excused", "conversation_id"),
+            *("league__game_type", "league__settings", "player_a__code", "player_b__code"),
+        )
+    ),
+    referee_id=int,
+    match_ids=str,
+)
+"""Matches of a referee by their ids; only what a report is compared with, as that is done ten times a second.
 
-
-def _judged(most: int) -> Prepared[Match]:
-    """Matches of a referee by their ids; only what a report is compared with, as that is done ten times a second.
-
-    They are held until the end, in the order in which everybody takes them: what is answered is what is on record,
-    whoever ends an attempt, or tells of it once more, at the same time (PostgreSQL; SQLite lets only one write).
-    """
-    return Prepared(
-        lambda *, referee_id, **ids: (
-            Match.objects.filter(referee_id=referee_id, match_id__in=list(ids.values()), state__in=IN_PLAY)
-            .select_for_update(no_key=True, of=("self",))
-            .order_by("pk")
-            .select_related("league", "player_a", "player_b")
-            .only(
-                *("match_id", "attempt", "state", "lease_until", "joined", "locked_in", "view", "lifecycle"),
-                *("seal", "moves", "excused", "conversation_id"),
-                *("league__game_type", "league__settings", "player_a__code", "player_b__code"),
-            )
-        ),
-        referee_id=int,
-        **{f"id{number}": str for number in range(most)},
-    )
-
-
-_JUDGED = {most: _judged(most) for most in _AT_ONCE}
-
-
-def _in_play_of(referee: Agent, match_ids: Collection[str]) -> Iterator[Match]:
-    ids = sorted(set(match_ids))
-    while ids:
-        most = next((size for size in _AT_ONCE if len(ids) <= size), _AT_ONCE[-1])
-        # What is too few is filled up with the last one once more.
-        named = {f"id{number}": ids[min(number, len(ids) - 1)] for number in range(most)}
-        yield from _JUDGED[most].all(referee_id=referee.pk, **named)
-        ids = ids[most:]
+They are held until the end, in the order in which everybody takes them: what is answered is what is on record,
+whoever ends an attempt, or tells of it once more, at the same time (PostgreSQL; SQLite lets only one write).
+"""
 
 
 def progress(*, referee: Agent, items: Sequence[Told], leaving: bool = False) -> list[dict[str, Any]]:
@@ -79,7 +61,7 @@ def progress(*, referee: Agent, items: Sequence[Told], leaving: bool = False) ->
             registration.suspend_referee(agent_id=referee.pk, problem="leaving")
         else:
             hear(referee)
-        known = _in_play_of(referee, [item.match_id for item in items])
+        known = _JUDGED.all(referee_id=referee.pk, match_ids=listed([item.match_id for item in items]))
         mine = {(match.league_id, match.match_id): match for match in known}
         answers = [news.take(mine.get((item.league_id, item.match_id)), item) for item in items]
         news.write()

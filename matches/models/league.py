@@ -14,7 +14,7 @@ from agents_registry.models import Agent
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.limits import MAX_ID_CHARS, MAX_NAME_CHARS
 from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus, RoundState
-from storage.rows import Quick
+from storage.inside import Quick
 
 
 class League(Quick, models.Model):

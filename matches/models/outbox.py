@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from agents_registry.models import Agent
 from matches.models.league import League
-from storage.rows import Quick
+from storage.inside import Quick
 
 
 class Broadcast(Quick, models.Model):

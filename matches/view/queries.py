@@ -18,7 +18,6 @@ from matches.models import League, Match, Message, Round
 from matches.view import readiness
 from matches.view.public_answers import for_public
 from matches.view.sight import View
-from storage.prepared import Prepared
 
 
 def wire_row(row: Row) -> dict[str, Any]:
@@ -57,23 +56,18 @@ def own_standings(view: View, players: Collection[str]) -> dict[str, dict[str, i
     return {row.player_id: {"wins": row.wins, "losses": row.losses, "draws": row.draws} for row in rows}
 
 
-_RESULTS = Prepared(
-    lambda *, round_id: Match.objects.filter(round_id=round_id).order_by("pk").only("match_id", "status"), round_id=int
-)
-
-
 def round_summary(played: Round, *, hidden: bool) -> dict[str, Any]:
     """The counts of ROUND_COMPLETED under every name the documents give them (004 4.8.1, ruling section 4).
 
     Args:
         hidden: the board is frozen: how the matches ended is left out.
     """
-    results = _RESULTS.all(round_id=played.pk)
-    statuses = [match.status for match in results]
+    results = list(played.matches.order_by("pk").values_list("match_id", "status"))
+    statuses = [status for _, status in results]
     counted = {
         "matches_completed": len(results),
         "matches_played": len(results),
-        "completed_matches": [match.match_id for match in results],
+        "completed_matches": [match_id for match_id, _ in results],
     }
     if hidden:
         return counted

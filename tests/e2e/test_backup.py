@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from league_sdk.cli.app import main
-from leaguesite import environment
 from leaguesite.hosting.backups import back_up
+from storage import databases
 from tests.e2e.scaled import Scaled, scaled_site
 from tests.e2e.servers import new_database
 from tests.e2e.site import Instructor, Player, Site, site_with_players, wait_for
@@ -92,7 +92,7 @@ def test_sqlite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         into_the_middle(site, players)
         before = site.get(f"/leagues/{LEAGUE}/matches")[:2]
         # What `manage.py backup` does, without the seconds that its start takes on a busy machine.
-        back_up(file, database=environment.database(None, site.data), data=site.data)
+        back_up(file, database=databases.database(None, site.data), data=site.data)
         assert playing(site) == 2
         head = told_since(site)
         site.kill()
@@ -130,7 +130,7 @@ def test_postgresql(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             ).fetchall()
         secrets = [row[0] for row in found]
         assert len(set(secrets)) == 2
-        back_up(file, database=environment.database(site.environment["DATABASE_URL"], tmp_path), data=tmp_path / "data")
+        back_up(file, database=databases.database(site.environment["DATABASE_URL"], tmp_path), data=tmp_path / "data")
         assert playing(web) == 2
         head = told_since(web)
         assert "is written" in site.manage("backup", str(tmp_path / "later.tar.gz"))

@@ -11,7 +11,7 @@ from django.forms.models import model_to_dict
 from pytest_django import DjangoAssertNumQueries
 
 from agents_registry.models import Agent, AgentToken, Kind
-from storage.prepared import JsonText, Prepared, Sql, insert, swap
+from storage.prepared import JsonText, Prepared, Sql, insert, listed, swap
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -25,6 +25,7 @@ LATER = Prepared(
     kind=str,
     after=int,
 )
+NAMED = Prepared(lambda *, names: Agent.objects.filter(name__among=names).order_by("pk"), names=str)
 
 
 def agent(number: int, **fields: object) -> Agent:
@@ -76,6 +77,19 @@ def test_a_value_that_is_not_in_the_statement_is_an_error() -> None:
         forgotten.all(code="P1", kind="player")
 
 
+def test_a_list_of_any_length_is_one_parameter(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    names = ["it's", 'a "b"', "שלום", "%s {}", "[]"]
+    for number, name in enumerate(names):
+        agent(number)
+        Agent.objects.filter(code=f"P{number}").update(name=name)
+    many = [*names[1:], *(str(number) for number in range(300_000))]
+    with django_assert_num_queries(1):
+        assert [one.name for one in NAMED.all(names=listed(many))] == names[1:]
+    assert NAMED.all(names=listed([])) == []
+    with django_assert_num_queries(1):
+        assert swap(Agent, {"silences": 7}, pk=list(range(300_000)), state="REGISTERED") == len(names)
+
+
 def test_a_swap_changes_what_is_as_expected_and_nothing_else() -> None:
     one, other = agent(1, silences=1), agent(2, silences=1)
     news = {"spoken": {"a": ["ü", None]}, "heard_at": NOW, "problem": "it's gone", "silences": Sql("silences + 1")}
@@ -84,13 +98,13 @@ def test_a_swap_changes_what_is_as_expected_and_nothing_else() -> None:
     assert (changed.spoken, changed.heard_at) == ({"a": ["ü", None]}, NOW)
     assert (changed.problem, changed.silences) == ("it's gone", 2)
     assert swap(Agent, {"silences": 9}, pk=one.pk, state="ACTIVE") == 0
-    assert swap(Agent, {"silences": 9}, pk=()) == 0
+    assert swap(Agent, {"silences": 9}, pk=()) == swap(Agent, {"silences": 9}, pk=[]) == 0
     assert model_to_dict(Agent.objects.get(pk=other.pk)) == model_to_dict(other)
     assert (
         swap(Agent, {"heard_at": None, "state": "ACTIVE"}, pk=(one.pk, other.pk), state=("REGISTERED", "ACTIVE")) == 2
     )
     assert set(Agent.objects.values_list("heard_at", "state")) == {(None, "ACTIVE")}
-    assert swap(Agent, {"heard_at": NOW}, pk=one.pk, heard_at=None) == 1
+    assert swap(Agent, {"heard_at": NOW}, pk=[one.pk, 0], heard_at=None) == 1
     assert swap(Agent, {"silences": 9}, pk=one.pk, heard_at=None) == 0
 
 

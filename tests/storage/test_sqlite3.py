@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
+from storage import inside
 from storage.sqlite3 import base
 
 pytestmark = [
@@ -26,7 +27,7 @@ def test_every_kind_of_parameter_is_taken() -> None:
 
 
 def test_a_statement_is_read_once() -> None:
-    base._positional.cache_clear()
+    inside._positional.cache_clear()
     with connection.cursor() as cursor:
         for number in range(5):
             cursor.execute("SELECT %s", [number])
@@ -36,4 +37,4 @@ def test_a_statement_is_read_once() -> None:
             cursor.executemany("INSERT INTO kept VALUES (%s)", [[1], [2]])
         cursor.execute("SELECT count(*), sum(n) FROM kept")
         assert cursor.fetchall() == [(10, 15)]
-    assert base._positional.cache_info()[:2] == (8, 2)
+    assert inside._positional.cache_info()[:2] == (8, 2)

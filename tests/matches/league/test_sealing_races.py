@@ -107,7 +107,7 @@ def test_a_verdict_is_sealed_meanwhile(
 
 
 @pytest.mark.parametrize("does", [lose_lease, cancel, stop, set_result, withdraw, disqualify, start_again])
-@pytest.mark.parametrize("name", ["_in_play_of", "hear"])
+@pytest.mark.parametrize("name", ["listed", "hear"])
 def test_somebody_comes_while_a_verdict_is_being_sealed(
     monkeypatch: pytest.MonkeyPatch, other: Other, does: Callable[[], None], name: str
 ) -> None:

@@ -13,7 +13,7 @@ from django.db import OperationalError
 from django.db.utils import ConnectionHandler
 from pytest_django import DjangoDbBlocker
 
-from leaguesite.environment import database
+from storage.databases import database
 from tests.chaos.servers import NotHere, Postgres, must_be_here
 
 pytestmark = pytest.mark.long

@@ -1,0 +1,108 @@
+"""What leans on Django's inside gives what Django itself gives, for every statement and model that uses it."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connection, models
+from django.test.utils import CaptureQueriesContext
+
+from agents_registry.models import Agent
+from league_sdk.protocol import tokens
+from matches.league import lifecycle
+from matches.models import Match, Round
+from storage.inside import Quick
+from storage.prepared import Prepared, listed
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parents[2]
+APPS = ("agents_registry", "leaguesite", "matches")
+QUICK = [model for model in apps.get_models() if issubclass(model, Quick)]
+
+
+def statements() -> list[Prepared[Any]]:
+    """Every statement that the site declares, also in modules that nothing has imported yet."""
+    for path in (path for app in APPS for path in sorted((ROOT / app).rglob("*.py"))):
+        if "Prepared(" in path.read_text(encoding="utf-8"):
+            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    return [one for one in Prepared.declared if one.build.__module__.partition(".")[0] in APPS]
+
+
+def whole(instance: models.Model) -> Any:
+    """Whatever there is to an instance, with what came with it; nothing is fetched for it."""
+    state = instance._state
+    fields = {name: value for name, value in vars(instance).items() if name != "_state"}
+    related = {name: one and whole(one) for name, one in state.fields_cache.items()}
+    return type(instance), fields, state.adding, state.db, related
+
+
+def moments() -> Any:
+    """A league as it goes on; at each step the values that statements are run with."""
+    place = make.setting(players=4)
+    Round.objects.create(league=make.open_league("half"), number=1)
+    match_ids = ["R1M1", "R1M2"]
+    values = {
+        "league_id": "fall",
+        "pk": "fall",
+        "seq": 1,
+        "match_id": match_ids[0],
+        "match_ids": listed(match_ids),
+        "referee_id": place.referees[0].agent.pk,
+        "sha256": tokens.digest(place.players[1].token),
+    }
+    lifecycle.start_league(league_id="fall")
+    values["round_id"] = place.match(match_ids[0]).round_id
+    yield values
+    make.open_current("fall")
+    yield values
+    make.look()
+    Agent.objects.filter(code="P02").update(check_wanted=True)
+    yield values
+    Match.objects.filter(match_id=match_ids[0]).update(referee=None, seal={"attempt": 1})
+    yield values
+
+
+def test_every_statement_gives_what_django_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = statements()
+    found_some = set()
+    for values in moments():
+        for one in declared:
+            given = {name: values[name] for name in one.kinds}
+            with CaptureQueriesContext(connection) as asked:
+                ours = [whole(instance) for instance in one.all(**given)]
+            with monkeypatch.context() as plain:
+                plain.delattr(Quick, "from_db")
+                theirs = [whole(instance) for instance in one.build(**given)]
+            assert ours == theirs
+            assert len(asked) == 1
+            found_some |= {one} if ours else set()
+    # One that never finds a row would show nothing.
+    assert [one.build for one in declared if one not in found_some] == []
+
+
+@pytest.mark.parametrize("model", QUICK)
+def test_an_instance_is_what_django_makes(model: type[models.Model]) -> None:
+    make.playing(players=4)
+    Match.objects.get(match_id="R1M1").messages.create(attempt=1, n=1, entry={"n": 1})
+    ours = model._default_manager.order_by("pk")[0]
+    names = [field.attname for field in model._meta.concrete_fields]
+    theirs = models.Model.from_db.__func__(model, "default", names, [getattr(ours, name) for name in names])  # type: ignore[attr-defined]
+    assert whole(ours) == whole(theirs)
+    ours.save()
+    ours.refresh_from_db()
+    assert ours == theirs
+
+
+def test_what_was_not_read_is_fetched_when_it_is_asked_for() -> None:
+    place = make.playing(players=4)
+    match = Match.objects.select_related("player_a").only("match_id", "player_a__code").get(match_id="R1M1")
+    assert match.player_a.get_deferred_fields() >= {"spoken", "name"}
+    with CaptureQueriesContext(connection) as asked:
+        assert (match.match_id, match.player_a.code) == ("R1M1", place.match("R1M1").player_a.code)
+        assert match.player_a.name == "Player 1"
+    assert sum("agents_registry_agent" in one["sql"] and "name" in one["sql"] for one in asked) >= 1
