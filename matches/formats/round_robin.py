@@ -42,7 +42,7 @@ def planned_round(players: int, number: int) -> PlannedRound:
 
     Args:
         players: how many, at least 2.
-        number: of the round, from 1.
+        number: of the round, from 1 to :func:`rounds_of`.
     """
     turn, others = number - 1, rounds_of(players)
     empty = players if players % 2 else None
