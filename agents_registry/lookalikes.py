@@ -22,16 +22,11 @@ MOST_REFUSED, REFUSED_OF_ONE = 100, 20
 """So many refused names of a league are kept for the instructor, and of one address: the latest."""
 
 
-class LooksLike(Exception):
-    """A name that looks like that of another agent, from somebody who shows nothing (L003)."""
+def resembled(*, request: Request, league_id: str | None, is_known: bool) -> Agent | None:
+    """Whose name that of a newcomer looks like, where that keeps it out: nobody knows who it is (L003).
 
-    def __init__(self, agent: Agent) -> None:
-        super().__init__(agent.code)
-        self.agent = agent
-
-
-def admit(*, request: Request, league_id: str | None, is_known: bool) -> None:
-    """See that nobody comes under a name that looks like another's, unless we know who that is.
+    It is let in when it has shown the personal code or the key of ``is_known``, or the token of the first who has such
+    a name (a copy of that is anybody's), or when the instructor has let this name and address in.
 
     Copies of a name that is there are let pass: they are shown with a number (004 6.4.2). So is the lobby: each league
     looks at those that it takes in (:class:`Present`).
@@ -42,22 +37,18 @@ def admit(*, request: Request, league_id: str | None, is_known: bool) -> None:
         request: of an agent that is not known there.
         league_id: where it comes to; None for the lobby, and for a referee of the site.
         is_known: it brought the personal code of somebody on the roster, or the site's own key.
-
-    Raises:
-        LooksLike: its name looks like another's, and it has shown neither that nor the token of the first who has
-            such a name (a copy of that is anybody's), nor has the instructor let this name and address in.
     """
     if league_id is None and request.kind == Kind.PLAYER:
-        return
+        return None
     peers = Agent.objects.filter(kind=request.kind, league_id=league_id)
-    resembled = peers.filter(looks__look__in=looks(request.name)).exclude(name=request.name).order_by("pk")
-    first = resembled.first()
+    first = peers.filter(looks__look__in=looks(request.name)).exclude(name=request.name).order_by("pk").first()
     if first is None or peers.filter(name=request.name).exists():
-        return
+        return None
     noted = _rows(league_id, request.kind, request.name, request.address.key)
     if not (is_known or _has_token_of(first, request.token) or noted.filter(let_in=True).exists()):
-        raise LooksLike(first)
+        return first
     noted.delete()
+    return None
 
 
 def _has_token_of(agent: Agent, token: str) -> bool:

@@ -22,10 +22,6 @@ MOST_UNTRUSTED, UNTRUSTED_OF_ONE = 500, 250
 """In all, and from one address: a class of two hundred behind one has room, and beside a stranger's crowd still has."""
 
 
-class Crowded(Exception):
-    """So many of this kind have come already that another is not taken in (L002); the text says what to do."""
-
-
 class NameTaken(Exception):
     """A player of the league has this name and address already."""
 
@@ -34,27 +30,25 @@ class NameTaken(Exception):
         self.agent = agent
 
 
-def refuse_crowd(request: Request, league_id: str | None) -> None:
-    """See that there is room for one that is not known: in the lobby, or among the referees that may not judge yet.
+def crowd(request: Request, league_id: str | None) -> str:
+    """READ: why there is no room for one that is not known, and what to do; empty when there is.
 
-    Raises:
-        Crowded: there is none.
+    In the lobby, and among the referees that may not judge yet, so many of a kind are taken in (L002).
     """
     if request.kind == Kind.REFEREE:
-        crowd = Agent.objects.filter(kind=Kind.REFEREE, league_id=league_id, trusted=False)
+        others = Agent.objects.filter(kind=Kind.REFEREE, league_id=league_id, trusted=False)
         most, of_one = MOST_UNTRUSTED, UNTRUSTED_OF_ONE
         what = "referees wait for the instructor's tick"
     elif league_id is None:
-        crowd = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=True)
+        others = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=True)
         most, of_one, what = MOST_IN_LOBBY, LOBBY_OF_ONE, "players wait in the lobby"
     else:
-        return
+        return ""
     ask = "Ask the instructor to remove those that nobody needs."
     caller = network_of(request.caller)
-    if caller and crowd.filter(registered_from=caller).count() >= of_one:
-        raise Crowded(f"{of_one} {what} already that registered from your address ({request.caller}). {ask}")
-    if crowd.count() >= most:
-        raise Crowded(f"{most} {what} already. {ask}")
+    if caller and others.filter(registered_from=caller).count() >= of_one:
+        return f"{of_one} {what} already that registered from your address ({request.caller}). {ask}"
+    return f"{most} {what} already. {ask}" if others.count() >= most else ""
 
 
 def new_agent(*, kind: Kind, name: str, league_id: str | None, wanted: str, promised: str = "") -> Agent:

@@ -15,10 +15,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from agents_registry import ids, lookalikes, places, roster
-from agents_registry.addresses import comes_from
+from agents_registry import deciding, ids, lookalikes, places, roster
 from agents_registry.attempts import network_of
-from agents_registry.models import Agent, AgentToken, Kind, RosterEntry
+from agents_registry.deciding import Facts, Refused, Taken, Way
+from agents_registry.models import Agent, AgentToken, Kind
 from agents_registry.requests import Request
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
@@ -38,12 +38,16 @@ class Registered:
     again: bool
 
 
-class NotTheSame(Exception):
-    """A known player is registered again by someone who cannot show to be it (L003)."""
+class NotTaken(Exception):
+    """A registration that is refused; nothing was changed.
 
-    def __init__(self, agent: Agent) -> None:
-        super().__init__(agent.code)
-        self.agent = agent
+    Attributes:
+        refusal: why.
+    """
+
+    def __init__(self, refusal: Refused) -> None:
+        super().__init__(refusal.why)
+        self.refusal = refusal
 
 
 class Moved(Exception):
@@ -63,9 +67,7 @@ def register(*, request: Request, league_id: str | None, promised: str = "") -> 
         promised: for the lobby, the league that the agent was told.
 
     Raises:
-        NotTheSame: it is known, and the caller showed neither its token, its owner's code nor its machine.
-        Crowded: it is not known, and too many others are there already.
-        LooksLike: it is not known, and its name looks like another's (``agents_registry.lookalikes``).
+        NotTaken: with one of the reasons of :class:`agents_registry.deciding.Why`.
         Moved: it is somewhere else by now, and nothing was changed.
     """
     for _ in range(20):
@@ -80,73 +82,88 @@ def register(*, request: Request, league_id: str | None, promised: str = "") -> 
 
 def _register(request: Request, league_id: str | None, promised: str) -> Registered:
     now = timezone.now()
-    agent = _held(find_known(request, league_id))
-    again = agent is not None
-    owner = roster.find_owner(league_id, request.codes)
-    has_key = request.kind == Kind.REFEREE and request.brings(settings.LEAGUE_REFEREE_KEY)
-    wanted = request.wanted_id
+    facts = _facts(request, league_id)
+    taken = deciding.decide(facts)
+    if isinstance(taken, Refused):
+        raise NotTaken(taken)
+    agent = facts.known
     if agent is None:
-        lookalikes.admit(request=request, league_id=league_id, is_known=has_key or owner is not None)
-        agent = _from_lobby(request, league_id, owner)
-        if agent is None and not has_key:
-            places.refuse_crowd(request, league_id)
-        agent = agent or places.new_agent(
-            kind=request.kind, name=request.name, league_id=league_id, wanted=wanted, promised=promised
+        agent = places.new_agent(
+            kind=request.kind, name=request.name, league_id=league_id, wanted=request.wanted_id, promised=promised
         )
-        agent.registered_from = agent.registered_from or network_of(request.caller)
-    elif not (has_key or _proves(agent, request, owner)):
-        raise NotTheSame(agent)
-    elif not has_key and agent.endpoint_key != request.address.key and not _has_token(agent, request):
-        # The tick was given to a referee at another address.
-        agent.trusted = False
-    notes = list(request.notes)
-    if wanted and agent.code != wanted:
-        free = ids.is_free(wanted, ids.taken(request.kind, league_id, lobby=False))
-        why = "but was known before" if free else "which is taken"
-        notes.append(f"asked for {wanted}, {why}; is {agent.code}")
-    if (agent.endpoint_key, agent.version) != (request.address.key, request.version):
-        # What another program understood says nothing of this one.
-        agent.spoken = {}
-    if agent.state == AgentState.SHUTDOWN:
-        agent.silences = 0
-        agent.state = AgentState.REGISTERED
-    agent.owner = agent.owner or owner
+    elif facts.in_lobby:
+        places.move(agent, league_id)
+    agent.registered_from = agent.registered_from or (network_of(request.caller) if taken.way is not Way.AGAIN else "")
     agent.promised_league_id = promised or agent.promised_league_id
-    moved = again and agent.endpoint_key != request.address.key
+    agent.notes = [*request.notes, *_another_id(agent, request, league_id)]
+    agent.state, agent.owner_id = taken.state, taken.owner_id
+    agent.trusted, agent.site_key = taken.trusted, taken.site_key
+    agent.silences = 0 if taken.comes_back else agent.silences
+    agent.spoken = {} if taken.forgets else agent.spoken
+    agent.readmit, agent.heard_at, agent.problem = False, now, ""
     _describe(agent, request)
-    agent.notes = notes
-    agent.trusted = agent.trusted or has_key
-    # Whoever had this name and port until now is not the site's referee, even if it stood at its own address.
-    taken_over = again and has_key and not agent.site_key
-    agent.site_key = agent.site_key or has_key
-    readmitted = agent.readmit and not _has_token(agent, request)
-    agent.readmit = False
-    agent.heard_at = now
-    agent.problem = ""
-    if request.kind == Kind.REFEREE and agent.state == AgentState.SUSPENDED:
-        agent.state = AgentState.ACTIVE
-    proven = has_key or _shows_itself(agent, request, owner)
-    if moved and not proven:
-        # That its old address was theirs says nothing of the one that it names now.
-        agent.tokens.update(proven=False)
-    # Also one of the lobby that moves into a league.
-    known_before = agent.pk is not None
-    # Somebody elsewhere may have registered this address first: nothing that they were given is of use any more, once
-    # the agent comes itself, or the instructor has let it in because it cannot show that it does.
-    void = {} if taken_over else {"proven": False}
-    expelled = known_before and (proven or readmitted) and agent.tokens.filter(**void).delete()[0]
-    # A start on its way to a referee that has begun anew meanwhile is of an attempt that is lost.
-    begun_anew = again and request.kind == Kind.REFEREE and request.sends_progress
-    if expelled or begun_anew:
+    if _void(agent, taken) or taken.begins_anew:
         agent.token_epoch += 1
     agent.save()
-    lookalikes.remember([] if again else [agent], new=not known_before)
+    lookalikes.remember([] if taken.way is Way.AGAIN else [agent], new=taken.way is Way.NEW)
     token = tokens.new_token()
-    proven = proven or agent.tokens.filter(sha256=tokens.digest(request.token), proven=True).exists()
-    AgentToken.objects.create(agent=agent, sha256=tokens.digest(token), created_at=now, proven=proven)
+    AgentToken.objects.create(agent=agent, sha256=tokens.digest(token), created_at=now, proven=taken.proven)
     kept = agent.tokens.order_by("-pk").values_list("pk", flat=True)[:MOST_TOKENS]
     agent.tokens.exclude(pk__in=list(kept)).delete()
-    return Registered(agent=agent, auth_token=token, again=again)
+    return Registered(agent=agent, auth_token=token, again=taken.way is Way.AGAIN)
+
+
+def _facts(request: Request, league_id: str | None) -> Facts:
+    """What is known of one that registers; no more is looked up than the decision takes.
+
+    Raises:
+        Moved: as of :func:`_held`.
+    """
+    known = _held(find_known(request, league_id))
+    owner = roster.find_owner(league_id, request.codes)
+    has_key = request.kind == Kind.REFEREE and request.brings(settings.LEAGUE_REFEREE_KEY)
+    in_lobby, resembled, crowd = False, None, ""
+    if known is None:
+        is_known = has_key or owner is not None
+        resembled = lookalikes.resembled(request=request, league_id=league_id, is_known=is_known)
+        if resembled is None and league_id is not None and request.kind == Kind.PLAYER:
+            known = _held(find_known(request, None))
+            in_lobby = known is not None
+        if resembled is None and known is None and not has_key:
+            crowd = places.crowd(request, league_id)
+    shown = None
+    if known is not None and request.token:
+        shown = known.tokens.filter(sha256=tokens.digest(request.token)).first()
+    return Facts(
+        request=request,
+        known=known,
+        in_lobby=in_lobby,
+        owner_id=owner.pk if owner is not None else None,
+        has_site_key=has_key,
+        has_token=shown is not None,
+        token_is_proven=shown is not None and shown.proven,
+        resembled=resembled,
+        crowd=crowd,
+    )
+
+
+def _another_id(agent: Agent, request: Request, league_id: str | None) -> list[str]:
+    """A note for one that asked for another id than it has; none for who asked for none."""
+    wanted = request.wanted_id
+    if not wanted or agent.code == wanted:
+        return []
+    free = ids.is_free(wanted, ids.taken(request.kind, league_id, lobby=False))
+    why = "but was known before" if free else "which is taken"
+    return [f"asked for {wanted}, {why}; is {agent.code}"]
+
+
+def _void(agent: Agent, taken: Taken) -> bool:
+    """Take from tokens of before what the decision says; whether any is void now."""
+    if taken.doubts:
+        agent.tokens.update(proven=False)
+    if not taken.voids:
+        return False
+    return bool(agent.tokens.filter(**({} if taken.voids_all else {"proven": False})).delete()[0])
 
 
 def _held(agent: Agent | None) -> Agent | None:
@@ -187,43 +204,6 @@ def find_known(request: Request, league_id: str | None) -> Agent | None:
         alike = peers.filter(endpoint_key__endswith=f"|{tail}").order_by("pk")
         return next((one for one in alike if one.endpoint_key.partition("|")[2] == tail), None)
     return agent
-
-
-def _from_lobby(request: Request, league_id: str | None, owner: RosterEntry | None) -> Agent | None:
-    """The player of the lobby that this is, moved into the league; not saved.
-
-    Raises:
-        NotTheSame: it is known there, and somebody else asks for its place.
-    """
-    if league_id is None or request.kind != Kind.PLAYER:
-        return None
-    agent = _held(find_known(request, None))
-    if agent is None:
-        return None
-    if not _proves(agent, request, owner):
-        raise NotTheSame(agent)
-    places.move(agent, league_id)
-    return agent
-
-
-def _proves(agent: Agent, request: Request, owner: RosterEntry | None) -> bool:
-    """Whether the caller showed that it is this agent (ruling, section 8).
-
-    The personal code of somebody else is a proof that it is not. Being on the same machine is not enough for a
-    referee of the site's own: the machine has other users, and behind a proxy every caller looks as if it were there.
-    """
-    return agent.readmit or _has_token(agent, request) or _shows_itself(agent, request, owner)
-
-
-def _shows_itself(agent: Agent, request: Request, owner: RosterEntry | None) -> bool:
-    """Whether the caller has its owner's code, or is on its machine."""
-    if owner is not None and agent.owner_id is not None:
-        return agent.owner_id == owner.pk
-    return not agent.site_key and comes_from(agent.endpoint, request.caller)
-
-
-def _has_token(agent: Agent, request: Request) -> bool:
-    return bool(request.token) and agent.tokens.filter(sha256=tokens.digest(request.token)).exists()
 
 
 _OWNER = Prepared(lambda *, sha256: Agent.objects.filter(tokens__sha256=sha256), sha256=str)

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from agents_registry import lookalikes, places, registration
+from agents_registry.deciding import Refused, Why
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import Request
 from agents_registry.spellings import LEAGUE_FIELDS, Facts
@@ -119,12 +120,8 @@ def _register_player(request: Request, named: str | None) -> Entry:
                 return Entry(league_id=league.pk, reason=refusal[0], legacy_code=refusal[1])
         try:
             done = registration.register(request=request, league_id=home, promised=promised)
-        except registration.NotTheSame as same:
-            return Entry(league_id=home or promised, reason=_not_the_same(same.agent), legacy_code="L003")
-        except lookalikes.LooksLike as found:
-            return Entry(league_id=home or promised, reason=_looks_like(request, home, found), legacy_code="L003")
-        except places.Crowded as crowded:
-            return Entry(league_id=home or promised, reason=str(crowded), legacy_code="L002")
+        except registration.NotTaken as error:
+            return _rejected(error.refusal, request, home, league_id=home or promised)
         if league is None and not done.again:
             transaction.on_commit(lambda: _follow(done.agent, named), robust=True)
         if league is not None:
@@ -154,19 +151,32 @@ def _in_mid_league(request: Request) -> Agent | None:
     )
 
 
+def _rejected(refusal: Refused, request: Request, home: str | None, *, league_id: str) -> Entry:
+    """The answer to a registration that is not taken; the instructor sees a name that was refused on the desk.
+
+    Args:
+        home: the league that it came to; None for the lobby and the site.
+        league_id: the league that the answer names.
+    """
+    if refusal.agent is None:
+        return Entry(league_id=league_id, reason=refusal.text, legacy_code="L002")
+    if refusal.why is Why.LOOKS_LIKE:
+        at = request.address
+        lookalikes.note_refused(league_id=home, agent=request, endpoint=at.url, key=at.key, resembled=refusal.agent)
+        reason = lookalikes.sentence(request.name, refusal.agent)
+    else:
+        reason = _not_the_same(refusal.agent)
+    return Entry(league_id=league_id, reason=reason, legacy_code="L003")
+
+
 def _not_the_same(agent: Agent) -> str:
+    if agent.kind == Kind.REFEREE:
+        return f"{agent.code} is registered under this name and port by another machine."
     code = ", or its owner's personal code" if agent.owner_id is not None else ""
     return (
         f"{agent.code} is registered under this name and address. To register it again, send its "
         f"auth_token{code}, or register from its own machine, or ask the instructor to let it in."
     )
-
-
-def _looks_like(request: Request, home: str | None, found: lookalikes.LooksLike) -> str:
-    """Why its name is refused; the instructor sees it on the desk."""
-    where = request.address
-    lookalikes.note_refused(league_id=home, agent=request, endpoint=where.url, key=where.key, resembled=found.agent)
-    return lookalikes.sentence(request.name, found.agent)
 
 
 def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: object = "") -> Agent:
@@ -235,17 +245,9 @@ def register_referee(*, request: Request, named: str | None, own_address: bool) 
         home = league.pk if league is not None else None
         try:
             done = registration.register(request=request, league_id=home)
-        except registration.NotTheSame as same:
-            return Entry(
-                league_id=settings.LEAGUE_DEFAULT_ID,
-                reason=f"{same.agent.code} is registered under this name and port by another machine.",
-                legacy_code="L003",
-            )
-        except lookalikes.LooksLike as found:
-            reason = _looks_like(request, home, found)
-            return Entry(league_id=home or settings.LEAGUE_DEFAULT_ID, reason=reason, legacy_code="L003")
-        except places.Crowded as crowded:
-            return Entry(league_id=settings.LEAGUE_DEFAULT_ID, reason=str(crowded), legacy_code="L002")
+        except registration.NotTaken as error:
+            told = home if error.refusal.why is Why.LOOKS_LIKE else None
+            return _rejected(error.refusal, request, home, league_id=told or settings.LEAGUE_DEFAULT_ID)
         if done.again:
             losses.lose_all_of(referee_id=done.agent.pk)
         return Entry(league_id=home or settings.LEAGUE_DEFAULT_ID, agent=done.agent, auth_token=done.auth_token)

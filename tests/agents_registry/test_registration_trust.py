@@ -28,9 +28,9 @@ def again(*, caller: str = "127.0.0.1", endpoint: str | None = None, **changes: 
 
 def test_a_referee_of_the_site_comes_back_with_the_key_or_its_token_only() -> None:
     site = hire("Referee 1", trusted=True)
-    with pytest.raises(registration.NotTheSame):
+    with pytest.raises(registration.NotTaken):
         again()
-    with pytest.raises(registration.NotTheSame):
+    with pytest.raises(registration.NotTaken):
         again(endpoint="http://10.9.9.9:8001/mcp", caller="10.9.9.9")
     assert site.fresh().endpoint == "http://localhost:8001/mcp"
     assert again(auth_token=site.token).code == again(code=settings.LEAGUE_REFEREE_KEY).code == "REF01"
