@@ -20,9 +20,8 @@ from __future__ import annotations
 import ipaddress
 import logging
 import math
-import threading
 import time
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -31,9 +30,10 @@ from typing import TypeVar
 from django.conf import settings
 from limits import RateLimitItem, RateLimitItemPerSecond, parse
 from limits.errors import StorageError
-from limits.storage import RedisStorage, Storage
+from limits.storage import RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 
+from agents_registry.kept_counts import KeptHere
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import TooOften
 from league_sdk.protocol.tokens import is_guessable
@@ -57,73 +57,8 @@ LOGINS = (
 )
 """Wrong passwords for one name from one address, or in one browser that has logged in before: each wait is longer."""
 
-MOST_KEPT = 50_000
-"""Of each limit; the limits on guesses and passwords never come near it, because so many are not looked at."""
 REDIS_PATIENCE_S = 0.25
 REDIS_AWAY_S = 30.0
-
-
-class KeptHere(Storage):
-    """Counts in this process: at most ``most`` of them, the oldest go first.
-
-    The library's own memory has neither a bound nor a clock to be given, and starts a thread to clean up.
-
-    Args:
-        clock: seconds since the epoch.
-        most: how many counts are kept.
-    """
-
-    STORAGE_SCHEME = None
-    base_exceptions = ()
-
-    def __init__(self, clock: Callable[[], float] = time.time, most: int = MOST_KEPT) -> None:
-        super().__init__()
-        self._clock = clock
-        self._most = most
-        self._lock = threading.Lock()
-        self._counts: OrderedDict[str, tuple[int, float]] = OrderedDict()
-
-    def incr(self, key: str, expiry: float, amount: int = 1) -> int:
-        """Count; a window begins with the first one in it and lasts ``expiry`` seconds."""
-        now = self._clock()
-        with self._lock:
-            count, ends = self._counts.get(key, (0, 0.0))
-            if ends <= now:
-                self._counts.pop(key, None)
-                count, ends = 0, now + expiry
-            self._counts[key] = (count + amount, ends)
-            while len(self._counts) > self._most:
-                self._counts.popitem(last=False)
-            return count + amount
-
-    def get(self, key: str) -> int:
-        """How many were counted in the window that is open."""
-        count, ends = self._counts.get(key, (0, 0.0))
-        return count if ends > self._clock() else 0
-
-    def get_expiry(self, key: str) -> float:
-        """When its window ends."""
-        return self._counts.get(key, (0, self._clock()))[1]
-
-    def is_empty(self) -> bool:
-        """Whether nothing was counted."""
-        return not self._counts
-
-    def check(self) -> bool:
-        """It is always there."""
-        return True
-
-    def reset(self) -> int:
-        """Forget everything."""
-        with self._lock:
-            count = len(self._counts)
-            self._counts.clear()
-        return count
-
-    def clear(self, key: str) -> None:
-        """Forget one."""
-        with self._lock:
-            self._counts.pop(key, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -286,35 +286,8 @@ def named(endpoint: str) -> tuple[str, str]:
     return ("", "") if target is None else (_one_spelling(target.host), _one_route(target.path))
 
 
-def sharing(agents: Iterable[Agent], most: int) -> dict[int, tuple[list[Agent], int]]:
-    """READ: by primary key, the others of these agents that are on the same machine as one; who is alone is left out.
-
-    A name counts as far as it was looked up for a match; before that it stands for itself.
-
-    Args:
-        agents: who is compared; a whole class may be on one machine.
-        most: how many others are named.
-
-    Returns the first others, and how many there are in all.
-    """
-    given = list(agents)
-    at: dict[str, list[Agent]] = {}
-    hosts = {agent.pk: _hosts(agent) for agent in given}
-    for agent in given:
-        for host in hosts[agent.pk]:
-            at.setdefault(host, []).append(agent)
-    shared = {}
-    for agent in given:
-        groups = [at[host] for host in hosts[agent.pk]]
-        number = len({other.pk for group in groups for other in group} if len(groups) > 1 else groups[0]) - 1
-        # One more than are named may be the agent itself.
-        near = {other.pk: other for group in groups for other in group[: most + 1] if other.pk != agent.pk}
-        if number:
-            shared[agent.pk] = (list(near.values())[:most], number)
-    return shared
-
-
-def _hosts(agent: Agent) -> set[str]:
+def hosts_of(agent: Agent) -> set[str]:
+    """The hosts where an agent is, each in one spelling: what its name led to, or the name itself."""
     target = _read(agent.endpoint)
     return {_one_spelling(one) for one in agent.addresses.split() or ([target.host] if target is not None else [])}
 

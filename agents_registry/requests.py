@@ -120,22 +120,16 @@ def read_request(
     meta_name = OWN_META[kind]
     _refuse_without_meta(params, facts, meta_name)
     prefix = f"{meta_name}." if isinstance(params.get(meta_name), Mapping) else ""
-    notes = _odd_envelope(facts)
     found = first(facts.envelope(*SENDER_FIELDS))
     sender = short_text(found.value, 2 * MAX_NAME_CHARS) if found is not None else ""
     sender_name = clean_name(parse_sender(sender)[1] or sender)
-    name, more = _name(facts, sender_name, prefix)
-    notes += more
-    address, more = _address(facts, caller, prefix)
-    notes += more
-    games, more = _games(facts)
-    notes += more
-    version, more = _version(facts)
-    notes += more
-    wanted, more = wanted_id(facts, sender)
-    notes += more
+    name, of_name = _name(facts, sender_name, prefix)
+    address, of_address = _address(facts, caller, prefix)
+    games, of_games = _games(facts)
+    version, of_version = _version(facts)
+    wanted, of_id = wanted_id(facts, sender)
+    notes = [*_odd_envelope(facts), *of_name, *of_address, *of_games, *of_version, *of_id, *address.notes]
     token = first(facts.envelope(*TOKEN_FIELDS))
-    progress, seals = first(facts.meta("sends_progress")), first(facts.meta("seals"))
     return Request(
         kind=kind,
         name=name,
@@ -147,9 +141,9 @@ def read_request(
         codes=_codes(facts, code_in_address),
         token=token.value if token is not None and isinstance(token.value, str) else "",
         caller=caller,
-        sends_progress=progress is not None and progress.value is True,
-        seals=seals is not None and seals.value is True,
-        notes=(*notes, *address.notes)[:MOST_NOTES],
+        sends_progress=_says(facts, "sends_progress"),
+        seals=_says(facts, "seals"),
+        notes=tuple(notes[:MOST_NOTES]),
         wanted_id=wanted,
         shape=shape,
     )
@@ -296,6 +290,11 @@ def _room(facts: Facts) -> int:
         if isinstance(found.value, int) and not isinstance(found.value, bool) and found.value >= 1:
             return min(found.value, MAX_CONCURRENT_MATCHES)
     return 1
+
+
+def _says(facts: Facts, name: str) -> bool:
+    found = first(facts.meta(name))
+    return found is not None and found.value is True
 
 
 def _codes(facts: Facts, in_address: str) -> tuple[str, ...]:

@@ -9,47 +9,21 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
 
-from agents_registry.models import MAX_PERSONAL_CODE_CHARS, Agent, Kind, RosterEntry
-from agents_registry.requests import clean_name
-
-MAX_CSV_BYTES = 1_000_000
-MAX_CSV_CHARS = 500_000
-MAX_CSV_LINES = 2_000
-COLUMNS = {
-    "name": ("name", "fullname", "studentname", "student", "שם", "שםמלא"),
-    "email": ("email", "mail", "emailaddress", "דואל", "אימייל"),
-    "code": ("code", "personalcode", "registrationcode", "קוד"),
-}
-"""What the columns of a file may be called; capitals, spaces and marks do not matter."""
+from agents_registry.models import Agent, Kind, RosterEntry
+from agents_registry.roster_files import CODE, Line, RosterRefused, read
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Nothing that looks like something else: no i, l, o, 0, 1."""
-_CODE = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{3,{MAX_PERSONAL_CODE_CHARS - 1}}}", re.ASCII)
 _CODE_CHARS = 10
-
-
-class RosterRefused(Exception):
-    """A file that is not taken; nothing was changed.
-
-    Attributes:
-        problems: one sentence for every wrong line: its number, what was seen, what was expected.
-    """
-
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +33,6 @@ class Counts:
     added: int
     updated: int
     unchanged: int
-
-
-@dataclass(slots=True)
-class _Line:
-    number: int
-    name: str
-    email: str
-    code: str
 
 
 def new_code() -> str:
@@ -81,7 +47,7 @@ def exists(league_id: str) -> bool:
 
 def find_owner(league_id: str | None, codes: Iterable[str]) -> RosterEntry | None:
     """The person on a league's roster whose personal code is among these; capitals do not matter."""
-    wanted = [code for code in codes if _CODE.fullmatch(code)]
+    wanted = [code for code in codes if CODE.fullmatch(code)]
     if league_id is None or not wanted:
         return None
     for code in wanted:
@@ -98,7 +64,7 @@ def is_a_code(text: str) -> bool:
         text: as it came.
     """
     by_code = RosterEntry.objects.alias(low=Lower("code"))
-    return _CODE.fullmatch(text) is not None and by_code.filter(low=text.lower()).exists()
+    return CODE.fullmatch(text) is not None and by_code.filter(low=text.lower()).exists()
 
 
 def people(league_id: str) -> QuerySet[RosterEntry]:
@@ -113,21 +79,6 @@ def without_owner(league_id: str) -> QuerySet[Agent]:
 
 
 # Import and export ----------------------------------------------------------------------------
-
-
-def decode(data: bytes) -> str:
-    """The text of a CSV file: UTF-8, or as spreadsheets save it: UTF-16, or the Hebrew code page of Windows.
-
-    Raises:
-        RosterRefused: it is none of these.
-    """
-    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    for encoding in ("utf-16",) if wide else ("utf-8-sig", "cp1255"):
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    raise RosterRefused([_("The file is not a text file: save it as “CSV UTF-8”.")])
 
 
 def import_csv(*, league_id: str, text: str) -> Counts:
@@ -146,7 +97,7 @@ def import_csv(*, league_id: str, text: str) -> Counts:
     Raises:
         RosterRefused: the file is not usable; every wrong line is named.
     """
-    lines = _read(text)
+    lines = read(text)
     try:
         with transaction.atomic():
             return _write(league_id, lines)
@@ -183,110 +134,7 @@ def _free_code(taken: dict[str, str]) -> str:
     return code
 
 
-def _read(text: str) -> list[_Line]:
-    text = text.lstrip("\ufeff")
-    if len(text) > MAX_CSV_CHARS:
-        raise RosterRefused(
-            [
-                _("The file has %(seen)d characters; at most %(most)d are taken.")
-                % {"seen": len(text), "most": MAX_CSV_CHARS}
-            ]
-        )
-    head = next((line for line in text.splitlines() if line.strip()), "")
-    separator = max(",;\t", key=head.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
-    rows: list[tuple[int, list[str]]] = []
-    start = 1
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                rows.append((start, [cell.strip() for cell in cells]))
-            start = reader.line_num + 1
-            if len(rows) > MAX_CSV_LINES + 1:
-                raise RosterRefused([_("The file has more than %(most)d people.") % {"most": MAX_CSV_LINES}])
-    except csv.Error as error:
-        raise RosterRefused([_("Line %(line)d: this is not CSV (%(why)s).") % {"line": start, "why": error}]) from None
-    if not rows:
-        raise RosterRefused([_("The file is empty. Expected a first line with the columns name, email, code.")])
-    (number, header), *rest = rows
-    return _lines(_columns(header, number), rest)
-
-
-def _columns(header: list[str], number: int) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for index, title in enumerate(header):
-        plain = "".join(letter for letter in title.casefold() if letter.isalnum())
-        for column, spellings in COLUMNS.items():
-            if plain in spellings:
-                found.setdefault(column, index)
-    missing = [column for column in ("name", "email") if column not in found]
-    if missing:
-        raise RosterRefused(
-            [
-                _("Line %(line)d: these columns are missing: %(missing)s. Seen: %(seen)s. Expected: name, email, code.")
-                % {"line": number, "missing": ", ".join(missing), "seen": ", ".join(header)[:200]}
-            ]
-        )
-    return found
-
-
-def _lines(columns: dict[str, int], rows: list[tuple[int, list[str]]]) -> list[_Line]:
-    problems: list[str] = []
-    lines: list[_Line] = []
-    emails: dict[str, int] = {}
-    codes: dict[str, int] = {}
-    for number, cells in rows:
-        cell = {column: cells[index] if index < len(cells) else "" for column, index in columns.items()}
-        line = _Line(
-            number, clean_name(_unquoted(cell["name"])), _unquoted(cell["email"]).lower(), cell.get("code", "")
-        )
-        wrong = _problem(line, cell) or _repeated(line, emails, codes)
-        if wrong:
-            problems.append(_("Line %(line)d: %(what)s") % {"line": number, "what": wrong})
-        lines.append(line)
-    if problems:
-        raise RosterRefused(problems)
-    return lines
-
-
-def _unquoted(text: str) -> str:
-    """A cell as the export wrote it, without the mark that keeps a spreadsheet from calculating."""
-    return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
-
-
-def _problem(line: _Line, cell: dict[str, str]) -> str:
-    if not line.name:
-        return _("the name was “%(seen)s”; expected a name.") % {"seen": cell["name"][:60]}
-    try:
-        validate_email(line.email)
-    except ValidationError:
-        return _("the e-mail was “%(seen)s”; expected an address such as dana@example.org.") % {
-            "seen": cell["email"][:60]
-        }
-    if len(line.email) > RosterEntry._meta.get_field("email").max_length or not line.email.isprintable():
-        return _("the e-mail is too long; at most 254 characters are kept.")
-    if line.code and not _CODE.fullmatch(line.code):
-        return _("the code was “%(seen)s”; expected 4 to %(most)d letters, digits, “.”, “-” or “_”.") % {
-            "seen": line.code[:60],
-            "most": MAX_PERSONAL_CODE_CHARS,
-        }
-    return ""
-
-
-def _repeated(line: _Line, emails: dict[str, int], codes: dict[str, int]) -> str:
-    earlier = emails.setdefault(line.email, line.number)
-    if earlier != line.number:
-        return _("the e-mail %(seen)s stands on line %(earlier)d already; expected each once.") % {
-            "seen": line.email,
-            "earlier": earlier,
-        }
-    earlier = codes.setdefault(line.code.lower(), line.number) if line.code else line.number
-    if earlier != line.number:
-        return _("the code stands on line %(earlier)d already; expected one for each person.") % {"earlier": earlier}
-    return ""
-
-
-def _refuse_taken_codes(lines: list[_Line], taken: dict[str, str]) -> None:
+def _refuse_taken_codes(lines: list[Line], taken: dict[str, str]) -> None:
     """A code of the file must not be one that another person of the roster holds now."""
     problems = [
         _("Line %(line)d: the code belongs to %(other)s already; expected another, or none.")
@@ -298,7 +146,7 @@ def _refuse_taken_codes(lines: list[_Line], taken: dict[str, str]) -> None:
         raise RosterRefused(problems)
 
 
-def _write(league_id: str, lines: list[_Line]) -> Counts:
+def _write(league_id: str, lines: list[Line]) -> Counts:
     known = {entry.email: entry for entry in RosterEntry.objects.filter(league_id=league_id)}
     taken = {entry.code.lower(): email for email, entry in known.items()}
     _refuse_taken_codes(lines, taken)

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents_registry import programs
 from agents_registry.models import Agent, Kind
+from agents_registry.shared import sharing
 from agents_registry.words import answers
 from league_sdk.protocol.states import IN_PLAY, AgentState, MatchState
 from matches.audience.pages import parts
@@ -50,7 +50,7 @@ def context(league: League, allowed: Collection[Action] = EVERYTHING, *, everywh
     # Who is in trouble stands first: the list is longer than what is seen of it.
     lines = [_agent_line(agent) | {"ready": facts.known.get(agent.pk)} for agent in sorted(facts.around, key=_well)]
     resembled = names.marks(facts.around)
-    shared = programs.sharing(facts.players, SHARES)
+    shared = sharing(facts.players, SHARES)
     for line in lines:
         line["resembles"] = resembled.get(line["pk"], "")
         named, number = shared.get(line["pk"], ([], 0))

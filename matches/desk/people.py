@@ -14,7 +14,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from agents_registry import roster
+from agents_registry import roster, roster_files
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_NAME_CHARS
 from league_sdk.protocol.states import LeagueState
 from matches.desk import names
@@ -33,7 +33,7 @@ class ImportForm(forms.Form):
     text = forms.CharField(
         label=gettext_lazy("or paste it here"),
         required=False,
-        max_length=roster.MAX_CSV_CHARS,
+        max_length=roster_files.MAX_CSV_CHARS,
         strip=False,
         widget=forms.Textarea(
             attrs={"rows": 5, "cols": 60, "placeholder": "name,email,code\nDana Levi,dana@example.org,", "dir": "auto"}
@@ -45,11 +45,11 @@ class ImportForm(forms.Form):
         cleaned = super().clean() or self.cleaned_data
         file = cleaned.get("file")
         if file is not None:
-            if file.size > roster.MAX_CSV_BYTES:
+            if file.size > roster_files.MAX_CSV_BYTES:
                 raise forms.ValidationError(_("The file is too large for a roster."))
             try:
-                cleaned["text"] = roster.decode(file.read())
-            except roster.RosterRefused as refused:
+                cleaned["text"] = roster_files.decode(file.read())
+            except roster_files.RosterRefused as refused:
                 raise forms.ValidationError(refused.problems) from None
         elif not cleaned.get("text") and not self.errors:
             raise forms.ValidationError(_("Choose a file, or paste the lines of one."))
@@ -162,7 +162,7 @@ class PeoplePages(LeagueAccess):
         if request.method == "POST" and form.is_valid():
             try:
                 counts = roster.import_csv(league_id=league.pk, text=form.cleaned_data["text"])
-            except roster.RosterRefused as refused:
+            except roster_files.RosterRefused as refused:
                 problems = refused.problems
             else:
                 sentence = _("Imported: %(added)d added, %(updated)d changed, %(unchanged)d as they were.")

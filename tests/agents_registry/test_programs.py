@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from agents_registry import programs
 from agents_registry.models import Agent
+from agents_registry.shared import sharing
 from league_sdk.judging.brief import read_brief
 from league_sdk.transport import names as names_module
 from league_sdk.transport.lookups import Answer, Found
@@ -255,9 +256,9 @@ def test_who_shares_a_machine() -> None:
     one = make.join("Alpha", "fall", endpoint="http://192.0.2.7:8101/mcp").agent
     two = make.join("Beta", "fall", endpoint="http://192.0.2.7:8102/mcp").agent
     make.join("Gamma", "fall", endpoint="http://192.0.2.8:8101/mcp")
-    assert programs.sharing(Agent.objects.all(), 3) == {one.pk: ([two], 1), two.pk: ([one], 1)}
+    assert sharing(Agent.objects.all(), 3) == {one.pk: ([two], 1), two.pk: ([one], 1)}
     three = make.join("Delta", "fall", endpoint="http://192.0.2.7:8103/mcp").agent
-    assert programs.sharing(Agent.objects.order_by("pk"), 1) == {
+    assert sharing(Agent.objects.order_by("pk"), 1) == {
         one.pk: ([two], 2),
         two.pk: ([one], 2),
         three.pk: ([one], 2),

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from agents_registry import roster
+from agents_registry import roster, roster_files
 from agents_registry.models import Agent, Kind, RosterEntry
 from agents_registry.requests import read_request
 from matches.league import entry, lifecycle, opening
@@ -91,14 +91,14 @@ def test_hebrew_names_quotes_and_line_breaks_in_quotes() -> None:
     ],
 )
 def test_a_file_as_spreadsheets_save_it(data: bytes) -> None:
-    roster.import_csv(league_id="fall", text=roster.decode(data))
+    roster.import_csv(league_id="fall", text=roster_files.decode(data))
     assert people()[1] == ("Noa Cohen", "noa@example.org")
     assert people()[0][0] in ("Dana Levi", "דנה לוי")
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:
-    with pytest.raises(roster.RosterRefused) as caught:
-        roster.decode(b"\x89PNG\xff\xfe\xfb\xff\xd9")
+    with pytest.raises(roster_files.RosterRefused) as caught:
+        roster_files.decode(b"\x89PNG\xff\xfe\xfb\xff\xd9")
     assert caught.value.problems == ["The file is not a text file: save it as “CSV UTF-8”."]
 
 
@@ -146,16 +146,19 @@ def test_codes_are_made_where_there_is_none_and_kept_ever_after() -> None:
             ["Line 2: the code belongs to old@example.org already; expected another, or none."],
         ),
         ('name,email\n"Dana,dana@example.org\n', ["Line 2: this is not CSV (unexpected end of data)."]),
-        ("name,email\n" + "a" * roster.MAX_CSV_CHARS, ["The file has 500011 characters; at most 500000 are taken."]),
         (
-            "name,email\n" + "".join(f"N,n{n}@example.org\n" for n in range(roster.MAX_CSV_LINES + 1)),
+            "name,email\n" + "a" * roster_files.MAX_CSV_CHARS,
+            ["The file has 500011 characters; at most 500000 are taken."],
+        ),
+        (
+            "name,email\n" + "".join(f"N,n{n}@example.org\n" for n in range(roster_files.MAX_CSV_LINES + 1)),
             ["The file has more than 2000 people."],
         ),
     ],
 )
 def test_a_file_with_a_wrong_line_changes_nothing(text: str, problems: list[str]) -> None:
     roster.import_csv(league_id="fall", text="name,email,code\nOld,old@example.org,old-code\n")
-    with pytest.raises(roster.RosterRefused) as caught:
+    with pytest.raises(roster_files.RosterRefused) as caught:
         roster.import_csv(league_id="fall", text=text)
     assert caught.value.problems == problems
     assert people() == [("Old", "old@example.org")]
