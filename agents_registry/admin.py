@@ -15,7 +15,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
-from agents_registry import registration, words
+from agents_registry import credentials, registration, words
 from agents_registry.models import Agent, Kind, RosterEntry
 
 
@@ -146,7 +146,7 @@ class AgentAdmin(ModelAdmin):
 
     @admin.action(description=_("Revoke all tokens"), permissions=["change"])
     def revoke_tokens(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
-        registration.revoke_tokens(agent_ids=list(queryset.values_list("pk", flat=True)))
+        credentials.revoke_tokens(agent_ids=list(queryset.values_list("pk", flat=True)))
         self.message_user(request, gettext("They have to register again to send anything."), messages.SUCCESS)
 
     @admin.action(description=_("Bring back after a shutdown"), permissions=["change"])

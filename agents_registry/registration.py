@@ -1,4 +1,4 @@
-"""Every change of an agent: registering, authenticating, trust, silence and recovery.
+"""Every change of an agent: registering, trust, silence and recovery.
 
 Which league an agent belongs to is decided by the caller (``matches.league.entry``); here it is
 only who it is. Implements 004 2.8, 4.1, 4.2, 5.11 and the ruling's sections 8 and 9.
@@ -21,9 +21,9 @@ from agents_registry.deciding import Facts, Refused, Taken, Way
 from agents_registry.models import Agent, AgentToken, Kind
 from agents_registry.requests import Request
 from league_sdk.protocol import tokens
-from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
+from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.protocol.states import AGENT_ARROWS, AgentState
-from storage.prepared import Prepared, Sql, swap
+from storage.prepared import Sql, swap
 
 MOST_TOKENS = 16
 """An agent that registers again and again keeps this many tokens; they travel with every start_match."""
@@ -206,69 +206,6 @@ def find_known(request: Request, league_id: str | None) -> Agent | None:
     return agent
 
 
-_OWNER = Prepared(lambda *, sha256: Agent.objects.filter(tokens__sha256=sha256), sha256=str)
-
-
-def find_agent(token: str) -> Agent | None:
-    """Whose auth_token this is, or None. A league_token is nobody's."""
-    return _OWNER.one(sha256=tokens.digest(token))
-
-
-def find_token(token: str) -> AgentToken | None:
-    """The row of this auth_token, with its agent: it says whether the agent was shown to be its bearer's."""
-    rows = AgentToken.objects.filter(sha256=tokens.digest(token))
-    return rows.select_related("agent", "agent__league").first()
-
-
-def authenticate(token: str) -> Agent:
-    """Whose auth_token this is. A league_token, or any other, is refused.
-
-    Raises:
-        TokenInvalid: E012.
-    """
-    agent = find_agent(token)
-    if agent is None:
-        raise TokenInvalid(
-            "The auth_token is not valid.", field="auth_token", expected="the auth_token of your registration"
-        )
-    return agent
-
-
-def league_token(agent: Agent) -> str:
-    """The token our messages to this agent carry (ruling, section 9)."""
-    return tokens.league_token(settings.SECRET_KEY, str(agent.pk), agent.token_epoch)
-
-
-def token_from(referee: Agent, player: Agent) -> str:
-    """The token that a referee's messages to a player carry: its league_token, where the referee is one of the site's.
-
-    Any other, be it trusted, gets one that is good at itself alone: with the league_token it could answer in the
-    player's name in matches that it does not judge.
-    """
-    if referee.site_key:
-        return league_token(player)
-    return tokens.league_token(settings.SECRET_KEY, f"{player.pk} at referee {referee.pk}", player.token_epoch)
-
-
-def token_digests(agent_ids: Iterable[int]) -> dict[int, dict[str, bool]]:
-    """The hashes of all valid tokens of some agents, for the referee that reads their answers; and which are proven."""
-    found: dict[int, dict[str, bool]] = {}
-    kept = AgentToken.objects.filter(agent_id__in=agent_ids).values_list("agent_id", "sha256", "proven")
-    for agent_id, sha256, proven in kept:
-        found.setdefault(agent_id, {})[sha256] = proven
-    return found
-
-
-def prove(*, agent_id: int, sha256: str) -> None:
-    """Its own address answered with this token: whoever has it has the agent, and not just its address.
-
-    Args:
-        agent_id: its primary key.
-        sha256: the token's hash, as one of the site's referees saw it.
-    """
-    AgentToken.objects.filter(agent_id=agent_id, sha256=sha256, proven=False).update(proven=True)
-
-
 def activate(*, agent_ids: Iterable[int]) -> None:
     """REGISTERED to ACTIVE: the league starts."""
     Agent.objects.filter(pk__in=list(agent_ids), state=AgentState.REGISTERED).update(state=AgentState.ACTIVE)
@@ -346,12 +283,6 @@ def trust(*, agent_ids: Iterable[int], trusted: bool) -> None:
 def readmit(*, agent_ids: Iterable[int]) -> None:
     """The next registration of these players is taken without proof, once."""
     Agent.objects.filter(pk__in=list(agent_ids)).update(readmit=True)
-
-
-def revoke_tokens(*, agent_ids: Collection[int]) -> None:
-    """Every token of these agents is void, and what our messages to them carried before; they register again."""
-    AgentToken.objects.filter(agent_id__in=agent_ids).delete()
-    Agent.objects.filter(pk__in=agent_ids).update(token_epoch=F("token_epoch") + 1)
 
 
 def bring_back(*, agent_ids: Iterable[int]) -> None:

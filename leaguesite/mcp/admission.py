@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.conf import settings
 
 from agents_registry import attempts as counting
-from agents_registry import registration
+from agents_registry import credentials
 from agents_registry.attempts import API_KEY, CODE, REFEREE_KEY, TOKEN, Wait, attempts
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import Request
@@ -56,7 +56,7 @@ def owner_of(call: Call, token: str) -> Agent:
     """
     uncounted = attempts.refuse_stranger(call.came.caller.ip) is not None
     try:
-        agent = call.agent or registration.authenticate(token)
+        agent = call.agent or credentials.authenticate(token)
     except TokenInvalid:
         known_tokens.forget(token)
         _refuse(attempts.count_stranger(call.came.caller.ip))
@@ -73,7 +73,7 @@ def owner_of(call: Call, token: str) -> Agent:
 def note_failed(call: Call) -> None:
     """Count a call that failed before its token was looked at, if the token is nobody's: any is easily made up."""
     token = call.params.get("auth_token")
-    if isinstance(token, str) and token and call.agent is None and registration.find_agent(token) is None:
+    if isinstance(token, str) and token and call.agent is None and credentials.find_agent(token) is None:
         _refuse(attempts.count_stranger(call.came.caller.ip))
 
 

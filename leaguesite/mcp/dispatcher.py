@@ -11,7 +11,7 @@ import json
 import secrets
 from typing import Any
 
-from agents_registry import registration
+from agents_registry import credentials
 from agents_registry.models import Agent, Kind
 from league_sdk.dialects import inbound
 from league_sdk.dialects.words import ANSWERS
@@ -170,7 +170,7 @@ def _find_league(call: Call) -> None:
     token = call.params.get("auth_token")
     if isinstance(token, str) and token:
         # An agent of the lobby goes on naming the league it was promised.
-        agent = registration.find_agent(token)
+        agent = credentials.find_agent(token)
         if agent is not None and agent.promised_league_id == named:
             call.agent = agent
             call.league = agent.league

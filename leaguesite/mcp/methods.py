@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from agents_registry import registration
+from agents_registry import credentials
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import Request, read_request
 from league_sdk.dialects.inbound import outbound_shape
@@ -97,7 +97,7 @@ def _registered(call: Call, message_type: str, id_field: str, done: entry.Entry)
         league_id=done.league_id,
         status=_accepted_word(call.params),
         **{id_field: done.agent.code},
-        league_token=registration.league_token(done.agent),
+        league_token=credentials.league_token(done.agent),
         reason=None,
         rejection_reason=None,
     )

@@ -13,7 +13,7 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from agents_registry import registration
+from agents_registry import credentials
 from agents_registry.addresses import Address, comes_from, read_address
 from agents_registry.attempts import TOKEN, attempts
 from agents_registry.callers import Caller
@@ -155,7 +155,7 @@ def _token_of(token: str, caller: Caller) -> AgentToken:
     wait = attempts.refuse_secret(TOKEN, caller.ip, token)
     if wait is not None:
         raise TooOften(_("Too many wrong attempts: wait %(seconds)d seconds.") % {"seconds": wait.seconds})
-    found = registration.find_token(token)
+    found = credentials.find_token(token)
     if found is None:
         attempts.secret_was_wrong(TOKEN, caller.ip, token)
         raise NotTheirs(_("This auth_token is no agent's: take the one from your last registration, or leave it out."))

@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from agents_registry import programs, registration
+from agents_registry import credentials, programs
 from agents_registry.attempts import network_of
 from league_sdk.protocol.states import IN_PLAY, MatchState
 from league_sdk.transport.lookups import zone
@@ -162,7 +162,7 @@ def _job(check: Check) -> Job:
         about,
         player_id=agent.code,
         league_id=agent.league_id or agent.promised_league_id,
-        league_token=registration.league_token(agent),
+        league_token=credentials.league_token(agent),
         dialect=agent.dialect,
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from agents_registry import programs, registration
+from agents_registry import credentials, programs
 from agents_registry.endpoints import endpoint_policy, ports_of
 from agents_registry.models import Agent, Kind
 from league_sdk.dialects import shapes, starts
@@ -102,7 +102,7 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
     if not chosen:
         return []
     ours = [one.match for one in chosen if one.referee.sends_progress]
-    digests = registration.token_digests([pk for match in ours for pk in (match.player_a_id, match.player_b_id)])
+    digests = credentials.token_digests([pk for match in ours for pk in (match.player_a_id, match.player_b_id)])
     tables: dict[str, dict[str, dict[str, int]]] = {}
     policy = _policy_for_players().to_params() if ours else {}
     found = []
@@ -133,7 +133,7 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
                 announced=one.named and MessageType.ROUND_ANNOUNCEMENT in referee.spoken,
                 about=telemetry.about_match(match)
                 | {"message_type": START_MATCH, "peer": f"{referee.kind}:{referee.code}"},
-                shown=registration.league_token(referee) if referee.sends_progress else "",
+                shown=credentials.league_token(referee) if referee.sends_progress else "",
             )
         )
     return found
@@ -166,7 +166,7 @@ def _start_match(
             "endpoint": player.endpoint,
             "dialect": player.dialect,
             "spoken": player.spoken,
-            "league_token": registration.token_from(referee, player),
+            "league_token": credentials.token_from(referee, player),
             "auth_token_sha256": list(known),
             **({"unproven_sha256": unproven} if unproven else {}),
             "your_standings": table[player.code],
@@ -208,7 +208,7 @@ def _start_envelope(match: Match, referee: Agent, **fields: Any) -> dict[str, An
         sender=LEAGUE_MANAGER,
         conversation_id=match.conversation_id,
         now=timezone.now(),
-        auth_token=registration.league_token(referee),
+        auth_token=credentials.league_token(referee),
         league_id=match.league_id,
         round_id=match.round.number,
         match_id=match.match_id,
@@ -288,7 +288,7 @@ def _ping(agent: Agent) -> bytes:
         sender=LEAGUE_MANAGER,
         conversation_id=f"conv-ping-{uuid.uuid4().hex[:8]}",
         now=timezone.now(),
-        auth_token=registration.league_token(agent),
+        auth_token=credentials.league_token(agent),
         league_id=agent.league_id,
     )
     shape = shapes.order(agent.dialect, agent.spoken, "PING")[0]

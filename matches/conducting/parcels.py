@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from agents_registry import registration
+from agents_registry import credentials
 from agents_registry.models import Agent, Kind
 from league_sdk.dialects import shapes, starts
 from league_sdk.dialects.hunt import Hunt, Memory
@@ -101,7 +101,7 @@ class _Encoder:
         if key not in self.stencils:
             message = broadcast.payload | {"timestamp": self.moment}
             self.stencils[key] = Stencil(message, shape, to_player=to_player)
-        token = registration.league_token(agent)
+        token = credentials.league_token(agent)
         body = self.stencils[key].fill(token=token, code=agent.code, rpc_id=delivery.pk)
         shown = token if agent.kind == Kind.REFEREE and agent.sends_progress else ""
         return Parcel(delivery.pk, agent.endpoint, body, limit, about=_about(agent, broadcast), shown=shown)
@@ -113,7 +113,7 @@ class _Encoder:
         lines = [line | theirs.get(line["match_id"], {}) for line in broadcast.payload["matches"]]
         message = broadcast.payload | {
             "timestamp": self.moment,
-            "auth_token": registration.league_token(referee),
+            "auth_token": credentials.league_token(referee),
             "matches": lines,
             **told_settings(broadcast.league.rules),
         }

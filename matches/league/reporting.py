@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Model
 
-from agents_registry import learned, registration
+from agents_registry import credentials, learned
 from agents_registry.models import Agent
 from league_sdk.protocol import records
 from league_sdk.protocol.errors import InvalidFormat, LeagueError, RefereeNotRegistered
@@ -192,4 +192,4 @@ def _learn(match: Match, params: Mapping[str, Any], *, proven: bool) -> None:
         if player.code in found_at:
             learned.learn_path(agent_id=player.pk, path=found_at[player.code])
         if player.code in proofs:
-            registration.prove(agent_id=player.pk, sha256=proofs[player.code])
+            credentials.prove(agent_id=player.pk, sha256=proofs[player.code])

@@ -10,7 +10,7 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from agents_registry import registration, roster
+from agents_registry import credentials, roster
 from agents_registry.models import Agent, AgentToken, Kind, RosterEntry
 from league_sdk.protocol import tokens
 from matches.models import League
@@ -46,7 +46,7 @@ def recognise(league: League, secret: str) -> Shown | None:
     secret = secret.strip()
     if not secret or len(secret) > MAX_SECRET_CHARS:
         return None
-    agent = registration.find_agent(secret)
+    agent = credentials.find_agent(secret)
     if agent is not None and agent.league_id == league.pk and agent.kind == Kind.PLAYER:
         return ["token", tokens.digest(secret)]
     person = roster.find_owner(league.pk, [secret])

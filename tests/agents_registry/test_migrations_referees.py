@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from agents_registry import registration
+from agents_registry import credentials
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,6 +30,6 @@ def test_only_the_tokens_of_the_site_s_referees_are_void(back: None) -> None:
     MigrationExecutor(connection).migrate([("agents_registry", "0005_looks")])
     executor = MigrationExecutor(connection)
     executor.migrate(executor.loader.graph.leaf_nodes())
-    assert registration.find_agent(ours.token) is None
-    assert registration.find_agent(foreign.token) == foreign.agent
-    assert registration.find_agent(player.token) == player.agent
+    assert credentials.find_agent(ours.token) is None
+    assert credentials.find_agent(foreign.token) == foreign.agent
+    assert credentials.find_agent(player.token) == player.agent

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from agents_registry import registration
+from agents_registry import credentials, registration
 from agents_registry.models import Agent
 from tests import factories as make
 from tests import wire
@@ -26,11 +26,11 @@ def may_ask(client: Client, token: str) -> bool:
 def test_what_a_squatter_was_given_is_void_once_the_agent_comes_itself(client: Client) -> None:
     make.open_league("fall")
     squatter = register(client, "192.0.2.66")
-    seen = registration.league_token(Agent.objects.get(code="P01"))
+    seen = credentials.league_token(Agent.objects.get(code="P01"))
     agent = register(client, VICTIM)
     assert (squatter["player_id"], agent["player_id"], agent["status"]) == ("P01", "P01", "ACCEPTED")
     assert [may_ask(client, one["auth_token"]) for one in (squatter, agent)] == [False, True]
-    assert registration.league_token(Agent.objects.get(code="P01")) != seen == squatter["league_token"]
+    assert credentials.league_token(Agent.objects.get(code="P01")) != seen == squatter["league_token"]
 
 
 def test_tokens_of_the_agent_itself_stay_valid(client: Client) -> None:
@@ -60,7 +60,7 @@ def test_and_once_the_instructor_lets_in_an_agent_that_cannot_show_itself(client
     assert (agent["player_id"], agent["status"]) == ("P01", "ACCEPTED")
     assert [may_ask(client, one["auth_token"]) for one in (squatter, agent)] == [False, True]
     player.refresh_from_db()
-    assert registration.league_token(player) == agent["league_token"] != squatter["league_token"]
+    assert credentials.league_token(player) == agent["league_token"] != squatter["league_token"]
     # It was let in once. What it was given now is its proof from here on.
     again = register(client, "192.0.2.8", auth_token=agent["auth_token"])
     assert (register(client, "192.0.2.66")["status"], again["status"]) == ("REJECTED", "ACCEPTED")
@@ -86,4 +86,4 @@ def test_nor_does_it_come_along_from_the_lobby(client: Client) -> None:
     assert (squatter["player_id"], agent["player_id"], agent["league_id"]) == ("P01", "P01", "fall")
     assert Agent.objects.count() == 1
     assert [may_ask(client, one["auth_token"]) for one in (squatter, agent)] == [False, True]
-    assert registration.league_token(Agent.objects.get()) == agent["league_token"] != squatter["league_token"]
+    assert credentials.league_token(Agent.objects.get()) == agent["league_token"] != squatter["league_token"]

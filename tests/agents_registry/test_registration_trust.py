@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from agents_registry import registration
+from agents_registry import credentials, registration
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import read_request
 from league_sdk.protocol.errors import TokenInvalid
@@ -49,13 +49,13 @@ def test_who_took_the_name_and_port_of_a_referee_of_the_site_before_it_came_has_
     params = referee_request("Referee 1", port=8001, endpoint="http://10.9.9.9:8001/mcp")
     request = read_request(params, kind=Kind.REFEREE, caller="10.9.9.9")
     early = registration.register(request=request, league_id=None)
-    before = registration.league_token(early.agent)
+    before = credentials.league_token(early.agent)
     site = hire("Referee 1", trusted=True)
     assert (site.agent.pk, site.agent.site_key) == (early.agent.pk, True)
     with pytest.raises(TokenInvalid):
-        registration.authenticate(early.auth_token)
-    assert registration.league_token(site.fresh()) != before
-    assert registration.authenticate(site.token).pk == site.agent.pk
+        credentials.authenticate(early.auth_token)
+    assert credentials.league_token(site.fresh()) != before
+    assert credentials.authenticate(site.token).pk == site.agent.pk
 
 
 def test_an_agent_that_registers_again_and_again_keeps_its_newest_tokens() -> None:
@@ -64,18 +64,18 @@ def test_an_agent_that_registers_again_and_again_keeps_its_newest_tokens() -> No
         newest = join("Alpha", None)
     assert newest.agent.pk == first.agent.pk
     assert newest.agent.tokens.count() == registration.MOST_TOKENS
-    assert registration.authenticate(newest.token).pk == first.agent.pk
+    assert credentials.authenticate(newest.token).pk == first.agent.pk
     with pytest.raises(TokenInvalid):
-        registration.authenticate(first.token)
+        credentials.authenticate(first.token)
 
 
 def test_revoked_tokens_are_void_and_so_is_what_our_messages_carried() -> None:
     member = join("Alpha", None)
-    before = registration.league_token(member.agent)
-    registration.revoke_tokens(agent_ids=[member.agent.pk])
+    before = credentials.league_token(member.agent)
+    credentials.revoke_tokens(agent_ids=[member.agent.pk])
     with pytest.raises(TokenInvalid):
-        registration.authenticate(member.token)
-    assert registration.league_token(member.fresh()) != before
+        credentials.authenticate(member.token)
+    assert credentials.league_token(member.fresh()) != before
 
 
 def test_a_referee_that_is_leaving_or_silent_is_given_nothing() -> None:

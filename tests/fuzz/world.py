@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from django.conf import settings
 
-from agents_registry import registration
+from agents_registry import credentials
 from agents_registry.models import AgentToken
 from league_sdk.protocol import tokens
 from tests import factories as make
@@ -59,7 +59,7 @@ def world(db: None) -> World:
     winter = make.playing("winter", players=4, referees=2)
     stranger = make.hire("Stranger", port=8077, trusted=False)
     members = [*winter.players, *winter.referees, stranger]
-    league_tokens = {one.agent.code: registration.league_token(one.agent) for one in members}
+    league_tokens = {one.agent.code: credentials.league_token(one.agent) for one in members}
     known = AgentToken.objects.filter(sha256__in=[tokens.digest(one.token) for one in members]).count()
     assert known == len(members)
     return World(winter, tuple(one.token for one in members), league_tokens)

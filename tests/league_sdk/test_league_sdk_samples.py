@@ -17,7 +17,7 @@ from django.conf import settings
 from django.test import Client as Browser
 from django.utils import timezone
 
-from agents_registry import registration
+from agents_registry import credentials, registration
 from agents_registry.models import Agent
 from league_sdk.dialects import answers
 from league_sdk.judging import league_link, match_runner, messages
@@ -199,7 +199,7 @@ def story(db: None, client: Browser, clock: Callable[[str], None], monkeypatch: 
     made = iter(range(1, 100))
     monkeypatch.setattr(tokens, "new_token", lambda: f"tok_{next(made):032x}")
     monkeypatch.setattr(
-        registration, "league_token", lambda agent: "tok_" + ("a1" if agent.code == "P01" else "e5") * 16
+        credentials, "league_token", lambda agent: "tok_" + ("a1" if agent.code == "P01" else "e5") * 16
     )
     said: Story = {}
 

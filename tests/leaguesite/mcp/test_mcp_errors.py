@@ -13,7 +13,7 @@ from django.apps import apps
 from django.db.models import F
 from django.test import Client
 
-from agents_registry import registration
+from agents_registry import credentials
 from matches.models import Match
 from tests import factories as make
 from tests import wire
@@ -130,13 +130,13 @@ RAW: dict[str, tuple[Body, int, str, str | None]] = {
     "unknown token": (lambda w: w.query(auth_token=UNKNOWN_TOKEN), -32001, "E012", "auth_token"),
     "token is a number": (lambda w: w.query(auth_token=5), -32001, "E012", "auth_token"),
     "its league_token": (
-        lambda w: w.query(auth_token=registration.league_token(w.player.agent)),
+        lambda w: w.query(auth_token=credentials.league_token(w.player.agent)),
         -32001,
         "E012",
         "auth_token",
     ),
     "a referee's league_token": (
-        lambda w: w.report(auth_token=registration.league_token(w.referee.agent)),
+        lambda w: w.report(auth_token=credentials.league_token(w.referee.agent)),
         -32001,
         "E012",
         "auth_token",

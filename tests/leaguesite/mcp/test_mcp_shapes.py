@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from agents_registry import registration
+from agents_registry import credentials
 from agents_registry.models import Agent
 from league_sdk.protocol import rpc
 from matches.conducting import parcels
@@ -135,14 +135,14 @@ def test_an_answer_that_reaches_us_goes_to_the_referee_of_the_match(client: Clie
     bodies = [rpc.loads(one.body) for one in parcels.parcels_of([], timezone.now())[referee.agent.pk]]
     (sent,) = [body for body in bodies if body["method"] == "CHOOSE_PARITY_RESPONSE"]
     assert (sent["params"]["relayed_for"], sent["params"]["parity_choice"]) == ("P01", "odd")
-    assert sent["params"]["auth_token"] == registration.league_token(referee.agent)
+    assert sent["params"]["auth_token"] == credentials.league_token(referee.agent)
 
 
 @pytest.mark.parametrize(("token", "code"), [(None, "E011"), ("tok_" + "0" * 32, "E012"), ("its league_token", "E012")])
 def test_only_the_auth_token_proves_it_to_us(client: Client, token: str | None, code: str) -> None:
     world = make.playing(players=2)
     if token == "its league_token":
-        token = registration.league_token(world.players[0].agent)
+        token = credentials.league_token(world.players[0].agent)
     refused = wire.refused(client, "CHOOSE_PARITY_RESPONSE", PICK | ({"auth_token": token} if token else {}))
     assert (refused["error_code"], relayed()) == (code, [])
 

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from agents_registry import registration
+from agents_registry import credentials
 from agents_registry.models import Agent, AgentToken
 from league_sdk.protocol import tokens
 from matches.league import opening
@@ -50,7 +50,7 @@ def test_player_is_registered_as_004_8_4_shows(client: Client) -> None:
         "http://localhost:8101/mcp",
     )
     assert result["auth_token"] != result["league_token"]
-    assert result["league_token"] == registration.league_token(agent)
+    assert result["league_token"] == credentials.league_token(agent)
     assert [one.sha256 for one in AgentToken.objects.all()] == [tokens.digest(result["auth_token"])]
 
 
@@ -183,7 +183,7 @@ def test_again_from_its_own_machine_is_the_same_player_with_a_fresh_token(client
     assert first["auth_token"] != second["auth_token"]
     assert first["league_token"] == second["league_token"]
     for answer in (first, second):
-        assert registration.authenticate(answer["auth_token"]).code == "P01"
+        assert credentials.authenticate(answer["auth_token"]).code == "P01"
 
 
 def test_again_with_its_token_from_anywhere(client: Client) -> None:

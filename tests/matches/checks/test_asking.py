@@ -107,7 +107,7 @@ def test_a_league_token_is_nobodys() -> None:
     make.open_league("fall")
     member = make.join("Ada", "fall", endpoint="http://198.51.100.4:8101/mcp")
     with pytest.raises(NotTheirs):
-        ask("", FAR, token=asking.registration.league_token(member.agent))
+        ask("", FAR, token=asking.credentials.league_token(member.agent))
 
 
 @pytest.mark.parametrize(

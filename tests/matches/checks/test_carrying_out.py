@@ -131,7 +131,7 @@ async def test_a_registered_agent_is_checked_as_what_it_is(here: Agents, monkeyp
     check = await here.in_db(lambda: asked(8102))
     async with at_work(here):
         await here.until_in_db(lambda: state(check) == "DONE")
-    token = await here.in_db(lambda: asking.registration.league_token(place.players[1].agent))
+    token = await here.in_db(lambda: asking.credentials.league_token(place.players[1].agent))
     assert [(job.player_id, job.league_id, job.league_token, job.game_types) for job in seen] == [
         ("P02", "fall", token, ("even_odd",))
     ]

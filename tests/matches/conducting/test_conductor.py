@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agents_registry import registration
+from agents_registry import credentials, registration
 from agents_registry.endpoints import endpoint_policy
 from agents_registry.models import Agent
 from league_sdk.rules.draws import commitment
@@ -67,7 +67,7 @@ async def test_start_match_as_the_referee_gets_it(agents: Agents) -> None:
     match = await agents.in_db(lambda: league.match("R1M1"))
     settings = body["params"].pop("settings")
     assert (settings["join_timeout_s"], "registration_code" in settings) == (5, False)
-    digests = await agents.in_db(lambda: registration.token_digests([one.agent.pk for one in league.players]))
+    digests = await agents.in_db(lambda: credentials.token_digests([one.agent.pk for one in league.players]))
     seats = {}
     for side, player in zip("AB", league.players, strict=True):
         seats[f"player_{side}_id"] = player.agent.code
@@ -105,7 +105,7 @@ async def test_start_match_as_the_referee_gets_it(agents: Agents) -> None:
         # The whole policy, and without the ports at which referees of the site listen.
         "endpoint_policy": endpoint_policy([agents.port]).to_params(),
     }
-    assert body["params"]["auth_token"] == registration.league_token(league.referees[0].agent)
+    assert body["params"]["auth_token"] == credentials.league_token(league.referees[0].agent)
 
 
 async def test_a_failed_connection_is_tried_once_more(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from aiohttp import web
 from django.test import Client
 from django.utils import timezone
 
-from agents_registry import registration
+from agents_registry import credentials, registration
 from agents_registry.models import Agent
 from league_sdk.dialects import starts
 from league_sdk.protocol.errors import RefereeNotRegistered
@@ -183,7 +183,7 @@ async def test_what_it_is_told_holds_no_token_of_a_player(agents: Agents) -> Non
         "player_A_endpoint": agents.url("P01"),
         "player_B_endpoint": agents.url("P02"),
     }
-    assert params["auth_token"] == registration.league_token(league.referees[0].agent)
+    assert params["auth_token"] == credentials.league_token(league.referees[0].agent)
 
 
 async def test_one_that_only_takes_the_announcement_has_begun_by_it(agents: Agents) -> None:
@@ -447,4 +447,4 @@ def test_a_students_referee_that_sends_progress_gets_no_token_that_is_good_in_ot
     told = json.loads(start.tries[0].body)["params"]
     given = {told[seat]["league_token"] for seat in ("player_A", "player_B")}
     assert len(given) == 2
-    assert given.isdisjoint(registration.league_token(one.fresh()) for one in place.players)
+    assert given.isdisjoint(credentials.league_token(one.fresh()) for one in place.players)

@@ -16,7 +16,7 @@ import pytest
 from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
-from agents_registry import places, registration
+from agents_registry import credentials, places, registration
 from agents_registry.models import Kind
 from matches.events.history import Moment
 from matches.events.registry import fold
@@ -207,7 +207,7 @@ def test_a_player_of_the_lobby_registers_again_while_a_league_opens(
     assert not isinstance(other.is_done(), Exception)
     # Whichever came first: it is the same agent, and it is in the league.
     assert (again.agent.pk, again.fresh().league_id) == (first.agent.pk, "fall")
-    assert registration.authenticate(again.token).pk == first.agent.pk
+    assert credentials.authenticate(again.token).pk == first.agent.pk
     assert list(League.objects.get(pk="fall").agents.values_list("name", flat=True)) == ["Early"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agents_registry import registration
+from agents_registry import credentials, registration
 from agents_registry.models import Agent
 from matches.conducting import due
 from matches.league import lifecycle, outbox
@@ -75,7 +75,7 @@ def test_round_announcement() -> None:
             ],
         },
     }
-    assert body["params"]["auth_token"] == registration.league_token(place.players[2].agent)
+    assert body["params"]["auth_token"] == credentials.league_token(place.players[2].agent)
     assert set(plan.parcels) == {one.agent.pk for one in (*place.players, *place.referees)}
     assert plan.parcels[place.players[2].agent.pk][0].endpoint == "http://localhost:8103/mcp"
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from agents_registry import registration
+from agents_registry import credentials, registration
 from agents_registry.models import Agent
 from league_sdk.protocol.states import MatchState
 from league_sdk.rules.registry import get_game
@@ -73,13 +73,13 @@ def test_a_match_whose_moves_are_on_record_is_not_begun_anew_by_a_students_refer
 def test_a_start_that_was_planned_before_its_referee_began_anew_carries_an_old_token() -> None:
     """It may still be on its way when the referee, another process now, has registered and lost that attempt."""
     place = make.playing(players=2)
-    old = registration.league_token(place.referees[0].agent)
+    old = credentials.league_token(place.referees[0].agent)
     again = make.hire()
     assert again.agent.pk == place.referees[0].agent.pk
     assert place.states()["R1M1"] == "READY"
-    assert registration.league_token(again.fresh()) != old
+    assert credentials.league_token(again.fresh()) != old
     [start] = make.look().starts
-    assert json.loads(start.tries[0].body)["params"]["auth_token"] == registration.league_token(again.fresh())
+    assert json.loads(start.tries[0].body)["params"]["auth_token"] == credentials.league_token(again.fresh())
 
 
 def test_a_start_that_is_sent_again_begins_the_lease_anew() -> None:

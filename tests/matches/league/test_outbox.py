@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents_registry import learned, registration
+from agents_registry import credentials, learned, registration
 from agents_registry.models import Agent
 from league_sdk.dialects import shapes
 from matches.conducting import due, parcels
@@ -118,7 +118,7 @@ def test_a_broadcast_speaks_as_its_receiver_does(shape: str) -> None:
     lifecycle.start_league(league_id="fall")
     plan = make.look()
     message = bodies(plan, plain)[0]["params"] | {
-        "auth_token": registration.league_token(other.agent),
+        "auth_token": credentials.league_token(other.agent),
         "player_id": "P02",
     }
     (delivery,) = Delivery.objects.filter(agent=other.agent)
@@ -151,7 +151,7 @@ def test_a_broadcast_is_encoded_once_for_each_way_of_speaking(monkeypatch: pytes
     assert len(plan.parcels) == 21
     assert sorted(made) == [("canonical", False), ("canonical", True), ("flat", True)]
     tokens = {bodies(plan, one)[0].get("params", bodies(plan, one)[0])["auth_token"] for one in place.players}
-    assert tokens == {registration.league_token(one.agent) for one in place.players}
+    assert tokens == {credentials.league_token(one.agent) for one in place.players}
 
 
 def test_every_broadcast_names_league_round_and_token() -> None:
@@ -164,7 +164,7 @@ def test_every_broadcast_names_league_round_and_token() -> None:
         )
         for body in whole_league(place)
     }
-    told = ("fall", 1, registration.league_token(place.players[0].agent))
+    told = ("fall", 1, credentials.league_token(place.players[0].agent))
     kinds = ["ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
     assert seen == dict.fromkeys(kinds, told)
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from agents_registry import registration, roster
+from agents_registry import credentials, roster
 from agents_registry.attempts import SAME_SECRET
 from agents_registry.models import Kind
 from agents_registry.requests import read_request
@@ -112,7 +112,7 @@ def test_other_leagues_referees_and_league_tokens_do_not_open(client: Client) ->
     place = make.setting()
     make.open_league("spring")
     other = make.join("Stranger", "spring", port=8190)
-    secrets = [other.token, place.referees[0].token, registration.league_token(place.players[0].agent)]
+    secrets = [other.token, place.referees[0].token, credentials.league_token(place.players[0].agent)]
     assert [show(client, secret).status_code for secret in secrets] == [403] * 3
     assert show(client, other.token, "/leagues/spring/mine/").status_code == 303
     assert is_open(client, "/leagues/spring/mine/") and not is_open(client)
@@ -161,7 +161,7 @@ def test_a_person_without_an_agent_is_sent_to_the_join_page(client: Client) -> N
 def test_a_revoked_token_and_a_new_code_shut_the_door(client: Client) -> None:
     place = make.setting()
     show(client, place.players[0].token)
-    registration.revoke_tokens(agent_ids=[place.players[0].agent.pk])
+    credentials.revoke_tokens(agent_ids=[place.players[0].agent.pk])
     assert not is_open(client) and "not valid any more" in text_of(client)
     people()
     show(client, "dana-code")
