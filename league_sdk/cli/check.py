@@ -22,7 +22,7 @@ from league_sdk.conformance.text import render
 from league_sdk.rules.registry import games
 from league_sdk.transport.client import Client
 
-EXIT_OK, EXIT_NOT, EXIT_USAGE = 0, 1, 2
+EXIT_OK, EXIT_NOT = 0, 1
 PLAIN_WIDTH = 100
 _ABOUT = """\
 Talks to an agent as a league would, outside any league, and reports clause by clause what was sent, what came, what

@@ -37,7 +37,6 @@ MOST_CROSSED = 60
 MOST_ANSWERS = 20_000
 """Answers that are looked at, ten times those of a class of thirty. The first ones: what comes later, and may not be
 shown yet, takes no place away from what is shown."""
-LONGEST_MS = 86_400_000
 _ANSWER = ("match__match_id", "attempt", "entry__sender", "entry__elapsed_ms", "entry__limit_ms", "entry__problem")
 
 

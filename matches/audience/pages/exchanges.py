@@ -21,7 +21,6 @@ from league_sdk.rules.registry import games
 from matches.words import match
 
 MAX_VALUE_CHARS = 200
-MAX_DEPTH = 8
 _MISSING = object()
 PARITIES = ["even", "odd"]
 
