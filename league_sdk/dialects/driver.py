@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 
 from league_sdk.dialects import shapes
@@ -18,16 +18,7 @@ SEARCH_COUNTS_S = 60.0
 """For so long an agent that counts requests may count those of our search for its words."""
 
 
-class Read(Answered, Protocol):
-    """What this module needs of an HTTP answer."""
-
-    @property
-    def problem(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-
-
-R = TypeVar("R", bound=Read)
+R = TypeVar("R", bound=Answered)
 E = TypeVar("E", bound=Exception)
 
 

@@ -40,7 +40,7 @@ class Session:
 
 
 class Answered(Protocol):
-    """What this module needs of an HTTP answer."""
+    """What is needed of an HTTP answer here, and by the driver of a hunt."""
 
     @property
     def status(self) -> int: ...
@@ -48,6 +48,10 @@ class Answered(Protocol):
     def body(self) -> Any: ...
     @property
     def headers(self) -> Mapping[str, str]: ...
+    @property
+    def problem(self) -> str: ...
+    @property
+    def text(self) -> str: ...
 
 
 class Holder(Protocol):

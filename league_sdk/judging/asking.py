@@ -143,10 +143,9 @@ class Request:
         if heard.limited is None or self._eased:
             return False
         # Once a request, within the time of this try: the next one sends one spelling, and counts.
-        self._eased, self._only = True, heard.limited.proposal
-        wanted = heard.limited.wait_s
-        usual = talk.brief.settings.retry_base_s
-        await self._pause(min(usual if wanted is None else wanted, max(0.0, self._limit - heard.elapsed_s)))
+        self._eased, self._only = True, heard.limited
+        wanted = talk.brief.settings.retry_base_s if heard.wait_s is None else heard.wait_s
+        await self._pause(min(wanted, max(0.0, self._limit - heard.elapsed_s)))
         talk.mailbox.ask_again(player)
         return True
 

@@ -20,19 +20,6 @@ from league_sdk.transport.client import CallFailed, Reply
 
 
 @dataclass(frozen=True, slots=True)
-class Limited:
-    """A refusal for a rate to which our own search for the player's words has led (ruling, section 12).
-
-    Attributes:
-        proposal: the request that was refused; it is to be sent alone in the next try.
-        wait_s: seconds after which the player wants to be asked again; None when it does not say.
-    """
-
-    proposal: Proposal
-    wait_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Heard:
     """What came of one try.
 
@@ -49,7 +36,9 @@ class Heard:
         detail: what was seen or understood instead, for people.
         cut_off: a machine without a network would fail in the same way.
         excuse: what shows that this side failed, not the player; empty when nothing does.
-        limited: it refused for a rate, after requests that were ours to make.
+        limited: the request that it refused for a rate, when our own search for its words has led to that; in the next
+            try it is to be sent alone (ruling, section 12).
+        wait_s: seconds after which it wants to be asked again then; None when it does not say.
         wire: the requests that were sent for it.
     """
 
@@ -65,7 +54,8 @@ class Heard:
     detail: str = ""
     cut_off: bool = False
     excuse: str = ""
-    limited: Limited | None = None
+    limited: Proposal | None = None
+    wait_s: float | None = None
     wire: tuple[Wire, ...] = field(default=(), compare=False)
 
     @property
@@ -129,7 +119,8 @@ def of_reply(step: Replied[Reply], driver: Driver[Reply, CallFailed]) -> Heard:
         body=reply.body,
         cause=cause,
         detail=detail,
-        limited=Limited(proposal, rates.wait_s(reply.body, reply.headers)) if driver.has_overasked else None,
+        limited=proposal if driver.has_overasked else None,
+        wait_s=rates.wait_s(reply.body, reply.headers) if driver.has_overasked else None,
         wire=tuple(driver.wire),
     )
 

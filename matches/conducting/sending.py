@@ -14,12 +14,11 @@ from typing import Any
 from league_sdk.dialects import starts
 from league_sdk.dialects.answers import Understanding
 from league_sdk.dialects.driver import Driver, Failed
-from league_sdk.dialects.hunt import Proposal
 from league_sdk.protocol.errors import TokenInvalid
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.tokens import redact
-from league_sdk.transport.client import CallFailed, Client, NotReached, Reply, TimedOut
+from league_sdk.transport.client import CallFailed, Client, NotReached, TimedOut
 from matches.conducting.outgoing import Start
 from matches.conducting.parcels import Parcel
 
@@ -118,12 +117,14 @@ async def deliver(client: Client, parcel: Parcel) -> dict[str, str]:
     if parcel.hunt is None:
         await client.post(parcel.endpoint, parcel.body, limit_s=parcel.limit_s, **_shown(parcel.shown))
         return {}
-
-    async def send(proposal: Proposal, left_s: float) -> Reply:
-        return await client.post(proposal.url, proposal.body, limit_s=left_s)
-
-    next_id = partial(next, count(parcel.delivery_pk * 100))
-    async for step in Driver(parcel.hunt, send, failures=NotReached, limit_s=parcel.limit_s, next_id=next_id):
+    driver = Driver(
+        parcel.hunt,
+        lambda proposal, left_s: client.post(proposal.url, proposal.body, limit_s=left_s),
+        failures=NotReached,
+        limit_s=parcel.limit_s,
+        next_id=partial(next, count(parcel.delivery_pk * 100)),
+    )
+    async for step in driver:
         if isinstance(step, Failed):
             # The next try begins with the same words.
             parcel.hunt.take_back()

@@ -12,7 +12,7 @@ import pytest
 
 from league_sdk.dialects.driver import SEARCH_COUNTS_S
 from league_sdk.dialects.hunt import Proposal
-from league_sdk.judging.heard import Heard, Limited
+from league_sdk.judging.heard import Heard
 from league_sdk.protocol.faults import Cause
 from tests.bots.hostile.base import Asked, Behaviour, Talk, message, result
 from tests.league_sdk.judging.hostile_match import A as HOSTILE
@@ -28,7 +28,7 @@ ONE = Proposal("message_type", "GAME_INVITATION", "http://localhost:8102/mcp", {
 
 
 def limited(wait_s: float | None = None) -> Heard:
-    return replace(REFUSED, limited=Limited(ONE, wait_s))
+    return replace(REFUSED, limited=ONE, wait_s=wait_s)
 
 
 # -- what is judged ------------------------------------------------------------------------------------------
@@ -95,10 +95,10 @@ async def test_our_search_ends_with_the_refusal_and_says_what_was_refused(meet: 
     heard = await call(P01, INVITATION, limit_s=5)
     assert (heard.error_code, heard.http_status, len(agent.heard)) == ("E002", 429, 2)
     assert heard.limited is not None
-    assert (heard.limited.wait_s, heard.limited.proposal.method) == (2.0, agent.heard[-1])
+    assert (heard.wait_s, heard.limited.method) == (2.0, agent.heard[-1])
     agent.heard.clear()
-    alone = await call(P01, INVITATION, limit_s=5, only=heard.limited.proposal)
-    assert (agent.heard, alone.http_status) == ([heard.limited.proposal.method], 429)
+    alone = await call(P01, INVITATION, limit_s=5, only=heard.limited)
+    assert (agent.heard, alone.http_status) == ([heard.limited.method], 429)
 
 
 async def test_one_that_refuses_the_first_request_has_nobody_else_to_blame(meet: Meet) -> None:
