@@ -122,12 +122,7 @@ async def check_manager(
     await listener.start(host)
     stopped = ""
     try:
-        await _contact(talk)
-        referee, player = await _register(talk, listener.endpoint)
-        if player.token:
-            await _ask(talk, player)
-            await _trespass(talk, player, referee)
-        await _misbehave(talk, player)
+        await _exchanges(talk, listener.endpoint)
         await _announcement(talk, told, announced)
     except Stopped as reason:
         stopped = str(reason)
@@ -136,6 +131,15 @@ async def check_manager(
     _decide_replies(talk)
     can_play = all(talk.check.verdict_of(name) in _GOOD for name in ESSENTIAL)
     return talk.check.report(can_play=can_play, stopped=stopped, summary=lambda clauses: _summary(clauses, can_play))
+
+
+async def _exchanges(talk: _Talk, endpoint: str) -> None:
+    await _contact(talk)
+    referee, player = await _register(talk, endpoint)
+    if player.token:
+        await _ask(talk, player)
+        await _trespass(talk, player, referee)
+    await _misbehave(talk, player)
 
 
 async def _contact(talk: _Talk) -> None:

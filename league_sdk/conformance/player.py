@@ -32,7 +32,7 @@ _READ = (
 """Clauses about what stood in the answers, decided when the matches are over."""
 
 
-async def check_player(
+async def check_player(  # noqa: PLR0913 - the options of a command line
     url: str,
     *,
     client: Client,
@@ -47,6 +47,8 @@ async def check_player(
 ) -> Report:
     """Run every exchange with a player and say clause by clause how it did.
 
+    Its many arguments are the options of ``league check``, and what a site knows of an agent; most have a default.
+
     Args:
         url: its address.
         client: the transport; its policy decides what may be called.
@@ -59,8 +61,7 @@ async def check_player(
         stays: it is behind a gateway, where another path is another program.
         farewell: send LEAGUE_COMPLETED at the end; some agents go home when they get it.
 
-    Returns:
-        The report, whatever the agent does.
+    Returns the report, whatever the agent does.
     """
     game, others = _games(game_types)
     memory = Memory(dialect=dialect, stays=stays)
@@ -75,25 +76,34 @@ async def check_player(
     talk = Talk(line, stage, Check("player", url, PLAYER, on_clause), limits)
     stopped = ""
     try:
-        await _contact(talk)
-        first = stage.match(ROLES[0])
-        # Nothing is known of its words yet: what it does not understand now is asked again later.
-        announced = await talk.tell(stage.round_announcement(first), probe=True)
-        await _first_match(talk, first, heard_by_post=callbacks is not None)
-        await _second_match(talk, stage.match(ROLES[1]), announced)
-        _decide_read(talk)
-        await habits.check_tools(talk, others)
-        await habits.check_robustness(talk)
-        if farewell:
-            habits.judge_told(talk, "message.league_completed", await talk.tell(stage.league_completed()))
+        await _exchanges(talk, others, heard_by_post=callbacks is not None, farewell=farewell)
     except Stopped as reason:
         stopped = str(reason)
         _decide_read(talk)
         await talk.leave_free()
-    if not stopped and talk.check.verdict_of("join.accepts") is not Verdict.CONFORMS:
+    return _report(talk.check, memory, stopped)
+
+
+async def _exchanges(talk: Talk, others: Sequence[Game], *, heard_by_post: bool, farewell: bool) -> None:
+    stage = talk.stage
+    await _contact(talk)
+    first = stage.match(ROLES[0])
+    # Nothing is known of its words yet: what it does not understand now is asked again later.
+    announced = await talk.tell(stage.round_announcement(first), probe=True)
+    await _first_match(talk, first, heard_by_post=heard_by_post)
+    await _second_match(talk, stage.match(ROLES[1]), announced)
+    _decide_read(talk)
+    await habits.check_tools(talk, others)
+    await habits.check_robustness(talk)
+    if farewell:
+        habits.judge_told(talk, "message.league_completed", await talk.tell(stage.league_completed()))
+
+
+def _report(check: Check, memory: Memory, stopped: str) -> Report:
+    if not stopped and check.verdict_of("join.accepts") is not Verdict.CONFORMS:
         stopped = "it joined no match"
-    can_play = all(talk.check.verdict_of(name) is Verdict.CONFORMS for name in ("join.accepts", "choice.legal"))
-    return talk.check.report(
+    can_play = all(check.verdict_of(name) is Verdict.CONFORMS for name in ("join.accepts", "choice.legal"))
+    return check.report(
         can_play=can_play,
         stopped=stopped,
         summary=lambda clauses: _summary(clauses, can_play),

@@ -55,7 +55,7 @@ class _Talk:
     round_id: int = field(default_factory=lambda: 1000 + 100 * secrets.randbelow(90))
 
 
-async def check_referee(
+async def check_referee(  # noqa: PLR0913 - the options of a command line
     url: str,
     *,
     client: Client,
@@ -66,7 +66,7 @@ async def check_referee(
     overall_s: float = DEFAULT_OVERALL_S,
     on_listening: Callable[[str], None] | None = None,
 ) -> Report:
-    """Check a referee.
+    """Check a referee. Its many arguments are the options of ``league check``; all but two have a default.
 
     Args:
         url: its address.
