@@ -10,8 +10,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("agents_registry", "league_sdk", "leaguesite", "matches", "storage")
 MOST_LINES = 50
-STILL_LONG = {"agents_registry/registration.py", "agents_registry/requests.py"}
-"""To be taken off this list."""
 
 
 def lengths(path: Path) -> dict[str, int]:
@@ -27,6 +25,6 @@ def lengths(path: Path) -> dict[str, int]:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_function_is_longer_than_a_page(package: str) -> None:
     modules = {str(path.relative_to(ROOT)): path for path in sorted((ROOT / package).rglob("*.py"))}
-    found = {name: lengths(path) for name, path in modules.items() if name not in STILL_LONG}
+    found = {name: lengths(path) for name, path in modules.items()}
     assert sum(map(len, found.values())) > 0
     assert [(name, one, n) for name, all_ in found.items() for one, n in all_.items() if n > MOST_LINES] == []

@@ -101,7 +101,7 @@ def game_over(
     return message | ({"conversation_id": conversation_id} if conversation_id else {})
 
 
-def game_error(
+def game_error(  # noqa: PLR0913 - the fields of the message that differ
     brief: Brief,
     seat: Seat,
     wrong: Wrong,

@@ -121,7 +121,7 @@ def body_for_transcript(value: Any) -> Any:
     return {"cut": True, "beginning": text[: MAX_TRANSCRIPT_BODY_BYTES // 4]}
 
 
-def entry(
+def entry(  # noqa: PLR0913 - the fields of an entry
     *,
     n: int,
     at: datetime,
@@ -137,7 +137,10 @@ def entry(
     body: Any = None,
     wire: Sequence[Wire] = (),
 ) -> Entry:
-    """Build an entry; the body is cleaned here so that no other place can forget to."""
+    """Build an entry; the body is cleaned here so that no other place can forget to.
+
+    Thirteen arguments: one for each field.
+    """
     made = Entry(
         n=n,
         at=at.isoformat(),

@@ -35,7 +35,7 @@ _BETWEEN = {MatchState.ASSIGNED: "given", MatchState.FINISHED: "reported"}
 Row = dict[str, Any]
 
 
-def rows_of(
+def rows_of(  # noqa: PLR0913 - what a page shows of an attempt
     entries: Sequence[Mapping[str, Any]],
     steps: Iterable[Mapping[str, str]],
     players: tuple[str, str],
@@ -46,6 +46,8 @@ def rows_of(
     choice_field: str = "",
 ) -> list[Row]:
     """One attempt, in the order of time.
+
+    Seven arguments: the page takes them from a row or from a frozen view, which have no type in common.
 
     Args:
         entries: its transcript, in the order its referee counted them.
