@@ -1,9 +1,9 @@
 """What the stack costs with no league on it: the same calls, by the same processes, through the same servers.
 
 Two processes take starts by aiohttp's server, send the players what a match sends them, and post reports of the size of
-the real ones; a third has daphne, Django's handler and django-ninja as the site has them, takes the reports with a
-constant answer, and sends announcements, tables and starts by a bare aiohttp session. Nothing is read, judged, written
-down or logged. What a league takes beyond this is its own.
+the real ones; a third has daphne and Django's handler as the site has them, takes the reports with a constant answer,
+and sends announcements, tables and starts by a bare aiohttp session. Nothing is read, judged, written down or logged.
+What a league takes beyond this is its own.
 """
 
 from __future__ import annotations
@@ -132,21 +132,17 @@ def site(calls: dict[str, Any], port: int, referees: list[int]) -> None:
     asyncioreactor.install(loop)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaguesite.settings")
     from leaguesite.asgi import application  # noqa: PLC0415 - sets Django up
-    from leaguesite.mcp import dispatcher  # noqa: PLC0415
+    from leaguesite.mcp import views  # noqa: PLC0415
     from leaguesite.serving.daphne_server import CappedServer  # noqa: PLC0415
 
     taken: asyncio.Queue[None] = asyncio.Queue()
 
-    class Constant(dispatcher.Answering):
-        def __init__(self, came: Any) -> None:
-            super().__init__(came)
+    class Constant(views.Answering):
+        def begin(self, post: object) -> None:
+            loop.call_soon_threadsafe(taken.put_nowait, None)
             self.reply.body = rpc.dumps(ANSWER)
 
-    def begin(*_: object, came: Any, **__: object) -> dispatcher.Answering:
-        loop.call_soon_threadsafe(taken.put_nowait, None)
-        return Constant(came)
-
-    dispatcher.begin = begin  # type: ignore[assignment]
+    views.Answering = Constant  # type: ignore[misc]
 
     async def drive() -> None:
         sender = _Sender()
