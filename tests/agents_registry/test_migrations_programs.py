@@ -86,7 +86,8 @@ def test_addresses_that_say_all_are_read_at_the_first_look_and_names_wait(zones:
 @pytest.mark.django_db(transaction=True)
 def test_a_match_that_is_in_play_during_the_upgrade_keeps_its_programs_from_others(zones: Zones, back: None) -> None:
     make.hire(room=10)
-    make.open_league("fall")
+    # The migrations take longer than a lease on a machine that has other work.
+    make.open_league("fall", referee_lease_s=600)
     for code, endpoint in ENDPOINTS.items():
         make.join(code, "fall", endpoint=endpoint)
     zones.leads_to["alias.example"] = "192.0.2.7"

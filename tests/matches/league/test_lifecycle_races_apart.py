@@ -17,7 +17,7 @@ from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
 from agents_registry import credentials, places, registration
-from agents_registry.models import Kind
+from agents_registry.models import Agent, Kind
 from matches.events.history import Moment
 from matches.events.registry import fold
 from matches.league import curtain, endings, lifecycle, losses, opening, progress, results, sealing
@@ -259,6 +259,8 @@ def test_a_round_starts_while_the_league_is_stopped_or_paused(
 
 def test_a_referee_is_heard_while_its_lease_runs_out(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.playing(players=2)
+    # A sign of life within the last second is not written down again, however long this takes.
+    Agent.objects.filter(kind="referee").update(heard_at=timezone.now() + timedelta(hours=1))
     match = place.match("R1M1")
     Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     before(monkeypatch, registration, "suspend_referee", lambda: other.does(lambda: make.progress(match)))
