@@ -7,24 +7,20 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
-from ninja import Router, Schema, Status
+from ninja import Schema, Status
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
 from agents_registry.callers import Caller
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
+from leaguesite.api.base import Refusal, router
 from leaguesite.api.keys import KEY
 from matches.checks import asking, report
 from matches.league.errors import NotFound
 
-router = Router()
 
-
-class NotDone(Schema):
+class NotDone(Refusal):
     """Why it is refused, and what to do."""
-
-    error: str
-    field: str | None = None
 
 
 class Wanted(Schema):

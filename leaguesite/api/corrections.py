@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from django.http import HttpRequest
-from ninja import Router, Schema, Status
+from ninja import Schema, Status
 from pydantic import ConfigDict, Field
 
+from leaguesite.api.base import Refused, router
 from leaguesite.api.keys import KEY
 from matches.league import lifecycle
 from matches.league.corrections import applying
@@ -18,16 +19,8 @@ from matches.league.corrections.queries import Preview, correction_line
 from matches.view import queries
 from matches.words.corrections import change_lines
 
-router = Router()
 BY = "API"
 """Who it is that has the key is not known."""
-
-
-class Refused(Schema):
-    """Why there is no correction, and what to do."""
-
-    error: str
-    field: str | None = None
 
 
 class Wanted(Schema):

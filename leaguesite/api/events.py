@@ -9,10 +9,11 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.envelope import stamp
+from leaguesite.api.base import Refused, router
 from matches.events import registry
 from matches.league import lifecycle
 from matches.league.errors import Invalid
@@ -20,15 +21,7 @@ from matches.models import Event, League
 from matches.view import sight
 from matches.words.events import happened
 
-router = Router()
 MOST = 500
-
-
-class Refused(Schema):
-    """Why there is no answer, and what to send instead."""
-
-    error: str
-    field: str | None = None
 
 
 class Happened(Schema):

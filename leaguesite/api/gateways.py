@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from django.http import HttpRequest
-from ninja import Router, Schema
+from ninja import Schema
 from pydantic import ConfigDict
 
 from agents_registry import programs
+from leaguesite.api.base import Refused, router
 from leaguesite.api.keys import KEY
 from matches.league import gateways
-
-router = Router()
 
 
 class GatewayMark(Schema):
@@ -19,13 +18,6 @@ class GatewayMark(Schema):
     model_config = ConfigDict(extra="forbid")
     host: str
     gateway: bool = True
-
-
-class Refused(Schema):
-    """Why it was refused."""
-
-    error: str
-    field: str | None = None
 
 
 @router.get("/gateways", auth=KEY, tags=["instructor"], response={200: list[str], 401: Refused, 429: Refused})

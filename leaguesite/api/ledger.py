@@ -5,27 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 
 from league_sdk.ledger import chain
 from league_sdk.ledger.canonical import canonical
 from league_sdk.ledger.document import FORMAT
 from league_sdk.ledger.parts import public_part
+from leaguesite.api.base import Refused, router
 from matches.league import lifecycle
 from matches.models import Event, League
 from matches.view import queries, sight
 
-router = Router()
 MOST = 1000
 MOST_BYTES = 1024 * 1024
 """Of the public parts in one answer; one event is always in it."""
-
-
-class Refused(Schema):
-    """Why there is no answer."""
-
-    error: str
-    field: str | None = None
 
 
 class Wanted(Schema):

@@ -6,25 +6,18 @@ from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest
-from ninja import Field, Router, Schema, Status
+from ninja import Field, Schema, Status
 from pydantic import ConfigDict
 
 from league_sdk.protocol.limits import MAX_ID_CHARS
+from leaguesite.api.base import Refused, router
 from leaguesite.api.keys import KEY
 from matches.audience.pages import notices as pages
 from matches.league import lifecycle, notices
 from matches.models.desk import MAX_NOTICE_CHARS
 
-router = Router()
 BY = "api"
 """Whose words they are on record, when a script says them."""
-
-
-class Refused(Schema):
-    """Why it is refused, and what to do."""
-
-    error: str
-    field: str | None = None
 
 
 class Words(Schema):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
@@ -13,59 +11,44 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 from django.views import defaults
-from ninja import NinjaAPI, Router, Schema, Status
+from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
-from pydantic import ConfigDict
+from ninja.operation import Operation
 
-from agents_registry import registration
 from league_sdk.protocol.errors import NotARequest
-from leaguesite.api import checks, corrections, events, gateways, ledger, notices, protocol
-from leaguesite.api.keys import KEY, METRICS_KEY, TooManyKeys
+from leaguesite.api import (  # noqa: F401 - each adds its operations to the router
+    actions,
+    checks,
+    corrections,
+    events,
+    gateways,
+    leagues,
+    ledger,
+    notices,
+    protocol,
+)
+from leaguesite.api.base import Refusal, router
+from leaguesite.api.keys import METRICS_KEY, TooManyKeys
 from leaguesite.observing import health, metrics
 from leaguesite.serving.paths import is_agent_path
 from leaguesite.serving.refusals import refusal
 from matches.desk import busy
-from matches.league import lifecycle, opening, play, results
-from matches.league.errors import ActionRefused, Invalid, NotFound
-from matches.models import League
-from matches.view import kept, lists, queries, referees, sight, summaries
-from matches.view.masking import without_addresses
-from matches.view.sight import View
+from matches.league.errors import ActionRefused, Invalid
 
 
-class Refusal(Schema):
-    """Why an action was refused, and what to do."""
+class Api(NinjaAPI):
+    """The API with its document."""
 
-    error: str
-    field: str | None = None
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        """The name that clients made from the document call an operation by.
 
-
-class NewLeague(Schema):
-    """A league to open for registration."""
-
-    model_config = ConfigDict(extra="forbid")
-    league_id: str
-    display_name: str = ""
-    game_type: str = "even_odd"
-    settings: dict[str, Any] = {}
+        It stays when an operation moves to another module of this package.
+        """
+        name = super().get_openapi_operation_id(operation)
+        return re.sub("^leaguesite_api_(actions|leagues)_", "leaguesite_api_routes_", name)
 
 
-class Start(Schema):
-    """How to start: with ``auto_advance`` the rounds follow each other to the end."""
-
-    model_config = ConfigDict(extra="forbid")
-    auto_advance: bool | None = None
-
-
-class Trust(Schema):
-    """Whether a referee may judge; ``league_id`` for one that registered under a league's own address."""
-
-    model_config = ConfigDict(extra="forbid")
-    trusted: bool = True
-    league_id: str | None = None
-
-
-api = NinjaAPI(
+api = Api(
     title="leaguesite",
     version="1",
     description="What the admin does, for scripts; reading is public.",
@@ -73,10 +56,6 @@ api = NinjaAPI(
     openapi_url="/api/openapi.json",
     urls_namespace="api",
 )
-router = Router()
-SHOWN = {200: dict, 401: Refusal, 404: Refusal, 429: Refusal, 503: Refusal}
-LISTED = {200: list[dict], 401: Refusal, 404: Refusal, 422: Refusal, 429: Refusal, 503: Refusal}
-REFUSED = {400: Refusal, 401: Refusal, 404: Refusal, 409: Refusal, 422: Refusal, 429: Refusal, 503: Refusal}
 PLAIN_TEXT = {"responses": {200: {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}}}}
 
 
@@ -168,200 +147,5 @@ def metrics_endpoint(request: HttpRequest) -> HttpResponse:
     return HttpResponse(metrics.text(), content_type=metrics.CONTENT_TYPE)
 
 
-@router.post("/leagues", auth=KEY, tags=["instructor"], response={201: dict, **REFUSED})
-def create_league(request: HttpRequest, league: NewLeague) -> Status[dict[str, Any]]:
-    """Open a league for registration."""
-    made = opening.create_league(**league.model_dump())
-    return Status(201, _line(made))
-
-
-@router.post("/leagues/{league_id}/close", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
-def close_registration(request: HttpRequest, league_id: str) -> dict[str, Any]:
-    """Close registration and make the schedule."""
-    return _line(opening.close_registration(league_id=league_id))
-
-
-@router.post("/leagues/{league_id}/start", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
-def start_league(request: HttpRequest, league_id: str, options: Start | None = None) -> dict[str, Any]:
-    """Close registration, make the schedule, start the next round; with auto_advance play to the end."""
-    advance = options.auto_advance if options else None
-    return _line(lifecycle.start_league(league_id=league_id, auto_advance=advance))
-
-
-@router.post("/leagues/{league_id}/rounds/start", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
-def start_round(request: HttpRequest, league_id: str) -> dict[str, Any]:
-    """Start the next round."""
-    lifecycle.start_round(league_id=league_id)
-    return _line(lifecycle.get_league(league_id))
-
-
-@router.post("/leagues/{league_id}/pause", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
-def pause(request: HttpRequest, league_id: str) -> dict[str, Any]:
-    """No round and no match starts; matches in play finish and count."""
-    return _line(lifecycle.pause(league_id=league_id))
-
-
-@router.post("/leagues/{league_id}/resume", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
-def resume(request: HttpRequest, league_id: str) -> dict[str, Any]:
-    """Go on after a pause."""
-    return _line(lifecycle.resume(league_id=league_id))
-
-
-@router.post("/leagues/{league_id}/stop", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
-def stop(request: HttpRequest, league_id: str) -> dict[str, Any]:
-    """End a league for good."""
-    return _line(lifecycle.stop(league_id=league_id))
-
-
-@router.post(
-    "/leagues/{league_id}/matches/{match_id}/release",
-    auth=KEY,
-    tags=["instructor"],
-    response={200: dict, **REFUSED},
-)
-def release(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any]:
-    """Play a held match again."""
-    _match(league_id, match_id)
-    play.release(league_id=league_id, match_id=match_id)
-    return _match_line(league_id, match_id)
-
-
-@router.post(
-    "/leagues/{league_id}/matches/{match_id}/cancel",
-    auth=KEY,
-    tags=["instructor"],
-    response={200: dict, **REFUSED},
-)
-def cancel(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any]:
-    """End an open match of the current round so that it counts nowhere."""
-    _match(league_id, match_id)
-    results.cancel(league_id=league_id, match_id=match_id, why=_("cancelled by the instructor"))
-    return _match_line(league_id, match_id)
-
-
-@router.post("/referees/{referee_id}/trust", auth=KEY, tags=["instructor"], response={200: dict, **REFUSED})
-def trust_referee(request: HttpRequest, referee_id: str, options: Trust | None = None) -> dict[str, Any]:
-    """Let a registered referee judge, or no longer; one of the site, or of the league named."""
-    wanted = options or Trust()
-    referee = referees.find_referee(referee_id.replace("\x00", "\ufffd"), wanted.league_id)
-    if referee is None:
-        raise NotFound(_("There is no referee %(referee)s.") % {"referee": referee_id})
-    registration.trust(agent_ids=[referee.pk], trusted=wanted.trusted)
-    return {"referee_id": referee.code, "league_id": referee.league_id, "trusted": wanted.trusted}
-
-
-@router.get("/leagues", tags=["public"], response=list[dict])
-def list_leagues(request: HttpRequest) -> list[dict[str, Any]]:
-    """Every league."""
-    return summaries.league_lines(League.objects.order_by("-created_at"))
-
-
-@router.get("/leagues/{league_id}", tags=["public"], response=SHOWN)
-def show_league(request: HttpRequest, league_id: str) -> dict[str, Any]:
-    """Status, round, rounds, matches done, champion."""
-    return summaries.league_line(_view(request, league_id))
-
-
-@router.get("/leagues/{league_id}/standings", tags=["public"], response=LISTED)
-def show_standings(request: HttpRequest, league_id: str, limit: str = "", cursor: str = "") -> HttpResponse:
-    """The table as it is now, or as it was when the board was frozen."""
-    return _list(request, league_id, "standings", lists.standings)
-
-
-@router.get("/leagues/{league_id}/rounds", tags=["public"], response=LISTED)
-def show_rounds(request: HttpRequest, league_id: str, limit: str = "", cursor: str = "") -> HttpResponse:
-    """The schedule with the state of every round and match; ``limit`` counts matches."""
-    return _list(request, league_id, "rounds", partial(lists.schedule, wire=False))
-
-
-@router.get("/leagues/{league_id}/matches", tags=["public"], response=LISTED)
-def show_matches(request: HttpRequest, league_id: str, limit: str = "", cursor: str = "") -> HttpResponse:
-    """Every match."""
-    return _list(request, league_id, "matches", lists.matches)
-
-
-@router.get("/leagues/{league_id}/matches/{match_id}", tags=["public"], response=SHOWN)
-def show_match(request: HttpRequest, league_id: str, match_id: str) -> dict[str, Any]:
-    """One match: lifecycle with times, transcript, result; with ``?as=staff`` and the key also addresses, and
-    answers that are no messages of the league."""
-    staff = _is_staff(request)
-    view = _view(request, league_id)
-    found = queries.match_detail(_match(league_id, match_id), view, staff=staff)
-    return found if staff else dict(without_addresses(found))
-
-
-@router.get("/leagues/{league_id}/agents", tags=["public"], response=LISTED)
-def show_agents(request: HttpRequest, league_id: str, limit: str = "", cursor: str = "") -> HttpResponse:
-    """Players and referees; no token, no address."""
-    return _list(request, league_id, "agents", lambda view, want: lists.rows_of(queries.agents_of(view), want))
-
-
-@router.get("/games", tags=["public"], response=dict)
-def show_games(request: HttpRequest) -> dict[str, Any]:
-    """The games registry (004 3.8.3)."""
-    return queries.game_registry()
-
-
-def _view(request: HttpRequest, league_id: str) -> View:
-    """A league as the caller may see it: with ``?as=staff`` and the instructor's key also what a freeze hides."""
-    league = lifecycle.get_league(league_id)
-    staff = _is_staff(request)
-    if staff and KEY(request) is None:
-        raise HttpError(401, "")
-    return sight.view(league, staff=staff)
-
-
-def _list(
-    request: HttpRequest, league_id: str, name: str, make: Callable[[View, lists.Wanted], lists.Part]
-) -> HttpResponse:
-    """A list that grows with a league: an array, at most 1 MiB of it; the headers say what comes after and how many."""
-    try:
-        want = lists.wanted(request.GET.get("limit"), request.GET.get("cursor"))
-    except lists.NotWanted as error:
-        raise Invalid(str(error), field=error.field) from None
-    staff = _is_staff(request)
-    view = _view(request, league_id) if staff else None
-    league = view.league if view is not None else lifecycle.get_league(league_id)
-
-    def made(seen: View) -> bytes:
-        part = make(seen, want)
-        head = {f"X-{key.replace('_', '-').title()}": str(value) for key, value in part.more(want).items() if value}
-        return json.dumps(head).encode() + b"\n" + part.rows.encode()
-
-    head, _newline, rows = kept.answer(league, ("api", name, staff, want), view, made).partition(b"\n")
-    return HttpResponse(rows, content_type="application/json; charset=utf-8", headers=json.loads(head))
-
-
-def _is_staff(request: HttpRequest) -> bool:
-    """Whether the staff's view is asked for; :func:`_view` sees to it that they may."""
-    return request.GET.get("as") == "staff"
-
-
-def _line(league: League) -> dict[str, Any]:
-    """A league as the instructor sees it."""
-    return summaries.league_line(sight.everything(league))
-
-
-def _match_line(league_id: str, match_id: str) -> dict[str, Any]:
-    match = _match(league_id, match_id)
-    return queries.match_line(match, sight.everything(match.league))
-
-
-def _match(league_id: str, match_id: str) -> Any:
-    league = lifecycle.get_league(league_id)
-    # No id holds a NUL, and PostgreSQL would not even look for one.
-    wanted = match_id.replace("\x00", "\ufffd")
-    match = queries.matches_of(league).select_related("league").filter(match_id=wanted).first()
-    if match is None:
-        raise NotFound(_("%(league)s has no match %(match)s.") % {"league": league.pk, "match": match_id})
-    return match
-
-
 api.add_router("/api", router)
 api.add_router("/api/protocol", protocol.router)
-api.add_router("/api", checks.router)
-api.add_router("/api", corrections.router)
-api.add_router("/api", events.router)
-api.add_router("/api", ledger.router)
-api.add_router("/api", gateways.router)
-api.add_router("/api", notices.router)
