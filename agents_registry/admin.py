@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
-from agents_registry import credentials, registration, words
+from agents_registry import words
 from agents_registry.models import Agent, Kind, RosterEntry
 
 
-@admin.register(Agent)
 class AgentAdmin(ModelAdmin):
     """Facts are read-only; trust, readmission, owner and the shown name are the instructor's.
 
-    What somebody may do depends on the agent's league, which is known above this package: see ``matches.desk.checks``.
+    What can be done to an agent, and by whom, is known above this package: ``matches.desk.checks`` completes it.
     """
 
     list_display = ("code", "display_name", "kind", "league", "state", "judges", "answer", "endpoint", "registered_at")
@@ -48,7 +46,6 @@ class AgentAdmin(ModelAdmin):
         "came",
         ("registered_at", "heard_at", "checked_at"),
     )
-    actions = ("check_now", "let_judge", "do_not_let_judge", "let_register_again", "revoke_tokens", "bring_back")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
         editable = {"display_name", "trusted", "readmit", "owner"}
@@ -81,13 +78,6 @@ class AgentAdmin(ModelAdmin):
         """An agent that has a schedule cannot be taken out of it by deleting a row."""
         return False
 
-    def has_ask_permission(self, request: HttpRequest) -> bool:
-        """Whether the actions that only ask something of agents are offered."""
-        return self.has_change_permission(request)
-
-    def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
-        registration.save_from_admin(obj)
-
     @admin.display(description=_("may judge"), ordering="trusted")
     def judges(self, agent: Agent) -> str:
         if agent.kind != Kind.REFEREE:
@@ -115,41 +105,3 @@ class AgentAdmin(ModelAdmin):
     @admin.display(description=_("answers?"))
     def answer(self, agent: Agent) -> str:
         return words.answers(agent)
-
-    @admin.action(description=_("Ask now whether they answer"), permissions=["ask"])
-    def check_now(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
-        registration.want_check(agent_ids=queryset.values_list("pk", flat=True))
-        count = queryset.count()
-        sentence = ngettext(
-            "%(count)d agent is being asked: reload this page in a few seconds.",
-            "%(count)d agents are being asked: reload this page in a few seconds.",
-            count,
-        )
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
-
-    @admin.action(description=_("May judge"), permissions=["change"])
-    def let_judge(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
-        registration.trust(agent_ids=queryset.values_list("pk", flat=True), trusted=True)
-        self.message_user(request, gettext("These referees may judge from now on."), messages.SUCCESS)
-
-    @admin.action(description=_("May not judge"), permissions=["change"])
-    def do_not_let_judge(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
-        registration.trust(agent_ids=queryset.values_list("pk", flat=True), trusted=False)
-        self.message_user(request, gettext("These referees are given no further match."), messages.SUCCESS)
-
-    @admin.action(description=_("Let register again without proof, once"), permissions=["change"])
-    def let_register_again(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
-        registration.readmit(agent_ids=queryset.values_list("pk", flat=True))
-        self.message_user(
-            request, gettext("Their next registration is taken, wherever it comes from."), messages.SUCCESS
-        )
-
-    @admin.action(description=_("Revoke all tokens"), permissions=["change"])
-    def revoke_tokens(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
-        credentials.revoke_tokens(agent_ids=list(queryset.values_list("pk", flat=True)))
-        self.message_user(request, gettext("They have to register again to send anything."), messages.SUCCESS)
-
-    @admin.action(description=_("Bring back after a shutdown"), permissions=["change"])
-    def bring_back(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
-        registration.bring_back(agent_ids=queryset.values_list("pk", flat=True))
-        self.message_user(request, gettext("They play the rounds that are still to come."), messages.SUCCESS)

@@ -16,17 +16,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.admin import ModelAdmin
 
-import matches.desk.checks  # noqa: F401 - agents with their checks take the place of agents
-from matches.desk import busy, overview
-from matches.desk.access import OwnRows
-from matches.desk.controls import VERB_ACTIONS
+import matches.desk.checks  # noqa: F401 - the admin of agents
+from matches.desk import acting, busy, overview
+from matches.desk.access import ListActions, OwnRows
+from matches.desk.acting import DeskAction, Subject
+from matches.desk.actions import ACTIONS
 from matches.desk.corrections import CorrectionPages
-from matches.desk.name_actions import NamePages
-from matches.desk.page import VERBS, DeskPages
+from matches.desk.page import DeskPages
 from matches.desk.papers import PaperPages
 from matches.desk.people import PeoplePages
 from matches.desk.settings_form import GROUPS, LeagueForm
-from matches.league import entry, names, opening, staffing
+from matches.league import entry, names
 from matches.league.errors import ActionRefused
 from matches.models import League, Match
 from matches.view import roles
@@ -35,7 +35,7 @@ from matches.words import states
 
 
 @admin.register(League)
-class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, NamePages, DeskPages, OwnRows, ModelAdmin):
+class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, ListActions, OwnRows, ModelAdmin):
     """Leagues: the ones a person has a role in. Each has its desk; name and settings are a page of their own."""
 
     form = LeagueForm
@@ -44,7 +44,7 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, NamePages, DeskPages
     search_fields = ("league_id", "display_name")
     ordering = ("demo", "-created_at")
     change_form_template = "admin/matches/league/change_form.html"
-    actions = ("start_next_round", "play_all_rounds", "pause_leagues", "resume_leagues")
+    subject = acting.LEAGUE
 
     def get_fieldsets(self, request: HttpRequest, obj: League | None = None) -> Any:
         settings = [(title, {"fields": (names,), "classes": ("collapse",)}) for title, names in GROUPS]
@@ -81,10 +81,6 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, NamePages, DeskPages
             return roles.may(request.user, Action.EDIT, obj.pk)
         return roles.leagues(request.user, Action.EDIT).exists()
 
-    def has_run_permission(self, request: HttpRequest) -> bool:
-        """Whether the actions of the list are offered; each asks again for each league."""
-        return roles.leagues(request.user, Action.RUN).exists()
-
     def has_delete_permission(self, request: HttpRequest, obj: League | None = None) -> bool:
         """History is kept; a league that should not go on is stopped."""
         return False
@@ -97,16 +93,14 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, NamePages, DeskPages
             warning = _("People will take this league for another, as the names look alike: %(others)s.")
             self.message_user(request, warning % {"others": ", ".join(like[:5])}, messages.WARNING)
         if change:
-            opening.edit_league(league_id=obj.pk, display_name=obj.display_name, settings=obj.settings)
+            self._carry_out(request, obj, (acting.LEAGUE, "edit"))
             return
-        made = staffing.open_league(
-            by=request.user,
-            league_id=obj.pk,
-            display_name=obj.display_name,
-            game_type=obj.game_type,
-            settings=obj.settings,
-        )
+        made = self._carry_out(request, obj, (acting.SITE, "open"), game_type=obj.game_type)
         obj.created_at = made.created_at
+
+    def _carry_out(self, request: HttpRequest, obj: League, row: tuple[Subject, str], **given: Any) -> Any:
+        given |= {"league_id": obj.pk, "display_name": obj.display_name, "settings": obj.settings}
+        return acting.carry_out(ACTIONS[row], by=request.user, **given)
 
     def response_post_save_add(self, request: HttpRequest, obj: League) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(obj.pk)]))
@@ -138,31 +132,16 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, NamePages, DeskPages
 
     # The same from the list ------------------------------------------------------------------
 
-    @admin.action(description=gettext_lazy("Start the next round"), permissions=["run"])
-    def start_next_round(self, request: HttpRequest, queryset: QuerySet[League]) -> None:
-        self._do_to_all(request, queryset, "start")
-
-    @admin.action(description=gettext_lazy("Run all rounds"), permissions=["run"])
-    def play_all_rounds(self, request: HttpRequest, queryset: QuerySet[League]) -> None:
-        self._do_to_all(request, queryset, "run_all")
-
-    @admin.action(description=gettext_lazy("Pause"), permissions=["run"])
-    def pause_leagues(self, request: HttpRequest, queryset: QuerySet[League]) -> None:
-        self._do_to_all(request, queryset, "pause")
-
-    @admin.action(description=gettext_lazy("Resume"), permissions=["run"])
-    def resume_leagues(self, request: HttpRequest, queryset: QuerySet[League]) -> None:
-        self._do_to_all(request, queryset, "resume")
-
-    def _do_to_all(self, request: HttpRequest, queryset: QuerySet[League], verb: str) -> None:
-        action, done = VERBS[verb]
-        theirs = set(roles.leagues(request.user, VERB_ACTIONS[verb]).values_list("pk", flat=True))
+    def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[League]) -> None:
+        """Do to each league that is ticked what a row of the table says, and say for each what came of it."""
+        theirs = set(roles.leagues(request.user, action.needs).values_list("pk", flat=True))
         if not theirs.issuperset(league.pk for league in queryset):
             raise PermissionDenied
         for league in queryset:
+            do = partial(acting.carry_out, action, by=request.user, league_id=league.pk)
             try:
-                busy.once_more(partial(action, league_id=league.pk))
-                self.message_user(request, f"{league.display_name}: {done}", messages.SUCCESS)
+                sentence = action.sentence(busy.once_more(do), {})
+                self.message_user(request, f"{league.display_name}: {sentence}", messages.SUCCESS)
             except ActionRefused as refusal:
                 self.message_user(request, str(refusal), messages.ERROR)
             except busy.AWAY as error:

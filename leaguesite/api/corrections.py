@@ -11,16 +11,14 @@ from pydantic import ConfigDict, Field
 
 from leaguesite.api.base import Refused, router
 from leaguesite.api.keys import KEY
+from matches.desk import acting
+from matches.desk.actions import ACTIONS
 from matches.league import lifecycle
-from matches.league.corrections import applying
 from matches.league.corrections import queries as correction_queries
 from matches.league.corrections.plans import Wish, checked_reason
 from matches.league.corrections.queries import Preview, correction_line
 from matches.view import queries
 from matches.words.corrections import change_lines
-
-BY = "API"
-"""Who it is that has the key is not known."""
 
 
 class Wanted(Schema):
@@ -60,7 +58,8 @@ def correct(request: HttpRequest, league_id: str, wanted: Wanted) -> Status[dict
     if wanted.preview:
         plan = correction_queries.plan_for(league, replace(wish, reason=checked_reason(wish.reason)))
         return Status(200, _shown(correction_queries.preview(league, plan)))
-    made = applying.make(league_id=league.pk, wish=wish, by=BY, fingerprint=wanted.fingerprint)
+    given = {"wish": wish, "fingerprint": wanted.fingerprint}
+    made = acting.carry_out(ACTIONS[acting.CORRECTION, "make"], by=None, league_id=league.pk, **given)
     return Status(201, correction_line(made))
 
 
@@ -77,9 +76,8 @@ def undo(request: HttpRequest, league_id: str, number: int, wanted: Undo) -> Sta
     if wanted.preview:
         plan = correction_queries.plan_to_undo(league, number, checked_reason(wanted.reason))
         return Status(200, _shown(correction_queries.preview(league, plan)))
-    undone = applying.undo(
-        league_id=league.pk, number=number, reason=wanted.reason, by=BY, fingerprint=wanted.fingerprint
-    )
+    given = {"number": number, "reason": wanted.reason, "fingerprint": wanted.fingerprint}
+    undone = acting.carry_out(ACTIONS[acting.CORRECTION, "undo"], by=None, league_id=league.pk, **given)
     return Status(200, correction_line(undone))
 
 

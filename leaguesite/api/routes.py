@@ -45,7 +45,7 @@ class Api(NinjaAPI):
         It stays when an operation moves to another module of this package.
         """
         name = super().get_openapi_operation_id(operation)
-        return re.sub("^leaguesite_api_(actions|leagues)_", "leaguesite_api_routes_", name)
+        return re.sub("^leaguesite_api_leagues_", "leaguesite_api_routes_", name)
 
 
 api = Api(

@@ -7,15 +7,19 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.options import IS_POPUP_VAR
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.db.models import QuerySet
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 
-from matches.desk import busy
-from matches.league.errors import ActionRefused
+from matches.desk import acting, busy
+from matches.desk.acting import DeskAction, Subject
+from matches.desk.actions import listed
+from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
 from matches.view import roles
 
@@ -46,23 +50,51 @@ class LeagueAccess:
         return TemplateResponse(request, f"admin/matches/league/{template}", shown)
 
     def desk_do(
-        self, request: HttpRequest, action: Callable[[], Any], done: str | Callable[[], str], back: str
+        self, request: HttpRequest, action: DeskAction, given: dict[str, Any], said: Callable[[Any], str], back: str
     ) -> HttpResponse:
         """Carry out one POST: say in words that it is done, or why not, and go back.
 
         Args:
-            done: the sentence that says it is done, or what makes it afterwards.
+            request: of someone who may.
+            action: the row of the table.
+            given: what its verb is called with.
+            said: makes the sentence that confirms it, of what the verb returned.
+            back: the address of the page that is shown then.
         """
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            busy.once_more(action)
-            self.message_user(request, done if isinstance(done, str) else done(), messages.SUCCESS)
+            done = busy.once_more(lambda: acting.carry_out(action, by=request.user, **given))
+            self.message_user(request, said(done), messages.SUCCESS)
         except ActionRefused as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
         except busy.AWAY as error:
             self.message_user(request, busy.sentence(error), messages.ERROR)
         return HttpResponseRedirect(back)
+
+    def desk_form(
+        self, request: HttpRequest, form: Form, action: DeskAction, *, at: str | None = None, **given: Any
+    ) -> Any:
+        """Carry out what a valid form asks for, and say so.
+
+        Args:
+            request: of someone who may.
+            form: is shown again if it is refused.
+            action: the row of the table.
+            at: the field at which a refusal stands that is about no field.
+            given: what the verb is called with.
+
+        Returns:
+            What the verb returns; None, with the reason in the form, if it was refused.
+        """
+        try:
+            done = acting.carry_out(action, by=request.user, **given)
+        except ActionRefused as refusal:
+            field = refusal.field if isinstance(refusal, Invalid) else None
+            form.add_error(field if field in form.fields else at, str(refusal))
+            return None
+        self.message_user(request, action.sentence(done, {}), messages.SUCCESS)
+        return done
 
 
 class ChosenRows:
@@ -97,3 +129,33 @@ class OwnRows(ChosenRows):
         if found is None and not request.user.is_superuser:
             raise PermissionDenied
         return found
+
+
+class ListActions:
+    """Mixed into the admin of what actions are done to: its list offers those of the table.
+
+    Attributes:
+        subject: whose rows of the table.
+    """
+
+    subject: Subject
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """What this person may do in any league; it is asked again for every row that is ticked."""
+        found: dict[str, Any] = super().get_actions(request)  # type: ignore[misc]
+        if IS_POPUP_VAR in request.GET:
+            return found
+        offered = listed(self.subject)
+        may = {needs: roles.leagues(request.user, needs).exists() for needs in {one.needs for one in offered.values()}}
+        for name, action in offered.items():
+            if may[action.needs] and action.listed is not None:
+                found[name] = (_to_rows(action), name, action.listed.label)
+        return found
+
+    def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Do to the rows that are ticked what a row of the table says."""
+        raise NotImplementedError
+
+
+def _to_rows(action: DeskAction) -> Callable[[ListActions, HttpRequest, QuerySet[Any]], None]:
+    return lambda admin, request, queryset: admin.do_to_rows(action, request, queryset)

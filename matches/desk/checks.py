@@ -1,7 +1,7 @@
 """Checks in the admin: who is ready, a button that checks an agent, and the latest report.
 
-The agents' own admin knows nothing of checks, as ``agents_registry`` stands below ``matches``; here it is
-extended and takes the other's place.
+The agents' own admin knows nothing of checks and leagues, as ``agents_registry`` stands below ``matches``; here it is
+completed.
 """
 
 from __future__ import annotations
@@ -16,21 +16,18 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from agents_registry.admin import AgentAdmin
 from agents_registry.models import Agent, Kind
-from matches.checks import asking
-from matches.desk.access import OwnRows
+from matches.desk import acting
+from matches.desk.access import ListActions, OwnRows
+from matches.desk.acting import AGENT, DeskAction
+from matches.desk.actions import ACTIONS, listed
 from matches.view import roles
 from matches.view.readiness import Readiness, readiness
 from matches.view.roles import Action
-
-admin.site.unregister(Agent)
-
-_ASKING = frozenset({"check_whole", "check_now"})
-"""Actions that change nothing of an agent but what is known of it."""
 
 
 def _after(name: str, names: tuple[Any, ...], new: str) -> tuple[Any, ...]:
@@ -40,7 +37,7 @@ def _after(name: str, names: tuple[Any, ...], new: str) -> tuple[Any, ...]:
 
 
 @admin.register(Agent)
-class CheckedAgentAdmin(OwnRows, AgentAdmin):
+class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
     """Agents, and whether they have passed the check: those of the leagues in which a person has a role.
 
     The site's own referees judge in every league: whoever has a role sees and may ask them, superusers change them.
@@ -48,7 +45,7 @@ class CheckedAgentAdmin(OwnRows, AgentAdmin):
 
     list_display = _after("state", AgentAdmin.list_display, "ready")
     fields = _after("answer", AgentAdmin.fields, "ready_why")
-    actions = ("check_whole", *AgentAdmin.actions)
+    subject = AGENT
     change_form_template = "admin/matches/agent_change_form.html"
 
     # Who may see and change what -------------------------------------------------------------
@@ -82,14 +79,12 @@ class CheckedAgentAdmin(OwnRows, AgentAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self._may(request, None, Action.EDIT)
 
-    def has_ask_permission(self, request: HttpRequest) -> bool:
-        return self._may(request, None, Action.RERUN)
-
     def response_action(self, request: HttpRequest, queryset: QuerySet[Agent]) -> HttpResponse | None:
         """Carry out an action of the list, if this person may do it to every agent that is ticked."""
         # There may be several fields of this name, of which Django takes one: all must be harmless.
-        asks = _ASKING.issuperset(request.POST.getlist("action"))
-        theirs = self._within(request, queryset, Action.RERUN if asks else Action.EDIT)
+        offered = listed(self.subject)
+        asked = {offered[name].needs if name in offered else Action.EDIT for name in request.POST.getlist("action")}
+        theirs = self._within(request, queryset, Action.RERUN if asked <= {Action.RERUN} else Action.EDIT)
         ticked = [int(one) for one in request.POST.getlist("_selected_action") if re.fullmatch("[0-9]{1,18}", one)]
         if queryset.filter(pk__in=ticked).count() != theirs.filter(pk__in=ticked).count():
             raise PermissionDenied
@@ -128,15 +123,20 @@ class CheckedAgentAdmin(OwnRows, AgentAdmin):
             return self.ready(agent)
         return format_html("{}: {}", self.ready(agent), agent.readiness.why)
 
-    @admin.action(description=_("Check now: every message, with a report"), permissions=["ask"])
-    def check_whole(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
-        count = len(asking.ask_for_agents(agent_ids=queryset.values_list("pk", flat=True)))
-        sentence = ngettext(
-            "%(count)d agent is being checked: reload this page in a few seconds.",
-            "%(count)d agents are being checked: reload this page in a few seconds.",
-            count,
-        )
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+    # What is done ----------------------------------------------------------------------------
+
+    def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
+        acting.carry_out(ACTIONS[AGENT, "edit"], by=request.user, agent=obj)
+
+    def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
+        """Do to the agents that are ticked what a row of the table says."""
+        numbers = list(queryset.values_list("pk", flat=True))
+        done = acting.carry_out(action, by=request.user, agent_ids=numbers)
+        count = len(done if done is not None else numbers)
+        sentence = action.listed.done if action.listed is not None else ""
+        if callable(sentence):
+            sentence = sentence(count) % {"count": count}
+        self.message_user(request, sentence or action.sentence(done, {}), messages.SUCCESS)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.check_one)
@@ -149,7 +149,7 @@ class CheckedAgentAdmin(OwnRows, AgentAdmin):
             raise PermissionDenied
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        asked = asking.ask_for_agents(agent_ids=[agent.pk])
+        asked = acting.carry_out(ACTIONS[AGENT, "check"], by=request.user, agent_ids=[agent.pk])
         if not asked:
             sentence = gettext("The site's own referees take matches from this site only: there is nothing to check.")
             self.message_user(request, sentence, messages.WARNING)

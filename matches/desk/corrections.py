@@ -12,7 +12,10 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
+from matches.desk import acting
 from matches.desk.access import LeagueAccess
+from matches.desk.acting import CORRECTION, DeskAction
+from matches.desk.actions import ACTIONS
 from matches.desk.correction_forms import FORMS, CorrectionForm, UndoForm
 from matches.league.corrections import applying, plans, queries
 from matches.league.errors import ActionRefused, NotFound
@@ -22,9 +25,9 @@ from matches.view.roles import Action
 from matches.words.corrections import change_lines, correction_event, kind_label
 
 
-def needed(kind: str) -> Action:
-    """What someone must be allowed to do for a kind of correction: an assistant may have matches played again."""
-    return Action.RERUN if kind == plans.REPLAY else Action.CORRECT
+def action_for(kind: str) -> DeskAction:
+    """The row of the table for a kind of correction: an assistant may have matches played again."""
+    return ACTIONS[CORRECTION, "replay" if kind == plans.REPLAY else "make"]
 
 
 class CorrectionPages(LeagueAccess):
@@ -68,7 +71,7 @@ class CorrectionPages(LeagueAccess):
         kind = request.POST.get("kind") or request.GET.get("kind") or offered[0]["kind"]
         if kind not in FORMS:
             raise Http404
-        if needed(kind) not in may:
+        if action_for(kind).needs not in may:
             raise PermissionDenied
         given = {"match_id": request.GET.get("match", ""), "player_id": request.GET.get("player", "")}
         form = FORMS[kind](request.POST or None, initial=given, league=league, kind=kind)
@@ -92,16 +95,15 @@ class CorrectionPages(LeagueAccess):
             return False
         shown = request.POST.get("fingerprint", "")
         try:
-            made = applying.make(
-                league_id=league.pk, wish=form.wish(), by=request.user.get_username(), fingerprint=shown
-            )
+            action, given = action_for(form.kind), {"wish": form.wish(), "fingerprint": shown}
+            made = acting.carry_out(action, by=request.user, league_id=league.pk, **given)
         except applying.LookAgain as refusal:
             self.message_user(request, str(refusal), messages.WARNING)
             return False
         except ActionRefused as refusal:
             form.refuse(refusal)
             return False
-        self.message_user(request, _("Correction #%(number)d is made.") % {"number": made.number}, messages.SUCCESS)
+        self.message_user(request, action.sentence(made, {}), messages.SUCCESS)
         return True
 
     def undo_view(self, request: HttpRequest, object_id: str, number: int) -> HttpResponse:
@@ -124,19 +126,9 @@ class CorrectionPages(LeagueAccess):
         return self.desk_page(request, "correct_undo.html", title, league=league, form=form, **shown)
 
     def _undone(self, request: HttpRequest, league: League, number: int, form: UndoForm) -> bool:
-        try:
-            applying.undo(
-                league_id=league.pk,
-                number=number,
-                reason=form.cleaned_data["reason"],
-                by=request.user.get_username(),
-                fingerprint=request.POST.get("fingerprint", ""),
-            )
-        except ActionRefused as refusal:
-            form.add_error(None, str(refusal))
-            return False
-        self.message_user(request, _("Correction #%(number)d is undone.") % {"number": number}, messages.SUCCESS)
-        return True
+        given = {"reason": form.cleaned_data["reason"], "fingerprint": request.POST.get("fingerprint", "")}
+        undo = ACTIONS[CORRECTION, "undo"]
+        return self.desk_form(request, form, undo, league_id=league.pk, number=number, **given) is not None
 
     def _to_list(self, league: League) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:matches_league_corrections", args=[quote(league.pk)]))
@@ -147,7 +139,7 @@ def _kinds(league: League, may: frozenset[Action]) -> list[dict[str, str]]:
     return [
         {"kind": kind, "label": kind_label(kind), "url": f"{address}?kind={kind}"}
         for kind in FORMS
-        if needed(kind) in may
+        if action_for(kind).needs in may
     ]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from agents_registry import programs
 from agents_registry.models import Agent, Kind
@@ -102,3 +103,16 @@ class Facts:
     def coming(self) -> Round | None:
         """The round that would be started next."""
         return next((one for one in self.rounds if one.state == RoundState.PENDING), None)
+
+
+def losses(facts: Facts) -> list[str]:
+    """Who would be lost by starting now, by name."""
+    found = []
+    if facts.silent:
+        named = ", ".join(f"{agent.code} {agent.display_name}" for agent in facts.silent)
+        counted = {"silent": len(facts.silent), "total": len(facts.called), "names": named}
+        found.append(_("%(silent)d of %(total)d would not answer: %(names)s.") % counted)
+    if facts.waiting_for_check:
+        named = ", ".join(facts.waiting_for_check)
+        found.append(_("Left out, as their check has not passed: %(names)s.") % {"names": named})
+    return found

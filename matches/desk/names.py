@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.contrib.admin.utils import quote
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -14,11 +12,10 @@ from agents_registry import lookalikes
 from agents_registry.looks import alike
 from agents_registry.models import Agent, Kind, NameRefused, RosterEntry
 from league_sdk.protocol.states import LeagueState
+from matches.desk.acting import NAME, Button, button
+from matches.desk.actions import ACTIONS
 from matches.desk.facts import Facts
-from matches.view.roles import Action
 
-NAME_ACTIONS = {"let-in": Action.EDIT, "put-aside": Action.EDIT}
-"""What can be done about a name that was refused, and what one must be allowed for it."""
 MOST_SHOWN = 10
 """So many have buttons at a time; those that come after take their place."""
 
@@ -54,12 +51,11 @@ def problems(facts: Facts) -> list[dict[str, Any]]:
         "%(count)d registrations were refused, as their names look like others'. Let in those that you know.",
         len(rows),
     )
-    buttons = [button for row in rows[:MOST_SHOWN] for button in _buttons(facts, row)]
     return [
         {
             "text": text % {"count": len(rows)},
             "causes": [_cause(row) for row in rows],
-            "remedies": buttons,
+            "remedies": [one for row in rows[:MOST_SHOWN] for one in _buttons(facts, row)],
         }
     ]
 
@@ -75,21 +71,13 @@ def _cause(row: NameRefused) -> str:
     }
 
 
-def _buttons(facts: Facts, row: NameRefused) -> list[dict[str, Any]]:
-    if Action.EDIT not in facts.allowed:
-        return []
+def _buttons(facts: Facts, row: NameRefused) -> list[Button]:
     what = {"name": row.name, "other": row.resembles.code, "address": row.endpoint}
-    labels = {
-        "let-in": _("Let “%(name)s” at %(address)s in beside %(other)s") % what,
-        "put-aside": _("Keep “%(name)s” at %(address)s out") % what,
-    }
+    referee = {}
     if row.kind == Kind.REFEREE:
-        labels["let-in"] = _("Let the referee “%(name)s” at %(address)s in beside %(other)s") % what
-    return [
-        {
-            "label": label,
-            "post": True,
-            "url": reverse("admin:matches_league_name", args=[quote(facts.league.pk), row.pk, verb]),
-        }
-        for verb, label in labels.items()
-    ]
+        referee = {"label": _("Let the referee “%(name)s” at %(address)s in beside %(other)s") % what}
+    found = (
+        button(facts, ACTIONS[NAME, "let-in"], row.pk, named=what, **referee),
+        button(facts, ACTIONS[NAME, "put-aside"], row.pk, named=what),
+    )
+    return [one for one in found if one is not None]

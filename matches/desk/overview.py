@@ -18,13 +18,13 @@ from agents_registry.words import answers
 from league_sdk.protocol.states import IN_PLAY, AgentState, MatchState
 from matches.audience.pages import parts
 from matches.desk import controls, names, problems
-from matches.desk.facts import Facts, agents
+from matches.desk.acting import MATCH, PLAN, button
+from matches.desk.actions import ACTIONS, ROWS
+from matches.desk.facts import Facts
 from matches.desk.shared import gateways, with_waits
 from matches.models import League
 from matches.view import readiness, sight, summaries
 from matches.view.roles import Action
-
-__all__ = ["agents", "context", "headlines"]
 
 EVERYTHING = frozenset(Action)
 SHARES = 3
@@ -73,7 +73,12 @@ def context(league: League, allowed: Collection[Action] = EVERYTHING, *, everywh
             "held": _match_lines(facts, view, held=True),
             "gateways": gateways(facts, everywhere=everywhere),
             "links": controls.links(facts),
-            "plan": {"at": league.starts_at, "all": league.starts_all, "fits": not facts.over and not league.demo},
+            "plan": {
+                "at": league.starts_at,
+                "all": league.starts_all,
+                "fits": not facts.over and not league.demo,
+                "call_off": button(facts, ACTIONS[PLAN, "call-off"]),
+            },
             "freeze": controls.freeze(facts, view),
             "at": timezone.now(),
         }
@@ -131,16 +136,18 @@ def _answering(facts: Facts, asking: int) -> str:
 
 
 def _match_lines(facts: Facts, view: sight.View, *, held: bool) -> list[dict[str, Any]]:
-    """Matches of the current round that are not finished, with the addresses of what may be done to each."""
+    """Matches of the current round that are not finished, with what may be done to each."""
     found = []
     for match in facts.matches:
         if (match.state == MatchState.HELD) != held:
             continue
         telling = match.seal is not None and match.state in IN_PLAY
-        to = {
-            verb: reverse("admin:matches_league_match", args=[quote(match.league_id), match.match_id, verb])
-            for verb, action in controls.MATCH_ACTIONS.items()
-            if action in facts.allowed and (held or verb == "cancel") and not telling
-        }
+        name = {"match": match.match_id}
+        offered = (
+            button(facts, one, match.match_id, about=match, key=f"{one.name}-{match.match_id}", named=name)
+            for one in ROWS
+            if one.subject == MATCH and not telling
+        )
+        to = {one.name: one for one in offered if one is not None}
         found.append(parts.match_dict(match, view) | {"to": to, "telling": telling})
     return found

@@ -8,22 +8,21 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from django import forms
-from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from agents_registry.models import Kind
 from matches.desk.access import LeagueAccess
-from matches.league import notices
-from matches.league.errors import ActionRefused, Invalid
+from matches.desk.acting import NOTICE, SITE
+from matches.desk.actions import ACTIONS
 from matches.models import League
 from matches.models.desk import MAX_NOTICE_CHARS
-from matches.papers import bundle, evidence, files, importing, layout, tables
+from matches.papers import bundle, evidence, files, layout, tables
 from matches.papers.snapshot import one_moment
 from matches.view import roles
 
@@ -70,11 +69,6 @@ class PaperPages(LeagueAccess):
         return [
             path("import/", wrap(self.import_page), name="matches_league_import"),
             path("<path:object_id>/notices/", wrap(self.notices_page), name="matches_league_notices"),
-            path(
-                "<path:object_id>/notices/<int:number>/withdraw/",
-                wrap(self.notice_withdraw),
-                name="matches_league_notice_withdraw",
-            ),
             path("<path:object_id>/papers/", wrap(self.papers_page), name="matches_league_papers"),
             path("<path:object_id>/papers/evidence/", wrap(self.evidence_page), name="matches_league_evidence"),
             path("<path:object_id>/papers/<str:name>", wrap(self.paper), name="matches_league_paper"),
@@ -87,31 +81,12 @@ class PaperPages(LeagueAccess):
         """Say something to the room or to one student; what was said, and taking it back."""
         league = self._real_league(request, object_id, roles.Action.RUN)
         form = NoticeForm(league, request.POST if request.method == "POST" else None)
-        if request.method == "POST" and form.is_valid() and self._say(request, league, form):
+        asked = request.method == "POST" and form.is_valid()
+        if asked and self.desk_form(request, form, ACTIONS[NOTICE, "say"], league_id=league.pk, **form.cleaned_data):
             return HttpResponseRedirect(reverse("admin:matches_league_notices", args=[quote(league.pk)]))
         said = list(league.notices.select_related("agent").order_by("-made_at", "-pk")[:LISTED])
         title = _("Announcements of %(league)s") % {"league": league.display_name}
         return self.desk_page(request, "notices.html", title, league=league, form=form, said=said)
-
-    def _say(self, request: HttpRequest, league: League, form: NoticeForm) -> bool:
-        try:
-            made = notices.say(league_id=league.pk, by=request.user.get_username(), **form.cleaned_data)
-        except Invalid as refusal:
-            form.add_error(refusal.field if refusal.field in form.fields else None, str(refusal))
-            return False
-        if made.agent is None:
-            done = _("The room sees it now: on the board and on the screen.")
-        else:
-            done = _("Said to the owner of %(player)s alone, on “my agent”.") % {"player": made.agent.code}
-        self.message_user(request, done, messages.SUCCESS)
-        return True
-
-    def notice_withdraw(self, request: HttpRequest, object_id: str, number: int) -> HttpResponse:
-        """Take one back."""
-        league = self._real_league(request, object_id, roles.Action.RUN)
-        back = reverse("admin:matches_league_notices", args=[quote(league.pk)])
-        action = partial(notices.withdraw, league_id=league.pk, number=min(number, 2**63 - 1))
-        return self.desk_do(request, action, _("Withdrawn: nobody is shown it any more."), back)
 
     # Exports -------------------------------------------------------------------------------------
 
@@ -155,12 +130,8 @@ class PaperPages(LeagueAccess):
             raise PermissionDenied
         form = FileForm(request.POST or None, request.FILES or None)
         if request.method == "POST" and form.is_valid():
-            try:
-                done = importing.import_league(file=form.cleaned_data["file"], by=request.user)
-            except ActionRefused as refusal:
-                form.add_error("file", str(refusal))
-            else:
-                self.message_user(request, _sentence(done), messages.SUCCESS)
+            done = self.desk_form(request, form, ACTIONS[SITE, "import"], at="file", file=form.cleaned_data["file"])
+            if done is not None:
                 return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(done.league.pk)]))
         return self.desk_page(request, "papers_import.html", _("Import a league"), form=form)
 
@@ -170,16 +141,6 @@ class PaperPages(LeagueAccess):
             # Nobody runs it, and nothing in it is anybody's.
             raise Http404
         return league
-
-
-def _sentence(done: importing.Imported) -> str:
-    counted = ngettext("%(count)d match", "%(count)d matches", done.matches) % {"count": done.matches}
-    named = {"league": done.league.display_name, "matches": counted}
-    if done.stopped:
-        here = _("%(league)s is here: %(matches)s. It was still being played, and is stopped here.") % named
-    else:
-        here = _("%(league)s is here: %(matches)s.") % named
-    return f"{here} {done.ledger}"
 
 
 def _file(name: str, league: League, write: Callable[[BinaryIO], None]) -> HttpResponse:

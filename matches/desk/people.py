@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from agents_registry import roster, roster_files
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_NAME_CHARS
 from league_sdk.protocol.states import LeagueState
 from matches.desk import names
 from matches.desk.access import LeagueAccess
+from matches.desk.acting import LEAGUE, PERSON, ROSTER
+from matches.desk.actions import ACTIONS
 from matches.desk.forms import RoleForm
-from matches.league import entry, staffing
-from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
 from matches.view import roles
 
@@ -101,10 +99,8 @@ class PeoplePages(LeagueAccess):
         return [
             path("add-player/", wrap(self.add_player), name="matches_league_add_player"),
             path("<path:object_id>/roster/", wrap(self.roster_page), name="matches_league_roster"),
-            path("<path:object_id>/roster/remove/", wrap(self.roster_remove), name="matches_league_roster_remove"),
             path("<path:object_id>/roster.csv", wrap(self.roster_file), name="matches_league_roster_file"),
             path("<path:object_id>/people/", wrap(self.staff_page), name="matches_league_people"),
-            path("<path:object_id>/people/<int:number>/take/", wrap(self.staff_take), name="matches_league_take_role"),
             *super().get_urls(),  # type: ignore[misc]
         ]
 
@@ -121,36 +117,12 @@ class PeoplePages(LeagueAccess):
         """Instructors and assistants of a league, and a form that gives a role."""
         league = self._league(request, object_id)
         form = RoleForm(request.POST if request.method == "POST" else None)
-        if request.method == "POST" and form.is_valid() and self._give(request, league, form):
+        asked = request.method == "POST" and form.is_valid()
+        if asked and self.desk_form(request, form, ACTIONS[PERSON, "give"], league_id=league.pk, **form.cleaned_data):
             return HttpResponseRedirect(reverse("admin:matches_league_people", args=[quote(league.pk)]))
         held = list(league.roles.select_related("user").order_by("-name", "user__username"))
         title = _("Who runs %(league)s") % {"league": league.display_name}
         return self.desk_page(request, "people.html", title, league=league, form=form, held=held)
-
-    def _give(self, request: HttpRequest, league: League, form: RoleForm) -> bool:
-        try:
-            role = staffing.give_role(league_id=league.pk, **form.cleaned_data)
-        except Invalid as refusal:
-            form.add_error(refusal.field, str(refusal))
-        except ActionRefused as refusal:
-            form.add_error(None, str(refusal))
-        else:
-            done = _("%(user)s is %(role)s of this league.")
-            named = {"user": role.user.get_username(), "role": role.get_name_display()}
-            self.message_user(request, done % named, messages.SUCCESS)
-            return True
-        return False
-
-    def staff_take(self, request: HttpRequest, object_id: str, number: int) -> HttpResponse:
-        """Take a role away."""
-        league = self._league(request, object_id)
-        back = reverse("admin:matches_league_people", args=[quote(league.pk)])
-        return self.desk_do(
-            request,
-            lambda: staffing.take_role(league_id=league.pk, role_id=number, by=request.user),
-            _("The role is taken away."),
-            back,
-        )
 
     # The roster -----------------------------------------------------------------------------------
 
@@ -161,17 +133,11 @@ class PeoplePages(LeagueAccess):
         problems: list[str] = []
         if request.method == "POST" and form.is_valid():
             try:
-                counts = roster.import_csv(league_id=league.pk, text=form.cleaned_data["text"])
+                text = form.cleaned_data["text"]
+                self.desk_form(request, form, ACTIONS[ROSTER, "import"], league_id=league.pk, text=text)
+                return HttpResponseRedirect(reverse("admin:matches_league_roster", args=[quote(league.pk)]))
             except roster_files.RosterRefused as refused:
                 problems = refused.problems
-            else:
-                sentence = _("Imported: %(added)d added, %(updated)d changed, %(unchanged)d as they were.")
-                self.message_user(
-                    request,
-                    sentence % {"added": counts.added, "updated": counts.updated, "unchanged": counts.unchanged},
-                    messages.SUCCESS,
-                )
-                return self._back(league)
         people = list(roster.people(league.pk))
         strangers = list(roster.without_owner(league.pk))
         _mark(people, strangers)
@@ -187,20 +153,6 @@ class PeoplePages(LeagueAccess):
             strangers=strangers,
         )
 
-    def _back(self, league: League) -> HttpResponseRedirect:
-        return HttpResponseRedirect(reverse("admin:matches_league_roster", args=[quote(league.pk)]))
-
-    def roster_remove(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Take the ticked people off the roster."""
-        league = self._league(request, object_id)
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        chosen = [int(one) for one in request.POST.getlist("person") if re.fullmatch("[0-9]{1,18}", one)][:5000]
-        count = roster.remove(league_id=league.pk, entry_ids=[one for one in chosen if one < 2**63])
-        sentence = ngettext("%(count)d person removed.", "%(count)d persons removed.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
-        return self._back(league)
-
     def roster_file(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The roster with its codes, to hand out."""
         league = self._league(request, object_id)
@@ -215,24 +167,9 @@ class PeoplePages(LeagueAccess):
         asked = {"league": request.GET.get("league", "").replace("\x00", "")}
         form = PlayerForm(request.user, request.POST if request.method == "POST" else None, initial=asked)
         if request.method == "POST" and form.is_valid():
-            given = form.cleaned_data
-            try:
-                agent = entry.add_by_hand(
-                    league_id=given["league"].pk,
-                    name=given["name"],
-                    endpoint=given["endpoint"],
-                    wanted_id=given["wanted_id"],
-                )
-            except Invalid as refusal:
-                form.add_error(refusal.field if refusal.field in form.fields else None, str(refusal))
-            except ActionRefused as refusal:
-                form.add_error(None, str(refusal))
-            else:
-                self.message_user(
-                    request,
-                    _("%(player)s %(name)s is added and is played like any other.")
-                    % {"player": agent.code, "name": agent.display_name},
-                    messages.SUCCESS,
-                )
+            given = form.cleaned_data | {"league_id": form.cleaned_data["league"].pk}
+            del given["league"]
+            agent = self.desk_form(request, form, ACTIONS[LEAGUE, "add_player"], **given)
+            if agent is not None:
                 return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(agent.league_id)]))
         return self.desk_page(request, "add_player.html", _("Add an agent by hand"), form=form)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -17,20 +18,19 @@ from agents_registry.models import Agent, Kind
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
 from matches.desk import names, shared
+from matches.desk.acting import AGENT, LEAGUE, PLAN, Button, button
+from matches.desk.actions import ACTIONS
 from matches.desk.facts import Facts
 from matches.league.corrections import plans
 from matches.models import Event, Match
 from matches.view.roles import Action
 
-AGENT_ACTIONS = {"ask": Action.RERUN, "bring_back": Action.EDIT, "let_judge": Action.EDIT}
-"""What can be done to an agent from the desk, and what one must be allowed for it."""
-
 REMEDIES = 3
 """Links of one kind beside a problem; the form that they lead to has the other matches, too."""
 
 Problem = dict[str, Any]
-"""``text``: what is wrong. ``causes``: the same in detail. ``remedies``: buttons (``post``, some with ``name`` and
-``value``) and links. Some have an ``id`` that other parts of the page lead to."""
+"""``text``: what is wrong. ``causes``: the same in detail. ``remedies``: buttons and links. Some have an ``id`` that
+other parts of the page lead to."""
 
 
 def problems(facts: Facts) -> list[Problem]:
@@ -51,28 +51,16 @@ def problems(facts: Facts) -> list[Problem]:
     return [] if facts.over else found
 
 
-def _problem(text: str, *remedies: Problem | None, causes: Sequence[Any] = ()) -> Problem:
+def _problem(text: str, *remedies: Button | None, causes: Sequence[Any] = ()) -> Problem:
     return {"text": text, "causes": list(causes), "remedies": [one for one in remedies if one is not None]}
 
 
-def _button(facts: Facts, action: Action, label: str, name: str, *args: object) -> Problem | None:
-    if action not in facts.allowed:
-        return None
-    return {"label": label, "post": True, "url": reverse(f"admin:matches_league_{name}", args=_args(facts, *args))}
+def _link(facts: Facts, needs: Action, label: str, name: str, *args: object) -> Button | None:
+    return Button(label, reverse(name, args=args)) if needs in facts.allowed else None
 
 
-def _link(facts: Facts, action: Action, label: str, name: str, *args: object) -> Problem | None:
-    if action not in facts.allowed:
-        return None
-    return {"label": label, "post": False, "url": reverse(name, args=args)}
-
-
-def _args(facts: Facts, *more: object) -> list[object]:
-    return [quote(facts.league.pk), *more]
-
-
-def _ask_again(facts: Facts) -> Problem | None:
-    return _button(facts, Action.RERUN, _("Ask all agents whether they answer"), "do", "check")
+def _ask_again(facts: Facts) -> Button | None:
+    return button(facts, ACTIONS[LEAGUE, "check"])
 
 
 def _failed_start(facts: Facts) -> list[Problem]:
@@ -88,8 +76,8 @@ def _failed_start(facts: Facts) -> list[Problem]:
     return [
         _problem(
             text,
-            _button(facts, Action.RUN, _("Start now"), "do", "start"),
-            _button(facts, Action.RUN, _("Put this aside"), "plan", "forget"),
+            button(facts, ACTIONS[LEAGUE, "start"], label=_("Start now"), warnings=()),
+            button(facts, ACTIONS[PLAN, "forget"]),
         )
     ]
 
@@ -100,12 +88,12 @@ def _no_referee(facts: Facts) -> list[Problem]:
     text = _("No referee may judge %(game)s now: start one (manage.py referee), or tick “may judge” at one below.")
     waiting = [one for one in facts.around if one.kind == Kind.REFEREE and not one.trusted]
     own = [one for one in waiting if one.league_id == facts.league.pk]
-    trusting = [_button(facts, Action.EDIT, _("Let %(id)s judge") % {"id": one.code}, *_agent(one)) for one in own]
+    trusting = [_to_agent(facts, "let_judge", one) for one in own]
     return [_problem(text % {"game": facts.league.game_type}, _ask_again(facts), *trusting)]
 
 
-def _agent(agent: Agent, verb: str = "let_judge") -> tuple[object, ...]:
-    return ("agent", agent.pk, verb)
+def _to_agent(facts: Facts, name: str, agent: Agent) -> Button | None:
+    return button(facts, ACTIONS[AGENT, name], agent.pk, named={"id": agent.code})
 
 
 def _held(facts: Facts) -> list[Problem]:
@@ -118,7 +106,7 @@ def _held(facts: Facts) -> list[Problem]:
         len(held),
     ) % {"count": len(held)}
     why = _why_lost(facts, [match.match_id for match in held])
-    to_matches = {"label": _("Decide"), "post": False, "url": "#desk-held"}
+    to_matches = Button(_("Decide"), "#desk-held")
     return [_problem(text, to_matches, causes=[f"{match.match_id}: {why.get(match.match_id, '')}" for match in held])]
 
 
@@ -150,11 +138,12 @@ def _not_excused(facts: Facts) -> list[Problem]:
     return [_problem(text, *again, causes=[one for told in evidence.values() for one in told])]
 
 
-def _play_again(facts: Facts, match_id: str) -> Problem | None:
+def _play_again(facts: Facts, match_id: str) -> Button | None:
     """The form that shows what playing a match again would change, before anything does."""
     label = _("Play %(match)s again…") % {"match": match_id}
     found = _link(facts, Action.RERUN, label, "admin:matches_league_correct", quote(facts.league.pk))
-    return found and found | {"url": f"{found['url']}?{urlencode({'kind': plans.REPLAY, 'match': match_id})}"}
+    asked = urlencode({"kind": plans.REPLAY, "match": match_id})
+    return found and replace(found, url=f"{found.url}?{asked}")
 
 
 def _why_lost(facts: Facts, match_ids: list[str]) -> dict[str, str]:
@@ -171,7 +160,7 @@ def _too_few(facts: Facts) -> list[Problem]:
     text = _("%(count)d of at least %(least)d players have registered: give your students the address of this league.")
     add = _link(facts, Action.EDIT, _("Add an agent by hand"), "admin:matches_league_add_player")
     if add is not None:
-        add["url"] += f"?league={facts.league.pk}"
+        add = replace(add, url=f"{add.url}?league={facts.league.pk}")
     given = _link(facts, Action.WATCH, _("Join page for students"), "join", facts.league.pk)
     return [_problem(text % {"count": here, "least": least}, given, add)]
 
@@ -196,7 +185,7 @@ def _not_ready(facts: Facts) -> list[Problem]:
     if not facts.waiting_for_check:
         return []
     text = _("These players have not passed the check and would be left out by closing now: %(players)s.")
-    again = _button(facts, Action.RERUN, _("Check all players"), "do", "check_all")
+    again = button(facts, ACTIONS[LEAGUE, "check_all"])
     causes = [f"{one.code}: {facts.known[one.pk].why}" for one in facts.players if facts.known[one.pk].why]
     return [_problem(text % {"players": ", ".join(facts.waiting_for_check)}, again, causes=causes)]
 
@@ -226,8 +215,5 @@ def _shut_down(facts: Facts) -> list[Problem]:
     if not found:
         return []
     text = _("These players are shut down after too many silences and are not called any more: %(players)s.")
-    back = [
-        _button(facts, Action.EDIT, _("Bring %(id)s back") % {"id": one.code}, *_agent(one, "bring_back"))
-        for one in found
-    ]
+    back = [_to_agent(facts, "bring_back", one) for one in found]
     return [_problem(text % {"players": ", ".join(one.code for one in found)}, *back)]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.admin.utils import quote
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -13,12 +11,11 @@ from agents_registry import programs
 from agents_registry.models import Agent
 from agents_registry.shared import Shared, is_at
 from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState, RoundState
+from matches.desk.acting import GATEWAY, Button, button
+from matches.desk.actions import ACTIONS
 from matches.desk.facts import Facts
 from matches.models import Match
-from matches.view.roles import Action
 
-GATEWAY_ACTIONS = {"mark": Action.EDIT, "take-back": Action.EDIT}
-"""What can be done to a host from the desk, and what one must be allowed for it."""
 MOST_NAMED = 8
 ANCHOR = "desk-shared"
 
@@ -37,7 +34,7 @@ def problems(facts: Facts) -> list[dict[str, Any]]:
                 "id": "" if found else ANCHOR,
                 "text": f"{_text(one)} {_in_a_row(count, number)}".strip(),
                 "causes": [f"{agent.code} {agent.display_name}: {agent.endpoint}" for agent in one.agents],
-                "remedies": [_button(facts, one.to_mark)] if one.to_mark and _may(facts) else [],
+                "remedies": [remedy] if (remedy := _mark(facts, one.to_mark)) else [],
             }
         )
     return found
@@ -100,18 +97,12 @@ def _coming(facts: Facts) -> tuple[list[tuple[int, int]], int | None]:
     return list(left.values_list("player_a_id", "player_b_id")), int(at.number)
 
 
-def _may(facts: Facts) -> bool:
-    return GATEWAY_ACTIONS["mark"] in facts.allowed
-
-
-def _button(facts: Facts, hosts: tuple[str, ...]) -> dict[str, Any]:
+def _mark(facts: Facts, hosts: tuple[str, ...]) -> Button | None:
+    if not hosts:
+        return None
     label = ngettext("Mark %(hosts)s as a gateway", "Mark %(hosts)s as gateways", len(hosts))
-    return _post(facts, "mark", label % {"hosts": ", ".join(hosts)}, hosts)
-
-
-def _post(facts: Facts, verb: str, label: str, hosts: tuple[str, ...]) -> dict[str, Any]:
-    url = reverse("admin:matches_league_gateway", args=[quote(facts.league.pk), verb])
-    return {"label": label, "post": True, "url": url, "name": "host", "value": ",".join(hosts)}
+    shown = {"label": label % {"hosts": ", ".join(hosts)}, "field": "host", "value": ",".join(hosts)}
+    return button(facts, ACTIONS[GATEWAY, "mark"], **shown)
 
 
 def gateways(facts: Facts, *, everywhere: bool) -> list[dict[str, Any]]:
@@ -125,8 +116,8 @@ def gateways(facts: Facts, *, everywhere: bool) -> list[dict[str, Any]]:
     for host in sorted(facts.gateways):
         there = tuple(agent for agent in facts.players if is_at(agent, host))
         if there or everywhere:
-            back = _post(facts, "take-back", _("%(host)s is no gateway") % {"host": host}, (host,))
-            found.append({"host": host, "players": _players(there), "back": back if _may(facts) else None})
+            back = button(facts, ACTIONS[GATEWAY, "take-back"], field="host", value=host, named={"host": host})
+            found.append({"host": host, "players": _players(there), "back": back})
     return found
 
 
@@ -172,6 +163,6 @@ def _wait(facts: Facts, seat: Agent, other: Agent, by: Match, key: str, listed: 
     shown: dict[str, Any] = {"text": text % {"match": name, "host": host, "port": port}}
     if seat.pk in listed:
         shown["more"] = f"#{ANCHOR}"
-    elif len(paths) > 1 and _may(facts):
-        shown["button"] = _button(facts, (host,))
+    elif len(paths) > 1:
+        shown["button"] = _mark(facts, (host,))
     return shown

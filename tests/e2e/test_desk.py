@@ -129,7 +129,7 @@ def _paused_and_cancelled(page: Page, site: Site, league: str) -> None:
     click(page, "Pause")
     said(page, "Paused")
     match_id = stuck["match_id"]
-    confirm = page.locator(f"#cancel-{match_id}")
+    confirm = page.locator(f"#confirm-cancel-{match_id}")
     confirm.locator("summary").click()
     # The page goes on asking; what was opened stays open.
     for _ in range(2):

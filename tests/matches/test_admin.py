@@ -231,5 +231,5 @@ def test_stopping_a_real_league_takes_a_second_click_and_the_demo_one(desk: Clie
     asked = {}
     for league_id in ("evening", "demo"):
         buttons = desk.get(f"/admin/matches/league/{league_id}/change/").context["desk"]["buttons"]
-        asked[league_id] = [button["verb"] for button in buttons if button["confirm"]]
+        asked[league_id] = [button.name for button in buttons if button.warnings]
     assert asked == {"evening": ["stop"], "demo": []}

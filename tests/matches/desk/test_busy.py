@@ -11,9 +11,8 @@ from django.contrib.messages import get_messages
 from django.db import InterfaceError, OperationalError
 from django.test import Client
 
-from agents_registry import roster
-from matches.desk import busy, page
-from matches.league import lifecycle, opening
+from matches.desk import acting, busy
+from matches.league import opening
 from matches.models import League
 from tests import factories as make
 from tests.leaguesite.script import Script
@@ -37,15 +36,17 @@ def ended(sqlstate: str) -> OperationalError:
     return error
 
 
-def failing(*errors: Exception, then: Callable[..., Any] = lambda **_: None) -> tuple[Callable[..., Any], list[int]]:
+def failing(
+    *errors: Exception, then: Callable[..., Any] = lambda *_, **__: None
+) -> tuple[Callable[..., Any], list[int]]:
     """A verb that fails with these, one at a time, and is carried out after them; and how often it was asked for."""
     left, asked = list(errors), []
 
-    def verb(**given: Any) -> Any:
+    def verb(*row: Any, **given: Any) -> Any:
         asked.append(1)
         if left:
             raise left.pop(0)
-        return then(**given)
+        return then(*row, **given)
 
     return verb, asked
 
@@ -59,8 +60,8 @@ def desk(client: Client) -> Client:
 
 def press(desk: Client, monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> tuple[str, int, bool]:
     """Pause with the button: what is said, how often the verb was asked for, whether the league is paused."""
-    verb, asked = failing(*errors, then=lifecycle.pause)
-    monkeypatch.setitem(page.VERBS, "pause", (verb, "Paused."))
+    verb, asked = failing(*errors, then=acting.carry_out)
+    monkeypatch.setattr(acting, "carry_out", verb)
     answer = desk.post("/admin/matches/league/fall/do/pause/")
     assert (answer.status_code, answer["Location"]) == (302, "/admin/matches/league/fall/change/")
     *_, said = map(str, get_messages(answer.wsgi_request))
@@ -71,7 +72,7 @@ def press(desk: Client, monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> 
 def test_a_button_is_pressed_once_more_after_a_deadlock(
     desk: Client, monkeypatch: pytest.MonkeyPatch, sqlstate: str
 ) -> None:
-    assert press(desk, monkeypatch, ended(sqlstate)) == ("Paused.", 2, True)
+    assert press(desk, monkeypatch, ended(sqlstate)) == ("Paused: matches in play finish, no other starts.", 2, True)
 
 
 def test_not_for_ever(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +89,7 @@ def test_what_may_have_been_done_is_not_repeated(
 
 def test_the_same_from_the_list_of_leagues(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     verb, asked = failing(InterfaceError("closed"))
-    monkeypatch.setitem(page.VERBS, "pause", (verb, "Paused."))
+    monkeypatch.setattr(acting, "carry_out", verb)
     sent = {"action": "pause_leagues", "_selected_action": ["fall"]}
     answer = desk.post("/admin/matches/league/", sent)
     said = list(map(str, get_messages(answer.wsgi_request)))
@@ -97,7 +98,7 @@ def test_the_same_from_the_list_of_leagues(desk: Client, monkeypatch: pytest.Mon
 
 def test_a_form_of_the_desk_is_a_page_that_can_be_sent_again(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     verb, _asked = failing(ended("40P01"))
-    monkeypatch.setattr(roster, "import_csv", verb)
+    monkeypatch.setattr(acting, "carry_out", verb)
     address, sent = "/admin/matches/league/fall/roster/", {"text": "name,email,code\nDana,,"}
     answer = desk.post(address, sent)
     assert (answer.status_code, answer["Retry-After"]) == (503, "1")
@@ -109,8 +110,8 @@ def test_a_form_of_the_desk_is_a_page_that_can_be_sent_again(desk: Client, monke
 def test_a_script_is_told_to_try_again(api_key: str, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     make.playing()
     script = Script(api_key)
-    verb, asked = failing(error, then=lifecycle.pause)
-    monkeypatch.setattr(lifecycle, "pause", verb)
+    verb, asked = failing(error, then=acting.carry_out)
+    monkeypatch.setattr(acting, "carry_out", verb)
     assert script.post("/leagues/fall/pause") == (503, {"error": SENTENCE, "field": None})
     assert (script.post("/leagues/fall/pause")[0], len(asked)) == (200, 2)
 

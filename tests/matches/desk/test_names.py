@@ -56,7 +56,7 @@ def problem(desk: Client) -> dict[str, Any]:
 
 def click(desk: Client, label: str) -> str:
     """The button that begins like this; what the desk answers."""
-    [url] = [one["url"] for one in problem(desk)["remedies"] if one["label"].startswith(label)]
+    [url] = [one.url for one in problem(desk)["remedies"] if one.label.startswith(label)]
     answer = desk.post(url)
     assert (answer.status_code, answer["Location"]) == (302, DESK)
     return str([*get_messages(answer.wsgi_request)][-1])

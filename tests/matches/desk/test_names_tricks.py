@@ -17,7 +17,7 @@ def test_whoever_is_refused_again_and_again_pushes_nobody_elses_button_away(clie
     register(client, CYRILLIC, port=8150, caller="192.0.2.9")
     for number in range(MOST_SHOWN + 2):
         register(client, "ADA", port=9000 + number)
-    labels = [one["label"] for one in problem(desk)["remedies"]]
+    labels = [one.label for one in problem(desk)["remedies"]]
     assert len(labels) == 2 * MOST_SHOWN
     assert any(label.startswith(f"Let “{CYRILLIC}”") for label in labels)
     assert len([label for label in labels if label.startswith("Let “ADA”")]) == MOST_SHOWN - 1

@@ -46,7 +46,7 @@ def post(desk: Client, path: str, **data: Any) -> str:
 
 
 def following(desk: Client) -> list[str]:
-    return [button["verb"] for button in shown(desk)["buttons"] if button["next"]]
+    return [button.name for button in shown(desk)["buttons"] if button.is_next]
 
 
 def texts(desk: Client) -> list[str]:
@@ -54,7 +54,7 @@ def texts(desk: Client) -> list[str]:
 
 
 def remedies(desk: Client) -> list[list[str]]:
-    return [[one["label"] for one in problem["remedies"]] for problem in shown(desk)["problems"]]
+    return [[one.label for one in problem["remedies"]] for problem in shown(desk)["problems"]]
 
 
 def silence(member: make.Member, problem: str = "no connection: Connection refused") -> None:
@@ -74,7 +74,7 @@ def test_there_is_one_next_action_at_every_step(desk: Client) -> None:
     lifecycle.pause(league_id="fall")
     seen.append(following(desk))
     # Nothing starts in a league that is paused.
-    assert [one["verb"] for one in shown(desk)["buttons"]] == ["resume", "check_all", "check", "stop"]
+    assert [one.name for one in shown(desk)["buttons"]] == ["resume", "check_all", "check", "stop"]
     lifecycle.resume(league_id="fall")
     make.finish_round(place)
     seen.append(following(desk))
@@ -84,11 +84,11 @@ def test_there_is_one_next_action_at_every_step(desk: Client) -> None:
 
 def test_who_would_be_lost_is_said_by_name_before_the_start(desk: Client) -> None:
     place = make.setting(players=4)
-    assert [button["confirm"] for button in shown(desk)["buttons"] if button["verb"] == "start"] == [False]
+    assert [button.warnings for button in shown(desk)["buttons"] if button.name == "start"] == [[]]
     silence(place.players[3])
-    buttons = {button["verb"]: button["warnings"] for button in shown(desk)["buttons"]}
+    buttons = {button.name: button.warnings for button in shown(desk)["buttons"]}
     said = ["1 of 4 would not answer: P04 Player 4."]
-    assert (buttons["start"], buttons["run_all"], buttons["pause"]) == (said, said, [])
+    assert (buttons["start"], buttons["run_all"], buttons["pause"]) == (said, said, ())
     page = desk.get(DESK).content.decode()
     [confirm] = re.findall(r'<details class="desk-confirm" id="confirm-start">(.*?)</details>', page, re.S)
     assert ("1 of 4 would not answer: P04 Player 4." in confirm, "Start all the same" in confirm) == (True, True)
@@ -212,8 +212,8 @@ def test_a_match_whose_try_counted_is_played_again_by_a_link_and_counted_once(de
     (problem,) = [one for one in shown(desk)["problems"] if "more than is excused" in one["text"]]
     assert (problem["text"][:10], len(problem["causes"])) == ("In 1 match", 2)
     (again,) = problem["remedies"]
-    assert (again["label"], again["post"]) == ("Play R1M1 again…", False)
-    form = desk.get(again["url"]).context["form"]
+    assert (again.label, again.name) == ("Play R1M1 again…", "")
+    form = desk.get(again.url).context["form"]
     assert (form.kind, form.initial["match_id"]) == ("replay", "R1M1")
 
 
@@ -257,7 +257,7 @@ def test_nothing_is_a_problem_when_it_is_over(desk: Client) -> None:
 def test_a_match_in_flight_is_cancelled_with_a_second_click(desk: Client) -> None:
     place = make.playing(players=4)
     page = desk.get(DESK).content.decode()
-    [confirm] = re.findall(r'<details class="desk-confirm" id="cancel-R1M1">(.*?)</details>', page, re.S)
+    [confirm] = re.findall(r'<details class="desk-confirm" id="confirm-cancel-R1M1">(.*?)</details>', page, re.S)
     assert "Yes, cancel R1M1" in confirm
     assert post(desk, "match/R1M1/cancel") == "R1M1 is cancelled and counts nowhere."
     assert place.match("R1M1").status == "CANCELLED"
@@ -270,7 +270,7 @@ def test_an_assistant_sees_what_they_may_do(desk: Client, client: Client) -> Non
     staffing.give_role(league_id="fall", username="assistant", name="assistant")
     client.force_login(user)
     now = shown(client)
-    assert [button["verb"] for button in now["buttons"]] == ["check_all", "check"]
+    assert [button.name for button in now["buttons"]] == ["check_all", "check"]
     assert [match["to"] for match in now["open"]] == [{}, {}]
     page = client.get(DESK).content.decode()
     assert re.findall(r"/(plan|freeze|roster|people|settings)/", page) == []

@@ -108,7 +108,7 @@ def test_a_name_that_all_of_them_use_is_what_is_marked(desk: Client) -> None:
         programs.note(member.agent, programs.program(member.agent.endpoint, (HOST, "192.0.2.8"), frozenset()))
     [problem] = about(desk)
     assert "answer at tunnel.example, port 80" in problem["text"]
-    assert problem["remedies"][0]["value"] == "tunnel.example"
+    assert problem["remedies"][0].value == "tunnel.example"
     post(desk, "mark", "tunnel.example")
     assert (about(desk), shown(desk)["gateways"][0]["players"]) == ([], "P01, P02")
 
@@ -118,9 +118,9 @@ def test_a_click_marks_it_and_another_takes_the_mark_back(
 ) -> None:
     crowd()
     [button] = about(desk)[0]["remedies"]
-    assert (button["label"], button["value"]) == ("Mark 192.0.2.7 as a gateway", HOST)
+    assert (button.label, button.value) == ("Mark 192.0.2.7 as a gateway", HOST)
     page = desk.get("/admin/matches/league/fall/change/").content.decode()
-    assert f'formaction="{button["url"]}" name="host" value="192.0.2.7"' in page
+    assert f'formaction="{button.url}" name="host" value="192.0.2.7"' in page
     woken: list[bool] = []
     detach = nudge.attach(woken.append)
     with django_capture_on_commit_callbacks(execute=True):
@@ -129,7 +129,7 @@ def test_a_click_marks_it_and_another_takes_the_mark_back(
     assert said == "192.0.2.7 is marked as a gateway: under each path there is a program of its own."
     assert (programs.gateways(), about(desk), True in woken) == ({HOST}, [], True)
     [gateway] = shown(desk)["gateways"]
-    assert (gateway["host"], gateway["players"], gateway["back"]["value"]) == (HOST, "P01, P02, P03, P04", HOST)
+    assert (gateway["host"], gateway["players"], gateway["back"].value) == (HOST, "P01, P02, P03, P04", HOST)
     post(desk, "mark")
     said = post(desk, "take-back")
     assert said == "192.0.2.7 is no gateway any more: at each port there is one program, whatever the path."
@@ -176,7 +176,7 @@ def test_a_match_of_another_league_is_not_named_but_can_be_told_apart(desk: Clie
     mine = instructor_of("spring")
     [match] = shown(mine, "spring")["open"]
     assert match["waits"]["text"] == "waits for a match of another league: both call 192.0.2.7, port 8101"
-    assert match["waits"]["button"]["label"] == "Mark 192.0.2.7 as a gateway"
+    assert match["waits"]["button"].label == "Mark 192.0.2.7 as a gateway"
     # It bears on the other league, too.
     refused = "Players of other leagues answer at 192.0.2.7, too: ask a superuser to decide."
     assert (post(mine, "mark", league_id="spring"), programs.gateways()) == (refused, frozenset())

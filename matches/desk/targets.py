@@ -1,0 +1,83 @@
+"""What the address of an action and its form mean: with what its verb is called, and what its sentences name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest
+
+from agents_registry.models import NameRefused
+from matches.desk import acting
+from matches.desk.acting import DeskAction, Subject
+from matches.desk.facts import agents
+from matches.models import League
+from matches.view.roles import Action
+
+Target = tuple[dict[str, Any], dict[str, Any]]
+"""What the verb is called with, and what is named."""
+MOST = 2**63 - 1
+"""The highest number of a row."""
+MOST_TICKED = 5000
+
+
+def _league(request: HttpRequest, league: League, action: DeskAction) -> Target:
+    return {"league_id": league.pk}, {}
+
+
+def _match(request: HttpRequest, league: League, action: DeskAction, match_id: str) -> Target:
+    return {"league_id": league.pk, "match_id": match_id}, {"match": match_id}
+
+
+def _agent(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
+    agent = next((one for one in agents(league) if one.pk == number), None)
+    if agent is None:
+        raise Http404
+    if agent.league_id is None and action.needs != Action.RERUN and not request.user.is_superuser:
+        # A referee of the site judges in every league.
+        raise PermissionDenied
+    return {"agent_ids": [agent.pk]}, {"agent": agent.code}
+
+
+def _name(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
+    row = NameRefused.objects.filter(pk=number).first()
+    if row is not None and row.league_id is None and not request.user.is_superuser:
+        # A referee of the site judges in every league.
+        raise PermissionDenied
+    return {"league_id": league.pk, "number": number}, {"name": row.name if row is not None else ""}
+
+
+def _gateway(request: HttpRequest, league: League, action: DeskAction) -> Target:
+    hosts = request.POST.get("host", "").split(",")
+    return {"league_id": league.pk, "hosts": hosts}, {"host": ", ".join(hosts)}
+
+
+def _notice(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
+    return {"league_id": league.pk, "number": min(number, MOST)}, {}
+
+
+def _person(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
+    return {"league_id": league.pk, "role_id": number}, {}
+
+
+def _roster(request: HttpRequest, league: League, action: DeskAction) -> Target:
+    ticked = [int(one) for one in request.POST.getlist("person") if re.fullmatch("[0-9]{1,18}", one)]
+    return {"league_id": league.pk, "entry_ids": ticked[:MOST_TICKED]}, {}
+
+
+FINDERS: dict[Subject, Callable[..., Target]] = {
+    acting.LEAGUE: _league,
+    acting.MATCH: _match,
+    acting.AGENT: _agent,
+    acting.NAME: _name,
+    acting.GATEWAY: _gateway,
+    acting.PLAN: _league,
+    acting.FREEZE: _league,
+    acting.NOTICE: _notice,
+    acting.PERSON: _person,
+    acting.ROSTER: _roster,
+}
+"""For each subject whose actions have addresses at the desk: called with the request, the league, the action and what
+the address names besides."""

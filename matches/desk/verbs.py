@@ -1,0 +1,167 @@
+"""What the table of actions calls where it is no verb of ``matches.league`` as it is; and sentences made of results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from agents_registry import registration, roster
+from agents_registry.models import Agent, Kind
+from matches.checks import asking
+from matches.desk.facts import agents
+from matches.league import gateways, lifecycle, notices, opening, planned, results, staffing
+from matches.league.corrections import applying
+from matches.models import Correction, League, Notice, Role
+from matches.papers import importing
+from matches.push.nudge import nudge
+
+SCRIPT = "api"
+"""Whose words they are on record, when a script says them."""
+
+
+def open_league(*, by: Any, **given: Any) -> League:
+    """Open a league; a person who does is its instructor."""
+    return opening.create_league(**given) if by is None else staffing.open_league(by=by, **given)
+
+
+def ask(*, agent_ids: Iterable[int]) -> None:
+    """Have agents asked whether they answer, at once: the conductor is woken."""
+    registration.want_check(agent_ids=agent_ids)
+    nudge()
+
+
+def ask_all(*, league_id: str) -> None:
+    """Have the players and referees of a league asked whether they answer."""
+    ask(agent_ids=[agent.pk for agent in agents(lifecycle.get_league(league_id))])
+
+
+def check_players(*, league_id: str) -> None:
+    """Have every player of a league checked."""
+    players = lifecycle.get_league(league_id).agents.filter(kind=Kind.PLAYER)
+    asking.ask_for_agents(agent_ids=players.values_list("pk", flat=True))
+
+
+def trust(*, agent_ids: Iterable[int], trusted: bool = True) -> None:
+    """Let agents judge, or no longer."""
+    registration.trust(agent_ids=agent_ids, trusted=trusted)
+
+
+def edit_agent(*, agent: Agent) -> None:
+    """Write what was edited on the page of an agent."""
+    registration.save_from_admin(agent)
+
+
+def cancel(*, league_id: str, match_id: str) -> None:
+    """End an open match so that it counts nowhere."""
+    results.cancel(league_id=league_id, match_id=match_id, why=_("cancelled by the instructor"))
+
+
+@transaction.atomic
+def mark(*, hosts: Iterable[str], by: Any, gateway: bool = True, league_id: str | None = None) -> list[str]:
+    """Mark hosts as gateways, or take the marks back; all of them or none."""
+    return [gateways.mark(host=host, gateway=gateway, league_id=league_id, by=by) for host in hosts]
+
+
+def plan_start(*, league_id: str, at: datetime, all_rounds: bool, **_form: Any) -> None:
+    """Start at a time, as the form has it."""
+    planned.plan_start(league_id=league_id, at=at, all_rounds=all_rounds, now=timezone.now())
+
+
+def say(*, by: Any, **given: Any) -> Notice:
+    """Say something to the room, or to the owner of one player."""
+    return notices.say(by=SCRIPT if by is None else by.get_username(), **given)
+
+
+def correct(*, by: Any, **given: Any) -> Correction:
+    """Change what counts."""
+    return applying.make(by=SCRIPT.upper() if by is None else by.get_username(), **given)
+
+
+def undo(*, by: Any, **given: Any) -> Correction:
+    """Put back what a correction changed."""
+    return applying.undo(by=SCRIPT.upper() if by is None else by.get_username(), **given)
+
+
+# Sentences that say what came of a verb
+
+
+def came_in(came: bool, named: Mapping[str, Any]) -> str:
+    """Whether a name is in now, or will be."""
+    if came:
+        return _("“%(name)s” is in.") % named
+    return _("“%(name)s” is let in when it registers again from the same address.") % named
+
+
+def is_made(made: Correction, _named: Mapping[str, Any]) -> str:
+    """Which correction counts now."""
+    return _("Correction #%(number)d is made.") % {"number": made.number}
+
+
+def is_undone(undone: Correction, _named: Mapping[str, Any]) -> str:
+    """Which correction does not count any more."""
+    return _("Correction #%(number)d is undone.") % {"number": undone.number}
+
+
+def is_said(made: Notice, _named: Mapping[str, Any]) -> str:
+    """Who hears it."""
+    if made.agent is None:
+        return _("The room sees it now: on the board and on the screen.")
+    return _("Said to the owner of %(player)s alone, on “my agent”.") % {"player": made.agent.code}
+
+
+def is_given(role: Role, _named: Mapping[str, Any]) -> str:
+    """Who has which role now."""
+    named = {"user": role.user.get_username(), "role": role.get_name_display()}
+    return _("%(user)s is %(role)s of this league.") % named
+
+
+def is_added(agent: Agent, _named: Mapping[str, Any]) -> str:
+    """Who plays now."""
+    named = {"player": agent.code, "name": agent.display_name}
+    return _("%(player)s %(name)s is added and is played like any other.") % named
+
+
+def is_read(counts: roster.Counts, _named: Mapping[str, Any]) -> str:
+    """What an import of a roster has done."""
+    return _("Imported: %(added)d added, %(updated)d changed, %(unchanged)d as they were.") % asdict(counts)
+
+
+def are_removed(count: int, _named: Mapping[str, Any]) -> str:
+    """How many people are off the roster."""
+    return ngettext("%(count)d person removed.", "%(count)d persons removed.", count) % {"count": count}
+
+
+def is_taken_in(done: importing.Imported, _named: Mapping[str, Any]) -> str:
+    """Which league is here, and how it came."""
+    counted = ngettext("%(count)d match", "%(count)d matches", done.matches) % {"count": done.matches}
+    named = {"league": done.league.display_name, "matches": counted}
+    if done.stopped:
+        here = _("%(league)s is here: %(matches)s. It was still being played, and is stopped here.") % named
+    else:
+        here = _("%(league)s is here: %(matches)s.") % named
+    return f"{here} {done.ledger}"
+
+
+def are_asked(count: int) -> str:
+    """How many agents of a list are asked."""
+    return ngettext(
+        "%(count)d agent is being asked: reload this page in a few seconds.",
+        "%(count)d agents are being asked: reload this page in a few seconds.",
+        count,
+    )
+
+
+def are_checked(count: int) -> str:
+    """How many agents of a list are checked."""
+    return ngettext(
+        "%(count)d agent is being checked: reload this page in a few seconds.",
+        "%(count)d agents are being checked: reload this page in a few seconds.",
+        count,
+    )
