@@ -7,9 +7,8 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.html import format_html_join
-from django.utils.safestring import mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
@@ -96,7 +95,7 @@ class AgentAdmin(ModelAdmin):
     def remarks(self, agent: Agent) -> str:
         if not agent.notes:
             return gettext("nothing")
-        return format_html_join(mark_safe("<br>"), "{}", ((note,) for note in agent.notes))
+        return render_to_string("admin/agents_registry/remarks.html", {"notes": agent.notes})
 
     @admin.display(description=_("how it came"))
     def came(self, agent: Agent) -> str:

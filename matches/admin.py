@@ -10,8 +10,8 @@ from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.admin import ModelAdmin
@@ -128,7 +128,7 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, ListActio
 
     @admin.display(description=gettext_lazy("board"))
     def board(self, league: League) -> str:
-        return format_html('<a href="{}">{}</a>', reverse("board", args=[league.pk]), _("open"))
+        return _opens(reverse("board", args=[league.pk]))
 
     # The same from the list ------------------------------------------------------------------
 
@@ -192,4 +192,8 @@ class MatchAdmin(OwnRows, ModelAdmin):
 
     @admin.display(description=gettext_lazy("transcript"))
     def page(self, match: Match) -> str:
-        return format_html('<a href="{}">{}</a>', reverse("match", args=[match.league_id, match.match_id]), _("open"))
+        return _opens(reverse("match", args=[match.league_id, match.match_id]))
+
+
+def _opens(url: str) -> str:
+    return render_to_string("admin/matches/link.html", {"url": url, "text": _("open")})

@@ -14,8 +14,8 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
+from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -34,6 +34,11 @@ def _after(name: str, names: tuple[Any, ...], new: str) -> tuple[Any, ...]:
     """Names with a new one after a certain one."""
     at = names.index(name) + 1
     return (*names[:at], new, *names[at:])
+
+
+def _ready(known: Readiness, why: str = "") -> str:
+    url = reverse("check_report", args=[known.check_id]) if known.check_id is not None else ""
+    return render_to_string("admin/matches/ready.html", {"url": url, "word": known.label, "why": why})
 
 
 @admin.register(Agent)
@@ -112,16 +117,12 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
     @admin.display(description=_("ready"))
     def ready(self, agent: Agent) -> str:
         known: Readiness = getattr(agent, "readiness", None) or readiness([agent])[agent.pk]
-        if known.check_id is None:
-            return known.label
-        return format_html('<a href="{}">{}</a>', reverse("check_report", args=[known.check_id]), known.label)
+        return _ready(known)
 
     @admin.display(description=_("ready"))
     def ready_why(self, agent: Agent) -> str:
-        agent.readiness = readiness([agent])[agent.pk]
-        if not agent.readiness.why:
-            return self.ready(agent)
-        return format_html("{}: {}", self.ready(agent), agent.readiness.why)
+        known = readiness([agent])[agent.pk]
+        return _ready(known, known.why)
 
     # What is done ----------------------------------------------------------------------------
 
