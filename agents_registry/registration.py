@@ -275,7 +275,7 @@ def note_check(*, agent_id: int, problem: str) -> None:
         Agent.objects.filter(pk=agent_id, kind=Kind.REFEREE, state=AgentState.SUSPENDED).update(state=AgentState.ACTIVE)
 
 
-def trust(*, agent_ids: Iterable[int], trusted: bool) -> None:
+def trust(*, agent_ids: Iterable[int], trusted: bool = True) -> None:
     """The instructor lets referees judge, or no longer."""
     Agent.objects.filter(pk__in=list(agent_ids), kind=Kind.REFEREE).update(trusted=trusted)
 

@@ -12,7 +12,7 @@ from django.contrib.admin.utils import unquote
 from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.db.models import QuerySet
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 
@@ -31,8 +31,14 @@ class LeagueAccess:
     model: Any
     message_user: Callable[..., None]
 
-    def league_for(self, request: HttpRequest, object_id: str, action: roles.Action) -> League:
+    def league_for(self, request: HttpRequest, object_id: str, action: roles.Action, *, in_demo: bool = True) -> League:
         """The league of an admin address, for someone who may do this in it.
+
+        Args:
+            request: of whoever comes.
+            object_id: as the address has it.
+            action: what they must be allowed.
+            in_demo: whether the demo has it too: nobody runs that, and nothing in it is anybody's.
 
         Raises:
             Http404: there is no such league.
@@ -42,6 +48,8 @@ class LeagueAccess:
         league = get_object_or_404(League, pk=unquote(object_id).replace("\x00", "\ufffd"))
         if not roles.may(request.user, action, league.pk):
             raise PermissionDenied
+        if league.demo and not in_demo:
+            raise Http404
         return league
 
     def desk_page(self, request: HttpRequest, template: str, title: str, **context: Any) -> TemplateResponse:

@@ -117,7 +117,7 @@ class DeskAction:
         click: its button on the desk, if there is one.
         listed: its place in a list of the admin, if it has one.
         api: its endpoint, if it has one.
-        signed: whether the verb is told ``by`` whom it is done: the user, or None for a script with the API key.
+        signed: makes of the user, or of None for a script with the API key, what the verb is told as ``by``.
     """
 
     name: str
@@ -128,16 +128,35 @@ class DeskAction:
     click: Click | None = None
     listed: Listed | None = None
     api: Endpoint | None = None
-    signed: bool = False
+    signed: Callable[[Any], Any] | None = None
 
     def sentence(self, result: Any, named: Mapping[str, Any]) -> str:
         """What a person is told afterwards.
 
         Args:
-            result: of the verb.
-            named: what the sentence may name.
+            result: of the verb; the sentence may name its attributes.
+            named: what else it may name.
         """
-        return str(self.done(result, named)) if callable(self.done) else str(self.done) % named
+        return str(self.done(result, named)) if callable(self.done) else str(self.done) % _Named(result, named)
+
+
+class _Named(dict[str, Any]):
+    def __init__(self, result: Any, named: Mapping[str, Any]) -> None:
+        super().__init__(named)
+        self._result = result
+
+    def __missing__(self, key: str) -> Any:
+        return getattr(self._result, key)
+
+
+def account(user: Any) -> Any:
+    """``by`` is the user; None for a script."""
+    return user
+
+
+def name_or(script: str) -> Callable[[Any], str]:
+    """``by`` is the name of the user; that of a script is given."""
+    return lambda user: script if user is None else str(user.get_username())
 
 
 def carry_out(action: DeskAction, *, by: Any, **given: Any) -> Any:
@@ -154,8 +173,8 @@ def carry_out(action: DeskAction, *, by: Any, **given: Any) -> Any:
     Raises:
         ActionRefused: it cannot be done; a sentence says why.
     """
-    if action.signed:
-        given["by"] = by
+    if action.signed is not None:
+        given["by"] = action.signed(by)
     return action.verb(**given)
 
 

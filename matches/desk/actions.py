@@ -33,10 +33,12 @@ from matches.desk.acting import (
     Endpoint,
     Listed,
     Subject,
+    account,
+    name_or,
 )
 from matches.desk.facts import Facts, losses
 from matches.league import curtain, entry, lifecycle, names, notices, opening, planned, play, staffing
-from matches.models import Match
+from matches.league.corrections import applying
 from matches.papers import importing
 from matches.view.roles import Action
 
@@ -45,36 +47,12 @@ RERUN, RUN, CORRECT, EDIT = Action.RERUN, Action.RUN, Action.CORRECT, Action.EDI
 # When a button is offered, and what is to be known before
 
 
-def _takes_players(facts: Facts) -> bool:
-    return facts.league.state == LeagueState.REGISTRATION
-
-
-def _goes_on(facts: Facts) -> bool:
-    return not facts.over and not facts.league.paused
-
-
-def _is_open(facts: Facts) -> bool:
-    return not facts.over
-
-
-def _is_paused(facts: Facts) -> bool:
-    return facts.league.paused
-
-
-def _is_planned(facts: Facts) -> bool:
-    return facts.league.starts_at is not None
-
-
 def _is_frozen(facts: Facts) -> bool:
     return facts.league.frozen_seq is not None
 
 
-def _will_freeze(facts: Facts) -> bool:
-    return facts.league.freeze_from is not None and not _is_frozen(facts)
-
-
-def _is_held(match: Match) -> bool:
-    return match.state == MatchState.HELD
+def _goes_on(facts: Facts) -> bool:
+    return not facts.over and not facts.league.paused
 
 
 def _risks(facts: Facts) -> list[str]:
@@ -86,24 +64,21 @@ def _ends(facts: Facts) -> list[str]:
     return [] if facts.league.demo else [gettext("Open matches are given up and no round can be played any more.")]
 
 
-def _cancels(_match: Match) -> list[str]:
-    return [gettext("It counts nowhere, and it is not played again.")]
-
-
-def _shows(_facts: Facts) -> list[str]:
+def _reveals(_facts: Facts) -> list[str]:
     return [gettext("Everybody sees all results at once, and it cannot be frozen again before another round.")]
 
 
 # Each subject's rows stand in the order in which they are offered.
 # fmt: off
 ROWS: tuple[DeskAction, ...] = (
-    DeskAction("open", SITE, None, verbs.open_league, "", signed=True,
+    DeskAction("open", SITE, None, staffing.open_league, "", signed=account,
         api=Endpoint("/leagues", "create_league", "Open a league for registration.", options.NewLeague, status=201)),
-    DeskAction("import", SITE, None, importing.import_league, verbs.is_taken_in, signed=True),
+    DeskAction("import", SITE, None, importing.import_league, verbs.is_taken_in, signed=account),
 
     DeskAction("close", LEAGUE, RUN, opening.close_registration,
         _("Registration is closed, the schedule is made."),
-        Click(_("Close registration and make the schedule"), _takes_players),
+        Click(_("Close registration and make the schedule"),
+            lambda facts: facts.league.state == LeagueState.REGISTRATION),
         api=Endpoint("/leagues/{league_id}/close", "close_registration",
             "Close registration and make the schedule.")),
     DeskAction("start", LEAGUE, RUN, lifecycle.start_league,
@@ -128,29 +103,31 @@ ROWS: tuple[DeskAction, ...] = (
             "No round and no match starts; matches in play finish and count.")),
     DeskAction("resume", LEAGUE, RUN, lifecycle.resume,
         _("The league goes on."),
-        Click(_("Resume"), _is_paused),
+        Click(_("Resume"), lambda facts: facts.league.paused),
         Listed("resume_leagues", _("Resume")),
         Endpoint("/leagues/{league_id}/resume", "resume", "Go on after a pause.")),
     DeskAction("check_all", LEAGUE, RERUN, verbs.check_players,
         _("The players are being checked: the results appear on this page."),
-        Click(_("Check all players"), _is_open)),
+        Click(_("Check all players"), lambda facts: not facts.over)),
     DeskAction("check", LEAGUE, RERUN, verbs.ask_all,
         _("The agents are being asked: their answers appear on this page."),
         Click(_("Ask all agents whether they answer"))),
     DeskAction("stop", LEAGUE, RUN, lifecycle.stop,
         _("The league is stopped for good."),
-        Click(_("Stop for good"), _is_open, _ends, _("Yes, stop this league for good")),
+        Click(_("Stop for good"), lambda facts: not facts.over, _ends, _("Yes, stop this league for good")),
         api=Endpoint("/leagues/{league_id}/stop", "stop", "End a league for good.")),
     DeskAction("edit", LEAGUE, EDIT, opening.edit_league, ""),
     DeskAction("add_player", LEAGUE, EDIT, entry.add_by_hand, verbs.is_added),
 
     DeskAction("release", MATCH, RERUN, play.release,
         _("%(match)s is played again."),
-        Click(_("Play again"), _is_held),
+        Click(_("Play again"), lambda match: match.state == MatchState.HELD),
         api=Endpoint("/leagues/{league_id}/matches/{match_id}/release", "release", "Play a held match again.")),
     DeskAction("cancel", MATCH, CORRECT, verbs.cancel,
         _("%(match)s is cancelled and counts nowhere."),
-        Click(_("Cancel"), warnings=_cancels, yes=_("Yes, cancel %(match)s")),
+        Click(_("Cancel"),
+            warnings=lambda match: [gettext("It counts nowhere, and it is not played again.")],
+            yes=_("Yes, cancel %(match)s")),
         api=Endpoint("/leagues/{league_id}/matches/{match_id}/cancel", "cancel",
             "End an open match of the current round so that it counts nowhere.")),
 
@@ -160,14 +137,14 @@ ROWS: tuple[DeskAction, ...] = (
         _("%(agent)s is being asked: its answer appears on this page."),
         Click(""),
         Listed("check_now", _("Ask now whether they answer"), verbs.are_asked)),
-    DeskAction("let_judge", AGENT, EDIT, verbs.trust,
+    DeskAction("let_judge", AGENT, EDIT, registration.trust,
         _("%(agent)s may judge from now on."),
         Click(_("Let %(id)s judge")),
         Listed("let_judge", _("May judge"), _("These referees may judge from now on.")),
         Endpoint("/referees/{referee_id}/trust", "trust_referee",
             "Let a registered referee judge, or no longer; one of the site, or of the league named.",
             options.Trust)),
-    DeskAction("do_not_let_judge", AGENT, EDIT, partial(verbs.trust, trusted=False),
+    DeskAction("do_not_let_judge", AGENT, EDIT, partial(registration.trust, trusted=False),
         _("These referees are given no further match."),
         listed=Listed("do_not_let_judge", _("May not judge"))),
     DeskAction("let_register_again", AGENT, EDIT, registration.readmit,
@@ -180,7 +157,7 @@ ROWS: tuple[DeskAction, ...] = (
         _("%(agent)s plays the rounds that are still to come."),
         Click(_("Bring %(id)s back")),
         Listed("bring_back", _("Bring back after a shutdown"), _("They play the rounds that are still to come."))),
-    DeskAction("edit", AGENT, EDIT, verbs.edit_agent, ""),
+    DeskAction("edit", AGENT, EDIT, registration.save_from_admin, ""),
 
     DeskAction("let-in", NAME, EDIT, names.let_in, verbs.came_in,
         Click(_("Let “%(name)s” at %(address)s in beside %(other)s"))),
@@ -194,17 +171,17 @@ ROWS: tuple[DeskAction, ...] = (
         api=Endpoint("/gateways", "mark_gateway",
             "Mark a host as a gateway to many agents, or no longer; matches given out from now on follow it.",
             options.GatewayMark, module="gateways"),
-        signed=True),
+        signed=account),
     DeskAction("take-back", GATEWAY, EDIT, partial(verbs.mark, gateway=False),
         _("%(host)s is no gateway any more: at each port there is one program, whatever the path."),
         Click(_("%(host)s is no gateway")),
-        signed=True),
+        signed=account),
 
     DeskAction("start", PLAN, RUN, verbs.plan_start,
         _("The start is planned. A pause, or a start by hand before it, calls it off."),
         Click("", form=forms.PlanForm)),
     DeskAction("call-off", PLAN, RUN, planned.call_off, _("The planned start is called off."),
-        Click(_("Call it off"), _is_planned)),
+        Click(_("Call it off"), lambda facts: facts.league.starts_at is not None)),
     DeskAction("forget", PLAN, RUN, planned.forget_failure, _("Put aside."),
         Click(_("Put this aside"))),
 
@@ -213,27 +190,29 @@ ROWS: tuple[DeskAction, ...] = (
         Click("", form=forms.FreezeForm)),
     DeskAction("call-off", FREEZE, RUN, partial(curtain.plan, from_round=None),
         _("The board will not be frozen."),
-        Click(_("Do not freeze"), _will_freeze)),
+        Click(_("Do not freeze"), lambda facts: facts.league.freeze_from is not None and not _is_frozen(facts))),
     DeskAction("unveil", FREEZE, RUN, curtain.unveil, _("One more place is shown."),
         Click(_("Unveil place %(place)s"), _is_frozen)),
     DeskAction("lift", FREEZE, RUN, curtain.lift, _("Everybody sees everything."),
-        Click(_("Show everything"), _is_frozen, _shows, _("Yes, show everything now"))),
+        Click(_("Show everything"), _is_frozen, _reveals, _("Yes, show everything now"))),
 
-    DeskAction("make", CORRECTION, CORRECT, verbs.correct, verbs.is_made, signed=True,
+    DeskAction("make", CORRECTION, CORRECT, applying.make, _("Correction #%(number)d is made."), signed=name_or("API"),
         api=Endpoint("/leagues/{league_id}/corrections", "correct", by_hand=True)),
-    DeskAction("replay", CORRECTION, RERUN, verbs.correct, verbs.is_made, signed=True),
-    DeskAction("undo", CORRECTION, CORRECT, verbs.undo, verbs.is_undone, signed=True,
-        api=Endpoint("/leagues/{league_id}/corrections/{number}/undo", "undo", by_hand=True)),
+    DeskAction("replay", CORRECTION, RERUN, applying.make, _("Correction #%(number)d is made."), signed=name_or("API")),
+    DeskAction("undo", CORRECTION, CORRECT, applying.undo, _("Correction #%(number)d is undone."),
+        api=Endpoint("/leagues/{league_id}/corrections/{number}/undo", "undo", by_hand=True),
+        signed=name_or("API")),
 
-    DeskAction("say", NOTICE, RUN, verbs.say, verbs.is_said, signed=True,
+    DeskAction("say", NOTICE, RUN, notices.say, verbs.is_said, signed=name_or("api"),
         api=Endpoint("/leagues/{league_id}/notices", "say",
             "Say something to the room, or to the owner of one player.",
             options.Words, status=201, module="notices")),
     DeskAction("withdraw", NOTICE, RUN, notices.withdraw, _("Withdrawn: nobody is shown it any more."), Click("")),
 
     DeskAction("give", PERSON, EDIT, staffing.give_role, verbs.is_given),
-    DeskAction("take", PERSON, EDIT, staffing.take_role, _("The role is taken away."), Click(""), signed=True),
-    DeskAction("import", ROSTER, EDIT, roster.import_csv, verbs.is_read),
+    DeskAction("take", PERSON, EDIT, staffing.take_role, _("The role is taken away."), Click(""), signed=account),
+    DeskAction("import", ROSTER, EDIT, roster.import_csv,
+        _("Imported: %(added)d added, %(updated)d changed, %(unchanged)d as they were.")),
     DeskAction("remove", ROSTER, EDIT, roster.remove, verbs.are_removed, Click("")),
 )
 # fmt: on

@@ -78,8 +78,9 @@ class DeskPages(LeagueAccess):
         action = ACTIONS.get((subject, verb))
         click = action.click if action is not None else None
         # There is no page for what has no button; whoever sees the desk is told so.
-        league = self.league_for(request, object_id, (click and action and action.needs) or roles.Action.WATCH)
-        if action is None or click is None or (league.demo and not subject.in_demo):
+        needs = (click and action and action.needs) or roles.Action.WATCH
+        league = self.league_for(request, object_id, needs, in_demo=subject.in_demo)
+        if action is None or click is None:
             raise Http404
         given, named = FINDERS[subject](request, league, action, **place)
         back = reverse(f"admin:matches_league_{subject.back}", args=[quote(league.pk)])

@@ -79,7 +79,7 @@ class PaperPages(LeagueAccess):
 
     def notices_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Say something to the room or to one student; what was said, and taking it back."""
-        league = self._real_league(request, object_id, roles.Action.RUN)
+        league = self.league_for(request, object_id, roles.Action.RUN, in_demo=False)
         form = NoticeForm(league, request.POST if request.method == "POST" else None)
         asked = request.method == "POST" and form.is_valid()
         if asked and self.desk_form(request, form, ACTIONS[NOTICE, "say"], league_id=league.pk, **form.cleaned_data):
@@ -92,14 +92,14 @@ class PaperPages(LeagueAccess):
 
     def papers_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Everything that can be taken away of a league."""
-        league = self._real_league(request, object_id, roles.Action.EDIT)
+        league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
         title = _("Export of %(league)s") % {"league": league.display_name}
         names = [name for name in tables.TABLES if name not in tables.ALWAYS_PEOPLE]
         return self.desk_page(request, "papers.html", title, league=league, tables=names)
 
     def paper(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
         """One file: ``league.zip``, ``league.json`` or a table; ``?people=1`` with what is for the instructor alone."""
-        league = self._real_league(request, object_id, roles.Action.EDIT)
+        league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
         people = request.GET.get("people") == "1"
         stem, _dot, ending = name.rpartition(".")
         if ending == "csv" and stem in tables.TABLES:
@@ -112,7 +112,7 @@ class PaperPages(LeagueAccess):
 
     def evidence_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """What each student is graded by, made for paper; ``?player=P01`` one of them."""
-        league = self._real_league(request, object_id, roles.Action.EDIT)
+        league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
         player_id = request.GET.get("player", "").replace("\x00", "\ufffd")
         with one_moment():
             sheets = evidence.sheets(league, player_id)
@@ -134,13 +134,6 @@ class PaperPages(LeagueAccess):
             if done is not None:
                 return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(done.league.pk)]))
         return self.desk_page(request, "papers_import.html", _("Import a league"), form=form)
-
-    def _real_league(self, request: HttpRequest, object_id: str, action: roles.Action) -> League:
-        league = self.league_for(request, object_id, action)
-        if league.demo:
-            # Nobody runs it, and nothing in it is anybody's.
-            raise Http404
-        return league
 
 
 def _file(name: str, league: League, write: Callable[[BinaryIO], None]) -> HttpResponse:

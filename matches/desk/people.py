@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -104,18 +104,11 @@ class PeoplePages(LeagueAccess):
             *super().get_urls(),  # type: ignore[misc]
         ]
 
-    def _league(self, request: HttpRequest, object_id: str) -> League:
-        # Names, addresses and codes of people: not even for someone who may only look at the league.
-        league = self.league_for(request, object_id, roles.Action.EDIT)
-        if league.demo:
-            raise Http404
-        return league
-
     # Who runs the league --------------------------------------------------------------------------
 
     def staff_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Instructors and assistants of a league, and a form that gives a role."""
-        league = self._league(request, object_id)
+        league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
         form = RoleForm(request.POST if request.method == "POST" else None)
         asked = request.method == "POST" and form.is_valid()
         if asked and self.desk_form(request, form, ACTIONS[PERSON, "give"], league_id=league.pk, **form.cleaned_data):
@@ -128,7 +121,7 @@ class PeoplePages(LeagueAccess):
 
     def roster_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Who may bring agents, who has, and the import."""
-        league = self._league(request, object_id)
+        league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
         form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
         problems: list[str] = []
         if request.method == "POST" and form.is_valid():
@@ -155,7 +148,7 @@ class PeoplePages(LeagueAccess):
 
     def roster_file(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The roster with its codes, to hand out."""
-        league = self._league(request, object_id)
+        league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
         answer = HttpResponse(roster.export_csv(league.pk), content_type="text/csv; charset=utf-8")
         answer["Content-Disposition"] = f'attachment; filename="roster-{league.pk}.csv"'
         return answer

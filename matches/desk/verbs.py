@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -12,23 +11,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents_registry import registration, roster
+from agents_registry import registration
 from agents_registry.models import Agent, Kind
 from matches.checks import asking
 from matches.desk.facts import agents
-from matches.league import gateways, lifecycle, notices, opening, planned, results, staffing
-from matches.league.corrections import applying
-from matches.models import Correction, League, Notice, Role
+from matches.league import gateways, lifecycle, planned, results
+from matches.models import Notice, Role
 from matches.papers import importing
 from matches.push.nudge import nudge
-
-SCRIPT = "api"
-"""Whose words they are on record, when a script says them."""
-
-
-def open_league(*, by: Any, **given: Any) -> League:
-    """Open a league; a person who does is its instructor."""
-    return opening.create_league(**given) if by is None else staffing.open_league(by=by, **given)
 
 
 def ask(*, agent_ids: Iterable[int]) -> None:
@@ -48,16 +38,6 @@ def check_players(*, league_id: str) -> None:
     asking.ask_for_agents(agent_ids=players.values_list("pk", flat=True))
 
 
-def trust(*, agent_ids: Iterable[int], trusted: bool = True) -> None:
-    """Let agents judge, or no longer."""
-    registration.trust(agent_ids=agent_ids, trusted=trusted)
-
-
-def edit_agent(*, agent: Agent) -> None:
-    """Write what was edited on the page of an agent."""
-    registration.save_from_admin(agent)
-
-
 def cancel(*, league_id: str, match_id: str) -> None:
     """End an open match so that it counts nowhere."""
     results.cancel(league_id=league_id, match_id=match_id, why=_("cancelled by the instructor"))
@@ -74,21 +54,6 @@ def plan_start(*, league_id: str, at: datetime, all_rounds: bool, **_form: Any) 
     planned.plan_start(league_id=league_id, at=at, all_rounds=all_rounds, now=timezone.now())
 
 
-def say(*, by: Any, **given: Any) -> Notice:
-    """Say something to the room, or to the owner of one player."""
-    return notices.say(by=SCRIPT if by is None else by.get_username(), **given)
-
-
-def correct(*, by: Any, **given: Any) -> Correction:
-    """Change what counts."""
-    return applying.make(by=SCRIPT.upper() if by is None else by.get_username(), **given)
-
-
-def undo(*, by: Any, **given: Any) -> Correction:
-    """Put back what a correction changed."""
-    return applying.undo(by=SCRIPT.upper() if by is None else by.get_username(), **given)
-
-
 # Sentences that say what came of a verb
 
 
@@ -97,16 +62,6 @@ def came_in(came: bool, named: Mapping[str, Any]) -> str:
     if came:
         return _("“%(name)s” is in.") % named
     return _("“%(name)s” is let in when it registers again from the same address.") % named
-
-
-def is_made(made: Correction, _named: Mapping[str, Any]) -> str:
-    """Which correction counts now."""
-    return _("Correction #%(number)d is made.") % {"number": made.number}
-
-
-def is_undone(undone: Correction, _named: Mapping[str, Any]) -> str:
-    """Which correction does not count any more."""
-    return _("Correction #%(number)d is undone.") % {"number": undone.number}
 
 
 def is_said(made: Notice, _named: Mapping[str, Any]) -> str:
@@ -126,11 +81,6 @@ def is_added(agent: Agent, _named: Mapping[str, Any]) -> str:
     """Who plays now."""
     named = {"player": agent.code, "name": agent.display_name}
     return _("%(player)s %(name)s is added and is played like any other.") % named
-
-
-def is_read(counts: roster.Counts, _named: Mapping[str, Any]) -> str:
-    """What an import of a roster has done."""
-    return _("Imported: %(added)d added, %(updated)d changed, %(unchanged)d as they were.") % asdict(counts)
 
 
 def are_removed(count: int, _named: Mapping[str, Any]) -> str:

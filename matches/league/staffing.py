@@ -19,7 +19,7 @@ def open_league(*, by: Any, **fields: Any) -> League:
     """Create a league whose instructor is the one who does it; a superuser needs no role.
 
     Args:
-        by: the user.
+        by: the user; None for a script with the API key.
         fields: as ``opening.create_league`` takes them.
 
     Raises:
@@ -28,7 +28,7 @@ def open_league(*, by: Any, **fields: Any) -> League:
     """
     with transaction.atomic():
         league = opening.create_league(**fields)
-        if not by.is_superuser:
+        if by is not None and not by.is_superuser:
             give_role(league_id=league.pk, username=by.get_username(), name=RoleName.INSTRUCTOR)
         return league
 
