@@ -22,7 +22,8 @@ class Said(Schema):
     player_id: str | None = None
 
 
-@router.get("/leagues/{league_id}/notices", tags=["public"], response={200: list[Said], 404: Refused})
+# As the metrics call this address.
+@router.get("/leagues/{league_id}/notices", tags=["public"], response={200: list[Said], 404: Refused}, url_name="say")
 def show_notices(request: HttpRequest, league_id: str) -> list[dict[str, Any]]:
     """What the instructor has said to the room, the latest first; nothing that was said to one student."""
     return pages.public(lifecycle.get_league(league_id))
