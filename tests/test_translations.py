@@ -48,7 +48,7 @@ def test_no_text_is_missing(tmp_path: Path, entries: list[polib.POEntry]) -> Non
     if shutil.which("xgettext") is None:
         unable = pytest.fail if os.environ.get("LEAGUE_CI") else pytest.skip
         unable("xgettext is not installed (apt-get install gettext)")
-    for folder in ("matches", "agents_registry", "leaguesite", "templates"):
+    for folder in ("matches", "agents_registry", "league_sdk", "leaguesite", "templates"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     (tmp_path / "locale").mkdir()
     command = [sys.executable, str(ROOT / "manage.py"), "makemessages", "-l", "he", "--no-location", "-v", "0"]

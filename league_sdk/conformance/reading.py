@@ -9,6 +9,7 @@ from league_sdk.conformance.exchange import Exchange
 from league_sdk.protocol import schemas
 from league_sdk.protocol.errors import seen_text
 from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.notes import Code
 
 _BY_FIELD = {
     "message_type": "answer.message_type",
@@ -65,10 +66,10 @@ def _around(exchange: Exchange) -> Iterator[Oddity]:
     if exchange.status != 200:
         yield "rpc.reply", f"The HTTP status was {exchange.status}, expected 200."
     for note in exchange.answer.notes:
-        if note.startswith("id was "):
+        if note.code is Code.ID:
             yield "rpc.id", f"In the reply the {note}."
         else:
-            yield "rpc.reply", f"{note[:1].upper()}{note[1:]}; the message belongs into result."
+            yield "rpc.reply", f"{str(note)[:1].upper()}{str(note)[1:]}; the message belongs into result."
     came = exchange.came
     if isinstance(came, Mapping) and "result" in came and came.get("jsonrpc") != "2.0":
         yield "rpc.reply", f'jsonrpc in the reply was {seen_text(came.get("jsonrpc"))}, expected "2.0".'

@@ -13,6 +13,7 @@ from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import parse_stamp
 from league_sdk.protocol.errors import InvalidTimestamp, NotJson
 from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.notes import Code, Note, note
 
 ACCEPT_FIELDS = ("accept", "accepted", "join", "joined")
 CHOICE_FIELDS = ("choice", "move", "parity", "selection", "decision", "answer")
@@ -63,7 +64,7 @@ class Answer:
 
     message: dict[str, Any]
     refused: Any
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
 
 def read_answer(body: Any, *, rpc_id: int | str) -> Answer:
@@ -73,40 +74,40 @@ def read_answer(body: Any, *, rpc_id: int | str) -> Answer:
         body: the decoded JSON.
         rpc_id: the id our request had.
     """
-    notes: list[str] = []
+    notes: list[Note] = []
     if isinstance(body, list) and len(body) == 1:
         body = body[0]
-        notes.append("a list around the reply")
+        notes.append(note(Code.LIST))
     if not isinstance(body, Mapping):
-        return Answer({}, None, () if body is None else ("the reply is not a JSON object",))
+        return Answer({}, None, () if body is None else (note(Code.NO_OBJECT),))
     refused = body.get("error") or None
     found: Any = body.get("result")
     if isinstance(found, str):
         found = found if found in BARE_CHOICES else _from_text(found)
     if isinstance(found, (bool, int, str)):
-        notes.append("a bare value in place of a message")
+        notes.append(note(Code.BARE_VALUE))
         found = {"accept": found} if isinstance(found, bool) else {"choice": found}
     if isinstance(found, Mapping):
         if body.get("id") != rpc_id:
-            notes.append(f"id was {body.get('id')!r:.40}, expected {rpc_id}")
+            notes.append(note(Code.ID, seen=f"{body.get('id')!r:.40}", expected=rpc_id))
         if "error" in body:
-            notes.append("error beside a result")
+            notes.append(note(Code.ERROR_BESIDE_RESULT))
     elif isinstance(body.get("params"), Mapping):
         found = body["params"]
-        notes.append("a request in place of a reply")
+        notes.append(note(Code.REQUEST_FOR_REPLY))
     elif "jsonrpc" not in body and "result" not in body:
         found = body
-        notes.append("no JSON-RPC around the reply")
+        notes.append(note(Code.NO_RPC))
     elif beside := {name: value for name, value in body.items() if name not in _RPC_FIELDS}:
         found = beside
-        notes.append("the message stood beside result, not in it")
+        notes.append(note(Code.BESIDE_RESULT))
     if not isinstance(found, Mapping):
         return Answer({}, refused, tuple(notes))
     message = _message(found, notes)
     return Answer(message, refused, tuple(notes))
 
 
-def _message(found: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
+def _message(found: Mapping[str, Any], notes: list[Note]) -> dict[str, Any]:
     """Out of ``content[0].text``, ``structuredContent``, ``{envelope, payload}``, ``data`` and the like."""
     for _ in range(3):
         content = found.get("content")
@@ -121,12 +122,12 @@ def _message(found: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
             inner = nested
         if not isinstance(inner, Mapping):
             break
-        notes.append("the message was inside a tool result" if nested is None else "the message was nested")
+        notes.append(note(Code.IN_TOOL_RESULT if nested is None else Code.NESTED))
         rest = {key: value for key, value in found.items() if key not in ("content", "structuredContent", *_NESTED)}
         found = {**rest, **inner}
     message = unwrap(found)
     if any(isinstance(found.get(name), Mapping) for name in ("payload", "data", "message", "envelope")):
-        notes.append("the message was nested")
+        notes.append(note(Code.NESTED))
     return message
 
 
@@ -233,7 +234,7 @@ def _says_error(message: Mapping[str, Any]) -> bool:
     return isinstance(word, str) and any(part in word.lower() for part in _UNKNOWN_WORDS)
 
 
-def oddities(message: Mapping[str, Any], *, match_id: str, player_id: str, expected_type: str = "") -> list[str]:
+def oddities(message: Mapping[str, Any], *, match_id: str, player_id: str, expected_type: str = "") -> list[Note]:
     """What an answer got wrong without harm, for the student to mend.
 
     Args:
@@ -241,14 +242,14 @@ def oddities(message: Mapping[str, Any], *, match_id: str, player_id: str, expec
         match_id, player_id: whom and what was asked.
         expected_type: the message type that was due, when one was.
     """
-    notes = []
+    notes: list[Note] = []
     for field, expected in (("match_id", match_id), ("player_id", player_id)):
         seen = message.get(field)
         if seen is not None and seen != expected:
-            notes.append(f"{field} was {seen!r:.40}, expected {expected}")
+            notes.append(note(Code.DIFFERS, field=field, seen=f"{seen!r:.40}", expected=expected))
     sender = message.get("sender")
     if isinstance(sender, str) and sender != f"player:{player_id}":
-        notes.append(f"sender was {sender!r:.40}, expected player:{player_id}")
+        notes.append(note(Code.DIFFERS, field="sender", seen=f"{sender!r:.40}", expected=f"player:{player_id}"))
     if expected_type:
         notes += _not_as_printed(message, expected_type)
     for name in ("timestamp", "arrival_timestamp"):
@@ -256,24 +257,25 @@ def oddities(message: Mapping[str, Any], *, match_id: str, player_id: str, expec
             try:
                 parse_stamp(message[name])
             except InvalidTimestamp:
-                notes.append(f"{name} not UTC")
+                notes.append(note(Code.NOT_UTC, field=name))
     return notes
 
 
-def _not_as_printed(message: Mapping[str, Any], expected_type: str) -> list[str]:
+def _not_as_printed(message: Mapping[str, Any], expected_type: str) -> list[Note]:
     """What an answer of a known type lacks, or says in other fields."""
-    notes = []
+    notes: list[Note] = []
     said = message.get("message_type")
     if said is None:
-        notes.append(f"message_type was missing, expected {expected_type}")
+        notes.append(note(Code.MISSING, field="message_type", expected=expected_type))
     elif said != expected_type:
-        notes.append(f"message_type was {said!r:.40}, expected {expected_type}")
+        notes.append(note(Code.DIFFERS, field="message_type", seen=f"{said!r:.40}", expected=expected_type))
     if expected_type == MessageType.GAME_JOIN_ACK and not isinstance(message.get("accept"), bool):
-        notes.append("accept was missing, read from another field")
+        notes.append(note(Code.ELSEWHERE, field="accept"))
     if expected_type == MessageType.CHOOSE_PARITY_RESPONSE and "parity_choice" not in message:
-        notes.append("parity_choice was missing, read from another field")
+        notes.append(note(Code.ELSEWHERE, field="parity_choice"))
     move = choice(message, "choice") if expected_type == MessageType.GAME_MOVE_RESPONSE else None
     if isinstance(move, str) and move.isdecimal():
-        notes.append("the move was text, read as a number")
-    notes += [f"{name} was missing" for name in ("player_id", "auth_token", "timestamp") if not message.get(name)]
+        notes.append(note(Code.TEXT_FOR_NUMBER))
+    named = ("player_id", "auth_token", "timestamp")
+    notes += [note(Code.MISSING, field=name) for name in named if not message.get(name)]
     return notes

@@ -16,6 +16,7 @@ from league_sdk.dialects.answers import Answer, Understanding, accepted, read_an
 from league_sdk.dialects.session import Session
 from league_sdk.dialects.tools import LIST_TOOLS, Tool, choose_tool, read_tools
 from league_sdk.protocol import rpc
+from league_sdk.protocol.notes import Code, Note, note
 
 MOST_TRIES = 24
 """Requests for one message, whatever the agent answers."""
@@ -101,7 +102,7 @@ class Hunt:
         self._field = choice_field
         self._tried: set[tuple[object, ...]] = set()
         self._last_mark: tuple[object, ...] = ()
-        self._told: list[str] = []
+        self._told: list[Note] = []
         self._under_way: Proposal | None = None
         self._acknowledged: Proposal | None = None
         self._count = 0
@@ -131,7 +132,7 @@ class Hunt:
         return self._count > 0
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """Which spellings were not understood, for the transcript."""
         return tuple(self._told)
 
@@ -190,7 +191,7 @@ class Hunt:
             # It has not looked at the words: nothing is learned of them, and more requests only make it worse.
             self.limited = True
             self._names.clear()
-            self._told.append(f"{proposal.method or proposal.shape} was one request too many{_why(status, answer)}")
+            self._told.append(_said(Code.TOO_MANY, proposal, status, answer))
             return Understanding.NOT_UNDERSTOOD, answer
         if proposal.method == LIST_TOOLS:
             self.memory.tools = read_tools(body)
@@ -203,7 +204,7 @@ class Hunt:
         if found is Understanding.ANSWERED:
             self.learn(proposal)
         elif found is Understanding.NOT_UNDERSTOOD:
-            self._told.append(f"{proposal.method or proposal.shape} was not understood{_why(status, answer)}")
+            self._told.append(_said(Code.NOT_UNDERSTOOD, proposal, status, answer))
             if self._objects(body):
                 # The words are known: the same once more, as it wants it.
                 self._tried.discard(self._last_mark)
@@ -216,7 +217,7 @@ class Hunt:
             self._names.pop(0)
         else:
             self._acknowledged = proposal
-            self._told.append(f"{proposal.method or proposal.shape} brought no answer{_why(status, answer)}")
+            self._told.append(_said(Code.NO_ANSWER_TO, proposal, status, answer))
             self._names.pop(0)
         return found, answer
 
@@ -229,7 +230,7 @@ class Hunt:
 
     def give_up(self, proposal: Proposal) -> None:
         """The connection broke over this spelling: go on with the next."""
-        self._told.append(f"{proposal.method or proposal.shape} broke the connection")
+        self._told.append(note(Code.BROKE, request=proposal.method or proposal.shape))
         self._names.pop(0)
 
     def called_back(self) -> None:
@@ -297,8 +298,9 @@ def other_urls(url: str) -> list[str]:
     ]
 
 
-def _why(status: int, answer: Answer) -> str:
-    code = answer.refused.get("code") if isinstance(answer.refused, Mapping) else None
-    if isinstance(code, int):
-        return f" (error {code})"
-    return f" (HTTP {status})" if status != 200 else ""
+def _said(about: Code, proposal: Proposal, status: int, answer: Answer) -> Note:
+    request = proposal.method or proposal.shape
+    error = answer.refused.get("code") if isinstance(answer.refused, Mapping) else None
+    if isinstance(error, int):
+        return note(about, request=request, error=error)
+    return note(about, request=request, **({"status": status} if status != 200 else {}))

@@ -20,6 +20,7 @@ from league_sdk.protocol import faults
 from league_sdk.protocol.errors import LEGACY_CODES, RETRYABLE, LeagueError, MissingField
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.notes import Code, Note, note
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +126,7 @@ class Request:
             asked.cancel(CALLED_BACK)
             await asyncio.gather(asked, return_exceptions=True)
         posted = self._box.take()
-        heard = Heard(message=posted, body=posted, notes=("answered by a POST of its own",))
+        heard = Heard(message=posted, body=posted, notes=(note(Code.POSTED),))
         talk.note_heard(seat, heard, "", self.answer_type, None, self.hidden)
         return heard
 
@@ -173,11 +174,16 @@ class Request:
         if heard.error_code is not None:
             cause = heard.cause or faults.of_error(heard.error_code)
             legacy = LEGACY_CODES.get(heard.error_code)
-            return Wrong(heard.error_code, heard.problem, {}, legacy, cause, heard.detail)
+            sentence, seen = heard.problem, {}
+            if isinstance(sentence, Note) and (public := sentence.public) is not None:
+                # What a complaint quotes stands in its context: everybody else's copy leaves that out.
+                seen = {name: sentence.args[name] for name in sentence.code.quotes & sentence.args.keys()}
+                sentence = public
+            return Wrong(heard.error_code, str(sentence), seen, legacy, cause, heard.detail)
         try:
             return self.accept(heard.message)
         except LeagueError as error:
-            cause, detail = faults.of_error(error.error_code), f"{error.message.rstrip('.')} ({_seen(heard, error)})"
+            cause, detail = faults.of_error(error.error_code), _seen(heard, error)
             return Wrong(error.error_code, error.message, error.context, error.legacy_code, cause, detail)
         except Exception as error:
             # As in Conversation.guarded: what a player says ends in its fault, never in an attempt that does not count.
@@ -222,12 +228,13 @@ class Request:
             pause.cancel()
 
 
-def _seen(heard: Heard, error: LeagueError) -> str:
+def _seen(heard: Heard, error: LeagueError) -> Note:
     """What an answer had in place of what it should have."""
+    sentence = error.message.rstrip(".")
     if isinstance(error, MissingField):
         names = [str(name)[:30] for name, value in heard.message.items() if value is not None][:MOST_NAMES]
-        return f"it has {', '.join(names) or 'nothing'}"
-    return f"seen: {error.context.get('seen', 'nothing')}"
+        return note(Code.LACKS, sentence=sentence, names=", ".join(names) or "nothing")
+    return note(Code.NOT_WANTED, sentence=sentence, seen=str(error.context.get("seen", "nothing")))
 
 
 async def _either(work: asyncio.Future[Any], box: Box) -> None:

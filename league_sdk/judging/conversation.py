@@ -18,6 +18,7 @@ from league_sdk.judging.mailbox import Mailbox
 from league_sdk.protocol import tokens
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import METHODS, MessageType
+from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.protocol.tokens import REDACTED, redact
 from league_sdk.protocol.transcript import entry
 
@@ -71,10 +72,10 @@ class Conversation:
 
     def _note_repeat(self, player_id: str, message_type: str, message: Mapping[str, Any], in_time: bool) -> None:
         """A second answer to one request, or one after its verdict: it changes nothing."""
-        note = "a second answer: the first stands" if in_time else "came after the verdict: it changes nothing"
+        code = Code.SECOND if in_time else Code.AFTER_VERDICT
         if in_time and message_type == MessageType.GAME_JOIN_ACK and accepted(message):
             # The receipt was taken for its yes, and here it is: nothing to mend.
-            note = "joined by a POST of its own as well"
+            code = Code.JOINED_AGAIN
         self.log.add(
             entry(
                 n=self.log.count,
@@ -82,7 +83,7 @@ class Conversation:
                 sender=player_id,
                 recipient=self.brief.referee_id,
                 message_type=message_type,
-                notes=[note],
+                notes=[note(code)],
                 body=message,
             ),
             hidden=True,
@@ -104,7 +105,7 @@ class Conversation:
             hidden=hidden,
         )
 
-    def _odd(self, seat: Seat, heard: Heard, answer_type: str) -> list[str]:
+    def _odd(self, seat: Seat, heard: Heard, answer_type: str) -> list[Note]:
         try:
             return _noteworthy(self.brief, seat, heard, answer_type)
         except Exception:
@@ -160,19 +161,19 @@ class Conversation:
         )
 
 
-def _noteworthy(brief: Brief, seat: Seat, heard: Heard, answer_type: str) -> list[str]:
+def _noteworthy(brief: Brief, seat: Seat, heard: Heard, answer_type: str) -> list[Note]:
     """What is odd about an answer."""
     expected = answer_type if heard.error_code is None else ""
     odd = oddities(heard.message, match_id=brief.match_id, player_id=seat.player_id, expected_type=expected)
     return [*odd, *_token_of_another(seat, heard.message)]
 
 
-def _token_of_another(seat: Seat, message: Mapping[str, Any]) -> list[str]:
+def _token_of_another(seat: Seat, message: Mapping[str, Any]) -> list[Note]:
     """An answer is proven by the connection it came on; a token in it that is somebody else's is odd all the same."""
     token = message.get("auth_token")
     if not isinstance(token, str) or redact(token) != REDACTED or tokens.same(token, seat.league_token):
         return []
-    return [] if tokens.digest(token) in seat.token_digests else ["auth_token was not its own"]
+    return [] if tokens.digest(token) in seat.token_digests else [note(Code.FOREIGN_TOKEN)]
 
 
 def _digest_in(message: Mapping[str, Any]) -> str:

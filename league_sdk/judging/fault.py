@@ -7,7 +7,8 @@ from typing import Any
 
 from league_sdk.protocol import faults
 from league_sdk.protocol.faults import Cause
-from league_sdk.protocol.transcript import storable
+from league_sdk.protocol.notes import Note
+from league_sdk.protocol.transcript import note_for_storing, storable
 
 MAX_DETAIL_CHARS = 200
 
@@ -39,16 +40,18 @@ class Fault:
     tries: int
     cause: Cause
     limit_s: float
-    detail: str = ""
+    detail: Note | str = ""
 
     @property
     def sentence(self) -> str:
         """All of it that anybody may read, such as "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4)"."""
-        return faults.describe({**self._fields(), "detail": faults.unquoted(self.detail)})
+        public = self.detail.public if isinstance(self.detail, Note) else self.detail
+        return faults.describe({**self._fields(), "detail": public})
 
     def to_report(self) -> dict[str, Any]:
         """As MATCH_RESULT_REPORT carries it."""
-        return {**self._fields(), "sentence": self.sentence}
+        said = {"note": note_for_storing(self.detail.to_json())} if isinstance(self.detail, Note) else {}
+        return {**self._fields(), **said, "sentence": self.sentence}
 
     def _fields(self) -> dict[str, Any]:
         return {
@@ -58,7 +61,8 @@ class Fault:
             "tries": self.tries,
             "cause": self.cause,
             "limit_s": self.limit_s,
-            "detail": self.detail,
+            # Both players are told: what one of them said must not hold its token.
+            "detail": storable(str(self.detail))[:MAX_DETAIL_CHARS],
         }
 
 
@@ -80,10 +84,8 @@ class Wrong:
     context: dict[str, Any]
     legacy_code: str | None
     cause: Cause
-    detail: str
+    detail: Note | str
 
     def fault(self, player_id: str, message_type: str, tries: int, limit_s: float) -> Fault:
         """What the player lost a point for, when this was the last try."""
-        # Both players are told: what one of them said must not hold its token.
-        detail = storable(self.detail)[:MAX_DETAIL_CHARS]
-        return Fault(player_id, self.code, message_type, tries, self.cause, limit_s, detail)
+        return Fault(player_id, self.code, message_type, tries, self.cause, limit_s, self.detail)

@@ -11,9 +11,10 @@ from league_sdk.dialects import rates
 from league_sdk.dialects.answers import Answer, Understanding
 from league_sdk.dialects.driver import Driver, Replied
 from league_sdk.dialects.hunt import Proposal
-from league_sdk.dialects.shapes import CANONICAL
+from league_sdk.dialects.shapes import CANONICAL, OF_TOOLS
 from league_sdk.judging.brief import Seat
 from league_sdk.protocol.faults import Cause, of_answer
+from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.protocol.tokens import redact
 from league_sdk.protocol.transcript import Wire
 from league_sdk.transport.client import CallFailed, Reply
@@ -44,14 +45,14 @@ class Heard:
 
     message: Mapping[str, Any] = field(default_factory=dict)
     error_code: str | None = None
-    problem: str = ""
+    problem: Note | str = ""
     elapsed_s: float = 0.0
     http_status: int | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     body: Any = None
     connected: bool = True
     cause: Cause | None = None
-    detail: str = ""
+    detail: Note | str = ""
     cut_off: bool = False
     excuse: str = ""
     limited: Proposal | None = None
@@ -82,7 +83,7 @@ def of_failure(error: CallFailed | None, driver: Driver[Reply, CallFailed]) -> H
     """What is heard of a player when no reply came to the last request; None: there was no time for one."""
     return Heard(
         error_code=error.error_code if error else "E001",
-        problem=str(error) if error else "no answer in time",
+        problem=error.problem if error else note(Code.NOT_IN_TIME),
         elapsed_s=driver.elapsed_s,
         connected=error.connected if error else True,
         notes=driver.hunt.notes,
@@ -97,18 +98,21 @@ def of_reply(step: Replied[Reply], driver: Driver[Reply, CallFailed]) -> Heard:
     """What is heard of a player by a reply, whether it was understood or not."""
     proposal, reply, answer = step.proposal, step.reply, step.answer
     notes = [*driver.hunt.notes, *reply.notes, *answer.notes]
-    code, problem, cause, detail = None, "", None, ""
+    code: str | None = None
+    cause: Cause | None = None
+    problem: Note | str = ""
+    detail: Note | str = ""
     if step.understanding is Understanding.NOT_UNDERSTOOD:
         cause = of_answer(status=reply.status, readable=not reply.problem)
         detail = _in_place_of_an_answer(cause, reply, answer)
         code = "E009" if reply.status >= 500 else "E002"
-        problem = f"HTTP status {reply.status}" if reply.status >= 500 else "the player answered with an error"
+        problem = f"HTTP status {reply.status}" if reply.status >= 500 else note(Code.ANSWERED_ERROR)
         if reply.problem and reply.status < 500:
             problem = f"HTTP {reply.status}: {reply.problem}"
     elif proposal.shape != CANONICAL:
-        notes.append(f"asked as {proposal.shape}: {proposal.method or 'no method'}")
+        notes.append(_asked_as(proposal))
     if proposal.url != driver.hunt.url:
-        notes.append(f"found at {urlsplit(proposal.url).path or '/'}")
+        notes.append(note(Code.FOUND_AT, path=urlsplit(proposal.url).path or "/"))
     return Heard(
         message={} if code else answer.message,
         error_code=code,
@@ -125,7 +129,7 @@ def of_reply(step: Replied[Reply], driver: Driver[Reply, CallFailed]) -> Heard:
     )
 
 
-def _in_place_of_an_answer(cause: Cause, reply: Reply, answer: Answer) -> str:
+def _in_place_of_an_answer(cause: Cause, reply: Reply, answer: Answer) -> Note | str:
     """What came instead of an answer, for the player's student."""
     if cause is Cause.HTTP_STATUS:
         return f"HTTP {reply.status}"
@@ -133,4 +137,11 @@ def _in_place_of_an_answer(cause: Cause, reply: Reply, answer: Answer) -> str:
         return reply.problem.rstrip(".")
     error = answer.refused
     said = error.get("message") if isinstance(error, Mapping) else error
-    return f"it answered with the error {redact(str(said))[:100]!r}" if said else "it answered with an error"
+    return note(Code.ERROR_IN_REPLY, **({"said": repr(redact(str(said))[:100])} if said else {}))
+
+
+def _asked_as(proposal: Proposal) -> Note:
+    """In which words the player was asked; the name of a tool is its own."""
+    if proposal.shape in OF_TOOLS:
+        return note(Code.ASKED_TOOL, shape=proposal.shape, tool=proposal.method)
+    return note(Code.ASKED_AS, shape=proposal.shape, **({"method": proposal.method} if proposal.method else {}))

@@ -20,6 +20,7 @@ from league_sdk.judging.log import MatchLog
 from league_sdk.protocol.errors import RETRYABLE, MissingField
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.states import MatchState, ResultStatus
 from league_sdk.rules.draws import CommittedDraw
 from league_sdk.rules.game import Game, Random, State
@@ -115,7 +116,7 @@ async def _invite(talk: Conversation, seat: Seat) -> Fault | None:
         1,
         Cause.WRONG_MESSAGE,
         brief.settings.join_timeout_s,
-        "it refused the invitation",
+        note(Code.REFUSED_INVITATION),
     )
 
 

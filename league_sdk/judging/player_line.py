@@ -24,6 +24,7 @@ from league_sdk.judging.heard import Ask, Heard, Tell, of_failure, of_reply
 from league_sdk.protocol.faults import OWN_SIDE, Cause, of_error
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.protocol.tokens import redact
 from league_sdk.transport.breaker import Breaker
 from league_sdk.transport.client import Broken, CallFailed, Client, Reply
@@ -196,7 +197,7 @@ class PlayerLine:
             await asyncio.sleep(PACE_S)
 
     async def _search(self, driver: _Driver) -> Heard:
-        pending = ""
+        pending: Note | None = None
         refusal: Heard | None = None
         failure: Heard | None = None
         async for step in driver:
@@ -219,13 +220,13 @@ class PlayerLine:
                     failure = heard
                 continue
             # A token that is cut would not be known for one any more.
-            pending = f"its reply {redact(str(step.reply.body))[:80]} holds no answer, and none followed"
+            pending = note(Code.NO_ANSWER_IN_REPLY, seen=redact(str(step.reply.body))[:80])
             if driver.hunt.awaits_callback:
                 break
             share = RECEIPT_SHARE if understanding is Understanding.RECEIPT else VAGUE_SHARE
             # Whoever waits for the callback ends this sleep.
             await self._clock.sleep(max(0.0, driver.left_s) * share)
-        if pending:
+        if pending is not None:
             # Something was understood: the answer may come by a POST until the time is over.
             await self._clock.sleep(max(0.0, driver.left_s))
             return replace(of_failure(None, driver), problem=pending, detail=pending, cause=None, http_status=200)

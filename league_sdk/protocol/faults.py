@@ -7,11 +7,12 @@ operating system), and this module says what that means. The sentences are Engli
 from __future__ import annotations
 
 import errno
-import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any
+
+from league_sdk.protocol.notes import _
 
 
 class Cause(StrEnum):
@@ -118,48 +119,30 @@ def cut_off(number: int | None) -> bool:
     return number in _NO_WAY_ERRNOS
 
 
+_UNREACHED = _("%(player)s could not be reached for %(message)s (tries: %(tries)s)")
 SENTENCES: dict[Cause, str] = {
-    Cause.NAME_LOOKUP: "%(player)s could not be reached for %(message)s (tries: %(tries)s)",
-    Cause.CONNECT: "%(player)s could not be reached for %(message)s (tries: %(tries)s)",
-    Cause.HTTP_STATUS: "%(player)s answered %(message)s with %(detail)s (tries: %(tries)s)",
-    Cause.NOT_JSON: "%(player)s answered %(message)s with something that is not JSON (tries: %(tries)s)",
-    Cause.WRONG_MESSAGE: "%(player)s gave no valid answer to %(message)s (tries: %(tries)s)",
-    Cause.ILLEGAL_MOVE: "%(player)s answered %(message)s with no legal move (tries: %(tries)s)",
-    Cause.DEADLINE: "%(player)s did not answer %(message)s in %(limit)s s (tries: %(tries)s)",
-    Cause.REFEREE: "the referee failed while %(player)s was asked for an answer to %(message)s (tries: %(tries)s)",
-    Cause.LEAGUE: "the league failed while %(player)s was asked for an answer to %(message)s (tries: %(tries)s)",
+    Cause.NAME_LOOKUP: _UNREACHED,
+    Cause.CONNECT: _UNREACHED,
+    Cause.HTTP_STATUS: _("%(player)s answered %(message)s with %(detail)s (tries: %(tries)s)"),
+    Cause.NOT_JSON: _("%(player)s answered %(message)s with something that is not JSON (tries: %(tries)s)"),
+    Cause.WRONG_MESSAGE: _("%(player)s gave no valid answer to %(message)s (tries: %(tries)s)"),
+    Cause.ILLEGAL_MOVE: _("%(player)s answered %(message)s with no legal move (tries: %(tries)s)"),
+    Cause.DEADLINE: _("%(player)s did not answer %(message)s in %(limit)s s (tries: %(tries)s)"),
+    Cause.REFEREE: _("the referee failed while %(player)s was asked for an answer to %(message)s (tries: %(tries)s)"),
+    Cause.LEAGUE: _("the league failed while %(player)s was asked for an answer to %(message)s (tries: %(tries)s)"),
 }
 
 
-_QUOTED = (
-    (re.compile(r" \((?:seen: |it has ).*", re.DOTALL), ""),
-    (re.compile(r"it answered with the error .*", re.DOTALL), "it answered with an error"),
-    (re.compile(r"its reply .* holds no answer", re.DOTALL), "its reply holds no answer"),
-    (re.compile(r"was refused: .*", re.DOTALL), "was refused"),
-)
-"""How a sentence of ours quotes what was answered, and what is left of it without that."""
-
-
-def unquoted(text: str) -> str:
-    """A problem or a detail in our words alone, without what the answer was.
-
-    Whoever listens at an address need not be an agent, and what it answers is for the agent's owner and the staff.
-    """
-    for pattern, instead in _QUOTED:
-        text = pattern.sub(instead, text)
-    return text
-
-
-def describe(fault: Mapping[str, Any], sentences: Mapping[Cause, str] = SENTENCES) -> str:
+def describe(fault: Mapping[str, Any], translate: Callable[[str], str] = str) -> str:
     """A fault in a sentence, such as "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4)".
 
     Args:
         fault: as a MATCH_RESULT_REPORT carries it, with ``cause`` and ``limit_s``.
-        sentences: by cause, the sentences in the reader's language.
+        translate: a sentence of :data:`SENTENCES` to the one in the reader's language.
 
     Returns the sentence without a full stop.
     """
-    sentence, detail = sentences[Cause(fault["cause"])], str(fault.get("detail") or "")
+    sentence, detail = translate(SENTENCES[Cause(fault["cause"])]), str(fault.get("detail") or "")
     text = sentence % {
         "player": fault["player_id"],
         "message": fault["message_type"],

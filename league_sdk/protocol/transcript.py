@@ -11,6 +11,7 @@ from typing import Any, NotRequired, TypedDict
 from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import SECRET_FIELDS
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES, MAX_TRANSCRIPT_DEPTH
+from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.protocol.tokens import REDACTED, redact
 
 _PLAIN = json.JSONEncoder(ensure_ascii=False)
@@ -24,6 +25,8 @@ MAX_WIRE_TEXT_CHARS = 500
 MAX_ENTRY_CHARS = 2 * MAX_TRANSCRIPT_BODY_BYTES
 """A longer entry is kept without its requests, and with few of its notes."""
 MOST_NOTES_OF_A_LONG_ENTRY, NOTE_CHARS = 8, 40
+MAX_NOTE_CHARS = 200
+"""Of each argument of a note."""
 
 
 class Wire(TypedDict):
@@ -51,7 +54,8 @@ class Entry(TypedDict):
 
     ``n`` counts from 0 within an attempt; ``at`` is ISO 8601 with microseconds; ``sender`` and
     ``recipient`` are ids. For an answer ``elapsed_ms`` is the time since its request was sent and
-    ``limit_ms`` the time it was given. ``problem`` says what was wrong, ``notes`` what was odd.
+    ``limit_ms`` the time it was given. ``problem`` says what was wrong, ``notes`` what was odd, as
+    :func:`league_sdk.protocol.notes.read` takes it.
     ``wire`` has the requests that brought the answer, where that is known.
     """
 
@@ -64,8 +68,8 @@ class Entry(TypedDict):
     elapsed_ms: int | None
     limit_ms: int | None
     http_status: int | None
-    problem: str
-    notes: list[str]
+    problem: str | dict[str, Any]
+    notes: list[dict[str, Any]]
     body: Any
     wire: NotRequired[list[Wire]]
 
@@ -132,8 +136,8 @@ def entry(  # noqa: PLR0913 - the fields of an entry
     elapsed_ms: int | None = None,
     limit_ms: int | None = None,
     http_status: int | None = None,
-    problem: str = "",
-    notes: list[str] | None = None,
+    problem: Note | str = "",
+    notes: Sequence[Note] = (),
     body: Any = None,
     wire: Sequence[Wire] = (),
 ) -> Entry:
@@ -151,8 +155,8 @@ def entry(  # noqa: PLR0913 - the fields of an entry
         elapsed_ms=elapsed_ms,
         limit_ms=limit_ms,
         http_status=http_status,
-        problem=storable(problem)[:500],
-        notes=[storable(note)[:200] for note in (notes or [])],
+        problem=storable(problem)[:500] if isinstance(problem, str) else note_for_storing(problem.to_json()),
+        notes=[note_for_storing(one.to_json()) for one in notes],
         body=body_for_transcript(body),
     )
     if wire:
@@ -167,10 +171,16 @@ def fitting(made: Entry) -> Entry:
     """
     if len(_PLAIN.encode(made)) < MAX_ENTRY_CHARS:
         return made
-    notes = [note[:NOTE_CHARS] for note in made["notes"][:MOST_NOTES_OF_A_LONG_ENTRY]]
-    shorter = Entry(**{**made, "notes": [*notes, "its requests were left out: it is too long"]})
+    notes = [note_for_storing(one, NOTE_CHARS) for one in made["notes"][:MOST_NOTES_OF_A_LONG_ENTRY]]
+    shorter = Entry(**{**made, "notes": [*notes, note(Code.WIRE_LEFT_OUT).to_json()]})
     shorter.pop("wire", None)
     return shorter
+
+
+def note_for_storing(made: dict[str, Any], most: int = MAX_NOTE_CHARS) -> dict[str, Any]:
+    """The JSON of a note with clean texts in it, none longer than so many characters."""
+    args = {name: storable(one)[:most] if isinstance(one, str) else one for name, one in made["args"].items()}
+    return made | {"args": args}
 
 
 def _clean_wire(one: Wire, *, last: bool) -> Wire:

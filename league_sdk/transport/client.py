@@ -23,6 +23,7 @@ from league_sdk.protocol import SDK_VERSION, rpc
 from league_sdk.protocol.errors import NotJson
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES, MAX_TRANSCRIPT_BODY_BYTES
+from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.transport.failures import Broken, CallFailed, NotReached, TimedOut, failure, out_of_time
 from league_sdk.transport.limit import within
 from league_sdk.transport.lookups import LOOKUPS
@@ -64,7 +65,7 @@ class Reply:
     elapsed_s: float
     headers: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)
-    notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    notes: tuple[Note, ...] = field(default=(), compare=False, repr=False)
 
 
 class _Way:
@@ -201,7 +202,7 @@ class Client:
         text = raw[:MAX_TEXT_BYTES].decode("utf-8", "replace") if problem else ""
         notes = _oddities(response, raw, seen)
         if way.protocol is not None and len(way.protocol):
-            notes.append("something came behind the answer: it was not read")
+            notes.append(note(Code.MORE_BEHIND))
         return Reply(response.status, body, problem, time.monotonic() - begun, seen, text, tuple(notes))
 
     async def aclose(self) -> None:
@@ -240,21 +241,21 @@ async def _read(response: aiohttp.ClientResponse, headers: Mapping[str, str]) ->
     return answer_in_stream(bytes(raw)) if events else bytes(raw)
 
 
-def _oddities(response: aiohttp.ClientResponse, raw: bytes, headers: Mapping[str, str]) -> list[str]:
+def _oddities(response: aiohttp.ClientResponse, raw: bytes, headers: Mapping[str, str]) -> list[Note]:
     """What an answer had that a tidy one has not; it was read all the same."""
-    notes = []
+    notes: list[Note] = []
     if response.version is not None and response.version < aiohttp.HttpVersion11:
-        notes.append("the answer came by an old HTTP, which takes a new connection for each call")
+        notes.append(note(Code.OLD_HTTP))
     if headers.get("content-encoding"):
-        notes.append("the answer says that it is packed, which was not asked for")
+        notes.append(note(Code.PACKED))
     kind = headers.get("content-type", "")
     charset = _charset(kind)
     if raw.strip() and (encoding := _encoding(raw, kind)) != "utf-8":
-        notes.append(f"the answer is {encoding} text, expected utf-8")
+        notes.append(note(Code.ENCODING, seen=encoding))
     elif charset not in ("", "utf-8", "utf8", "ascii", "us-ascii"):
-        notes.append(f"the answer says that it is {charset[:20]} text, and was taken for utf-8")
+        notes.append(note(Code.CHARSET, seen=charset[:20]))
     if len(raw) > MAX_TRANSCRIPT_BODY_BYTES:
-        notes.append(f"the answer has {len(raw)} bytes")
+        notes.append(note(Code.LARGE, size=len(raw)))
     return notes
 
 

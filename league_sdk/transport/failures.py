@@ -10,26 +10,28 @@ import aiohttp
 
 from league_sdk.protocol import faults
 from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.transport.policy import NotCalled
 
 FILES_OF_A_LOOKUP = 8
 """More than one search for a name needs at a time."""
 _DETAILS = {
-    errno.ECONNREFUSED: "nobody listens at its address",
+    errno.ECONNREFUSED: note(Code.NOBODY_LISTENS),
     # The system's answer to a connection to a broadcast address.
-    errno.EACCES: "its address is that of a whole network, not of one machine",
+    errno.EACCES: note(Code.WHOLE_NETWORK),
 }
-NOT_CALLED = "the name of the address leads to one that is not called"
+NOT_CALLED = note(Code.NAME_NOT_CALLED)
 
 
 class CallFailed(Exception):
     """No usable HTTP answer came.
 
     Attributes:
+        problem: what happened.
         error_code: E001 (out of time) or E009 (everything else).
         connected: whether the request may have reached the agent.
         cause: whose fault it is; REFEREE or LEAGUE when this machine could not even try.
-        detail: the same for the student whose agent it is; the sentence unless something else is said.
+        detail: the same for the student whose agent it is; the problem unless something else is said.
         cut_off: it may be this machine that has no network: a second agent tells.
     """
 
@@ -37,17 +39,18 @@ class CallFailed(Exception):
 
     def __init__(
         self,
-        sentence: str,
+        problem: Note | str,
         *,
         connected: bool,
         cause: Cause | None = None,
-        detail: str = "",
+        detail: Note | None = None,
         cut_off: bool = False,
     ) -> None:
-        super().__init__(sentence)
+        super().__init__(str(problem))
+        self.problem = problem
         self.connected = connected
         self.cause = cause or faults.of_error(self.error_code)
-        self.detail = detail or sentence
+        self.detail = detail or problem
         self.cut_off = cut_off
 
 
@@ -91,18 +94,18 @@ def failure(error: Exception, caller: Cause) -> CallFailed:
         caller: whose side we are: REFEREE or LEAGUE.
     """
     if isinstance(error, (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, UnicodeError)):
-        return NotReached("the address cannot be read", connected=False)
+        return NotReached(note(Code.BAD_ADDRESS), connected=False)
     if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, NotCalled):
         return NotReached(NOT_CALLED, connected=False)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return _no_name(error.os_error, caller)
     if isinstance(error, aiohttp.ClientSSLError):
-        return NotReached(f"no secure connection ({type(error.os_error).__name__})", connected=False)
+        return NotReached(note(Code.NO_TLS, kind=type(error.os_error).__name__), connected=False)
     if isinstance(error, aiohttp.ClientConnectorError):
         return _no_connection(error.os_error.errno, caller)
     if isinstance(error, aiohttp.ServerDisconnectedError):
-        return Broken("the connection was closed without an answer", connected=True)
-    return Broken(f"the connection broke off ({type(error).__name__})", connected=True)
+        return Broken(note(Code.CLOSED), connected=True)
+    return Broken(note(Code.BROKEN_OFF, kind=type(error).__name__), connected=True)
 
 
 def _no_name(error: OSError, caller: Cause) -> NotReached:
@@ -110,10 +113,9 @@ def _no_name(error: OSError, caller: Cause) -> NotReached:
     # The system's own search for a name calls it unknown when it could not open a file for it.
     found = faults.of_lookup(number, caller=caller) if _can_open_files() else caller
     if found is caller:
-        return NotReached("this machine cannot look names up", connected=False, cause=found)
+        return NotReached(note(Code.NO_LOOKUPS), connected=False, cause=found)
     silent = number in faults.SILENT_LOOKUPS
-    sentence = "the name server of the address gave no answer" if silent else "the name of the address is not known"
-    return NotReached(sentence, connected=False, cause=found)
+    return NotReached(note(Code.SILENT_NAME_SERVER if silent else Code.UNKNOWN_NAME), connected=False, cause=found)
 
 
 def _can_open_files() -> bool:
@@ -138,6 +140,6 @@ def _no_connection(number: int | None, caller: Cause) -> NotReached:
         f"no connection: {os.strerror(number)}" if number else "no connection",
         connected=False,
         cause=found,
-        detail=_DETAILS.get(number or 0, ""),
+        detail=_DETAILS.get(number or 0),
         cut_off=faults.cut_off(number),
     )

@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Q
 
 from agents_registry.models import Agent
+from league_sdk.protocol import notes
 from league_sdk.protocol.faults import Cause, of_error
 from league_sdk.protocol.states import ResultStatus
 from matches.models import Match
@@ -49,9 +50,18 @@ def _read(fault: Mapping[str, Any]) -> dict[str, Any]:
         "tries": tries if counted else 1,
         "cause": cause if isinstance(cause, str) and cause in _CAUSES else of_error(fault.get("error_code")),
         "limit_s": limit_s if timed else None,
-        "detail": _words(fault, "detail", 200),
+        **_detail(fault),
         "sentence": _words(fault, "sentence", 300),
     }
+
+
+def _detail(fault: Mapping[str, Any]) -> dict[str, Any]:
+    """What was seen instead of an answer, as everybody may read it: in English, and as the note that it is."""
+    said = notes.read(fault.get("note") or _words(fault, "detail", 200))
+    if isinstance(said, str):
+        return {"detail": said[:200]}
+    shown = said.public
+    return {"detail": str(shown)[:200], "note": shown.to_json()} if shown is not None else {"detail": ""}
 
 
 def _words(fault: Mapping[str, Any], name: str, most: int) -> str:

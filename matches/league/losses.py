@@ -17,7 +17,8 @@ from django.utils import timezone
 from agents_registry import registration
 from agents_registry.models import Agent, Kind
 from league_sdk.ledger.kinds import EventKind
-from league_sdk.protocol.faults import Cause, unquoted
+from league_sdk.protocol import notes
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.states import IN_PLAY, MatchState
 from matches.league import results
 from matches.league.effects import changed, record
@@ -97,7 +98,7 @@ def _tell_of(kind: str, match: Match, why: str, cause: Cause) -> None:
         attempt=match.attempt,
         referee_id=match.referee.code if match.referee else "",
         cause=cause,
-        why=without_addresses(unquoted(why)),
+        why=without_addresses(notes.in_words(notes.public(why))),
     )
     changed(match.league_id, match.match_id)
 

@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 
 from agents_registry import registration
 from league_sdk.ledger.kinds import EventKind
-from league_sdk.protocol.faults import unquoted
 from league_sdk.protocol.states import (
     IN_PLAY,
     AgentState,
@@ -68,9 +67,9 @@ def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequ
     """The match goes from one of ``states`` to FINISHED; false when the attempt is over or someone else was quicker."""
     now = timezone.now()
     # Not every referee is ours: what it writes is cleaned of tokens like its transcript, and as everybody reads it, of
-    # addresses and of what was answered in place of an answer.
-    told = [{**fault, "detail": unquoted(fault["detail"])} for fault in verdict.faults]
-    reason, details, faults = (without_addresses(clean(one)) for one in (verdict.reason, verdict.details, told))
+    # addresses.
+    said = (verdict.reason, verdict.details, verdict.faults)
+    reason, details, faults = (without_addresses(clean(one)) for one in said)
     verdict = replace(verdict, reason=reason, details=details, faults=faults)
     winner = {match.player_a.code: match.player_a, match.player_b.code: match.player_b}.get(verdict.winner or "")
     news = {

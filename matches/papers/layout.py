@@ -30,6 +30,7 @@ from league_sdk.config_models import (
     SystemConfig,
     TimeoutsConfig,
 )
+from league_sdk.protocol import notes
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.states import RoundState
 from league_sdk.repositories import SCHEMA_VERSION
@@ -188,7 +189,7 @@ class _Layout:
         for chunk in bundle.in_chunks(queries.matches_of(self._league)):
             said = bundle.transcripts(chunk, people=self._people)
             for match in chunk:
-                entries = [one["entry"] | {"attempt": one["attempt"]} for one in said[match.pk]]
+                entries = [notes.told(one["entry"]) | {"attempt": one["attempt"]} for one in said[match.pk]]
                 self._put(f"data/matches/{match.league_id}/{match.match_id}.json", self._match(match, entries))
 
     def _match(self, match: Match, entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -256,10 +257,10 @@ class _Layout:
             rows = rows.filter(Q(entry__sender=name) | Q(entry__recipient=name))
         ordered = rows.order_by("match_id", "attempt", "n")
         for match_id, attempt, entry in ordered.values_list("match__match_id", "attempt", "entry").iterator():
-            sender, recipient, problem = (str(entry.get(one, "")) for one in ("sender", "recipient", "problem"))
+            sender, recipient = (str(entry.get(one, "")) for one in ("sender", "recipient"))
             if name not in (sender, recipient):
                 continue
-            message_type = str(entry.get("message_type", ""))
+            message_type, problem = str(entry.get("message_type", "")), notes.in_words(entry.get("problem"))
             yield {
                 "timestamp": entry["at"],
                 "level": "WARNING" if problem else "DEBUG",

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import BinaryIO
 
 from agents_registry.models import Agent, Kind
+from league_sdk.protocol import notes
 from matches.models import League
 from matches.papers import bundle, evidence
 from matches.view import queries, sight
@@ -100,7 +101,7 @@ def _messages(league: League, people: bool) -> Rows:
         said = bundle.transcripts(chunk, people=False)
         for match in chunk:
             for one in said[match.pk]:
-                entry = one["entry"]
+                entry = notes.told(one["entry"])
                 place = (match.match_id, match.round.number, one["attempt"], one["n"])
                 yield (*place, *(_plain(entry.get(name)) for name in names))
 

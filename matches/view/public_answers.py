@@ -7,12 +7,11 @@ came, and that it was none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from league_sdk.dialects.answers import accepted, choice, read_answer
-from league_sdk.protocol.faults import unquoted
+from league_sdk.protocol import notes
 from league_sdk.protocol.messages import MessageType
 
 WITHHELD = "not a message of the league: shown to the agent's owner and the instructor"
@@ -20,16 +19,6 @@ _TYPES = frozenset(MessageType)
 _ANSWERS = frozenset({MessageType.GAME_JOIN_ACK, MessageType.CHOOSE_PARITY_RESPONSE, MessageType.GAME_MOVE_RESPONSE})
 """Whoever answers in these words is an agent. Whatever else a message is, it may be ours, sent back."""
 _MOVES = ("even", "odd")
-_NOTES = re.compile(
-    r"asked as [a-z_]+: (no method|[\w./]{1,40})"
-    r"|[a-z_]+ was missing(, (read from another field|expected [A-Z_]+))?"
-    r"|timestamp not UTC|the move was text, read as a number"
-    r"|a list around the reply|a bare value in place of a message|error beside a result|a request in place of a reply"
-    r"|no JSON-RPC around the reply|the message (stood beside result, not in it|was inside a tool result|was nested)"
-    r"|answered by a POST of its own|a second answer: the first stands|joined by a POST of its own as well"
-    r"|came after the verdict: it changes nothing"
-)
-"""What is noted in words of ours alone; other notes say what stood in the answer."""
 _RECEIPTS = ("ok", "received", "acknowledged", "accepted", "success", "done")
 
 
@@ -41,7 +30,7 @@ def for_public(entry: Mapping[str, Any], players: Collection[str], choice_field:
         players: the ids of the match's players.
         choice_field: the game's name for a move.
     """
-    shown = {**entry, "problem": unquoted(str(entry.get("problem") or ""))}
+    shown = {**entry, "problem": notes.public(entry.get("problem") or "")}
     if str(entry.get("sender") or "").rpartition(":")[2] in players:
         return shown if entry.get("body") in (None, "", {}) else _answer(shown, choice_field)
     if entry.get("message_type") == MessageType.GAME_ERROR:
@@ -67,9 +56,15 @@ def _answer(entry: dict[str, Any], choice_field: str) -> dict[str, Any]:
     known = kind in _TYPES or kind.startswith("reply to ")
     return entry | {
         "body": kept | {"withheld": WITHHELD},
-        "notes": [note for note in entry.get("notes") or [] if _NOTES.fullmatch(str(note))],
+        "notes": _in_our_words(entry.get("notes") or []),
         "message_type": kind if known else "reply",
     }
+
+
+def _in_our_words(said: list[Any]) -> list[dict[str, Any]]:
+    """Of the notes those in words of ours, without what they quote."""
+    found = [read.public for one in said if isinstance(read := notes.read(one), notes.Note)]
+    return [one.to_json() for one in found if one is not None and notes.FREE not in one.args]
 
 
 def report_for_public(report: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,7 +94,7 @@ def _complaint(body: Any) -> Any:
     if isinstance(found.get("params"), Mapping):
         return found | {"params": _complaint(found["params"])}
     if isinstance(found.get("message"), str):
-        found["message"] = unquoted(found["message"])
+        found["message"] = notes.in_words(notes.public(found["message"]))
     if isinstance(found.get("context"), Mapping):
         found["context"] = {name: value for name, value in found["context"].items() if name != "seen"}
     return found

@@ -11,6 +11,7 @@ from django.db.models import Q
 
 from agents_registry.models import Agent, Kind
 from league_sdk.ledger.standings import Row, table
+from league_sdk.protocol import notes
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.states import PROGRESS_ORDER, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import describe, games
@@ -160,7 +161,7 @@ def match_detail(match: Match, view: View, *, staff: bool) -> dict[str, Any]:
         "locked_in": match.locked_in if view.now else [],
         "view": match.view if view.now else {},
         "lifecycle": lifecycle(match, view),
-        "transcript": transcript(match, view, staff=staff),
+        "transcript": [notes.told(line) for line in transcript(match, view, staff=staff)],
         "result": None
         if outcome is None
         else {

@@ -9,6 +9,7 @@ from django.utils.translation import get_language_bidi, ngettext
 from django.utils.translation import gettext as _
 
 from league_sdk.protocol.faults import Cause, describe
+from league_sdk.protocol.notes import in_words
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.view.summaries import Summary
 from matches.words import corrections
@@ -172,34 +173,6 @@ def fault_sentence(fault: Mapping[str, Any]) -> str:
     if fault["error_code"] == "E005" and fault.get("cause"):
         return _("%(player)s is shut down after too many silences: not called") % {"player": fault["player_id"]}
     if fault.get("cause") and fault.get("limit_s") is not None:
-        return describe(fault | {"detail": _fault_detail(fault.get("detail") or "")}, _fault_sentences())
+        return describe(fault | {"detail": in_words(fault.get("note") or fault.get("detail"), _)}, _)
     names = {"player": fault["player_id"], "cause": fault_cause(fault.get("cause", ""))}
     return fault["sentence"] or (_("%(player)s lost: %(cause)s") if names["cause"] else "%(player)s") % names
-
-
-def _fault_sentences() -> dict[Cause, str]:
-    """Those of :data:`league_sdk.protocol.faults.SENTENCES`, in the reader's language."""
-    unreached = _("%(player)s could not be reached for %(message)s (tries: %(tries)s)")
-    return {
-        Cause.NAME_LOOKUP: unreached,
-        Cause.CONNECT: unreached,
-        Cause.HTTP_STATUS: _("%(player)s answered %(message)s with %(detail)s (tries: %(tries)s)"),
-        Cause.NOT_JSON: _("%(player)s answered %(message)s with something that is not JSON (tries: %(tries)s)"),
-        Cause.WRONG_MESSAGE: _("%(player)s gave no valid answer to %(message)s (tries: %(tries)s)"),
-        Cause.ILLEGAL_MOVE: _("%(player)s answered %(message)s with no legal move (tries: %(tries)s)"),
-        Cause.DEADLINE: _("%(player)s did not answer %(message)s in %(limit)s s (tries: %(tries)s)"),
-        Cause.REFEREE: _(
-            "the referee failed while %(player)s was asked for an answer to %(message)s (tries: %(tries)s)"
-        ),
-        Cause.LEAGUE: _("the league failed while %(player)s was asked for an answer to %(message)s (tries: %(tries)s)"),
-    }
-
-
-def _fault_detail(detail: str) -> str:
-    """The details that say the same each time; the others quote the player or its machine."""
-    return {
-        "nobody listens at its address": _("nobody listens at its address"),
-        "the name of the address is not known": _("the name of the address is not known"),
-        "the connection was closed without an answer": _("the connection was closed without an answer"),
-        "it refused the invitation": _("it refused the invitation"),
-    }.get(detail, detail)

@@ -9,12 +9,15 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
+from django.utils.translation import gettext as _
+
 from agents_registry.models import Agent
 from league_sdk.dialects.answers import accepted, choice, read_answer
 from league_sdk.dialects.shapes import canonical_method
 from league_sdk.protocol import rpc, schemas
 from league_sdk.protocol.errors import SECRET_FIELDS
 from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.notes import in_words
 from league_sdk.protocol.tokens import REDACTED
 from league_sdk.protocol.transcript import clean
 from league_sdk.rules.registry import games
@@ -139,14 +142,14 @@ def _answer(entry: Mapping[str, Any], one: Mapping[str, Any], agent: Agent) -> d
     readable = bool(expected) and body is not None and not is_cut(body)
     usable = readable and is_usable(one["body"], message)
     rows = comparison(expected, message, usable=usable) if readable else []
-    problem = str(entry.get("problem") or "")
+    problem = in_words(entry.get("problem"), _)
     return {
         "at": datetime.fromisoformat(str(entry.get("at"))),
         "took": _took(entry),
         "http_status": entry.get("http_status"),
         "content_type": wire[-1]["content_type"] if wire else "",
         "problem": problem,
-        "notes": [str(note) for note in entry.get("notes") or []],
+        "notes": [in_words(note, _) for note in entry.get("notes") or []],
         "text": wire[-1].get("text", "") if wire else "",
         "body": pretty(body) if body is not None else "",
         "message_type": str(entry.get("message_type", "")),

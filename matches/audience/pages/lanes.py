@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from league_sdk.dialects import answers
 from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.notes import in_words
 from league_sdk.protocol.states import MatchState
 from matches.words import match, states
 
@@ -98,8 +99,8 @@ def _message(entry: Mapping[str, Any], players: tuple[str, str]) -> Row:
         "elapsed_ms": _milliseconds(entry.get("elapsed_ms")),
         "limit_ms": _milliseconds(entry.get("limit_ms")) or None,
         "http_status": entry.get("http_status"),
-        "problem": str(entry.get("problem") or ""),
-        "notes": [str(note) for note in entry.get("notes") or []],
+        "problem": in_words(entry.get("problem"), _),
+        "notes": [in_words(note, _) for note in entry.get("notes") or []],
         "came": entry.get("http_status") is not None or entry.get("body") not in (None, "", {}),
         "deadline": _deadline(entry) if to_seat else None,
         "complaint": _complaint(entry),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -17,9 +18,14 @@ from league_sdk.dialects.answers import (
     read_answer,
     understanding,
 )
+from league_sdk.protocol.notes import Code, Note, note
 
 ACK = {"message_type": "GAME_JOIN_ACK", "accept": True}
 PICK = {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": "odd"}
+
+
+def said(notes: Iterable[Note]) -> list[str]:
+    return [str(one) for one in notes]
 
 
 def rpc(result: Any, **more: Any) -> dict[str, Any]:
@@ -47,7 +53,7 @@ def rpc(result: Any, **more: Any) -> dict[str, Any]:
 )
 def test_where_the_message_stands(body: Any, notes: tuple[str, ...]) -> None:
     answer = read_answer(body, rpc_id=7)
-    assert (choice(answer.message, "parity_choice"), answer.refused, answer.notes) == ("odd", None, notes)
+    assert (choice(answer.message, "parity_choice"), answer.refused, said(answer.notes)) == ("odd", None, [*notes])
 
 
 @pytest.mark.parametrize(
@@ -148,7 +154,7 @@ def test_what_is_an_answer(kind: str, body: Any, status: int, expected: Understa
 
 def test_what_was_odd_is_told_so_that_it_can_be_mended() -> None:
     message = {"sender": "player:P01", "player_id": "P01", "match_id": "M9", "timestamp": "20261121T202723Z"}
-    assert oddities(message, match_id="R1M1", player_id="P07", expected_type="GAME_JOIN_ACK") == [
+    assert said(oddities(message, match_id="R1M1", player_id="P07", expected_type="GAME_JOIN_ACK")) == [
         "match_id was 'M9', expected R1M1",
         "player_id was 'P01', expected P07",
         "sender was 'player:P01', expected player:P07",
@@ -161,7 +167,8 @@ def test_what_was_odd_is_told_so_that_it_can_be_mended() -> None:
 
 def test_a_choice_under_another_name_and_a_naive_time() -> None:
     message = {"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "odd", "arrival_timestamp": "2025-01-15T10:00:00"}
-    assert oddities(message, match_id="R1M1", player_id="P07", expected_type="CHOOSE_PARITY_RESPONSE") == [
+    found = oddities(message, match_id="R1M1", player_id="P07", expected_type="CHOOSE_PARITY_RESPONSE")
+    assert said(found) == [
         "parity_choice was missing, read from another field",
         "player_id was missing",
         "auth_token was missing",
@@ -175,7 +182,7 @@ def test_a_choice_under_another_name_and_a_naive_time() -> None:
 def test_a_number_in_a_text_is_noted(move: Any, odd: bool, where: str) -> None:
     message = {where: {"choice": move} if where == "move_data" else move, "message_type": "GAME_MOVE_RESPONSE"}
     notes = oddities(message, match_id="R1M1", player_id="P07", expected_type="GAME_MOVE_RESPONSE")
-    assert ("the move was text, read as a number" in notes) is odd
+    assert (note(Code.TEXT_FOR_NUMBER) in notes) is odd
 
 
 def test_nothing_is_odd_about_a_correct_answer() -> None:
@@ -186,7 +193,7 @@ def test_nothing_is_odd_about_a_correct_answer() -> None:
         "timestamp": "2025-01-15T10:00:00Z",
         "auth_token": "the token",
     }
-    assert oddities(message, match_id="R1M1", player_id="P07", expected_type="GAME_JOIN_ACK") == []
+    assert said(oddities(message, match_id="R1M1", player_id="P07", expected_type="GAME_JOIN_ACK")) == []
 
 
 JSON = st.recursive(
@@ -209,4 +216,4 @@ def test_any_json_is_read(body: Any, kind: str) -> None:
     answer = read_answer(body, rpc_id=7)
     found = understanding(answer, status=200, readable=True, message_type=kind, field="parity_choice")
     assert isinstance(found, Understanding)
-    assert all(isinstance(note, str) for note in oddities(answer.message, match_id="R1M1", player_id="P01"))
+    assert all(str(one) != "" for one in oddities(answer.message, match_id="R1M1", player_id="P01"))

@@ -11,6 +11,7 @@ from league_sdk.dialects.answers import Understanding, read_answer
 from league_sdk.dialects.hunt import Memory, Proposal
 from league_sdk.dialects.objections import PRINTED
 from league_sdk.dialects.tools import LIST_TOOLS
+from league_sdk.protocol.notes import Code, note
 from tests.league_sdk.dialects.test_hunt import INVITATION, UNKNOWN, good, run
 
 EXTENDED = INVITATION | {"opponent_id": "P02", "player_id": "P01", "deadline": "2025-01-15T10:15:05Z"}
@@ -96,4 +97,4 @@ def test_bare_and_talked_around_values(result: Any, expected: dict[str, Any]) ->
 
 def test_a_list_of_one_reply() -> None:
     answer = read_answer([{"jsonrpc": "2.0", "id": 1, "result": {"accept": True}}], rpc_id=1)
-    assert (answer.message, answer.notes) == ({"accept": True}, ("a list around the reply",))
+    assert (answer.message, answer.notes) == ({"accept": True}, (note(Code.LIST),))

@@ -75,7 +75,7 @@ def test_a_hunt_ends_with_such_a_refusal_and_learns_nothing_of_the_words() -> No
     found, _ = hunt.consider(limited, status=429, body=None)
     assert (found, hunt.limited, hunt.propose(8)) == (Understanding.NOT_UNDERSTOOD, True, None)
     assert memory.refused == {"GAME_INVITATION": {unknown.shape}}
-    assert hunt.notes[-1] == f"{limited.method} was one request too many (HTTP 429)"
+    assert str(hunt.notes[-1]) == f"{limited.method} was one request too many (HTTP 429)"
 
 
 def test_the_next_one_sends_the_same_spelling_to_the_same_address_and_no_other() -> None:

@@ -14,6 +14,7 @@ from league_sdk.judging.league_link import LeagueLink
 from league_sdk.judging.referee import Referee
 from league_sdk.protocol import tokens
 from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.notes import told
 from tests.bots.hostile.base import OVER, OWN, Agent, Behaviour
 from tests.league_sdk.judging.at_door import application
 from tests.league_sdk.judging.starts import START, Link
@@ -56,7 +57,7 @@ class Ended:
     def notes(self, message_type: str) -> list[str]:
         """What was tolerated of the hostile agent's answers of a type."""
         own = [one for one in self.entries if one["sender"] == A and one["message_type"] == message_type]
-        return [note for one in own for note in one["notes"]]
+        return [note for one in own for note in told(one)["notes"]]
 
     @property
     def told(self) -> list[int]:

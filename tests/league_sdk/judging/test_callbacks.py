@@ -14,6 +14,7 @@ from league_sdk.judging.heard import Heard
 from league_sdk.judging.mailbox import Mailbox
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InvalidFormat, OutOfTime, TokenInvalid, TokenMissing
+from league_sdk.protocol.notes import Code, note
 from tests.league_sdk.judging.scripted import JOIN, RECEIVED, SILENCE, A, B, Table, brief, choice
 
 SECRET = "tok_" + "5" * 32
@@ -61,7 +62,7 @@ async def test_a_match_played_by_callbacks_alone() -> None:
     assert (played.status, played.winner, played.faults) == ("WIN", A, ())
     assert table.told == [TAKEN, TAKEN]
     notes = [entry["notes"] for entry in table.entries() if entry["sender"] == A and entry["notes"]]
-    assert all("answered by a POST of its own" in one for one in notes[:2])
+    assert all(note(Code.POSTED).to_json() in one for one in notes[:2])
     assert len(notes) == 2
 
 
@@ -78,7 +79,7 @@ async def test_the_first_valid_answer_stands_and_a_second_is_logged_once() -> No
             "status": "RECEIVED",
             "duplicate": True,
         }
-    repeats = [entry for entry in table.entries() if "a second answer: the first stands" in entry["notes"]]
+    repeats = [entry for entry in table.entries() if note(Code.SECOND).to_json() in entry["notes"]]
     assert [entry["sender"] for entry in repeats] == [A]
 
 
@@ -86,7 +87,7 @@ async def test_a_second_answer_that_came_with_the_first_is_logged_too() -> None:
     table = Posting({(A, "CHOOSE_PARITY_CALL", 1): [EVEN, ODD, ODD]}, moves={A: [SILENCE]}, number=8)
     played = await table.play()
     assert played.details["choices"] == {A: "even", B: "odd"}
-    repeats = [entry for entry in table.entries() if "a second answer: the first stands" in entry["notes"]]
+    repeats = [entry for entry in table.entries() if note(Code.SECOND).to_json() in entry["notes"]]
     assert [(entry["sender"], entry["body"]["parity_choice"]) for entry in repeats] == [(A, "odd")]
 
 
@@ -143,7 +144,7 @@ async def test_after_the_verdict_it_is_too_late() -> None:
     for _ in range(2):
         with pytest.raises(OutOfTime):
             table.mailbox.deliver(A, "GAME_JOIN_ACK", dict(JOINED))
-    late = [entry for entry in table.entries() if "came after the verdict: it changes nothing" in entry["notes"]]
+    late = [entry for entry in table.entries() if note(Code.AFTER_VERDICT).to_json() in entry["notes"]]
     assert len(late) == 1
 
 

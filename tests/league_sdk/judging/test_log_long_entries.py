@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.transcript import MAX_ENTRY_CHARS
 from tests.bots.hostile.base import Agent, Asked, Behaviour, Talk, result
 from tests.bots.hostile.playing import error
@@ -79,4 +80,4 @@ async def test_an_agent_that_fills_its_transcript_keeps_no_result_from_being_rep
     assert (ended.verdict[0] in ("WIN", "DRAW"), ended.verdict[2]) == (True, [])
     assert max(len(json.dumps(entry, ensure_ascii=False)) for entry in ended.entries) < MAX_ENTRY_CHARS
     notes = [entry["notes"] for entry in ended.entries if entry["sender"] == A and len(entry["notes"]) > 1]
-    assert [note[-1] for note in notes] == ["its requests were left out: it is too long"]
+    assert [one[-1] for one in notes] == [note(Code.WIRE_LEFT_OUT).to_json()]

@@ -9,6 +9,7 @@ from league_sdk.judging.ending import Played
 from league_sdk.judging.fault import Fault
 from league_sdk.protocol import tokens
 from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.notes import Code, note
 from tests.league_sdk.judging.scripted import (
     JOIN,
     REFUSAL,
@@ -263,7 +264,7 @@ async def test_a_refusal_is_not_asked_again() -> None:
     played = await table.play()
     assert (played.status, played.winner) == ("TECHNICAL_LOSS", B)
     assert played.faults == (
-        Fault(A, "E002", "GAME_INVITATION", 1, Cause.WRONG_MESSAGE, 5, "it refused the invitation"),
+        Fault(A, "E002", "GAME_INVITATION", 1, Cause.WRONG_MESSAGE, 5, note(Code.REFUSED_INVITATION)),
     )
     assert played.reason == (
         "P01 gave no valid answer to GAME_INVITATION (tries: 1): it refused the invitation. Technical loss"

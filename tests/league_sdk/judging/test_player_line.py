@@ -100,7 +100,7 @@ async def test_what_a_call_comes_back_as(
     line = Line(answer)
     heard = await (await ask(referee, stage, monkeypatch, line))(seat("P01", "PLAYER_A"), INVITATION, limit_s=5)
     assert (heard.error_code, heard.message, heard.connected) == (code, message, connected)
-    assert (heard.cause, heard.detail) == fault
+    assert (heard.cause, str(heard.detail)) == fault
     assert heard.problem == "" if code is None else heard.problem != ""
     sent = {"jsonrpc": "2.0", "method": "handle_game_invitation", "params": INVITATION, "id": 1001}
     assert line.posted[0] == ("http://localhost:8101/mcp", sent, 5)

@@ -10,6 +10,7 @@ from league_sdk.judging.asking import CALLED_BACK
 from league_sdk.judging.heard import Heard
 from league_sdk.judging.player_line import PlayerLine
 from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.transport.client import Broken, NotReached
 from tests.league_sdk.judging.line_agent import CALL, INVITATION, P01, UNKNOWN, Agent, Answer, Meet, ok
 from tests.league_sdk.judging.scripted import seat
@@ -39,8 +40,11 @@ async def test_other_spellings_share_the_limit_of_the_try(meet: Meet) -> None:
     heard = await ask(line, INVITATION)
     assert (heard.message, heard.error_code, heard.elapsed_s) == ({"accept": True}, None, 2.0)
     assert (agent.heard, agent.limits) == (["handle_game_invitation", "GAME_INVITATION"], [5, 4])
-    assert "handle_game_invitation was not understood (error -32601)" in heard.notes
-    assert "asked as message_type: GAME_INVITATION" in heard.notes
+    assert [str(one) for one in heard.notes] == [
+        "handle_game_invitation was not understood (error -32601)",
+        "id was 1, expected 1002",
+        "asked as message_type: GAME_INVITATION",
+    ]
     assert line.spoken(P01) == {"GAME_INVITATION": "message_type"}
 
 
@@ -62,7 +66,7 @@ async def test_a_connection_that_breaks_over_a_method_is_tried_in_other_words(me
     broken = Broken("the connection was closed without an answer", connected=True)
     _agent, line = meet(lambda body: ok({"accept": True}) if body.get("method") == "GAME_INVITATION" else broken)
     heard = await ask(line, INVITATION)
-    assert (heard.message, heard.notes[0]) == ({"accept": True}, "handle_game_invitation broke the connection")
+    assert (heard.message, str(heard.notes[0])) == ({"accept": True}, "handle_game_invitation broke the connection")
 
 
 async def test_one_that_is_not_there_is_not_tried_in_other_words(meet: Meet) -> None:
@@ -82,8 +86,8 @@ async def test_a_success_without_an_answer_is_waited_out(meet: Meet) -> None:
     agent, line = meet(lambda _: ok({"status": "ok"}))
     heard = await ask(line, CALL, limit_s=30.0)
     assert (heard.error_code, round(agent.clock.seconds, 6)) == ("E001", 30.0)
-    assert heard.problem.startswith("its reply {'jsonrpc'")
-    assert heard.problem.endswith("holds no answer, and none followed")
+    assert str(heard.problem).startswith("its reply {'jsonrpc'")
+    assert isinstance(heard.problem, Note) and heard.problem.public == note(Code.NO_ANSWER_IN_REPLY)
 
 
 async def test_one_that_is_known_to_call_back_is_given_the_time(meet: Meet) -> None:

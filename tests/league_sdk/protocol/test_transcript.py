@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import SECRET_FIELDS
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES, MAX_TRANSCRIPT_DEPTH
+from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.tokens import REDACTED
 from league_sdk.protocol.transcript import body_for_transcript, clean, clean_json, entry
 
@@ -37,7 +38,7 @@ def test_no_token_survives_anywhere(body: Any, text: str) -> None:
         recipient="REF01",
         message_type=text[:40],
         problem=text,
-        notes=[text, text],
+        notes=[note(Code.DIFFERS, field="sender", seen=text, expected=text)],
         body=body,
     )
     written = rpc.dumps(made).decode()
@@ -116,7 +117,7 @@ def test_an_entry_has_every_field() -> None:
         limit_ms=5000,
         http_status=200,
         problem="p" * 600,
-        notes=["n" * 300],
+        notes=[note(Code.ID, seen="n" * 300, expected=7)],
         body={"accept": True},
     )
     assert made == {
@@ -130,7 +131,7 @@ def test_an_entry_has_every_field() -> None:
         "limit_ms": 5000,
         "http_status": 200,
         "problem": "p" * 500,
-        "notes": ["n" * 200],
+        "notes": [{"code": "ID", "args": {"seen": "n" * 200, "expected": 7}}],
         "body": {"accept": True},
     }
 

@@ -399,7 +399,7 @@ async def seen(client: Client, url: str, limit_s: float = PATIENT) -> tuple[str,
     with pytest.raises(CallFailed) as caught:
         await client.post(url, {}, limit_s=limit_s)
     error = caught.value
-    return error.error_code, error.cause, error.detail, error.connected, error.cut_off
+    return error.error_code, error.cause, str(error.detail), error.connected, error.cut_off
 
 
 def lookups_end_with(monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:

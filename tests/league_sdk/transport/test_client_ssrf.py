@@ -97,7 +97,7 @@ async def test_a_name_that_turns_elsewhere_is_not_followed(monkeypatch: pytest.M
         renamed = f"http://agent:{port_of(url)}/mcp"
         assert (await post(renamed, client)).status == 200
         for _ in range(3):
-            assert await not_reached(renamed, client) == NOT_CALLED
+            assert await not_reached(renamed, client) == str(NOT_CALLED)
     await client.aclose()
     assert (len(door.came), names.asked) == (1, ["agent"] * 4)
 
@@ -115,7 +115,7 @@ async def test_the_connection_itself_is_checked_whoever_found_its_address(monkey
     """The last wall: an address that came past the resolver's check."""
     names = Names([METADATA])
     monkeypatch.setattr(PolicyResolver, "resolve", names.resolve)
-    assert await not_reached("http://agent:8101/mcp") == NOT_CALLED
+    assert await not_reached("http://agent:8101/mcp") == str(NOT_CALLED)
     assert names.asked == ["agent"]
 
 
@@ -125,7 +125,7 @@ async def test_the_sites_own_port_is_not_called_by_any_name(monkeypatch: pytest.
         port = port_of(url)
         named(monkeypatch, ["127.0.0.1"])
         client = Client(agent_type="referee", policy=EndpointPolicy(refused_ports=(port,)))
-        assert await not_reached(f"http://agent:{port}/mcp", client) == NOT_CALLED
+        assert await not_reached(f"http://agent:{port}/mcp", client) == str(NOT_CALLED)
         assert await not_reached(f"http://127.1:{port}/mcp", client) == f"port {port} belongs to the league site itself"
         await client.aclose()
     assert door.came == []

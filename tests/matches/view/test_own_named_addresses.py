@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from agents_registry.models import Agent
 from league_sdk.protocol import tokens
+from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.transcript import Wire
 from matches.checks import runs, taking
 from matches.conducting import outgoing, trials
@@ -88,8 +89,8 @@ def answered(client: Client, caller: str) -> str:
     place = make.Setting("fall", [make.Member(Agent.objects.get(name="Alpha"), token)], [referee])
     make.join("Bob", "fall", port=8102)
     make.playing_on(place)
-    problem = f"it answered with the error {SECRET}"
-    asked(place, SAID, wire=[WIRE], notes=[f"a note of {SECRET}"], problem=problem)
+    problem = note(Code.ERROR_IN_REPLY, said=SECRET)
+    asked(place, SAID, wire=[WIRE], notes=[note(Code.DIFFERS, field="id", seen=SECRET, expected=1)], problem=problem)
     Agent.objects.update(problem=f"HTTP 500: {SECRET}")
     return token
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from league_sdk.protocol.notes import Code, in_words, note, told
 from matches.view.public_answers import WITHHELD, for_public
 from tests import factories as make
 
@@ -50,29 +51,65 @@ def test_a_message_of_the_league_is_shown_whole_and_so_is_nothing(body: Any) -> 
     ],
 )
 def test_of_anything_else_what_it_was_taken_for(body: Any, kept: dict[str, Any]) -> None:
-    problem = f"its reply {body} holds no answer, and none followed"
-    ours = ["asked as tools_call: tools/call", "accept was missing, read from another field", "the message was nested"]
+    problem = note(Code.NO_ANSWER_IN_REPLY, seen=str(body)).to_json()
+    ours = [note(Code.ASKED_AS, shape="tools_call", method="tools/call").to_json(), note(Code.NESTED).to_json()]
     quoting = [
+        note(Code.ID, seen=SECRET, expected=7).to_json(),
+        note(Code.CHARSET, seen=SECRET).to_json(),
+        # What is none of our notes, or none that we would write.
         SECRET,
-        f"id was '{SECRET}', expected 7",
-        f"the answer says that it is {SECRET} text, and was taken for utf-8",
+        {"code": SECRET, "args": {}},
+        note(Code.ASKED_AS, shape=f"the {SECRET}", method="x").to_json(),
+        note(Code.NOT_WANTED, sentence=SECRET).to_json(),
     ]
     line = shown(body, notes=[*quoting, *ours], message_type=SECRET, problem=problem)
     assert line["body"] == kept | {"withheld": WITHHELD}
     assert (line["notes"], line["message_type"]) == (ours, "reply")
-    assert line["problem"] == "its reply holds no answer, and none followed"
+    assert in_words(line["problem"]) == "its reply holds no answer, and none followed"
     assert SECRET not in str(line)
+
+
+def test_the_sentences_of_earlier_versions_tell_the_public_no_more() -> None:
+    """As transcripts of version 0.0.13 have them."""
+    ours = [
+        "asked as tools_call: tools/call",
+        "accept was missing, read from another field",
+        "message_type was missing, expected GAME_JOIN_ACK",
+        "timestamp not UTC",
+        "a second answer: the first stands",
+    ]
+    quoting = [
+        f"id was '{SECRET}', expected 7",
+        f"asked as tools_list: tools/call {SECRET}",
+        f"tools/call {SECRET} was not understood (error -32601)",
+        f"the answer says that it is {SECRET} text, and was taken for utf-8",
+        f"a note of {SECRET}",
+    ]
+    line = shown({"result": {"key": SECRET}}, notes=[*quoting, *ours])
+    assert told(line)["notes"] == ours
+    problems = {
+        f"its reply {SECRET} holds no answer, and none followed": "its reply holds no answer, and none followed",
+        f"it answered with the error '{SECRET}'": "it answered with an error",
+        f"cell 3 is taken (seen: {SECRET}": "cell 3 is taken",
+        f"The answer has no accept (it has {SECRET})": "The answer has no accept",
+        f"R1M1 was refused: {SECRET}": "R1M1 was refused",
+        "no answer within 30 s": "no answer within 30 s",
+    }
+    for problem, left in problems.items():
+        assert told(shown({}, problem=problem))["problem"] == left
+        # Its owner and the staff read all of it.
+        assert told({"problem": problem})["problem"].rstrip(")") == problem.rstrip(")")
 
 
 def test_a_complaint_does_not_repeat_what_it_is_about() -> None:
     body = {
         "message_type": "GAME_ERROR",
-        "message": f"its reply {SECRET} holds no answer",
+        "message": f"its reply {SECRET} holds no answer, and none followed",
         "context": {"field": "parity_choice", "seen": SECRET, "expected": "even"},
     }
     whole = make.line(2, sender="referee:REF01", recipient="player:P01") | {"message_type": "GAME_ERROR", "body": body}
     expected = body | {
-        "message": "its reply holds no answer",
+        "message": "its reply holds no answer, and none followed",
         "context": {"field": "parity_choice", "expected": "even"},
     }
     assert for_public(whole, ("P01", "P02"), "")["body"] == expected

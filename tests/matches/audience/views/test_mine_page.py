@@ -16,6 +16,7 @@ from agents_registry import credentials, roster
 from agents_registry.attempts import SAME_SECRET
 from agents_registry.models import Kind
 from agents_registry.requests import read_request
+from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.transcript import Wire, entry
 from matches.conducting import trials
 from matches.league import curtain
@@ -295,7 +296,8 @@ def test_hostile_answers_are_shown_and_nothing_else(client: Client) -> None:
     deep: Any = HOSTILE
     for _ in range(12):
         deep = {HOSTILE: [deep]}
-    who = asked(place, {"result": deep, HOSTILE: "\u202eabc"}, problem=HOSTILE, notes=[HOSTILE, "x" * 10_000])
+    notes = [note(Code.LACKS, sentence=HOSTILE, names="x" * 10_000)]
+    who = asked(place, {"result": deep, HOSTILE: "\u202eabc"}, problem=HOSTILE, notes=notes)
     match = place.match("R1M1")
     for number, body in enumerate([None, [], "text", 5, {"cut": True, "beginning": "x"}, {"result": []}], 2):
         say(match, number, sender=who.agent.code, recipient="REF01", message_type=HOSTILE, body=body)
