@@ -260,13 +260,13 @@ def expect_again(*, names: Iterable[str]) -> None:
     ).update(state=AgentState.SUSPENDED)
 
 
-def want_check(*, agent_ids: Iterable[int]) -> None:
+def want_ping(*, agent_ids: Iterable[int]) -> None:
     """Have the conductor ask agents whether they answer; the answer appears in their rows."""
     Agent.objects.filter(pk__in=list(agent_ids)).update(check_wanted=True)
 
 
-def note_check(*, agent_id: int, problem: str) -> None:
-    """What a check found: an empty problem means that it answered."""
+def note_ping(*, agent_id: int, problem: str) -> None:
+    """What a ping found: an empty problem means that it answered."""
     now = timezone.now()
     Agent.objects.filter(pk=agent_id).update(check_wanted=False, checked_at=now, problem=problem[:200])
     if not problem:

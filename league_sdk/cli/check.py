@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from league_sdk.conformance.checking import OnClause
 from league_sdk.conformance.fixtures import Identity
 from league_sdk.conformance.listener import CallbackListener, own_address
 from league_sdk.conformance.manager import check_manager
@@ -19,6 +18,7 @@ from league_sdk.conformance.player import DEFAULT_GAME, check_player
 from league_sdk.conformance.referee import DEFAULT_REGISTER_WAIT_S, check_referee
 from league_sdk.conformance.report import Clause, Report
 from league_sdk.conformance.text import render
+from league_sdk.conformance.verdicts import OnClause
 from league_sdk.rules.registry import games
 from league_sdk.transport.client import Client
 

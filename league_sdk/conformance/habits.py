@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from league_sdk.conformance.checking import Check
 from league_sdk.conformance.exchange import Exchange
 from league_sdk.conformance.raw import PAUSE_S, PIECES, RawFailed, post_slowly
 from league_sdk.conformance.report import Verdict
 from league_sdk.conformance.talk import Talk
+from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects import answers
 from league_sdk.dialects.answers import Understanding, read_answer, understanding
 from league_sdk.dialects.hunt import Hunt
@@ -26,43 +26,45 @@ _BROKEN = b'{"jsonrpc": "2.0", "method": "ping", "id": 1'
 
 def judge_told(talk: Talk, name: str, exchange: Exchange) -> None:
     """Decide a clause about a message that asks for nothing: any answer does no harm, silence does."""
-    check = talk.check
+    verdicts = talk.verdicts
     if exchange.answered:
-        check.conforms(name, f"Answered in {exchange.elapsed_ms} ms.", exchange)
+        verdicts.conforms(name, f"Answered in {exchange.elapsed_ms} ms.", exchange)
     elif exchange.status is not None or exchange.understanding is Understanding.NOT_UNDERSTOOD:
         why = f"It said: {exchange.in_words()}. The league does not mind; an agent that ignores it misses something."
-        check.tolerated(name, why, exchange)
+        verdicts.tolerated(name, why, exchange)
     else:
-        check.fails(name, f"{exchange.failure[:1].upper()}{exchange.failure[1:]}. Answer anything, at once.", exchange)
+        verdicts.fails(
+            name, f"{exchange.failure[:1].upper()}{exchange.failure[1:]}. Answer anything, at once.", exchange
+        )
 
 
 async def check_tools(talk: Talk, others: Sequence[Game]) -> None:
     """ping, get_player_state, and the generic move (004 5.12.2, 8.11.2, 3.8.2)."""
-    line, check = talk.line, talk.check
+    line, verdicts = talk.line, talk.verdicts
     exchange = await line.call({"jsonrpc": "2.0", "method": "ping", "id": line.next_id()}, limit_s=talk.limits.other_s)
     if exchange.status is None:
-        check.fails("tool.ping", exchange.failure, exchange)
+        verdicts.fails("tool.ping", exchange.failure, exchange)
     else:
-        check.conforms("tool.ping", f"HTTP {exchange.status} in {exchange.elapsed_ms} ms.", exchange)
+        verdicts.conforms("tool.ping", f"HTTP {exchange.status} in {exchange.elapsed_ms} ms.", exchange)
     line.check_alive()
     await _check_state(talk)
     await _check_generic_move(talk, others)
 
 
 async def _check_state(talk: Talk) -> None:
-    line, check, name = talk.line, talk.check, "tool.get_player_state"
+    line, verdicts, name = talk.line, talk.verdicts, "tool.get_player_state"
     rpc_id = line.next_id()
     who = talk.stage.who
     params = {"player_id": who.player_id, "auth_token": who.league_token}
     exchange = await line.call(rpc.call("get_player_state", params, rpc_id), limit_s=talk.limits.other_s, rpc_id=rpc_id)
     if exchange.status is None:
-        check.tolerated(name, f"{exchange.failure}. Answer what you do not know with an error.", exchange)
+        verdicts.tolerated(name, f"{exchange.failure}. Answer what you do not know with an error.", exchange)
     elif error_code_of(exchange) in _AUTH_CODES:
-        check.conforms(name, "It wants a token for it.", exchange)
+        verdicts.conforms(name, "It wants a token for it.", exchange)
     elif _understood(exchange):
-        check.conforms(name, "It answered.", exchange)
+        verdicts.conforms(name, "It answered.", exchange)
     else:
-        check.skipped(name, "It has none, and need not.", exchange)
+        verdicts.skipped(name, "It has none, and need not.", exchange)
     line.check_alive()
 
 
@@ -81,11 +83,11 @@ def _understood(exchange: Exchange) -> bool:
 
 async def _check_generic_move(talk: Talk, others: Sequence[Game]) -> None:
     """With a game the agent declares; else as a probe, which costs nothing."""
-    check, name, ours = talk.check, "tool.make_move", talk.stage
+    verdicts, name, ours = talk.verdicts, "tool.make_move", talk.stage
     if ours.game.call_message == MessageType.GAME_MOVE_CALL and not others:
-        check.conforms(name, f"It played {ours.game.game_type} with it.")
+        verdicts.conforms(name, f"It played {ours.game.game_type} with it.")
         return
-    if check.verdict_of("join.accepts") is not Verdict.CONFORMS:
+    if verdicts.verdict_of("join.accepts") is not Verdict.CONFORMS:
         return
     talk.stage = ours.of(others[0]) if others else ours
     match = talk.stage.match(ROLES[0])
@@ -95,21 +97,21 @@ async def _check_generic_move(talk: Talk, others: Sequence[Game]) -> None:
     move = talk.move(exchange)
     illegal = talk.illegal(match, move) if move is not None else ""
     if move is not None and not illegal:
-        check.conforms(name, f"It chose {seen_text(move)} in {talk.stage.game.game_type}.", exchange)
+        verdicts.conforms(name, f"It chose {seen_text(move)} in {talk.stage.game.game_type}.", exchange)
     elif others:
         said = illegal or (exchange.in_words() if talk.joined(invited) else "it did not join the match")
-        check.fails(name, f"It declares {talk.stage.game.game_type}, and made no legal move in it: {said}", exchange)
+        verdicts.fails(name, f"It declares {talk.stage.game.game_type}, and made no legal move in it: {said}", exchange)
     elif illegal:
-        check.tolerated(name, f"{illegal} It matters only to games that are played with GAME_MOVE_CALL.", exchange)
+        verdicts.tolerated(name, f"{illegal} It matters only to games that are played with GAME_MOVE_CALL.", exchange)
     else:
-        check.skipped(name, "It does not know it, and plays no game that needs it.", exchange)
+        verdicts.skipped(name, "It does not know it, and plays no game that needs it.", exchange)
     await talk.end(match)
     talk.stage = ours
 
 
 async def check_robustness(talk: Talk) -> None:
     """What an agent meets that it did not expect (004 6.3.3)."""
-    if talk.check.verdict_of("join.accepts") is Verdict.CONFORMS:
+    if talk.verdicts.verdict_of("join.accepts") is Verdict.CONFORMS:
         await _check_extra_fields(talk)
         await _check_slow_body(talk)
         await _check_wrong_messages(talk)
@@ -123,17 +125,17 @@ async def _check_extra_fields(talk: Talk) -> None:
     message = talk.stage.invitation(match, **strange)
     exchange = await talk.line.ask(message, limit_s=talk.limits.join_s, patient=False, probe=True)
     if talk.joined(exchange):
-        talk.check.conforms("robust.extra_fields", "It accepted.", exchange)
+        talk.verdicts.conforms("robust.extra_fields", "It accepted.", exchange)
     else:
         said = "it refused" if exchange.answered else exchange.in_words()
         why = f"With unknown fields in the invitation: {said}. Read the fields you need and pass over the others."
-        talk.check.fails("robust.extra_fields", why, exchange)
+        talk.verdicts.fails("robust.extra_fields", why, exchange)
     talk.line.check_alive()
     judge_told(talk, "message.game_over_technical_loss", await talk.end(match, "TECHNICAL_LOSS"))
 
 
 async def _check_slow_body(talk: Talk) -> None:
-    check, line, match = talk.check, talk.line, talk.stage.match(ROLES[1])
+    verdicts, line, match = talk.verdicts, talk.line, talk.stage.match(ROLES[1])
     message = talk.stage.invitation(match)
     proposal = Hunt(message, url=line.url, memory=line.memory, patient=False).propose(line.next_id())
     if proposal is not None and line.left_s() > 0:
@@ -145,7 +147,7 @@ async def _check_slow_body(talk: Talk) -> None:
             reply = await post_slowly(line.at, rpc.dumps(sent), policy=line.client.policy, limit_s=limit, headers=more)
         except RawFailed as error:
             why = f"{error}. Read Content-Length bytes before you answer."
-            check.fails(name, why, Exchange(sent, proposal.shape, failure=str(error)))
+            verdicts.fails(name, why, Exchange(sent, proposal.shape, failure=str(error)))
         else:
             kind = reply.content_type.partition(";")[0].strip().lower()
             streamed = kind == "text/event-stream"
@@ -153,14 +155,14 @@ async def _check_slow_body(talk: Talk) -> None:
             answer = read_answer(body if readable else None, rpc_id=proposal.rpc_id)
             exchange = Exchange(sent, proposal.shape, reply.status, body, answer, readable=readable)
             if readable and (answers.accepted(answer.message) or line.answers_by_post):
-                check.conforms(name, "It answered.", exchange)
+                verdicts.conforms(name, "It answered.", exchange)
             else:
                 why = f"It said: {exchange.in_words()}. Read Content-Length bytes before you answer."
-                check.fails(name, why, exchange)
+                verdicts.fails(name, why, exchange)
             if kind == "application/json":
-                check.conforms("http.content_type", "application/json.")
+                verdicts.conforms("http.content_type", "application/json.")
             else:
-                check.tolerated("http.content_type", f"Content-Type was {seen_text(reply.content_type)}.", exchange)
+                verdicts.tolerated("http.content_type", f"Content-Type was {seen_text(reply.content_type)}.", exchange)
     judge_told(talk, "message.game_over_cancelled", await talk.end(match))
 
 
@@ -182,7 +184,7 @@ async def _check_wrong_messages(talk: Talk) -> None:
     }
     for clause, spoil in spoilt.items():
         exchange = await talk.line.ask(spoil(invitation), limit_s=talk.limits.join_s, patient=False, probe=True)
-        judge_refusal(talk.check, clause, exchange, None, hint)
+        judge_refusal(talk.verdicts, clause, exchange, None, hint)
         talk.line.check_alive()
         # Who took it for a match is in that one until it is over, and may be able to play a single one at a time.
         await talk.line.ask(spoil(over), limit_s=talk.limits.game_over_s, patient=False, probe=True)
@@ -195,40 +197,40 @@ async def _check_wrong_bodies(talk: Talk) -> None:
     rpc_id = line.next_id()
     unknown = await line.call(rpc.call("no_such_method", {}, rpc_id), limit_s=limit, rpc_id=rpc_id)
     why = "The league goes on to the next way of speaking after an error -32601; other answers cost it time."
-    judge_refusal(talk.check, "robust.unknown_method", unknown, METHOD_NOT_FOUND, why)
+    judge_refusal(talk.verdicts, "robust.unknown_method", unknown, METHOD_NOT_FOUND, why)
     broken = await line.call(_BROKEN, limit_s=limit)
-    judge_refusal(talk.check, "robust.broken_json", broken, PARSE_ERROR, "The league never sends such; others may.")
+    judge_refusal(talk.verdicts, "robust.broken_json", broken, PARSE_ERROR, "The league never sends such; others may.")
     one = {"jsonrpc": "2.0", "method": "ping", "id": line.next_id()}
     batch = await line.call([one], limit_s=limit)
-    judge_refusal(talk.check, "robust.batch", batch, None, "The league never sends batches.")
+    judge_refusal(talk.verdicts, "robust.batch", batch, None, "The league never sends batches.")
     quiet = await line.call({"jsonrpc": "2.0", "method": "ping"}, limit_s=limit)
     if quiet.status is None:
-        talk.check.fails("robust.notification", f"{quiet.failure}. HTTP wants an answer, if an empty one.", quiet)
+        talk.verdicts.fails("robust.notification", f"{quiet.failure}. HTTP wants an answer, if an empty one.", quiet)
     elif quiet.status < 300 and not (quiet.readable and quiet.came):
-        talk.check.conforms("robust.notification", f"HTTP {quiet.status}, empty.", quiet)
+        talk.verdicts.conforms("robust.notification", f"HTTP {quiet.status}, empty.", quiet)
     else:
         why = "It answered with a body; JSON-RPC has none for a request without id. The league sends none."
-        talk.check.tolerated("robust.notification", why, quiet)
+        talk.verdicts.tolerated("robust.notification", why, quiet)
     line.check_alive()
 
 
-def judge_refusal(check: Check, name: str, exchange: Exchange, code: int | None, hint: str) -> None:
+def judge_refusal(verdicts: Verdicts, name: str, exchange: Exchange, code: int | None, hint: str) -> None:
     """A JSON-RPC error (of that code) conforms; any other answer does no harm; none at all does."""
     refused = exchange.answer.refused
     given = refused.get("code") if isinstance(refused, Mapping) else None
     if exchange.status is None:
         why = f"{exchange.failure[:1].upper()}{exchange.failure[1:]}. An agent has to answer, with an error if need be."
-        check.fails(name, why, exchange)
+        verdicts.fails(name, why, exchange)
     elif isinstance(given, int) and not isinstance(given, bool) and code in (None, given):
-        check.conforms(name, f"Error {given}.", exchange)
+        verdicts.conforms(name, f"Error {given}.", exchange)
     else:
         wanted = f"error {code}" if code is not None else "a JSON-RPC error"
         said = "it was accepted" if exchange.answered else exchange.in_words()
-        check.tolerated(name, f"Expected {wanted}, but: {said}. {hint}", exchange)
+        verdicts.tolerated(name, f"Expected {wanted}, but: {said}. {hint}", exchange)
 
 
 async def _check_afterwards(talk: Talk) -> None:
-    if any(talk.check.verdict_of(name) is not Verdict.CONFORMS for name in ("join.accepts", "choice.legal")):
+    if any(talk.verdicts.verdict_of(name) is not Verdict.CONFORMS for name in ("join.accepts", "choice.legal")):
         return
     match = talk.stage.match(ROLES[1])
     exchange = await talk.invite(match)
@@ -237,8 +239,8 @@ async def _check_afterwards(talk: Talk) -> None:
         exchange = await talk.choose(match)
     move = talk.move(exchange)
     if joined and move is not None and not talk.illegal(match, move):
-        talk.check.conforms("robust.afterwards", f"It joined and chose {seen_text(move)}.", exchange)
+        talk.verdicts.conforms("robust.afterwards", f"It joined and chose {seen_text(move)}.", exchange)
     else:
         why = f"After the unusable requests it does not play on: {exchange.in_words()}."
-        talk.check.fails("robust.afterwards", why, exchange)
+        talk.verdicts.fails("robust.afterwards", why, exchange)
     await talk.end(match)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from league_sdk.conformance.checking import Check, OnClause
 from league_sdk.conformance.clauses import MANAGER
 from league_sdk.conformance.exchange import Exchange, Line, Stopped
 from league_sdk.conformance.habits import METHOD_NOT_FOUND, PARSE_ERROR, error_code_of, judge_refusal
 from league_sdk.conformance.listener import Listener, own_address
 from league_sdk.conformance.report import Clause, Report, Verdict
+from league_sdk.conformance.verdicts import OnClause, Verdicts
 from league_sdk.dialects import inbound
 from league_sdk.dialects.hunt import Memory
 from league_sdk.protocol import schemas, tokens
@@ -60,7 +60,7 @@ class _Agent:
 @dataclass(slots=True)
 class _Talk:
     line: Line
-    check: Check
+    verdicts: Verdicts
     exchanges: list[Exchange] = field(default_factory=list)
     conversations: list[tuple[str, Exchange]] = field(default_factory=list)
 
@@ -107,7 +107,7 @@ async def check_manager(
         OSError: nobody can listen there.
     """
     line = Line(url, client, memory=Memory(), overall_s=overall_s)
-    talk = _Talk(line, Check("manager", url, MANAGER, on_clause))
+    talk = _Talk(line, Verdicts("manager", url, MANAGER, on_clause))
     told: list[dict[str, Any]] = []
     announced = asyncio.Event()
 
@@ -129,8 +129,8 @@ async def check_manager(
     finally:
         await listener.stop()
     _decide_replies(talk)
-    can_play = all(talk.check.verdict_of(name) in _GOOD for name in ESSENTIAL)
-    return talk.check.report(can_play=can_play, stopped=stopped, summary=lambda clauses: _summary(clauses, can_play))
+    can_play = all(talk.verdicts.verdict_of(name) in _GOOD for name in ESSENTIAL)
+    return talk.verdicts.report(can_play=can_play, stopped=stopped, summary=lambda clauses: _summary(clauses, can_play))
 
 
 async def _exchanges(talk: _Talk, endpoint: str) -> None:
@@ -143,13 +143,13 @@ async def _exchanges(talk: _Talk, endpoint: str) -> None:
 
 
 async def _contact(talk: _Talk) -> None:
-    line, check = talk.line, talk.check
+    line, verdicts = talk.line, talk.verdicts
     exchange = await line.call({"jsonrpc": "2.0", "method": "ping", "id": line.next_id()}, limit_s=CONTACT_S)
     if exchange.status is None:
-        check.fails("http.reached", f"{exchange.failure}. Is it running, on this address and port?", exchange)
+        verdicts.fails("http.reached", f"{exchange.failure}. Is it running, on this address and port?", exchange)
         raise Stopped("the address cannot be reached")
-    check.conforms("http.reached", f"HTTP {exchange.status} in {exchange.elapsed_ms} ms.", exchange)
-    check.conforms("tool.ping", f"HTTP {exchange.status}.", exchange)
+    verdicts.conforms("http.reached", f"HTTP {exchange.status} in {exchange.elapsed_ms} ms.", exchange)
+    verdicts.conforms("tool.ping", f"HTTP {exchange.status}.", exchange)
 
 
 # Registration (004 4.1, 4.2) ----------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def _meta(who: _Agent, **changes: Any) -> dict[str, Any]:
 
 
 async def _register(talk: _Talk, endpoint: str) -> tuple[_Agent, _Agent]:
-    check = talk.check
+    verdicts = talk.verdicts
     mark = uuid.uuid4().hex[:6]
     referee = _Agent("referee", f"Check {mark} R", endpoint)
     await _enter(talk, referee)
@@ -180,16 +180,16 @@ async def _register(talk: _Talk, endpoint: str) -> tuple[_Agent, _Agent]:
         second = await _request(talk, other)
         _take(other, second)
         if other.id and other.id != player.id and other.token != player.token:
-            check.conforms("player.distinct", f"{player.id} and {other.id}.", second)
+            verdicts.conforms("player.distinct", f"{player.id} and {other.id}.", second)
         else:
-            check.fails("player.distinct", "A second player got no id and token of its own.", second)
+            verdicts.fails("player.distinct", "A second player got no id and token of its own.", second)
         again = await _request(talk, player)
         same = again.message.get("player_id")
         if again.message.get("status") == "ACCEPTED" and same == player.id:
-            check.conforms("player.again", f"{player.id} again.", again)
+            verdicts.conforms("player.again", f"{player.id} again.", again)
         else:
             why = f"Registering again gave {seen_text(same)} instead of {player.id}: agents that restart come back so."
-            check.tolerated("player.again", why, again)
+            verdicts.tolerated("player.again", why, again)
     nowhere = _Agent("player", f"Check {mark} C", endpoint)
     lacking = await _request(talk, nowhere, contact_endpoint=None)
     _judge_code(talk, "register.no_address", lacking, "E003")
@@ -216,13 +216,13 @@ async def _enter(talk: _Talk, who: _Agent) -> None:
     """Register one, and decide the clauses about the answer."""
     exchange = await _request(talk, who)
     _take(who, exchange)
-    check, kind = talk.check, who.kind
+    verdicts, kind = talk.verdicts, who.kind
     if not who.id or not who.token:
         lacking = "without id or token" if exchange.message.get("status") == "ACCEPTED" else exchange.in_words()
         reason = exchange.message.get("reason") or lacking
-        check.fails(f"{kind}.accepted", f"It was not accepted: {str(reason)[:200]}.", exchange)
+        verdicts.fails(f"{kind}.accepted", f"It was not accepted: {str(reason)[:200]}.", exchange)
         return
-    check.conforms(f"{kind}.accepted", f"Accepted as {who.id}.", exchange)
+    verdicts.conforms(f"{kind}.accepted", f"Accepted as {who.id}.", exchange)
     answer = MessageType.REFEREE_REGISTER_RESPONSE if kind == "referee" else MessageType.LEAGUE_REGISTER_RESPONSE
     _judge_schema(talk, f"{kind}.response", answer, exchange)
 
@@ -231,12 +231,12 @@ async def _enter(talk: _Talk, who: _Agent) -> None:
 
 
 async def _ask(talk: _Talk, player: _Agent) -> None:
-    check = talk.check
+    verdicts = talk.verdicts
     params = {"player_id": player.id}
     for name, query in _QUERIES.items():
         exchange = await talk.say(MessageType.LEAGUE_QUERY, player, query_type=query, query_params=params)
         if exchange.answer.refused is not None or exchange.message.get("success") is False or not exchange.message:
-            check.fails(name, f"{query}: {exchange.in_words()}.", exchange)
+            verdicts.fails(name, f"{query}: {exchange.in_words()}.", exchange)
         else:
             _judge_schema(talk, name, MessageType.LEAGUE_QUERY_RESPONSE, exchange)
     kind, conversation = MessageType.LEAGUE_QUERY, f"conv-check-{uuid.uuid4()}"
@@ -244,14 +244,14 @@ async def _ask(talk: _Talk, player: _Agent) -> None:
     del message["message_type"]
     direct = await talk.call("get_standings", message | {"auth_token": player.token, "league_id": player.league_id})
     if direct.answer.refused is None and direct.message:
-        check.conforms("tool.get_standings", "It answered.", direct)
+        verdicts.conforms("tool.get_standings", "It answered.", direct)
     else:
-        check.tolerated("tool.get_standings", f"{direct.in_words()}. LEAGUE_QUERY does the same.", direct)
+        verdicts.tolerated("tool.get_standings", f"{direct.in_words()}. LEAGUE_QUERY does the same.", direct)
     unknown = await talk.say(MessageType.LEAGUE_QUERY, player, query_type="GET_NOTHING")
     if unknown.answer.refused is not None or unknown.message.get("success") is False or _code(unknown):
-        check.conforms("query.unknown", "Refused.", unknown)
+        verdicts.conforms("query.unknown", "Refused.", unknown)
     else:
-        check.tolerated("query.unknown", f"GET_NOTHING was answered: {unknown.in_words()}.", unknown)
+        verdicts.tolerated("query.unknown", f"GET_NOTHING was answered: {unknown.in_words()}.", unknown)
 
 
 async def _trespass(talk: _Talk, player: _Agent, referee: _Agent) -> None:
@@ -264,9 +264,9 @@ async def _trespass(talk: _Talk, player: _Agent, referee: _Agent) -> None:
     _judge_code(talk, "auth.wrong", wrong, "E012")
     if wrong_token in str(wrong.came):
         why = "The wrong token stands in the error; it may be a right one with a slip."
-        talk.check.tolerated("auth.no_echo", why, wrong)
+        talk.verdicts.tolerated("auth.no_echo", why, wrong)
     else:
-        talk.check.conforms("auth.no_echo", "It does not.", wrong)
+        talk.verdicts.conforms("auth.no_echo", "It does not.", wrong)
     result = {
         "winner": player.id,
         "score": {player.id: 3},
@@ -284,38 +284,38 @@ async def _trespass(talk: _Talk, player: _Agent, referee: _Agent) -> None:
 
 
 async def _misbehave(talk: _Talk, player: _Agent) -> None:
-    line, check = talk.line, talk.check
+    line, verdicts = talk.line, talk.verdicts
     unknown = await talk.call("no_such_method", {})
-    judge_refusal(check, "robust.unknown_method", unknown, METHOD_NOT_FOUND, "Say which methods there are.")
+    judge_refusal(verdicts, "robust.unknown_method", unknown, METHOD_NOT_FOUND, "Say which methods there are.")
     broken = await line.call(_BROKEN, limit_s=LIMIT_S)
-    judge_refusal(check, "robust.broken_json", broken, PARSE_ERROR, "Its sender looks for the mistake elsewhere.")
+    judge_refusal(verdicts, "robust.broken_json", broken, PARSE_ERROR, "Its sender looks for the mistake elsewhere.")
     batch = await line.call([{"jsonrpc": "2.0", "method": "ping", "id": line.next_id()}], limit_s=LIMIT_S)
-    judge_refusal(check, "robust.batch", batch, None, "003 does without batches.")
+    judge_refusal(verdicts, "robust.batch", batch, None, "003 does without batches.")
     quiet = await line.call({"jsonrpc": "2.0", "method": "ping"}, limit_s=LIMIT_S)
     if quiet.status is None:
-        check.fails("robust.notification", f"{quiet.failure}. HTTP wants an answer, if an empty one.", quiet)
+        verdicts.fails("robust.notification", f"{quiet.failure}. HTTP wants an answer, if an empty one.", quiet)
     elif quiet.status < 300 and not (quiet.readable and quiet.came):
-        check.conforms("robust.notification", f"HTTP {quiet.status}, empty.", quiet)
+        verdicts.conforms("robust.notification", f"HTTP {quiet.status}, empty.", quiet)
     else:
-        check.tolerated("robust.notification", "It answered with a body; JSON-RPC has none for it.", quiet)
+        verdicts.tolerated("robust.notification", "It answered with a body; JSON-RPC has none for it.", quiet)
     await _large(talk)
     if player.token:
         after = await talk.say(MessageType.LEAGUE_QUERY, player, query_type="GET_STANDINGS")
         if after.answer.refused is None and after.message:
-            check.conforms("robust.afterwards", "It answered.", after)
+            verdicts.conforms("robust.afterwards", "It answered.", after)
         else:
-            check.fails("robust.afterwards", f"After all that: {after.in_words()}.", after)
+            verdicts.fails("robust.afterwards", f"After all that: {after.in_words()}.", after)
 
 
 async def _large(talk: _Talk) -> None:
     body = {"jsonrpc": "2.0", "method": "ping", "params": {"x": "x" * MAX_BODY_BYTES}, "id": talk.line.next_id()}
     large = await talk.line.call(body, limit_s=LIMIT_S)
     if large.timed_out:
-        talk.check.fails("robust.large", f"{large.failure}.", large)
+        talk.verdicts.fails("robust.large", f"{large.failure}.", large)
     elif large.status is None or large.status >= 400 or large.answer.refused is not None:
-        talk.check.conforms("robust.large", f"Refused: {large.in_words()}.", large)
+        talk.verdicts.conforms("robust.large", f"Refused: {large.in_words()}.", large)
     else:
-        talk.check.tolerated("robust.large", "It took it. One agent must not fill the memory of all.", large)
+        talk.verdicts.tolerated("robust.large", "It took it. One agent must not fill the memory of all.", large)
 
 
 async def _announcement(talk: _Talk, told: list[dict[str, Any]], announced: asyncio.Event) -> None:
@@ -323,16 +323,16 @@ async def _announcement(talk: _Talk, told: list[dict[str, Any]], announced: asyn
         async with asyncio.timeout(START_WAIT_S):
             await announced.wait()
     except TimeoutError:
-        talk.check.skipped("round.announcement", f"It started no league within {START_WAIT_S:g} s, and need not.")
+        talk.verdicts.skipped("round.announcement", f"It started no league within {START_WAIT_S:g} s, and need not.")
         return
     message = next(one for one in told if one.get("message_type") == MessageType.ROUND_ANNOUNCEMENT)
     wrong = schemas.problems(MessageType.ROUND_ANNOUNCEMENT, message)
     exchange = Exchange(None, came=message, readable=True)
     if wrong:
         why = f"{wrong[0].field} was {wrong[0].seen}, expected {wrong[0].expected} ({wrong[0].clause})."
-        talk.check.tolerated("round.announcement", why, exchange)
+        talk.verdicts.tolerated("round.announcement", why, exchange)
     else:
-        talk.check.conforms("round.announcement", "It is.", exchange)
+        talk.verdicts.conforms("round.announcement", "It is.", exchange)
 
 
 # Judging ------------------------------------------------------------------------------------------------------
@@ -341,12 +341,12 @@ async def _announcement(talk: _Talk, told: list[dict[str, Any]], announced: asyn
 def _judge_schema(talk: _Talk, name: str, kind: MessageType, exchange: Exchange) -> None:
     wrong = schemas.problems(kind, _result(exchange))
     if not wrong:
-        talk.check.conforms(name, "It is as shown.", exchange)
+        talk.verdicts.conforms(name, "It is as shown.", exchange)
         return
     first = wrong[0]
     seen = "missing" if first.seen == "nothing" else first.seen
     why = f"{first.field} in {kind} was {seen}, expected {first.expected} ({first.clause})."
-    talk.check.tolerated(name, why, exchange)
+    talk.verdicts.tolerated(name, why, exchange)
 
 
 def _code(exchange: Exchange) -> str:
@@ -356,38 +356,38 @@ def _code(exchange: Exchange) -> str:
 
 
 def _judge_code(talk: _Talk, name: str, exchange: Exchange, *codes: str) -> None:
-    check, found = talk.check, _code(exchange)
+    verdicts, found = talk.verdicts, _code(exchange)
     rejected = exchange.message.get("status") == "REJECTED" or exchange.message.get("success") is False
     if found in codes:
-        check.conforms(name, f"{found}.", exchange)
+        verdicts.conforms(name, f"{found}.", exchange)
     elif found or rejected or exchange.answer.refused is not None or (exchange.status or 0) >= 400:
         wanted = " or ".join(codes)
-        check.tolerated(name, f"It was refused, but not with {wanted}: {found or exchange.in_words()}.", exchange)
+        verdicts.tolerated(name, f"It was refused, but not with {wanted}: {found or exchange.in_words()}.", exchange)
     else:
         said = exchange.failure or "it was taken as if it were right"
-        check.fails(name, f"Expected {' or '.join(codes)}, but {said}.", exchange)
+        verdicts.fails(name, f"Expected {' or '.join(codes)}, but {said}.", exchange)
 
 
 def _decide_replies(talk: _Talk) -> None:
     """What is told by all replies together."""
-    check = talk.check
+    verdicts = talk.verdicts
     if not talk.exchanges:
         return
     odd = next((one for one in talk.exchanges if not _is_reply(one)), None)
     if odd is None:
-        check.conforms("rpc.reply", f"All {len(talk.exchanges)} were.", talk.exchanges[0])
+        verdicts.conforms("rpc.reply", f"All {len(talk.exchanges)} were.", talk.exchanges[0])
     else:
-        check.tolerated("rpc.reply", f"One was not: {odd.in_words()}.", odd)
+        verdicts.tolerated("rpc.reply", f"One was not: {odd.in_words()}.", odd)
     other = next((one for one in talk.exchanges if not _has_id(one)), None)
     if other is None:
-        check.conforms("rpc.id", f"In all {len(talk.exchanges)} replies.", talk.exchanges[0])
+        verdicts.conforms("rpc.id", f"In all {len(talk.exchanges)} replies.", talk.exchanges[0])
     else:
-        check.tolerated("rpc.id", "Not in this one.", other)
+        verdicts.tolerated("rpc.id", "Not in this one.", other)
     lost = next((one for sent, one in talk.conversations if _conversation(one) != sent), None)
     if lost is None:
-        check.conforms("query.conversation", "In all answers.", talk.exchanges[0])
+        verdicts.conforms("query.conversation", "In all answers.", talk.exchanges[0])
     else:
-        check.tolerated("query.conversation", f"It was {seen_text(_conversation(lost))} here.", lost)
+        verdicts.tolerated("query.conversation", f"It was {seen_text(_conversation(lost))} here.", lost)
 
 
 def _result(exchange: Exchange) -> Any:

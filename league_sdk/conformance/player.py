@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from league_sdk.conformance import habits
-from league_sdk.conformance.checking import Check, OnClause
 from league_sdk.conformance.clauses import PLAYER
 from league_sdk.conformance.exchange import Callbacks, Exchange, Line, Stopped
 from league_sdk.conformance.fixtures import REFEREE_ENDPOINT, Identity, Match, Stage
 from league_sdk.conformance.report import Clause, Report, Verdict
 from league_sdk.conformance.talk import Limits, Talk
+from league_sdk.conformance.verdicts import OnClause, Verdicts
 from league_sdk.dialects import answers, shapes
 from league_sdk.dialects.answers import Understanding
 from league_sdk.dialects.hunt import Memory
@@ -73,7 +73,7 @@ async def check_player(  # noqa: PLR0913 - the options of a command line
         join_s=limits.join_s,
         move_s=limits.move_s,
     )
-    talk = Talk(line, stage, Check("player", url, PLAYER, on_clause), limits)
+    talk = Talk(line, stage, Verdicts("player", url, PLAYER, on_clause), limits)
     stopped = ""
     try:
         await _exchanges(talk, others, heard_by_post=callbacks is not None, farewell=farewell)
@@ -81,7 +81,7 @@ async def check_player(  # noqa: PLR0913 - the options of a command line
         stopped = str(reason)
         _decide_read(talk)
         await talk.leave_free()
-    return _report(talk.check, memory, stopped)
+    return _report(talk.verdicts, memory, stopped)
 
 
 async def _exchanges(talk: Talk, others: Sequence[Game], *, heard_by_post: bool, farewell: bool) -> None:
@@ -99,11 +99,11 @@ async def _exchanges(talk: Talk, others: Sequence[Game], *, heard_by_post: bool,
         habits.judge_told(talk, "message.league_completed", await talk.tell(stage.league_completed()))
 
 
-def _report(check: Check, memory: Memory, stopped: str) -> Report:
-    if not stopped and check.verdict_of("join.accepts") is not Verdict.CONFORMS:
+def _report(verdicts: Verdicts, memory: Memory, stopped: str) -> Report:
+    if not stopped and verdicts.verdict_of("join.accepts") is not Verdict.CONFORMS:
         stopped = "it joined no match"
-    can_play = all(check.verdict_of(name) is Verdict.CONFORMS for name in ("join.accepts", "choice.legal"))
-    return check.report(
+    can_play = all(verdicts.verdict_of(name) is Verdict.CONFORMS for name in ("join.accepts", "choice.legal"))
+    return verdicts.report(
         can_play=can_play,
         stopped=stopped,
         summary=lambda clauses: _summary(clauses, can_play),
@@ -125,16 +125,16 @@ async def _contact(talk: Talk) -> None:
     body = {"jsonrpc": "2.0", "method": "ping", "id": talk.line.next_id()}
     exchange = await talk.line.call(body, limit_s=talk.limits.contact_s)
     if exchange.status is not None:
-        talk.check.conforms("http.reached", f"HTTP {exchange.status} in {exchange.elapsed_ms} ms.", exchange)
+        talk.verdicts.conforms("http.reached", f"HTTP {exchange.status} in {exchange.elapsed_ms} ms.", exchange)
     else:
         why = f"{exchange.failure[:1].upper()}{exchange.failure[1:]}. Is the agent running, on this address and port?"
-        talk.check.fails("http.reached", why, exchange)
+        talk.verdicts.fails("http.reached", why, exchange)
     talk.line.check_alive()
 
 
 async def _first_match(talk: Talk, match: Match, *, heard_by_post: bool) -> None:
     """As PLAYER_A: joins, is invited again, chooses, is asked again, wins."""
-    check = talk.check
+    verdicts = talk.verdicts
     invited = await _judged_invitation(talk, match, heard_by_post)
     if invited.timed_out:
         raise Stopped("it did not answer its invitation")
@@ -142,21 +142,21 @@ async def _first_match(talk: Talk, match: Match, *, heard_by_post: bool) -> None
     if joined:
         again = await talk.invite(match)
         if talk.joined(again):
-            check.conforms("join.repeated", "It accepted again.", again)
+            verdicts.conforms("join.repeated", "It accepted again.", again)
         else:
             why = f"It accepted first, and then: {_said(again)}. The league lets the first answer stand."
-            check.tolerated("join.repeated", why, again)
+            verdicts.tolerated("join.repeated", why, again)
     chosen = await talk.choose(match)
     move = _judge_choice(talk, match, chosen, heard_by_post)
     if move is not None:
         repeated = await talk.choose(match)
         second = talk.move(repeated)
         if second == move:
-            check.conforms("choice.repeated", f"It chose {seen_text(move)} both times.", repeated)
+            verdicts.conforms("choice.repeated", f"It chose {seen_text(move)} both times.", repeated)
         else:
             said = seen_text(second) if second is not None else _said(repeated)
             why = f"First {seen_text(move)}, then {said}. The first valid one stands: keep it until GAME_OVER."
-            check.tolerated("choice.repeated", why, repeated)
+            verdicts.tolerated("choice.repeated", why, repeated)
     habits.judge_told(talk, "message.game_over_win", await talk.end(match, "WIN", move))
     stage = talk.stage
     habits.judge_told(talk, "message.standings_update", await talk.tell(stage.standings_update(match)))
@@ -164,35 +164,35 @@ async def _first_match(talk: Talk, match: Match, *, heard_by_post: bool) -> None
 
 
 async def _judged_invitation(talk: Talk, match: Match, heard_by_post: bool) -> Exchange:
-    check = talk.check
+    verdicts = talk.verdicts
     try:
         exchange = await talk.invite(match)
     except Stopped:
         # The third silence in a row is still one to an invitation.
-        check.fails("join.in_time", f"No answer to the invitation within {talk.limits.join_s:g} s.")
+        verdicts.fails("join.in_time", f"No answer to the invitation within {talk.limits.join_s:g} s.")
         raise
     _judge_json(talk, exchange)
     if exchange.timed_out:
-        check.fails("join.in_time", f"It did not answer within {talk.limits.join_s:g} s.", exchange)
+        verdicts.fails("join.in_time", f"It did not answer within {talk.limits.join_s:g} s.", exchange)
         return exchange
     accepted = answers.accepted(exchange.message) if exchange.answered else None
     if accepted is not None:
-        check.conforms("join.in_time", f"In {exchange.elapsed_ms} ms.", exchange)
+        verdicts.conforms("join.in_time", f"In {exchange.elapsed_ms} ms.", exchange)
     if accepted:
-        check.conforms("join.accepts", "It accepted.", exchange)
+        verdicts.conforms("join.accepts", "It accepted.", exchange)
     elif accepted is False:
-        check.fails(
+        verdicts.fails(
             "join.accepts", "It refused: accept must be true for an invitation to a match of its own.", exchange
         )
     elif exchange.understanding is Understanding.RECEIPT and not heard_by_post:
-        check.skipped("join.in_time", NOT_HEARD)
-        check.skipped("join.accepts", NOT_HEARD, exchange)
+        verdicts.skipped("join.in_time", NOT_HEARD)
+        verdicts.skipped("join.accepts", NOT_HEARD, exchange)
     elif exchange.understanding is Understanding.RECEIPT:
         why = f"It confirmed the receipt, and within {talk.limits.join_s:g} s no GAME_JOIN_ACK came by POST."
-        check.fails("join.in_time", why, exchange)
+        verdicts.fails("join.in_time", why, exchange)
     else:
         why = f"No way of asking brought accept: true. To the first it said: {_said(exchange)}."
-        check.fails("join.accepts", why, exchange)
+        verdicts.fails("join.accepts", why, exchange)
     return exchange
 
 
@@ -200,90 +200,90 @@ def _judge_json(talk: Talk, exchange: Exchange) -> None:
     line = talk.line
     if line.memory.url:
         why = f"Not at the address given, but at {line.memory.url}. The league finds it; register that address."
-        talk.check.tolerated("http.json", why, exchange)
+        talk.verdicts.tolerated("http.json", why, exchange)
     elif line.ever_json:
-        talk.check.conforms("http.json", "JSON came.", exchange)
+        talk.verdicts.conforms("http.json", "JSON came.", exchange)
     elif exchange.status is not None:
         why = f"HTTP {exchange.status}, and no JSON. Does the agent take POST at this very path?"
-        talk.check.fails("http.json", why, exchange)
+        talk.verdicts.fails("http.json", why, exchange)
 
 
 def _judge_choice(talk: Talk, match: Match, exchange: Exchange, heard_by_post: bool) -> object:
     """Decide the clauses about the first choice; the legal choice, or None."""
-    check, limit = talk.check, talk.limits.move_s
+    verdicts, limit = talk.verdicts, talk.limits.move_s
     move = talk.move(exchange)
     if move is not None:
-        check.conforms("choice.in_time", f"In {exchange.elapsed_ms} ms.", exchange)
+        verdicts.conforms("choice.in_time", f"In {exchange.elapsed_ms} ms.", exchange)
         illegal = talk.illegal(match, move)
         if not illegal:
-            check.conforms("choice.legal", f"It chose {seen_text(move)}.", exchange)
+            verdicts.conforms("choice.legal", f"It chose {seen_text(move)}.", exchange)
             return move
-        check.fails("choice.legal", illegal, exchange)
+        verdicts.fails("choice.legal", illegal, exchange)
     elif exchange.timed_out:
-        check.fails("choice.in_time", f"It did not answer within {limit:g} s.", exchange)
+        verdicts.fails("choice.in_time", f"It did not answer within {limit:g} s.", exchange)
     elif exchange.understanding is Understanding.RECEIPT and not heard_by_post:
-        check.skipped("choice.in_time", NOT_HEARD)
-        check.skipped("choice.legal", NOT_HEARD, exchange)
+        verdicts.skipped("choice.in_time", NOT_HEARD)
+        verdicts.skipped("choice.legal", NOT_HEARD, exchange)
     elif exchange.understanding is Understanding.RECEIPT:
         why = f"It confirmed the receipt, and within {limit:g} s no choice came by POST."
-        check.fails("choice.in_time", why, exchange)
+        verdicts.fails("choice.in_time", why, exchange)
     else:
         name = talk.stage.game.choice_field
         why = f"No way of asking brought {name}. To the first it said: {_said(exchange)}."
-        check.fails("choice.legal", why, exchange)
+        verdicts.fails("choice.legal", why, exchange)
     return None
 
 
 async def _second_match(talk: Talk, match: Match, announced: Exchange) -> None:
     """As PLAYER_B, with a GAME_ERROR before its choice, and a draw."""
-    check, stage = talk.check, talk.stage
+    verdicts, stage = talk.verdicts, talk.stage
     if not announced.answered and announced.status is not None:
         # Now that the agent's words are known.
         announced = await talk.tell(stage.round_announcement(match))
     habits.judge_told(talk, "message.round_announcement", announced)
-    if check.verdict_of("join.accepts") is not Verdict.CONFORMS:
+    if verdicts.verdict_of("join.accepts") is not Verdict.CONFORMS:
         return
     invited = await talk.invite(match)
     if talk.joined(invited):
-        check.conforms("second.join", "It accepted.", invited)
+        verdicts.conforms("second.join", "It accepted.", invited)
     else:
-        check.fails("second.join", f"It joined its first match, but not this one: {_said(invited)}.", invited)
+        verdicts.fails("second.join", f"It joined its first match, but not this one: {_said(invited)}.", invited)
     error = stage.game_error(match, error_code="E001", action_required=str(stage.game.response_message), again=True)
     habits.judge_told(talk, "message.game_error", await talk.tell(error))
     chosen = await talk.choose(match)
     move = talk.move(chosen)
     illegal = talk.illegal(match, move) if move is not None else _said(chosen)
     if illegal:
-        check.fails("second.choice", f"No legal choice in this match: {illegal}", chosen)
+        verdicts.fails("second.choice", f"No legal choice in this match: {illegal}", chosen)
     else:
-        check.conforms("second.choice", f"It chose {seen_text(move)}.", chosen)
+        verdicts.conforms("second.choice", f"It chose {seen_text(move)}.", chosen)
     habits.judge_told(talk, "message.game_over_draw", await talk.end(match, "DRAW", move))
 
 
 def _decide_read(talk: Talk) -> None:
     """Decide what is told by the answers as a whole; nothing when there was none."""
-    check = talk.check
-    if not talk.heard or check.verdict_of("rpc.id") is not None:
+    verdicts = talk.verdicts
+    if not talk.heard or verdicts.verdict_of("rpc.id") is not None:
         return
     all_of_them = f"In all {talk.heard.total()} answers."
     of_moves = talk.heard.total() - talk.heard[MessageType.GAME_JOIN_ACK]
     unheard = {"join.field": not talk.heard[MessageType.GAME_JOIN_ACK], "choice.field": not of_moves}
     for name in _READ:
         if name == "rpc.id" and talk.sample is not None and _bare(talk.sample):
-            check.skipped(name, "There was no JSON-RPC around its replies.", talk.sample)
+            verdicts.skipped(name, "There was no JSON-RPC around its replies.", talk.sample)
         elif name in talk.odd:
-            check.tolerated(name, *talk.odd[name])
+            verdicts.tolerated(name, *talk.odd[name])
         elif unheard.get(name):
-            check.skipped(name, "There was no such answer.")
+            verdicts.skipped(name, "There was no such answer.")
         else:
-            check.conforms(name, all_of_them, talk.sample)
+            verdicts.conforms(name, all_of_them, talk.sample)
     _decide_identity(talk)
     if talk.stage.who.league_token in talk.tokens:
-        check.tolerated("answer.auth_token", "It sent our own token back; its own is the one from its registration.")
+        verdicts.tolerated("answer.auth_token", "It sent our own token back; its own is the one from its registration.")
     elif talk.tokens:
-        check.conforms("answer.auth_token", "It sent one.")
+        verdicts.conforms("answer.auth_token", "It sent one.")
     else:
-        check.skipped(
+        verdicts.skipped(
             "answer.auth_token", "It sent none; this check has given it none. Registered, it must send its own."
         )
     _decide_names(talk)
@@ -295,22 +295,22 @@ def _bare(exchange: Exchange) -> bool:
 
 
 def _decide_identity(talk: Talk) -> None:
-    check, right = talk.check, talk.stage.who.player_id
+    verdicts, right = talk.verdicts, talk.stage.who.player_id
     strange = [name for name in talk.own_ids if name != right]
     if strange:
         why = f"It called itself {seen_text(strange[0])}, and is {right}: take the id from the registration."
-        check.tolerated("answer.player_id", why, talk.own_ids[strange[0]])
+        verdicts.tolerated("answer.player_id", why, talk.own_ids[strange[0]])
     elif "answer.player_id" in talk.odd:
-        check.tolerated("answer.player_id", *talk.odd["answer.player_id"])
+        verdicts.tolerated("answer.player_id", *talk.odd["answer.player_id"])
     else:
-        check.conforms("answer.player_id", f"It called itself {right}.", talk.sample)
+        verdicts.conforms("answer.player_id", f"It called itself {right}.", talk.sample)
     if "answer.sender" in talk.odd:
-        check.tolerated("answer.sender", *talk.odd["answer.sender"])
+        verdicts.tolerated("answer.sender", *talk.odd["answer.sender"])
     elif (found := next((one for one in talk.senders if one != f"player:{right}"), None)) is not None:
         why = f"sender was {seen_text(found)}, expected player:{right}."
-        check.tolerated("answer.sender", why, talk.senders[found])
+        verdicts.tolerated("answer.sender", why, talk.senders[found])
     else:
-        check.conforms("answer.sender", f"player:{right}.", talk.sample)
+        verdicts.conforms("answer.sender", f"player:{right}.", talk.sample)
 
 
 def _decide_names(talk: Talk) -> None:
@@ -321,12 +321,12 @@ def _decide_names(talk: Talk) -> None:
         if shapes.signature(shape, kind) != shapes.signature(shapes.CANONICAL, kind)
     }
     if not other:
-        talk.check.conforms("method.names", "All it understood was in the words of chapter 8.")
+        talk.verdicts.conforms("method.names", "All it understood was in the words of chapter 8.")
         return
     kind, method = next(iter(other.items()))
     canonical = shapes.canonical_method(kind)
     why = f"{kind} was understood as {method} ({spoken[kind]}). The league finds that; chapter 8 calls it {canonical}."
-    talk.check.tolerated("method.names", why)
+    talk.verdicts.tolerated("method.names", why)
 
 
 def _said(exchange: Exchange) -> str:

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from league_sdk.conformance.cast import LEAGUE_ID, MANAGER, A, B, Cast, Heard, Script
-from league_sdk.conformance.checking import Check, OnClause
 from league_sdk.conformance.clauses import REFEREE
 from league_sdk.conformance.exchange import Exchange, Line, Stopped
 from league_sdk.conformance.habits import METHOD_NOT_FOUND, PARSE_ERROR, judge_refusal
@@ -25,6 +24,7 @@ from league_sdk.conformance.refereeing import (
     wrong_result,
 )  # fmt: skip
 from league_sdk.conformance.report import Clause, Report, Verdict
+from league_sdk.conformance.verdicts import OnClause, Verdicts
 from league_sdk.dialects import shapes, starts
 from league_sdk.dialects.hunt import Memory
 from league_sdk.protocol import tokens
@@ -49,7 +49,7 @@ _BROKEN = b'{"jsonrpc": "2.0", "method": "ping", "id": 1'
 @dataclass(slots=True)
 class _Talk:
     line: Line
-    check: Check
+    verdicts: Verdicts
     cast: Cast
     way: str = ""
     round_id: int = field(default_factory=lambda: 1000 + 100 * secrets.randbelow(90))
@@ -88,12 +88,12 @@ async def check_referee(  # noqa: PLR0913 - the options of a command line
     host = listen if listen is not None else await asyncio.to_thread(own_address, url)
     await cast.start(host, manager_port)
     stopped = ""
-    check = Check("referee", url, REFEREE, on_clause)
+    verdicts = Verdicts("referee", url, REFEREE, on_clause)
     try:
         if on_listening is not None:
             on_listening(cast.endpoint(MANAGER))
-        await _registered(check, cast, register_wait_s)
-        talk = _Talk(Line(url, client, memory=Memory(), overall_s=overall_s), check, cast)
+        await _registered(verdicts, cast, register_wait_s)
+        talk = _Talk(Line(url, client, memory=Memory(), overall_s=overall_s), verdicts, cast)
         await _contact(talk)
         await _fair_match(talk)
         await _illegal_match(talk)
@@ -103,32 +103,34 @@ async def check_referee(  # noqa: PLR0913 - the options of a command line
         stopped = str(reason)
     finally:
         await cast.stop()
-    can_play = all(check.verdict_of(name) in (Verdict.CONFORMS, Verdict.TOLERATED) for name in ESSENTIAL)
-    return check.report(can_play=can_play, stopped=stopped, summary=lambda clauses: _summary(clauses, can_play))
+    can_play = all(verdicts.verdict_of(name) in (Verdict.CONFORMS, Verdict.TOLERATED) for name in ESSENTIAL)
+    return verdicts.report(can_play=can_play, stopped=stopped, summary=lambda clauses: _summary(clauses, can_play))
 
 
-async def _registered(check: Check, cast: Cast, wait_s: float) -> None:
+async def _registered(verdicts: Verdicts, cast: Cast, wait_s: float) -> None:
     try:
         async with asyncio.timeout(wait_s):
             await cast.registered.wait()
     except TimeoutError:
         where = cast.endpoint(MANAGER)
-        check.skipped("register.sent", f"It did not within {wait_s:g} s. Start it with {where} as its league manager.")
-        check.skipped("register.request", "There was none.")
+        verdicts.skipped(
+            "register.sent", f"It did not within {wait_s:g} s. Start it with {where} as its league manager."
+        )
+        verdicts.skipped("register.request", "There was none.")
         return
     heard = next(one for one in cast.heard if one.kind == MessageType.REFEREE_REGISTER_REQUEST)
-    check.conforms("register.sent", "It did.", shown(heard))
-    judge_schema(check, "register.request", MessageType.REFEREE_REGISTER_REQUEST, [heard])
+    verdicts.conforms("register.sent", "It did.", shown(heard))
+    judge_schema(verdicts, "register.request", MessageType.REFEREE_REGISTER_REQUEST, [heard])
 
 
 async def _contact(talk: _Talk) -> None:
-    line, check = talk.line, talk.check
+    line, verdicts = talk.line, talk.verdicts
     exchange = await line.call({"jsonrpc": "2.0", "method": "ping", "id": line.next_id()}, limit_s=CONTACT_S)
     if exchange.status is None:
-        check.fails("http.reached", f"{exchange.failure}. Is it running, on this address and port?", exchange)
+        verdicts.fails("http.reached", f"{exchange.failure}. Is it running, on this address and port?", exchange)
         raise Stopped("the address cannot be reached")
-    check.conforms("http.reached", f"HTTP {exchange.status} in {exchange.elapsed_ms} ms.", exchange)
-    check.conforms("tool.ping", f"HTTP {exchange.status}.", exchange)
+    verdicts.conforms("http.reached", f"HTTP {exchange.status} in {exchange.elapsed_ms} ms.", exchange)
+    verdicts.conforms("tool.ping", f"HTTP {exchange.status}.", exchange)
 
 
 # Starting a match (ruling, section 10) ------------------------------------------------------------------------
@@ -224,101 +226,103 @@ async def _result(talk: _Talk, match_id: str, wait_s: float) -> Heard | None:
 
 
 async def _fair_match(talk: _Talk) -> None:
-    check, cast = talk.check, talk.cast
+    verdicts, cast = talk.verdicts, talk.cast
     match_id, said = await _start(talk, Script.FAIR)
     if not match_id:
         why = f"In no spelling. To the last it said: {said[-1].in_words()}."
-        check.fails("start.taken", why, said[0])
+        verdicts.fails("start.taken", why, said[0])
         raise Stopped("it takes no match")
     if talk.way == f"{shapes.CANONICAL}:{START_MATCH}":
-        check.conforms("start.taken", "It took start_match.", said[-1])
+        verdicts.conforms("start.taken", "It took start_match.", said[-1])
     else:
-        check.tolerated(
+        verdicts.tolerated(
             "start.taken", f"It takes {talk.way}; ours is start_match, and the league tries both.", said[-1]
         )
     repeated = _start_message(talk, match_id, LeagueSettings()) | {"attempt": 1}
     await _offer(talk, talk.way, repeated)
     report = await _result(talk, match_id, MATCH_S)
-    judge_asking(check, cast, match_id)
-    judge_over(check, cast, match_id)
+    judge_asking(verdicts, cast, match_id)
+    judge_over(verdicts, cast, match_id)
     if report is None:
-        check.fails("report.sent", f"No MATCH_RESULT_REPORT within {MATCH_S:g} s. Is our address its league manager's?")
+        verdicts.fails(
+            "report.sent", f"No MATCH_RESULT_REPORT within {MATCH_S:g} s. Is our address its league manager's?"
+        )
     else:
-        check.conforms("report.sent", "It did.", shown(report))
-        judge_report(check, cast, match_id, report)
+        verdicts.conforms("report.sent", "It did.", shown(report))
+        judge_report(verdicts, cast, match_id, report)
     invited = [len(cast.of(match_id, MessageType.GAME_INVITATION, name)) for name in (A, B)]
     if invited == [1, 1]:
-        check.conforms("start.repeated", "One invitation to each.")
+        verdicts.conforms("start.repeated", "One invitation to each.")
     else:
-        check.tolerated(
+        verdicts.tolerated(
             "start.repeated", f"{invited[0]} and {invited[1]} invitations: a result counts once all the same."
         )
 
 
 async def _illegal_match(talk: _Talk) -> None:
-    check, cast = talk.check, talk.cast
+    verdicts, cast = talk.verdicts, talk.cast
     match_id, _ = await _start(talk, Script.ILLEGAL_FIRST)
     if not match_id:
         return
     report = await _result(talk, match_id, MATCH_S)
     errors = [one for one in cast.of(match_id, MessageType.GAME_ERROR, A) if one.message.get("error_code") == "E004"]
     if errors:
-        check.conforms("illegal.error", "It did.", shown(errors[0]))
+        verdicts.conforms("illegal.error", "It did.", shown(errors[0]))
     else:
-        check.tolerated("illegal.error", "PLAYER_A was not told why its choice did not count.")
+        verdicts.tolerated("illegal.error", "PLAYER_A was not told why its choice did not count.")
     calls = cast.of(match_id, MessageType.CHOOSE_PARITY_CALL, A)
     if len(calls) > 1:
-        check.conforms("illegal.again", "It did.", shown(calls[1]))
+        verdicts.conforms("illegal.again", "It did.", shown(calls[1]))
     else:
-        check.tolerated("illegal.again", "It did not: one slip, and the match is lost.")
+        verdicts.tolerated("illegal.again", "It did not: one slip, and the match is lost.")
     over = cast.of(match_id, MessageType.GAME_OVER)
     if report is None or not over:
-        check.fails("illegal.result", f"No result within {MATCH_S:g} s.")
+        verdicts.fails("illegal.result", f"No result within {MATCH_S:g} s.")
         return
     wrong = wrong_result(over[0].message.get("game_result"))
     if not wrong:
-        check.conforms("illegal.result", f"{winner_of(over[0])} won.", shown(over[0]))
+        verdicts.conforms("illegal.result", f"{winner_of(over[0])} won.", shown(over[0]))
     elif winner_of(over[0]) == B and len(calls) == 1:
-        check.tolerated("illegal.result", "It was lost by the slip.", shown(over[0]))
+        verdicts.tolerated("illegal.result", "It was lost by the slip.", shown(over[0]))
     else:
-        check.fails("illegal.result", wrong, shown(over[0]))
+        verdicts.fails("illegal.result", wrong, shown(over[0]))
 
 
 async def _silent_match(talk: _Talk) -> None:
-    check, cast = talk.check, talk.cast
+    verdicts, cast = talk.verdicts, talk.cast
     match_id, _ = await _start(talk, Script.SILENT, **_SHORT)
     if not match_id:
         return
     report = await _result(talk, match_id, SILENT_MATCH_S)
     errors = [one for one in cast.of(match_id, MessageType.GAME_ERROR, B) if one.message.get("error_code") == "E001"]
     if errors:
-        check.conforms("silent.error", "It did.", shown(errors[0]))
+        verdicts.conforms("silent.error", "It did.", shown(errors[0]))
     else:
-        check.tolerated("silent.error", "PLAYER_B was not told that it was too late.")
+        verdicts.tolerated("silent.error", "PLAYER_B was not told that it was too late.")
     over = cast.of(match_id, MessageType.GAME_OVER, A)
     if report is None or not over:
         why = f"No result within {SILENT_MATCH_S:g} s, though the settings allow one second and one retry."
-        check.skipped("silent.loss", f"{why} With limits of its own it may come to it later.")
+        verdicts.skipped("silent.loss", f"{why} With limits of its own it may come to it later.")
         return
     result = over[0].message.get("game_result")
     status = result.get("status") if isinstance(result, Mapping) else None
     if status == "TECHNICAL_LOSS" and winner_of(over[0]) == A:
-        check.conforms("silent.loss", "It does.", shown(over[0]))
+        verdicts.conforms("silent.loss", "It does.", shown(over[0]))
     else:
         why = (
             f"status was {seen_text(status)}, winner {seen_text(winner_of(over[0]))}; expected TECHNICAL_LOSS and {A}."
         )
-        check.fails("silent.loss", why, shown(over[0]))
+        verdicts.fails("silent.loss", why, shown(over[0]))
 
 
 async def _misbehave(talk: _Talk) -> None:
-    line, check, rpc_id = talk.line, talk.check, talk.line.next_id()
+    line, verdicts, rpc_id = talk.line, talk.verdicts, talk.line.next_id()
     body = {"jsonrpc": "2.0", "method": "no_such_method", "params": {}, "id": rpc_id}
     unknown = await line.call(body, limit_s=LIMIT_S, rpc_id=rpc_id)
     hint = "The league goes on to the next spelling of a start after it."
-    judge_refusal(check, "robust.unknown_method", unknown, METHOD_NOT_FOUND, hint)
+    judge_refusal(verdicts, "robust.unknown_method", unknown, METHOD_NOT_FOUND, hint)
     broken = await line.call(_BROKEN, limit_s=LIMIT_S)
-    judge_refusal(check, "robust.broken_json", broken, PARSE_ERROR, "Its sender looks for the mistake elsewhere.")
+    judge_refusal(verdicts, "robust.broken_json", broken, PARSE_ERROR, "Its sender looks for the mistake elsewhere.")
 
 
 def _summary(clauses: Mapping[str, Clause], can_play: bool) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from league_sdk.conformance.cast import CHOICES, A, B, Cast, Heard
-from league_sdk.conformance.checking import Check
 from league_sdk.conformance.exchange import Exchange
+from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.protocol import schemas
 from league_sdk.protocol.errors import seen_text
 from league_sdk.protocol.messages import MessageType
@@ -19,7 +19,7 @@ def shown(heard: Heard) -> Exchange:
     return Exchange(None, came=heard.body, readable=True)
 
 
-def judge_schema(check: Check, name: str, kind: MessageType, heard: list[Heard]) -> None:
+def judge_schema(verdicts: Verdicts, name: str, kind: MessageType, heard: list[Heard]) -> None:
     """Decide whether messages are as the documents show them; nothing when there was none."""
     if not heard:
         return
@@ -28,43 +28,43 @@ def judge_schema(check: Check, name: str, kind: MessageType, heard: list[Heard])
         if wrong:
             seen = "missing" if wrong[0].seen == "nothing" else wrong[0].seen
             why = f"{wrong[0].field} was {seen}, expected {wrong[0].expected} ({wrong[0].clause})."
-            check.tolerated(name, why, shown(one))
+            verdicts.tolerated(name, why, shown(one))
             return
-    check.conforms(name, "It is.", shown(heard[0]))
+    verdicts.conforms(name, "It is.", shown(heard[0]))
 
 
-def judge_asking(check: Check, cast: Cast, match_id: str) -> None:
+def judge_asking(verdicts: Verdicts, cast: Cast, match_id: str) -> None:
     """Invitations and requests for a choice."""
     invitations = cast.of(match_id, MessageType.GAME_INVITATION)
     roles = {one.to: one.message.get("role_in_match") for one in invitations}
     if set(roles) != {A, B}:
-        check.fails("invite.both", f"Invited: {', '.join(sorted(roles)) or 'nobody'}.")
+        verdicts.fails("invite.both", f"Invited: {', '.join(sorted(roles)) or 'nobody'}.")
     elif roles != {A: "PLAYER_A", B: "PLAYER_B"}:
-        check.tolerated("invite.both", f"role_in_match was {seen_text(roles)}.", shown(invitations[0]))
+        verdicts.tolerated("invite.both", f"role_in_match was {seen_text(roles)}.", shown(invitations[0]))
     else:
-        check.conforms("invite.both", "Both, with their roles.", shown(invitations[0]))
-    judge_schema(check, "invite.message", MessageType.GAME_INVITATION, invitations)
+        verdicts.conforms("invite.both", "Both, with their roles.", shown(invitations[0]))
+    judge_schema(verdicts, "invite.message", MessageType.GAME_INVITATION, invitations)
     calls = cast.of(match_id, MessageType.CHOOSE_PARITY_CALL)
     asked = {one.to for one in calls}
     if asked != {A, B}:
-        check.fails("choose.both", f"Asked: {', '.join(sorted(asked)) or 'nobody'}.")
+        verdicts.fails("choose.both", f"Asked: {', '.join(sorted(asked)) or 'nobody'}.")
         return
     if len(roles) == len({A, B}) and min(one.at for one in calls) > max(one.at for one in invitations[:2]):
-        check.conforms("choose.both", "Both, after both were invited.", shown(calls[0]))
+        verdicts.conforms("choose.both", "Both, after both were invited.", shown(calls[0]))
     else:
-        check.tolerated("choose.both", "One was asked before the other was invited.", shown(calls[0]))
-    judge_schema(check, "choose.message", MessageType.CHOOSE_PARITY_CALL, calls)
+        verdicts.tolerated("choose.both", "One was asked before the other was invited.", shown(calls[0]))
+    judge_schema(verdicts, "choose.message", MessageType.CHOOSE_PARITY_CALL, calls)
     if match_id in cast.asked_in_parallel:
-        check.conforms("choose.parallel", "It did.")
+        verdicts.conforms("choose.parallel", "It did.")
     else:
-        check.tolerated(
+        verdicts.tolerated(
             "choose.parallel", "PLAYER_B was asked only when PLAYER_A had answered: rounds take twice as long."
         )
     told = [one for one in invitations + calls if any(_holds_choice(one.message, CHOICES[name]) for name in (A, B))]
     if told:
-        check.fails("choose.hidden", "A choice stood in a message before GAME_OVER.", shown(told[0]))
+        verdicts.fails("choose.hidden", "A choice stood in a message before GAME_OVER.", shown(told[0]))
     else:
-        check.conforms("choose.hidden", "It did not.")
+        verdicts.conforms("choose.hidden", "It did not.")
 
 
 def _holds_choice(message: Any, choice: str) -> bool:
@@ -74,23 +74,23 @@ def _holds_choice(message: Any, choice: str) -> bool:
     return False
 
 
-def judge_over(check: Check, cast: Cast, match_id: str) -> None:
+def judge_over(verdicts: Verdicts, cast: Cast, match_id: str) -> None:
     """GAME_OVER of a match between even and odd."""
     found = cast.of(match_id, MessageType.GAME_OVER)
     told = {one.to for one in found}
     if told != {A, B}:
-        check.fails("over.both", f"Told: {', '.join(sorted(told)) or 'nobody'}.")
+        verdicts.fails("over.both", f"Told: {', '.join(sorted(told)) or 'nobody'}.")
     else:
-        check.conforms("over.both", "Both.", shown(found[0]))
+        verdicts.conforms("over.both", "Both.", shown(found[0]))
     if not found:
         return
-    judge_schema(check, "over.message", MessageType.GAME_OVER, found)
+    judge_schema(verdicts, "over.message", MessageType.GAME_OVER, found)
     for one in found:
         wrong = wrong_result(one.message.get("game_result"))
         if wrong:
-            check.fails("over.right", wrong, shown(one))
+            verdicts.fails("over.right", wrong, shown(one))
             return
-    check.conforms("over.right", f"{winner_of(found[0])} won.", shown(found[0]))
+    verdicts.conforms("over.right", f"{winner_of(found[0])} won.", shown(found[0]))
 
 
 def wrong_result(result: Any) -> str:
@@ -118,9 +118,9 @@ def winner_of(heard: Heard) -> Any:
     return result.get("winner_player_id") if isinstance(result, Mapping) else None
 
 
-def judge_report(check: Check, cast: Cast, match_id: str, report: Heard) -> None:
+def judge_report(verdicts: Verdicts, cast: Cast, match_id: str, report: Heard) -> None:
     """MATCH_RESULT_REPORT against GAME_OVER."""
-    judge_schema(check, "report.message", MessageType.MATCH_RESULT_REPORT, [report])
+    judge_schema(verdicts, "report.message", MessageType.MATCH_RESULT_REPORT, [report])
     over = cast.of(match_id, MessageType.GAME_OVER)
     result = report.message.get("result")
     result = result if isinstance(result, Mapping) else {}
@@ -128,15 +128,15 @@ def judge_report(check: Check, cast: Cast, match_id: str, report: Heard) -> None
     score = {name: 3 if name == winner else 0 for name in (A, B)}
     if result.get("winner") != winner or result.get("score") != score:
         seen = f"winner {seen_text(result.get('winner'))}, score {seen_text(result.get('score'))}"
-        check.fails("report.right", f"It said {seen}; GAME_OVER had {seen_text(winner)}.", shown(report))
+        verdicts.fails("report.right", f"It said {seen}; GAME_OVER had {seen_text(winner)}.", shown(report))
     else:
-        check.conforms("report.right", f"{winner}, 3 to 0.", shown(report))
+        verdicts.conforms("report.right", f"{winner}, 3 to 0.", shown(report))
     token = report.message.get("auth_token")
     if not cast.registered.is_set():
-        check.skipped("report.token", "It was not registered here.")
+        verdicts.skipped("report.token", "It was not registered here.")
     elif token == cast.tokens["auth"]:
-        check.conforms("report.token", "It does.")
+        verdicts.conforms("report.token", "It does.")
     else:
-        check.fails(
+        verdicts.fails(
             "report.token", "It was missing or another's: the league takes no result without it.", shown(report)
         )

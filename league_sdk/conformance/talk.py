@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from league_sdk.conformance.checking import Check
 from league_sdk.conformance.exchange import Exchange, Line, Stopped
 from league_sdk.conformance.fixtures import Match, Stage
 from league_sdk.conformance.reading import oddities
+from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects import answers
 from league_sdk.protocol.errors import LeagueError
 from league_sdk.protocol.messages import MessageType
@@ -52,7 +52,7 @@ class Talk:
 
     line: Line
     stage: Stage
-    check: Check
+    verdicts: Verdicts
     limits: Limits
     odd: dict[str, tuple[str, Exchange]] = field(default_factory=dict)
     heard: Counter[MessageType] = field(default_factory=Counter)

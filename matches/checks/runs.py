@@ -111,7 +111,7 @@ def _note_outcome(check_id: UUID, report: dict[str, Any]) -> None:
     why = next((clause["why"] for clause in clauses if clause["verdict"] == "fails"), report["summary"])
     problem = "" if answered else _one_line(why.partition(". ")[0])
     for agent_pk in _agents_at(check_id).values_list("pk", flat=True):
-        registration.note_check(agent_id=agent_pk, problem=problem)
+        registration.note_ping(agent_id=agent_pk, problem=problem)
 
 
 def _agents_at(check_id: UUID) -> Any:

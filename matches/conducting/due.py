@@ -17,7 +17,7 @@ from django.utils import timezone
 from agents_registry import programs
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.conducting import choosing, outgoing
-from matches.conducting.outgoing import Check, Start
+from matches.conducting.outgoing import Ping, Start
 from matches.conducting.parcels import Parcel, parcels_of
 from matches.league import demo, endings, holds, lifecycle, losses, making, outbox, planned, play, results
 from matches.league.errors import ActionRefused
@@ -45,7 +45,7 @@ class Plan:
 
     starts: list[Start] = field(default_factory=list)
     parcels: dict[int, list[Parcel]] = field(default_factory=dict)
-    checks: list[Check] = field(default_factory=list)
+    pings: list[Ping] = field(default_factory=list)
     made_at: float = field(default_factory=time.monotonic, compare=False)
     more: bool = False
     waiting: bool = False
@@ -81,7 +81,7 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, a
     plan.parcels = parcels_of(busy_agents, now)
     plan.more = making_more or (moved and not (plan.starts or plan.parcels))
     # Also in a quick look: somebody has just clicked, and waits for the answers.
-    plan.checks = outgoing.checks({*busy_agents, *plan.parcels})
+    plan.pings = outgoing.pings({*busy_agents, *plan.parcels})
     return plan
 
 

@@ -71,7 +71,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Ping:
     """An agent that is to be asked whether it answers."""
 
     agent_pk: int
@@ -277,9 +277,9 @@ def judged_line(match: Match, referee: Agent) -> dict[str, Any]:
 _WANTED = Prepared(lambda: Agent.objects.filter(check_wanted=True).order_by("pk"))
 
 
-def checks(busy_agents: Collection[int]) -> list[Check]:
+def pings(busy_agents: Collection[int]) -> list[Ping]:
     """Agents to ask whether they answer (``ping``, 004 5.12.2)."""
-    return [Check(agent.pk, agent.endpoint, _ping(agent)) for agent in _WANTED.all() if agent.pk not in busy_agents]
+    return [Ping(agent.pk, agent.endpoint, _ping(agent)) for agent in _WANTED.all() if agent.pk not in busy_agents]
 
 
 def _ping(agent: Agent) -> bytes:

@@ -17,7 +17,7 @@ from matches.checks.carrying_out import InThread
 from matches.conducting import sending
 from matches.conducting.due import Plan
 from matches.conducting.outcomes import Outcomes
-from matches.conducting.outgoing import Check, Start
+from matches.conducting.outgoing import Ping, Start
 from matches.conducting.parcels import Parcel
 from matches.conducting.waking import ASLEEP_S, Waker
 from matches.league import play
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 AGAIN_AFTER_S = 1.0
 STALE_S = 1.0
 """A plan older than this is not followed any further for an agent that is slow."""
-CHECK_LIMIT_S = 2.0
+PING_LIMIT_S = 2.0
 """An agent that is asked whether it answers has so long: a hundred are asked at once, and somebody waits for it."""
 
 
@@ -75,9 +75,9 @@ class Sender:
             self._busy.add(agent_pk)
             self._delivering += 1
             self._spawn(self._deliver(agent_pk, parcels, plan.made_at))
-        for check in plan.checks:
-            self._busy.add(check.agent_pk)
-            self._spawn(self._check(check))
+        for ping in plan.pings:
+            self._busy.add(ping.agent_pk)
+            self._spawn(self._ping(ping))
 
     async def finish(self, patience_s: float) -> None:
         """Wait for what is on its way, ``patience_s`` seconds at most."""
@@ -180,17 +180,17 @@ class Sender:
                 break
         return ""
 
-    async def _check(self, check: Check) -> None:
+    async def _ping(self, ping: Ping) -> None:
         try:
             with telemetry.sending({"message_type": "ping"}):
-                await self._client.post(check.endpoint, check.body, limit_s=CHECK_LIMIT_S)
+                await self._client.post(ping.endpoint, ping.body, limit_s=PING_LIMIT_S)
         except CallFailed as error:
             problem = str(error)
         else:
             problem = ""
         finally:
-            self._outcomes.freed.append(check.agent_pk)
-        self._outcomes.checks.append((check.agent_pk, problem))
+            self._outcomes.freed.append(ping.agent_pk)
+        self._outcomes.pings.append((ping.agent_pk, problem))
         self._waker.wake()
 
 

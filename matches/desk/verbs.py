@@ -23,7 +23,7 @@ from matches.push.nudge import nudge
 
 def ask(*, agent_ids: Iterable[int]) -> None:
     """Have agents asked whether they answer, at once: the conductor is woken."""
-    registration.want_check(agent_ids=agent_ids)
+    registration.want_ping(agent_ids=agent_ids)
     nudge()
 
 

@@ -53,7 +53,7 @@ OF_PLAYERS: dict[str, tuple[Verb, tuple[str, str, str, str]]] = {
         ("REGISTERED", "ACTIVE", "ACTIVE", "SHUTDOWN"),
     ),
     "it answered a ping": (
-        lambda who: registration.note_check(agent_id=who.agent.pk, problem=""),
+        lambda who: registration.note_ping(agent_id=who.agent.pk, problem=""),
         ("REGISTERED", "ACTIVE", "SUSPENDED", "SHUTDOWN"),
     ),
     "the instructor brings it back": (
@@ -75,7 +75,7 @@ OF_REFEREES: dict[str, tuple[Verb, tuple[str, str, str, str]]] = {
         ("REGISTERED", "ACTIVE", "ACTIVE", "SHUTDOWN"),
     ),
     "it answered a ping": (
-        lambda who: registration.note_check(agent_id=who.agent.pk, problem=""),
+        lambda who: registration.note_ping(agent_id=who.agent.pk, problem=""),
         ("REGISTERED", "ACTIVE", "ACTIVE", "SHUTDOWN"),
     ),
     "it is about to be started by the site": (

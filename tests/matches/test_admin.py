@@ -107,8 +107,8 @@ def test_the_desk_from_registration_to_a_running_round(desk: Client) -> None:
 def test_who_has_registered_and_who_answers_is_on_the_page(desk: Client) -> None:
     opening.create_league(league_id="evening", display_name="Evening")
     first, second = add_players("evening", 2)
-    registration.note_check(agent_id=first.pk, problem="")
-    registration.note_check(agent_id=second.pk, problem="no connection: Connection refused")
+    registration.note_ping(agent_id=first.pk, problem="")
+    registration.note_ping(agent_id=second.pk, problem="no connection: Connection refused")
     shown: dict[str, Any] = desk.get("/admin/matches/league/evening/change/").context["desk"]
     assert [(line["agent_id"], line["answers"]) for line in shown["players"]] == [
         ("P02", "no answer: no connection: Connection refused"),

@@ -273,7 +273,7 @@ async def test_a_check_is_asked_once_and_written_down(agents: Agents) -> None:
     keys = [one.agent.pk for one in league.players]
     nowhere = f"http://127.0.0.1:{free_port()}/mcp"
     await agents.in_db(lambda: Agent.objects.filter(pk=keys[1]).update(endpoint=nowhere))
-    await agents.in_db(lambda: registration.want_check(agent_ids=keys))
+    await agents.in_db(lambda: registration.want_ping(agent_ids=keys))
     async with conducting():
         await agents.until_in_db(lambda: not Agent.objects.filter(check_wanted=True).exists())
     assert agents.types("P01") == ["PING"]
@@ -316,7 +316,7 @@ async def test_an_agent_to_which_messages_are_going_is_not_asked_whether_it_answ
     await agents.in_db(lambda: lifecycle.start_league(league_id="fall"))
     await agents.in_db(lambda: Agent.objects.filter(pk=league.players[0].agent.pk).update(check_wanted=True))
     plan = await agents.in_db(lambda: due.look(busy_agents=(), draining=False))
-    assert (league.players[0].agent.pk in plan.parcels, plan.checks) == (True, [])
+    assert (league.players[0].agent.pk in plan.parcels, plan.pings) == (True, [])
 
 
 async def test_a_look_that_fails_is_made_up_for(

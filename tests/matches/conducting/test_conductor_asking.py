@@ -28,12 +28,12 @@ def asked() -> int:
 
 
 async def test_a_hundred_agents_are_asked_at_once(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sender, "CHECK_LIMIT_S", 60.0)
+    monkeypatch.setattr(sender, "PING_LIMIT_S", 60.0)
     for name in HUNG:
         agents.gates[name] = asyncio.Event()
     keys = await agents.in_db(lambda: enrolled(agents))
     async with conducting():
-        await agents.in_db(lambda: registration.want_check(agent_ids=keys))
+        await agents.in_db(lambda: registration.want_ping(agent_ids=keys))
         nudge()
         # The answers of ninety are written down while ten are still awaited.
         await agents.until_in_db(lambda: asked() == len(HUNG))
@@ -45,12 +45,12 @@ async def test_a_hundred_agents_are_asked_at_once(agents: Agents, monkeypatch: p
 
 
 async def test_one_that_hangs_is_given_up(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sender.CHECK_LIMIT_S <= 2, "somebody waits for it at the desk"
-    monkeypatch.setattr(sender, "CHECK_LIMIT_S", 0.1)
+    assert sender.PING_LIMIT_S <= 2, "somebody waits for it at the desk"
+    monkeypatch.setattr(sender, "PING_LIMIT_S", 0.1)
     agents.gates["p0"] = asyncio.Event()
     key = await agents.in_db(lambda: make.join("Player", None, endpoint=agents.url("p0")).agent.pk)
     async with conducting():
-        await agents.in_db(lambda: registration.want_check(agent_ids=[key]))
+        await agents.in_db(lambda: registration.want_ping(agent_ids=[key]))
         await agents.until_in_db(lambda: asked() == 0)
     row = await agents.in_db(lambda: Agent.objects.get(pk=key))
     assert (row.problem, row.checked_at is None) == ("no answer within 0.1 s", False)

@@ -58,7 +58,7 @@ def remedies(desk: Client) -> list[list[str]]:
 
 
 def silence(member: make.Member, problem: str = "no connection: Connection refused") -> None:
-    registration.note_check(agent_id=member.agent.pk, problem=problem)
+    registration.note_ping(agent_id=member.agent.pk, problem=problem)
 
 
 # What comes next ------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def test_who_is_being_asked_is_not_lost_yet(desk: Client) -> None:
     now = shown(desk)
     assert (now["pending"], now["answering"], texts(desk)) == (True, "5 agents are being asked …", [])
     for member in (*place.players, *place.referees):
-        registration.note_check(agent_id=member.agent.pk, problem="")
+        registration.note_ping(agent_id=member.agent.pk, problem="")
     now = shown(desk)
     assert (now["pending"], now["answering"]) == (False, "All 4 players answered when they were last called.")
 

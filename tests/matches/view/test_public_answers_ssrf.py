@@ -168,7 +168,7 @@ def test_neither_in_what_is_told_of_agents_that_do_not_answer(client: Client) ->
     match = place.match("R1M1")
     make.progress(match, transcript=[make.line(0), make.line(1)])
     Agent.objects.filter(pk=match.player_a.pk).update(problem=f"HTTP 500: {SECRET}")
-    registration.note_check(agent_id=match.player_b.pk, problem=f"its reply {{'key': '{SECRET}'}} holds no answer")
+    registration.note_ping(agent_id=match.player_b.pk, problem=f"its reply {{'key': '{SECRET}'}} holds no answer")
     check = asking.ask(endpoint=match.player_a.endpoint, caller=Caller("192.0.2.9", instructor=True))
     clause = {"id": "http.reached", "verdict": "fails", "why": SECRET, "came": SECRET, "sent": {}, "http_status": 200}
     more = {"title": "", "expected": "", "source": "", "elapsed_ms": 1}

@@ -71,7 +71,7 @@ def test_every_state_says_its_next_step() -> None:
     checked(agents[5], clauses=(clause("join.in_time", elapsed_ms=3900), clause("join.accepts")))
     checked(agents[6], clauses=(clause("choice.in_time", elapsed_ms=15_001),))
     checked(agents[7], running=True)
-    registration.note_check(agent_id=agents[8].pk, problem="connection refused at http://127.0.0.1:8109/mcp")
+    registration.note_ping(agent_id=agents[8].pk, problem="connection refused at http://127.0.0.1:8109/mcp")
     checked(agents[9], **failing("second.join"))
     assert tiles() == [
         ("P01", "ready", "Leave it running."),
@@ -102,9 +102,9 @@ def test_the_last_verdict_counts_and_the_last_call_more() -> None:
     checked(agent, **failing("join.accepts"))
     checked(agent)
     assert tiles()[0][1] == "ready"
-    registration.note_check(agent_id=agent.pk, problem="nobody answers")
+    registration.note_ping(agent_id=agent.pk, problem="nobody answers")
     assert tiles()[0][1] == "unreachable"
-    registration.note_check(agent_id=agent.pk, problem="")
+    registration.note_ping(agent_id=agent.pk, problem="")
     assert tiles()[0][1] == "ready"
 
 

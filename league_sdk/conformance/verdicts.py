@@ -1,4 +1,4 @@
-"""One check in progress: it collects clauses, and makes the report of them."""
+"""What has been decided in one check so far: its clauses, and the report of them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from league_sdk.protocol.envelope import stamp
 OnClause = Callable[[Clause], None]
 
 
-class Check:
-    """Collects clauses.
+class Verdicts:
+    """The clauses of one check as they are decided.
 
     Args:
         role: what the agent is checked as.
