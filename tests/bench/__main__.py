@@ -5,22 +5,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import math
 import os
 import platform
-import signal
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-
 from tests.bench import stack
 from tests.bench.audience import Audience
 from tests.bench.floor import Script
+from tests.bench.part import command_line, in_words, percentiles, scratch, within
 from tests.bench.processes import LEAGUE, Bench, running
 
 LIMIT_S = 600.0
@@ -29,30 +25,23 @@ FLOORS = 3
 
 def options() -> argparse.Namespace:
     """The command line, within bounds."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--players", type=int, default=30, help="2 to 100; 30 play 435 matches")
-    parser.add_argument("--sockets", type=int, default=100, help="open on the board in the second run; 0 to 1000")
+    parser = command_line("", __doc__)
+    parser.add_argument("--players", type=within(2, 100), default=30, help="2 to 100; 30 play 435 matches")
+    parser.add_argument(
+        "--sockets", type=within(0, 1000), default=100, help="on the board in the second run; 0 to 1000"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there as well")
-    found = parser.parse_args()
-    if not 2 <= found.players <= 100 or not 0 <= found.sockets <= 1000:
-        parser.error("--players from 2 to 100, --sockets from 0 to 1000")
-    return found
+    return parser.parse_args()
 
 
 async def play(bench: Bench, audience: Audience, league: str = LEAGUE) -> dict[str, Any]:
     """One league, from the click to COMPLETED."""
-    async with audience.watching(bench), aiohttp.ClientSession() as session:
+    async with audience.watching(bench):
         cpu, begun = bench.cpu_s(), time.perf_counter()
-        start = f"{bench.url}/api/leagues/{league}/start"
-        headers = {"Authorization": f"Bearer {bench.key}"}
-        async with session.post(start, json={"auto_advance": True}, headers=headers) as reply:
-            reply.raise_for_status()
-        async with asyncio.timeout(LIMIT_S):
-            # The database is asked, so that the site does nothing for being measured.
-            while bench.rows("SELECT state FROM matches_league WHERE league_id = ?", league) != [("COMPLETED",)]:  # noqa: ASYNC110
-                await asyncio.sleep(0.1)
-        wall = time.perf_counter() - begun
-        used = {name: now - cpu[name] for name, now in bench.cpu_s().items()}
+        await asyncio.to_thread(bench.post, f"/leagues/{league}/start", {"auto_advance": True})
+        over = "SELECT state FROM matches_league WHERE league_id = ?"
+        await bench.until(over, league, row=("COMPLETED",), limit_s=LIMIT_S)
+        wall, used = time.perf_counter() - begun, bench.used_s(cpu)
     matches = bench.rows("SELECT status, attempt FROM matches_match WHERE league_id = ?", league)
     odd = [match for match in matches if match[0] not in ("WIN", "DRAW") or match[1] != 1]
     if odd:
@@ -62,15 +51,6 @@ async def play(bench: Bench, audience: Audience, league: str = LEAGUE) -> dict[s
         "wall_s": wall,
         "matches_per_s": len(matches) / wall,
         "cpu_s": used | {"all": sum(used.values())},
-    }
-
-
-def percentiles(values: list[float]) -> dict[str, float]:
-    """p50, p95, p99 (nearest rank) and the largest."""
-    ordered = sorted(values)
-    return {
-        name: ordered[min(len(ordered), math.ceil(share * len(ordered))) - 1]
-        for name, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))
     }
 
 
@@ -157,8 +137,7 @@ def show(name: str, run: dict[str, Any]) -> None:
     lines = [("report_match_result", "report_ms"), ("report_progress", "progress_ms"), ("push", "push_ms")]
     for label, key in lines:
         if key in run:
-            ms = run[key]
-            print(f"  {label:<20}  {ms['p50']:8.1f} ms p50   {ms['p99']:.1f} ms p99   {ms['max']:.1f} ms max")
+            print(f"  {label:<20}  {in_words(run[key])}")
     if "sockets" in run:
         one = run["sockets"]
         print(f"  {one['open']} sockets: {one['frames']} frames, {one['MB']:.0f} MB, {one['never_shown']} never shown")
@@ -167,12 +146,9 @@ def show(name: str, run: dict[str, Any]) -> None:
 def main() -> int:
     """Run the bench; the exit code."""
     wanted = options()
-    # A bench that is told to stop takes its processes with it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     figures: dict[str, Any] = {"machine": machine(), "players": wanted.players}
     print(" ".join(f"{name} {value}" for name, value in figures["machine"].items()), flush=True)
-    with tempfile.TemporaryDirectory(prefix="league-bench-") as name:
-        folder = Path(name)
+    with scratch() as folder:
         for part in ("quiet", "watched"):
             (folder / part).mkdir()
         figures["quiet"] = quiet_run(folder / "quiet", wanted.players)

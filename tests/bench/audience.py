@@ -9,12 +9,13 @@ import re
 import time
 from collections.abc import AsyncIterator
 from datetime import datetime
+from functools import partial
 
 import aiohttp
 
+from tests.bench.part import ACK, sockets
 from tests.bench.processes import LEAGUE, Bench
 
-ACK = '{"type":"ack"}'
 # A finished match in the list of results, or in the current round when a round ended at a stroke.
 SHOWN = re.compile(r'<li id="(?:result|match)-([^"]+)" class="line"[^>]*\bdata-result=')
 
@@ -64,23 +65,11 @@ class Audience:
             yield
             return
         url = f"{bench.url}/ws/leagues/{LEAGUE}/"
-        async with aiohttp.ClientSession(
-            headers={"Origin": bench.url}, connector=aiohttp.TCPConnector(limit=0)
-        ) as session:
-            tasks = [asyncio.create_task(self._watch(session, url, seen)) for seen in self.seen]
-            try:
-                async with asyncio.timeout(30):
-                    while self._ready < len(tasks):
-                        _refuse_lost(tasks)
-                        await asyncio.sleep(0.05)
-                yield
-                # The last frame is on its way for a moment longer.
-                await asyncio.sleep(1)
-                _refuse_lost(tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+        watches = [partial(self._watch, url=url, seen=seen) for seen in self.seen]
+        async with sockets(bench.url, watches, lambda: self._ready >= len(watches)):
+            yield
+            # The last frame is on its way for a moment longer.
+            await asyncio.sleep(1)
 
     def delays_ms(self, bench: Bench) -> tuple[list[float], int]:
         """From the moment a result was accepted to its arrival, per match and socket; and how many never came."""
@@ -88,9 +77,3 @@ class Audience:
         accepted = {match_id: datetime.fromisoformat(f"{at}+00:00").timestamp() for match_id, at in rows}
         delays = [(at - accepted[match_id]) * 1000 for seen in self.seen for match_id, at in seen.items()]
         return delays, len(accepted) * len(self.seen) - len(delays)
-
-
-def _refuse_lost(tasks: list[asyncio.Task[None]]) -> None:
-    lost = [task for task in tasks if task.done()]
-    if lost:
-        raise RuntimeError(f"{len(lost)} sockets were closed; the first: {lost[0]}")

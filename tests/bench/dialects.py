@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from tests.bench.__main__ import play
 from tests.bench.audience import Audience
+from tests.bench.part import command_line, scratch
 from tests.bench.processes import running
 
 PLAYERS = 18
@@ -32,8 +32,9 @@ def measure(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 def main() -> int:
     """Measure and print; the exit code."""
-    with tempfile.TemporaryDirectory(prefix="league-dialects-") as name:
-        found = measure(Path(name))
+    command_line("dialects", __doc__).parse_args()
+    with scratch() as folder:
+        found = measure(folder)
     for kind, runs in found.items():
         walls = ", ".join(f"{run['wall_s']:.2f}" for run in runs)
         used = ", ".join(f"{run['cpu_s']['all']:.2f}" for run in runs)

@@ -11,13 +11,12 @@ import asyncio
 import itertools
 import json
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from tests.bench.__main__ import percentiles
+from tests.bench.part import command_line, in_words, percentiles, scratch
 from tests.bots.hostile.cast import HOSTILE
 from tests.e2e.lone_referee import LoneReferee, child, end, refereed
 
@@ -104,15 +103,14 @@ async def measure(folder: Path) -> dict[str, Any]:
 
 def main() -> int:
     """Measure and print; 1 when the others were delayed too much."""
-    with tempfile.TemporaryDirectory(prefix="league-hostile-") as name:
-        found = asyncio.run(measure(Path(name)))
+    command_line("hostile", __doc__).parse_args()
+    with scratch() as folder:
+        found = asyncio.run(measure(folder))
     p99 = {}
     for name, delays in found["spells"].items():
         ms = percentiles(delays)
         p99[name] = ms["p99"]
-        print(
-            f"{name:<20} {len(delays)} calls   {ms['p50']:.1f} ms p50   {ms['p99']:.1f} ms p99   {ms['max']:.1f} ms max"
-        )
+        print(f"{name:<20} {len(delays)} calls {in_words(ms)}")
     more = p99["in hostile company"] - min(p99["alone before"], p99["alone after"])
     print(f"{len(HOSTILE) * TIMES} hostile matches delay the others by {more:.1f} ms at p99 (at most {MOST_MS:g})")
     memory = found["memory_mb"]

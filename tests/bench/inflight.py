@@ -10,23 +10,15 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import contextlib
 import json
-import signal
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-import aiohttp
-
-from tests.bench.__main__ import percentiles
-from tests.bench.processes import Bench
+from tests.bench.part import command_line, in_words, percentiles, scratch, within
+from tests.bench.processes import Bench, running
 
 MATCHES = 200
 THINK_S = 1.0
@@ -34,31 +26,13 @@ LEAGUES = {"together": "plain_1_1", "spread": "plain_1_21"}
 LIMIT_S = 240.0
 
 
-@contextlib.contextmanager
-def running(folder: Path, matches: int) -> Iterator[Bench]:
-    """One site with one referee for so many matches at once, and twice as many players in each league."""
-    bench = Bench(folder, 2 * matches)
-    try:
-        bench.start_site(referees=1, matches_at_once=matches)
-        bench.start_speakers(LEAGUES)
-        yield bench
-    finally:
-        bench.stop()
-
-
 async def round_of(bench: Bench, league: str) -> dict[str, Any]:
     """One round, from the click to its last result."""
-    headers = {"Authorization": f"Bearer {bench.key}"}
-    async with aiohttp.ClientSession() as session:
-        async with session.post(f"{bench.url}/api/leagues/{league}/close", headers=headers) as reply:
-            reply.raise_for_status()
-        cpu, begun = bench.cpu_s(), time.time()
-        async with session.post(f"{bench.url}/api/leagues/{league}/start", headers=headers, json={}) as reply:
-            reply.raise_for_status()
-    async with asyncio.timeout(LIMIT_S):
-        done = "SELECT state FROM matches_round WHERE league_id = ? AND number = 1"
-        while bench.rows(done, league) != [("COMPLETED",)]:  # noqa: ASYNC110 - the site does nothing for being asked
-            await asyncio.sleep(0.1)
+    await asyncio.to_thread(bench.post, f"/leagues/{league}/close")
+    cpu, begun = bench.cpu_s(), time.time()
+    await asyncio.to_thread(bench.post, f"/leagues/{league}/start")
+    done = "SELECT state FROM matches_round WHERE league_id = ? AND number = 1"
+    await bench.until(done, league, row=("COMPLETED",), limit_s=LIMIT_S)
     rows = bench.rows(
         "SELECT m.status, m.attempt, m.lifecycle, m.finished_at FROM matches_match m "
         "JOIN matches_round r ON r.id = m.round_id WHERE m.league_id = ? AND r.number = 1",
@@ -73,13 +47,13 @@ async def round_of(bench: Bench, league: str) -> dict[str, Any]:
     for _, step in moments:
         now += step
         most = max(most, now)
-    used = {name: value - cpu[name] for name, value in bench.cpu_s().items()}
-    return {"begun": begun, "ended": max(ends), "matches": len(rows), "most": most, "cpu_s": used}
+    return {"begun": begun, "ended": max(ends), "matches": len(rows), "most": most, "cpu_s": bench.used_s(cpu)}
 
 
 def measure(matches: int) -> dict[str, Any]:
     """Both rounds; seconds and milliseconds."""
-    with tempfile.TemporaryDirectory(prefix="league-inflight-") as name, running(Path(name), matches) as bench:
+    site = {"referees": 1, "matches_at_once": matches}
+    with scratch() as folder, running(folder, 2 * matches, LEAGUES, **site) as bench:
         found = {league: asyncio.run(round_of(bench, league)) for league in LEAGUES}
         bench.stop_site()
         for one in found.values():
@@ -95,12 +69,9 @@ def measure(matches: int) -> dict[str, Any]:
 
 def main() -> int:
     """Measure and print; the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.inflight", description=__doc__)
-    parser.add_argument("--matches", type=int, default=MATCHES, help="at once; 2 to 400")
+    parser = command_line("inflight", __doc__)
+    parser.add_argument("--matches", type=within(2, 400), default=MATCHES, help="at once; 2 to 400")
     wanted = parser.parse_args()
-    if not 2 <= wanted.matches <= 400:
-        parser.error("--matches from 2 to 400")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     found = measure(wanted.matches)
     together = found["together"]
     print(
@@ -111,8 +82,7 @@ def main() -> int:
         cpu = ", ".join(f"{name} {1000 * value / one['matches']:.1f}" for name, value in one["cpu_s"].items())
         print(f"  {league}: at most {one['most']} in flight; processor in ms per match: {cpu}")
         for label, key in (("report_match_result", "report_ms"), ("report_progress", "progress_ms")):
-            ms = one[key]
-            print(f"    {label:<20}{ms['p50']:8.1f} ms p50   {ms['p99']:.1f} ms p99   {ms['max']:.1f} ms max")
+            print(f"    {label:<20}{in_words(one[key])}")
     return 0
 
 

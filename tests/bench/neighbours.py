@@ -7,23 +7,20 @@ pings and the instructor opens the desk.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import re
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
 
 from tests import wire
-from tests.bench.__main__ import percentiles
-from tests.bench.processes import Bench, running_site
-from tests.e2e.site import wait_for
+from tests.bench.part import command_line, percentiles, scratch
+from tests.bench.processes import PATIENCE_S, Bench, running_site
+from tests.e2e.site import PASSWORD, wait_for
 
 LEAGUE = "crowd"
 PLAYERS = 600
@@ -31,7 +28,6 @@ LOOPS = 6
 FOR_S = 5.0
 PING_AIM_MS, DESK_AIM_MS = 250, 1000
 STUDENT, NEIGHBOUR = "127.0.0.2", "127.0.0.3"
-CLOSING_S = 1200.0
 GAP_S = 0.05
 """Between two pings, and between two looks at the desk."""
 
@@ -69,21 +65,19 @@ WAYS: dict[str, Ask] = {
 
 def fill(bench: Bench, players: int) -> float:
     """A closed league of so many; how many seconds it took until its whole schedule stood."""
-    headers = {"Authorization": f"Bearer {bench.key}"}
-    with httpx.Client(base_url=bench.url, trust_env=False, timeout=CLOSING_S) as client:
-        client.post("/api/leagues", json={"league_id": LEAGUE}, headers=headers).raise_for_status()
-        for number in range(players):
-            request = wire.player_request(f"Crowd {number}", port=20_000 + number, league_id=LEAGUE)
-            answer = client.post("/mcp", json=wire.request("register_player", request)).json()
-            if answer["result"]["status"] != "ACCEPTED":
-                raise RuntimeError(f"a player was not let in: {answer}")
-        begun = time.perf_counter()
-        client.post(f"/api/leagues/{LEAGUE}/close", headers=headers).raise_for_status()
-        # The database is asked, so that the site does nothing for being measured.
-        made = "SELECT count(*) FROM matches_match WHERE league_id = ?"
-        pairs = [(players * (players - 1) // 2,)]
-        wait_for("the schedule stands", lambda: bench.rows(made, LEAGUE) == pairs, CLOSING_S)
-        return time.perf_counter() - begun
+    bench.create(LEAGUE)
+    for number in range(players):
+        request = wire.player_request(f"Crowd {number}", port=20_000 + number, league_id=LEAGUE)
+        answer = bench.http.post("/mcp", json=wire.request("register_player", request)).json()
+        if answer["result"]["status"] != "ACCEPTED":
+            raise RuntimeError(f"a player was not let in: {answer}")
+    begun = time.perf_counter()
+    bench.post(f"/leagues/{LEAGUE}/close")
+    # The database is asked, so that the site does nothing for being measured.
+    made = "SELECT count(*) FROM matches_match WHERE league_id = ?"
+    pairs = [(players * (players - 1) // 2,)]
+    wait_for("the schedule stands", lambda: bench.rows(made, LEAGUE) == pairs, PATIENCE_S)
+    return time.perf_counter() - begun
 
 
 async def log_in(client: httpx.AsyncClient, password: str) -> None:
@@ -132,7 +126,7 @@ async def measure(bench: Bench, ways: list[str], for_s: float) -> int:
     student = httpx.AsyncClient(base_url=bench.url, transport=transport, timeout=120)
     instructor = httpx.AsyncClient(base_url=bench.url, trust_env=False, timeout=120)
     async with student, instructor:
-        await log_in(instructor, bench.password)
+        await log_in(instructor, PASSWORD)
         for name in ways:
             until = time.perf_counter() + for_s
             pings, desks, statuses = await asyncio.gather(
@@ -153,13 +147,13 @@ async def measure(bench: Bench, ways: list[str], for_s: float) -> int:
 
 def main() -> None:
     """Measure and say it."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line("neighbours", __doc__)
     parser.add_argument("--players", type=int, default=PLAYERS)
     parser.add_argument("--seconds", type=float, default=FOR_S)
     parser.add_argument("ways", nargs="*", choices=[*WAYS, []], help="all by default")
     options = parser.parse_args()
     os.environ["LEAGUE_REGISTRATIONS_PER_ADDRESS"] = "1000000 per 1 second"
-    with tempfile.TemporaryDirectory(prefix="league-bench-") as folder, running_site(Path(folder)) as bench:
+    with scratch() as folder, running_site(folder) as bench:
         print(f"closing a league of {options.players}: {fill(bench, options.players):.1f} s", flush=True)
         over = asyncio.run(measure(bench, options.ways or list(WAYS), options.seconds))
         print(f"{over} ways kept a ping waiting for over {PING_AIM_MS} ms or the desk for over {DESK_AIM_MS} ms (p99)")

@@ -9,24 +9,21 @@ Redis was killed and is there again at once.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import gzip
 import itertools
 import json
-import signal
 import sys
-import tempfile
 import time
-from collections.abc import AsyncIterator
-from pathlib import Path
+from functools import partial
 
 import aiohttp
 import pytest
 
-from tests.bench.room import ACK, GAP_S, LIMIT_S, PLAYERS, Cast
-from tests.e2e.scaled import KEYS, WebProcess, scaled_site
+from tests.bench.part import ACK, command_line, scratch, sockets, until, within
+from tests.bench.room import GAP_S, PLAYERS, Cast
+from tests.e2e.scaled import WebProcess, scaled_site
 from tests.e2e.servers import Redis
 from tests.e2e.site import wait_for
 
@@ -74,23 +71,10 @@ class Room:
     def __init__(self, browsers: list[Browser]) -> None:
         self.browsers = browsers
 
-    @contextlib.asynccontextmanager
-    async def open(self, url: str) -> AsyncIterator[None]:
+    def open(self, url: str) -> contextlib.AbstractAsyncContextManager[None]:
         """Open the sockets; all have their first frame."""
-        connector = aiohttp.TCPConnector(limit=0)
-        async with aiohttp.ClientSession(headers={"Origin": url}, connector=connector) as session:
-            tasks = [asyncio.create_task(one.watch(session, url)) for one in self.browsers]
-            try:
-                async with asyncio.timeout(LIMIT_S):
-                    while not all(one.fragments for one in self.browsers):  # noqa: ASYNC110 - filled by all of them
-                        await asyncio.sleep(0.05)
-                yield
-                if any(task.done() for task in tasks):
-                    raise RuntimeError("a browser was dropped")
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+        watches = [partial(one.watch, url=url) for one in self.browsers]
+        return sockets(url, watches, lambda: all(one.fragments for one in self.browsers))
 
     def expect(self, match_id: str) -> list[Browser]:
         """These browsers are wrong from now on, until they show that a match was cancelled."""
@@ -104,9 +88,7 @@ class Room:
 
 async def all_right(browsers: list[Browser]) -> float:
     """When the last of them shows what is expected of it, in monotonic seconds."""
-    async with asyncio.timeout(LIMIT_S):
-        while any(one.wanted for one in browsers):  # noqa: ASYNC110 - cleared by each of them
-            await asyncio.sleep(0.01)
+    await until(lambda: not any(one.wanted for one in browsers), tick_s=0.01)
     return max(one.right_at for one in browsers)
 
 
@@ -137,13 +119,10 @@ async def measure(one: WebProcess, other: WebProcess, redis: Redis, pages: int, 
     """Seconds by way."""
     found: dict[str, list[float]] = {way: [] for way in WAYS}
     async with aiohttp.ClientSession() as session:
-        cast = Cast(one.url, KEYS["LEAGUE_REFEREE_KEY"], session)
+        cast = Cast(one.url, session)
         async with cast.registered():
             await asyncio.to_thread(one.post, f"/leagues/{LEAGUE}/start")
-            async with asyncio.timeout(LIMIT_S):
-                while len(cast.started) < PLAYERS // 2:  # noqa: ASYNC110 - filled by calls
-                    await asyncio.sleep(0.05)
-            matches = sorted(cast.started)
+            matches = await cast.begun()
             rest = [match["match_id"] for match in one.get(f"/leagues/{LEAGUE}/matches")]
             paths = ["/", *(f"/players/P{number:02d}/" for number in range(1, PLAYERS + 1))]
             paths += [f"/matches/{match}/" for match in [*matches, *(name for name in rest if name not in matches)]]
@@ -158,16 +137,13 @@ async def measure(one: WebProcess, other: WebProcess, redis: Redis, pages: int, 
 
 def main() -> int:
     """Measure and print; the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.outage", description=__doc__)
-    parser.add_argument("--pages", type=int, default=300, help="different ones; 46 to 466")
-    parser.add_argument("--crowd", type=int, default=200, help="more browsers on the board; 0 to 500")
+    parser = command_line("outage", __doc__)
+    parser.add_argument("--pages", type=within(46, 466), default=300, help="different ones; 46 to 466")
+    parser.add_argument("--crowd", type=within(0, 500), default=200, help="more browsers on the board; 0 to 500")
     wanted = parser.parse_args()
-    if not 46 <= wanted.pages <= 466 or not 0 <= wanted.crowd <= 500:
-        parser.error("--pages from 46 to 466, --crowd from 0 to 500")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with tempfile.TemporaryDirectory(prefix="league-outage-") as name:
+    with scratch() as folder:
         try:
-            with scaled_site(Path(name)) as (site, redis):
+            with scaled_site(folder) as (site, redis):
                 site.start_conductor()
                 one, other = site.start_web(2)
                 print(f"{wanted.pages} different pages and {wanted.crowd} more browsers on the board, at one process")

@@ -6,7 +6,6 @@ import contextlib
 import json
 import math
 import os
-import secrets
 import signal
 import sqlite3
 import subprocess
@@ -17,12 +16,14 @@ from typing import Any
 
 import httpx
 
-from tests.e2e.site import ROOT, free_port, wait_for
+from tests.bench.part import until
+from tests.e2e.scaled import KEYS
+from tests.e2e.site import ROOT, Instructor, free_port, wait_for
 
 LEAGUE = "league_2025_even_odd"
 REFEREES = 2
-REGISTERING_S = 300.0
-"""So long a thousand players may take."""
+REGISTERING_S, PATIENCE_S = 300.0, 1200.0
+"""So long a thousand players may take, and the click that makes their schedule."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -75,17 +76,15 @@ def _cpu_s(pid: int) -> float:
     return sum(map(int, fields[11:15])) / TICKS + sum(map(_cpu_s, children))
 
 
-class Bench:
+class Bench(Instructor):
     """A site with its referees and players, ready to start."""
 
     def __init__(self, folder: Path, players: int) -> None:
         self.folder = folder
         self.count = players
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.key = secrets.token_hex(8)
-        self.referee_key = secrets.token_hex(16)
-        self.password = secrets.token_hex(8)
+        super().__init__(f"http://127.0.0.1:{self.port}")
+        self.http.timeout = PATIENCE_S
         self._all: list[Process] = []
 
     def start(self) -> None:
@@ -100,15 +99,10 @@ class Bench:
 
     def start_site(self, referees: int = REFEREES, matches_at_once: int = 32) -> None:
         """Start the host and its referees, each for so many matches at once; returns when these have registered."""
-        keys = {
-            "LEAGUE_API_KEY": self.key,
-            "LEAGUE_ADMIN_PASSWORD": self.password,
-            "LEAGUE_REFEREE_KEY": self.referee_key,
-        }
         options = ("--port", str(self.port), "--data", str(self.folder / "data"), "--no-demo", "--referees", "0")
-        self.host = self._run("host", "manage.py", "host", *options, **keys)
+        self.host = self._run("host", "manage.py", "host", *options, **KEYS)
         wait_for("the site is healthy", self._healthy)
-        self.referees = [self._referee(number, keys, matches_at_once) for number in range(1, referees + 1)]
+        self.referees = [self._referee(number, matches_at_once) for number in range(1, referees + 1)]
         for referee in self.referees:
             wait_for(f"{referee.name} has registered", lambda one=referee: one.says(" is REF"))
 
@@ -117,13 +111,10 @@ class Bench:
 
         ``plain_1_11`` is one dialect, and from 1 to 11 seconds for a choice.
         """
-        headers = {"Authorization": f"Bearer {self.key}"}
         for league in leagues:
-            made = httpx.post(f"{self.url}/api/leagues", json={"league_id": league}, headers=headers, trust_env=False)
-            made.raise_for_status()
+            self.create(league)
         # All speakers have one port: their paths tell them apart, as behind a gateway.
-        gateway = {"host": "127.0.0.1"}
-        httpx.post(f"{self.url}/api/gateways", json=gateway, headers=headers, trust_env=False).raise_for_status()
+        self.post("/gateways", {"host": "127.0.0.1"})
         self.players = self._run(
             "players",
             *("-m", "tests.bench.speakers", "--league", self.url, "--count", str(self.count)),
@@ -131,14 +122,14 @@ class Bench:
         )
         wait_for("the players have registered", lambda: self.players.says("READY"), REGISTERING_S)
 
-    def _referee(self, number: int, keys: dict[str, str], matches_at_once: int) -> Process:
+    def _referee(self, number: int, matches_at_once: int) -> Process:
         name = f"referee{number}"
         return self._run(
             name,
             *("-m", "tests.bench.referee", "--league", f"{self.url}/mcp", "--port", str(free_port())),
             *("--name", name, "--exit-with-parent", "--max-concurrent", str(matches_at_once)),
             BENCH_CALLS=str(self.folder / f"{name}.calls"),
-            **keys,
+            **KEYS,
         )
 
     def _run(self, name: str, *command: str, **environment: str) -> Process:
@@ -149,7 +140,7 @@ class Bench:
     def _healthy(self) -> bool:
         self.host.says("")
         with contextlib.suppress(httpx.HTTPError):
-            return httpx.get(f"{self.url}/health", trust_env=False).status_code == 200
+            return self.http.get("/health").status_code == 200
         return False
 
     def cpu_s(self) -> dict[str, float]:
@@ -165,6 +156,14 @@ class Bench:
         name = f"file:{self.folder / 'data' / 'league.sqlite3'}?mode=ro"
         with contextlib.closing(sqlite3.connect(name, uri=True, timeout=5)) as database:
             return database.execute(query, values).fetchall()
+
+    async def until(self, query: str, *values: str, row: tuple[Any, ...], limit_s: float, tick_s: float = 0.1) -> None:
+        """Wait until a query has this one row: the site does nothing for being measured so."""
+        await until(lambda: self.rows(query, *values) == [row], limit_s, tick_s)
+
+    def used_s(self, before: dict[str, float]) -> dict[str, float]:
+        """Processor seconds since :meth:`cpu_s` said ``before``."""
+        return {name: now - before[name] for name, now in self.cpu_s().items()}
 
     def calls_ms(self, method: str, *, since: float = 0.0, until: float = math.inf) -> list[float]:
         """How long the referees' calls of a method took, of those answered in a time (seconds since 1970).
@@ -185,17 +184,25 @@ class Bench:
         """Stop everything."""
         for process in reversed(self._all):
             process.stop()
+        self.http.close()
 
 
 @contextlib.contextmanager
-def running(folder: Path, players: int, leagues: dict[str, str] | None = None) -> Iterator[Bench]:
-    """A bench that is stopped whatever happens; with ``leagues`` its players are speakers of dialects."""
+def running(folder: Path, players: int, leagues: dict[str, str] | None = None, **options: int) -> Iterator[Bench]:
+    """A bench that is stopped whatever happens.
+
+    Args:
+        folder: an empty one.
+        players: how many, in each league.
+        leagues: with it the players are speakers, see :meth:`Bench.start_speakers`.
+        options: of :meth:`Bench.start_site`, for speakers.
+    """
     bench = Bench(folder, players)
     try:
         if leagues is None:
             bench.start()
         else:
-            bench.start_site()
+            bench.start_site(**options)
             bench.start_speakers(leagues)
         yield bench
     finally:

@@ -6,13 +6,10 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
 import statistics
-import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -21,7 +18,9 @@ import httpx
 
 from league_sdk.protocol import rpc
 from tests import wire
+from tests.bench.part import command_line, scratch
 from tests.bench.processes import LEAGUE, Bench, Process, running
+from tests.bots import words
 from tests.e2e.site import free_port, wait_for
 
 PLAYERS = 30
@@ -34,31 +33,20 @@ UNLIMITED = "1000000 per 1 second"
 PATIENCE_S = 600.0
 
 
-def play(bench: Bench) -> None:
-    """Play the whole league."""
-    headers = {"Authorization": f"Bearer {bench.key}"}
-    start = f"{bench.url}/api/leagues/{LEAGUE}/start"
-    httpx.post(start, headers=headers, json={"auto_advance": True}, trust_env=False, timeout=60).raise_for_status()
-    done = "SELECT state FROM matches_league WHERE league_id = ?"
-    wait_for("the league is over", lambda: bench.rows(done, LEAGUE) == [("COMPLETED",)], PATIENCE_S)
-
-
 def asking(bench: Bench) -> dict[str, Any]:
     """The call that is measured, with the token of an agent in the lobby."""
     request = wire.request("register_player", wire.player_request("Asker", port=20_000))
     answer = httpx.post(f"{bench.url}/mcp", json=request, trust_env=False, timeout=60).json()["result"]
     return rpc.call(
         "league_query",
-        {
-            "protocol": "league.v2",
-            "message_type": "LEAGUE_QUERY",
-            "sender": f"player:{answer['player_id']}",
-            "timestamp": wire.STAMP,
-            "conversation_id": "conv-bench",
-            "auth_token": answer["auth_token"],
-            "league_id": LEAGUE,
-            "query_type": "GET_STANDINGS",
-        },
+        words.message(
+            "LEAGUE_QUERY",
+            f"player:{answer['player_id']}",
+            "conv-bench",
+            auth_token=answer["auth_token"],
+            league_id=LEAGUE,
+            query_type="GET_STANDINGS",
+        ),
         1,
     )
 
@@ -102,7 +90,8 @@ def same_table(bench: Bench, port: int, call: dict[str, Any]) -> None:
 
 def measure(bench: Bench, folder: Path, pairs: int) -> list[tuple[float, float]]:
     """Calls a second of the site and of the minimal one, in turn."""
-    play(bench)
+    bench.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
+    bench.wait_until(LEAGUE, "COMPLETED", PATIENCE_S)
     call, port = asking(bench), free_port()
     database = str(folder / "data" / "league.sqlite3")
     minimal = Process("minimal", folder / "minimal.log", "-m", "tests.bench.minimal", str(port), database)
@@ -123,8 +112,7 @@ def measure(bench: Bench, folder: Path, pairs: int) -> list[tuple[float, float]]
             # The first is for warming up.
             if number >= 0:
                 found.append(pair)
-                sys.stdout.write(f"site {pair[0]:6.0f}/s   minimal {pair[1]:6.0f}/s   ratio {pair[0] / pair[1]:.2f}\n")
-                sys.stdout.flush()
+                print(f"site {pair[0]:6.0f}/s   minimal {pair[1]:6.0f}/s   ratio {pair[0] / pair[1]:.2f}", flush=True)
         return found
     finally:
         minimal.stop()
@@ -132,15 +120,15 @@ def measure(bench: Bench, folder: Path, pairs: int) -> list[tuple[float, float]]
 
 def main() -> None:
     """Measure and say it."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line("queries", __doc__)
     parser.add_argument("--pairs", type=int, default=PAIRS)
     parser.add_argument("--players", type=int, default=PLAYERS)
     options = parser.parse_args()
     os.environ["LEAGUE_CALLS_PER_TOKEN"] = UNLIMITED
-    with tempfile.TemporaryDirectory(prefix="league-bench-") as folder, running(Path(folder), options.players) as bench:
-        found = measure(bench, Path(folder), options.pairs)
+    with scratch() as folder, running(folder, options.players) as bench:
+        found = measure(bench, folder, options.pairs)
     ratio = statistics.median(site / minimal for site, minimal in found)
-    sys.stdout.write(f"LEAGUE_QUERY: {ratio:.2f} times the rate of a minimal FastAPI, median of {len(found)} pairs\n")
+    print(f"LEAGUE_QUERY: {ratio:.2f} times the rate of a minimal FastAPI, median of {len(found)} pairs")
 
 
 if __name__ == "__main__":

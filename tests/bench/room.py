@@ -6,31 +6,29 @@ reports them. ``python -m tests.bench.room``
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import gzip
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 from aiohttp import web
 
-from tests.bench.__main__ import percentiles
+from tests.bench.part import ACK, LIMIT_S, command_line, in_words, percentiles, scratch, sockets, until, within
 from tests.bench.processes import LEAGUE, Bench, Process, running_site
+from tests.bots import words
+from tests.bots.base import listening
+from tests.e2e.scaled import KEYS
 from tests.e2e.site import free_port, wait_for
 
-ACK = '{"type":"ack"}'
 PLAYERS = 30
 ROUNDS = 3
 GAP_S = 0.3
 """After everybody has a frame: longer than a page waits between two renderings."""
-LIMIT_S = 30.0
 
 
 class Browsers:
@@ -45,21 +43,9 @@ class Browsers:
         self._all = asyncio.Event()
         self._known: dict[bytes, str] = {}
 
-    @contextlib.asynccontextmanager
-    async def watching(self, url: str, origin: str) -> AsyncIterator[None]:
+    def watching(self, url: str, origin: str) -> contextlib.AbstractAsyncContextManager[None]:
         """Open the sockets, and close them at the end."""
-        connector = aiohttp.TCPConnector(limit=0)
-        async with aiohttp.ClientSession(headers={"Origin": origin}, connector=connector) as session:
-            tasks = [asyncio.create_task(self._watch(session, url)) for _ in range(self.count)]
-            try:
-                async with asyncio.timeout(LIMIT_S):
-                    while self.ready < self.count:  # noqa: ASYNC110 - counted by all of them
-                        await asyncio.sleep(0.05)
-                yield
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+        return sockets(origin, [partial(self._watch, url=url)] * self.count, lambda: self.ready >= self.count)
 
     async def _watch(self, session: aiohttp.ClientSession, url: str) -> None:
         async with session.ws_connect(url, max_msg_size=0) as socket:
@@ -92,29 +78,21 @@ class Browsers:
 class Cast:
     """Players that only listen, and a referee that plays nothing and reports what it is told to."""
 
-    def __init__(self, url: str, referee_key: str, session: aiohttp.ClientSession) -> None:
+    def __init__(self, url: str, session: aiohttp.ClientSession) -> None:
         self._url = url
-        self._referee_key = referee_key
         self._session = session
-        self._port = free_port()
+        self._base = ""
         self.started: dict[str, dict[str, Any]] = {}
         self.token = ""
 
     @contextlib.asynccontextmanager
     async def registered(self) -> AsyncIterator[None]:
         """Serve, and register everybody."""
-        application = web.Application()
-        application.router.add_post("/{who}", self._called)
-        runner = web.AppRunner(application)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", self._port).start()
-        try:
+        async with listening({"/{who}": self._called}) as self._base:
             for number in range(PLAYERS):
                 await self._register("player", f"Player {number}")
             self.token = (await self._register("referee", "Reporter"))["auth_token"]
             yield
-        finally:
-            await runner.cleanup()
 
     async def _called(self, request: web.Request) -> web.Response:
         call = await request.json()
@@ -124,34 +102,14 @@ class Cast:
         return web.json_response({"jsonrpc": "2.0", "id": call["id"], "result": {"status": "ACCEPTED"}})
 
     async def _register(self, kind: str, name: str) -> Any:
-        meta = {
-            "display_name": name,
-            "version": "1.0.0",
-            "game_types": ["even_odd"],
-            "contact_endpoint": f"http://127.0.0.1:{self._port}/{name.replace(' ', '')}",
-            "max_concurrent_matches": 100,
-            "registration_code": self._referee_key,
-            "seals": True,
-        }
-        return await self.call(
-            f"register_{kind}",
-            {
-                "message_type": "LEAGUE_REGISTER_REQUEST" if kind == "player" else "REFEREE_REGISTER_REQUEST",
-                "sender": f"{kind}:{name.replace(' ', '')}",
-                f"{kind}_meta": meta,
-            },
-        )
+        at = f"{self._base}/{name.replace(' ', '')}"
+        more = {"max_concurrent_matches": 100, "registration_code": KEYS["LEAGUE_REFEREE_KEY"], "seals": True}
+        fields = words.registration(kind, name.replace(" ", ""), "conv-bench", words.meta(name, at, **more))
+        return await self.call(f"register_{kind}", fields)
 
     async def call(self, method: str, fields: dict[str, Any]) -> Any:
         """A call of the league manager."""
-        params = {
-            "protocol": "league.v2",
-            "timestamp": "2026-01-01T00:00:00Z",
-            "conversation_id": "conv-bench",
-            **fields,
-        }
-        body = {"jsonrpc": "2.0", "method": method, "params": params, "id": 1}
-        async with self._session.post(f"{self._url}/mcp", json=body) as reply:
+        async with self._session.post(f"{self._url}/mcp", json=words.rpc(method, fields)) as reply:
             answer = await reply.json()
         return answer["result"]
 
@@ -159,31 +117,34 @@ class Cast:
         """Report a match."""
         match = self.started[match_id]
         first, second = match["player_A_id"], match["player_B_id"]
-        await self.call(
-            "report_match_result",
-            {
-                "message_type": "MATCH_RESULT_REPORT",
-                "sender": "referee:REF01",
-                "auth_token": self.token,
-                "league_id": LEAGUE,
-                "round_id": match["round_id"],
-                "match_id": match_id,
-                "attempt": match.get("attempt"),
-                "result": {
-                    "winner": first,
-                    "score": {first: 3, second: 0},
-                    "details": {"drawn_number": 8, "choices": {first: "even", second: "odd"}},
-                },
+        report = words.message(
+            "MATCH_RESULT_REPORT",
+            "referee:REF01",
+            "conv-bench",
+            auth_token=self.token,
+            league_id=LEAGUE,
+            round_id=match["round_id"],
+            match_id=match_id,
+            attempt=match.get("attempt"),
+            result={
+                "winner": first,
+                "score": {first: 3, second: 0},
+                "details": {"drawn_number": 8, "choices": {first: "even", second: "odd"}},
             },
         )
+        await self.call("report_match_result", report)
+
+    async def begun(self) -> list[str]:
+        """The matches of a round, once all of them have been started."""
+        await until(lambda: len(self.started) >= PLAYERS // 2)
+        return sorted(self.started)
 
 
 async def league_run(bench: Bench, browsers: Browsers) -> tuple[list[float], list[bytes]]:
     """Three rounds, result by result: the delays, and the frames."""
     delays, frames = [], []
-    headers = {"Authorization": f"Bearer {bench.key}"}
     async with aiohttp.ClientSession() as session:
-        cast = Cast(bench.url, bench.referee_key, session)
+        cast = Cast(bench.url, session)
 
         async def accepted(match_id: str) -> float:
             await cast.report(match_id)
@@ -193,12 +154,8 @@ async def league_run(bench: Bench, browsers: Browsers) -> tuple[list[float], lis
         async with cast.registered(), browsers.watching(f"{bench.url}/ws/leagues/{LEAGUE}/?packed=gzip", bench.url):
             for _ in range(ROUNDS):
                 cast.started.clear()
-                async with session.post(f"{bench.url}/api/leagues/{LEAGUE}/start", headers=headers, json={}) as reply:
-                    reply.raise_for_status()
-                async with asyncio.timeout(LIMIT_S):
-                    while len(cast.started) < PLAYERS // 2:  # noqa: ASYNC110 - filled by calls
-                        await asyncio.sleep(0.05)
-                for match_id in sorted(cast.started):
+                await asyncio.to_thread(bench.post, f"/leagues/{LEAGUE}/start")
+                for match_id in await cast.begun():
                     await asyncio.sleep(GAP_S)
                     delays.append(
                         await browsers.last_arrival(f'id=\\"result-{match_id}\\"', partial(accepted, match_id))
@@ -224,8 +181,7 @@ async def bare_run(url: str, frames: list[bytes], browsers: Browsers) -> list[fl
 
 def measure(sockets: int) -> dict[str, Any]:
     """Both runs, one after the other; figures in milliseconds."""
-    with tempfile.TemporaryDirectory(prefix="league-bench-") as name:
-        folder = Path(name)
+    with scratch() as folder:
         with running_site(folder) as bench:
             league, frames = asyncio.run(_with_browsers(sockets, lambda browsers: league_run(bench, browsers)))
         port = free_port()
@@ -251,16 +207,13 @@ async def _with_browsers(sockets: int, run: Callable[[Browsers], Awaitable[Any]]
 
 def main() -> None:
     """Run it and print what it took."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.room", description=__doc__)
-    parser.add_argument("--sockets", type=int, default=500, help="open on the board; 1 to 1000")
+    parser = command_line("room", __doc__)
+    parser.add_argument("--sockets", type=within(1, 1000), default=500, help="open on the board; 1 to 1000")
     wanted = parser.parse_args()
-    if not 1 <= wanted.sockets <= 1000:
-        parser.error("--sockets from 1 to 1000")
     found = measure(wanted.sockets)
     print(f"{wanted.sockets} sockets, {found['results']} results, {found['frame_kB']:.1f} kB a frame")
     for label, key in (("accepted to last frame", "league_ms"), ("bare broadcast", "bare_ms")):
-        ms = found[key]
-        print(f"  {label:<24}{ms['p50']:8.1f} ms p50   {ms['p95']:.1f} ms p95   {ms['max']:.1f} ms max")
+        print(f"  {label:<24}{in_words(found[key], 'p50', 'p95', 'max')}")
     print(f"  ratio of p95            {found['ratio']:8.2f}")
 
 

@@ -8,11 +8,8 @@ cores, more processes help on more machines only.
 
 from __future__ import annotations
 
-import argparse
 import os
-import signal
 import sys
-import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +18,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.bench.part import command_line, scratch, within
 from tests.bench.processes import TICKS, Process
 from tests.e2e.scaled import scaled_site
 from tests.e2e.site import wait_for
@@ -65,11 +63,7 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
         stack.callback(agents.stop)
         wait_for("the players have registered", lambda: agents.says("READY"))
 
-        def judges() -> int:
-            known = webs[0].get(f"/leagues/{leagues[0]}/agents")
-            return sum(one["kind"] == "referee" and one["state"] in ("REGISTERED", "ACTIVE") for one in known)
-
-        wait_for("the referees have registered", lambda: judges() == web)
+        site.wait_for_referees(webs[0], web)
         groups = {
             "web": [one.process.pid for one in webs],
             "conductor": [conductor.process.pid],
@@ -111,17 +105,14 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
 
 def main() -> int:
     """Measure and print the curve; the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.scale", description=__doc__)
-    parser.add_argument("--players", type=int, default=PLAYERS, help="2 to 100")
+    parser = command_line("scale", __doc__)
+    parser.add_argument("--players", type=within(2, 100), default=PLAYERS, help="2 to 100")
     wanted = parser.parse_args()
-    if not 2 <= wanted.players <= 100:
-        parser.error("--players from 2 to 100")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     found = []
     for web in WEB:
-        with tempfile.TemporaryDirectory(prefix="league-scale-") as name:
+        with scratch() as folder:
             try:
-                found.append(play(Path(name), web, wanted.players))
+                found.append(play(folder, web, wanted.players))
             except pytest.skip.Exception as missing:
                 print(f"not measured: {missing}")
                 return 0

@@ -7,36 +7,18 @@ not counted: the schedule is made with it, and each agent's way of speaking is f
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import signal
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-import aiohttp
-
-from tests.bench.processes import Bench
+from tests.bench.part import command_line, scratch
+from tests.bench.processes import Bench, running
 
 ROUNDS = {10: 9, 100: 9, 1000: 3}
 """Rounds that are played of a league, by its players."""
 LEAGUES = {10: 8, 100: 1, 1000: 1}
 LIMIT_S = 600.0
-
-
-async def start(bench: Bench, league: str) -> None:
-    """Start a league's next round."""
-    headers = {"Authorization": f"Bearer {bench.key}"}
-    timeout = aiohttp.ClientTimeout(total=LIMIT_S)
-    url = f"{bench.url}/api/leagues/{league}/start"
-    async with (
-        aiohttp.ClientSession(timeout=timeout) as session,
-        session.post(url, headers=headers, json={}) as reply,
-    ):
-        if not reply.ok:
-            raise RuntimeError(f"the round of {league} was not started: {await reply.text()}")
 
 
 async def play(bench: Bench, league: str, rounds: int) -> dict[str, Any]:
@@ -48,13 +30,11 @@ async def play(bench: Bench, league: str, rounds: int) -> dict[str, Any]:
         if number == 2:
             cpu, begun = bench.cpu_s(), time.perf_counter()
         clicked = time.perf_counter()
-        await start(bench, league)
+        await asyncio.to_thread(bench.post, f"/leagues/{league}/start")
         if number == 1:
             schedule_s = time.perf_counter() - clicked
-        async with asyncio.timeout(LIMIT_S):
-            while bench.rows(done, league) != [(number,)]:  # noqa: ASYNC110 - the site does nothing for being asked
-                await asyncio.sleep(0.05)
-    used = {name: value - cpu[name] for name, value in bench.cpu_s().items()}
+        await bench.until(done, league, row=(number,), limit_s=LIMIT_S, tick_s=0.05)
+    used = bench.used_s(cpu)
     rows = bench.rows(
         "SELECT m.status, m.attempt FROM matches_match m JOIN matches_round r ON r.id = m.round_id "
         "WHERE m.league_id = ? AND r.number BETWEEN 2 AND ?",
@@ -70,14 +50,8 @@ async def play(bench: Bench, league: str, rounds: int) -> dict[str, Any]:
 def measure(players: int, rounds: int) -> dict[str, Any]:
     """The cost of a match in leagues of one size; milliseconds."""
     names = {f"size_{number}": "plain" for number in range(LEAGUES[players])}
-    with tempfile.TemporaryDirectory(prefix="league-sizes-") as name:
-        bench = Bench(Path(name), players)
-        try:
-            bench.start_site()
-            bench.start_speakers(names)
-            runs = [asyncio.run(play(bench, league, rounds)) for league in names]
-        finally:
-            bench.stop()
+    with scratch() as folder, running(folder, players, names) as bench:
+        runs = [asyncio.run(play(bench, league, rounds)) for league in names]
     matches = sum(run["matches"] for run in runs)
     used = {part: 1000 * sum(run["cpu_s"][part] for run in runs) / matches for part in ("host", "referees", "players")}
     return {
@@ -92,10 +66,9 @@ def measure(players: int, rounds: int) -> dict[str, Any]:
 
 def main() -> int:
     """Measure and print; the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.sizes", description=__doc__)
+    parser = command_line("sizes", __doc__)
     parser.add_argument("--largest", type=int, choices=list(ROUNDS), default=1000)
     wanted = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     found = {}
     for players, rounds in ROUNDS.items():
         if players > wanted.largest:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import aiohttp
 from aiohttp import web
+
+from tests.bots import words
+from tests.bots.base import ending
 
 Message = dict[str, Any]
 TYPES = {
@@ -19,7 +21,6 @@ TYPES = {
     "parity_choose": "CHOOSE_PARITY_CALL",
     "notify_match_result": "GAME_OVER",
 }
-UNKNOWN = {"code": -32601, "message": "Method not found"}
 
 
 def _chapter8(body: Message) -> Message | None:
@@ -65,7 +66,7 @@ def answer(body: Message, listen: Callable[[Message], Message | None]) -> Messag
     """What a player says that listens in one way only."""
     message = listen(body)
     if message is None:
-        return {"jsonrpc": "2.0", "id": body["id"], "error": UNKNOWN}
+        return words.rpc_error(-32601, "Method not found", body["id"])
     said: Message = {"status": "ok"}
     common = {"sender": f"player:{message.get('player_id')}", "timestamp": message["timestamp"]}
     if message["message_type"] == "GAME_INVITATION":
@@ -76,12 +77,12 @@ def answer(body: Message, listen: Callable[[Message], Message | None]) -> Messag
             "match_id": message["match_id"],
             "parity_choice": "even",
         }
-    return {"jsonrpc": "2.0", "id": body["id"], "result": said}
+    return words.rpc_result(said, body["id"])
 
 
 async def main(options: argparse.Namespace) -> None:
     """Listen for all players, register each in its leagues, and play until standard input ends."""
-    leagues = [one.partition("=")[::2] for one in options.leagues]
+    stop, leagues = ending(with_parent=True), [one.partition("=")[::2] for one in options.leagues]
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         how, number = request.path.strip("/").split("/")[:2]
@@ -100,14 +101,13 @@ async def main(options: argparse.Namespace) -> None:
         for league, how in leagues:
             for number in range(options.count):
                 meta = {"display_name": f"{how} {number}", "contact_endpoint": f"{base}/{how}/{number}/mcp"}
-                body = {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": {"player_meta": meta}}
+                body = words.rpc("register_player", {"player_meta": meta})
                 async with session.post(f"{options.league}/leagues/{league}/mcp", json=body) as reply:
                     status = (await reply.json())["result"]["status"]
                     if status != "ACCEPTED":
                         raise RuntimeError(f"{league} {number}: {status}")
-    sys.stdout.write("READY\n")
-    sys.stdout.flush()
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    print("READY", flush=True)
+    await stop.wait()
     await runner.cleanup()
 
 

@@ -24,6 +24,7 @@ from aiohttp import web
 
 from league_sdk.protocol import rpc
 from tests.bench.floor import HEADERS, Script
+from tests.bots.base import bound, listening
 from tests.e2e.site import ROOT, free_port
 
 REFEREES = 2
@@ -112,14 +113,9 @@ async def referee(calls: dict[str, Any], site: str) -> None:
         task.add_done_callback(playing.discard)
         return web.json_response(ANSWER)
 
-    app = web.Application()
-    app.router.add_post("/mcp", start)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    port = free_port()
-    await web.TCPSite(runner, "127.0.0.1", port).start()
-    print(port, flush=True)
-    await asyncio.Event().wait()
+    async with listening(start, plug=(plug := bound())):
+        print(plug.getsockname()[1], flush=True)
+        await asyncio.Event().wait()
 
 
 def site(calls: dict[str, Any], port: int, referees: list[int]) -> None:
@@ -173,9 +169,9 @@ def _start(number: int, referees: list[int]) -> list[str]:
 
 
 if __name__ == "__main__":
-    kind, name, listening, *others = sys.argv[1:]
+    kind, name, web_port, *others = sys.argv[1:]
     everything = json.loads((Path(name) / "calls.json").read_text(encoding="utf-8"))
     if kind == "referee":
-        asyncio.run(referee(everything, f"http://127.0.0.1:{listening}/mcp"))
+        asyncio.run(referee(everything, f"http://127.0.0.1:{web_port}/mcp"))
     else:
-        site(everything, int(listening), [int(other) for other in others])
+        site(everything, int(web_port), [int(other) for other in others])

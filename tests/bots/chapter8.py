@@ -1,11 +1,12 @@
 """A player written to 004 chapter 8 (and the field lists of chapter 4) and to nothing else.
 
-An independent judge of what the league sends: it imports nothing of this project, plays as the chapter
-says, and writes one JSON line per message received (``{"at", "method", "params"}``), per answer sent
-(``{"at", "answer_to", "result" | "error"}``), per deviation from the chapter (``{"deviation", ...}``) and per
-remark that is no deviation (``{"note"}``). Fields that the chapter does not know are no deviation.
+An independent judge of what the league sends: it imports nothing of this project but what all bots rest on, which
+imports nothing of it either. It plays as the chapter says, and writes one JSON line per message received
+(``{"at", "method", "params"}``), per answer sent (``{"at", "answer_to", "result" | "error"}``), per deviation from the
+chapter (``{"deviation", ...}``) and per remark that is no deviation (``{"note"}``). Fields that the chapter does not
+know are no deviation.
 
-    python tests/bots/chapter8.py --league http://127.0.0.1:8000/mcp --name Alpha --port 0 --log alpha.jsonl
+    python -m tests.bots.chapter8 --league http://127.0.0.1:8000/mcp --name Alpha --port 0 --log alpha.jsonl
 
 Prints ``READY <endpoint> <player_id>`` once registered. Exit code 3: the registration was not accepted;
 4: the league never answered.
@@ -16,23 +17,20 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
-import signal
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector, web
-from chapter8_judge import PARITIES, Judge
-from chapter8_shapes import RESPONSE, SHAPES, is_whole, misfits, now
+
+from tests.bots import words
+from tests.bots.base import Log, bound, ending, listening, options
+from tests.bots.chapter8_judge import PARITIES, Judge
+from tests.bots.chapter8_shapes import RESPONSE, SHAPES, is_whole, misfits
+from tests.bots.words import stamp
 
 REGISTER_TRIES = 120  # half a second apart: the chapter starts the league first, a test may not
 NOT_ACCEPTED, NO_LEAGUE = 3, 4
-
-
-def stamp() -> str:
-    return now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Player:
@@ -40,18 +38,17 @@ class Player:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        # Line buffered, so that a test may read while we play.
-        self.log = Path(options.log).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115
+        self.log = Log(options.log)
         self.auth_token = ""
         self.registered = asyncio.Event()
         self.judge = Judge(self.deviation, self.note, always_in_time=not options.delay_choice)
         self.endpoint = ""
 
     def write(self, **line: Any) -> None:
-        self.log.write(json.dumps({"at": stamp(), **line}, ensure_ascii=False) + "\n")
+        self.log.write(at=stamp(), **line)
 
     def deviation(self, what: str, **facts: Any) -> None:
-        self.log.write(json.dumps({"deviation": what, "at": stamp(), **facts}, ensure_ascii=False) + "\n")
+        self.log.write(deviation=what, at=stamp(), **facts)
 
     def note(self, what: str, **facts: Any) -> None:
         self.write(note=what, **facts)
@@ -62,23 +59,11 @@ class Player:
         """Register as 8.4.1 and hold the answer against 8.4.2; returns an exit code, 0 when accepted."""
         o = self.options
         self.endpoint = f"http://{o.register_host}:{port}/mcp"
-        params = {
-            "protocol": "league.v2",
-            "message_type": "LEAGUE_REGISTER_REQUEST",
-            "sender": f"player:{o.name}",
-            "timestamp": stamp(),
-            "conversation_id": f"conv-player-{o.name}-reg-001",
-            "player_meta": {
-                "display_name": o.name,
-                "version": "1.0.0",
-                "game_types": ["even_odd"],
-                "contact_endpoint": self.endpoint,
-            },
-        }
+        about = words.meta(o.name, self.endpoint)
+        params = words.registration("player", o.name, f"conv-player-{o.name}-reg-001", about)
         if o.league_id:
             params["league_id"] = o.league_id
-        body = {"jsonrpc": "2.0", "method": "register_player", "params": params, "id": 1}
-        reply = await self.post(body)
+        reply = await self.post(words.rpc("register_player", params))
         if reply is None:
             print("NO ANSWER from the league", flush=True)
             return NO_LEAGUE
@@ -167,20 +152,10 @@ class Player:
 
     def message(self, message_type: str, params: dict[str, Any], **fields: Any) -> dict[str, Any]:
         """An answer with the envelope of 8.7.2 and 8.7.3."""
-        return {
-            "protocol": "league.v2",
-            "message_type": message_type,
-            "sender": f"player:{self.judge.player_id}",
-            "timestamp": stamp(),
-            "conversation_id": params.get("conversation_id"),
-            "auth_token": self.auth_token,
-            "match_id": params.get("match_id"),
-            "player_id": self.judge.player_id,
-            **fields,
-        }
+        return words.answer(message_type, params, self.judge.player_id, auth_token=self.auth_token, **fields)
 
     def join(self, params: dict[str, Any]) -> dict[str, Any]:
-        return self.message("GAME_JOIN_ACK", params, arrival_timestamp=stamp(), accept=True)
+        return self.message("GAME_JOIN_ACK", params, accept=True)
 
     def choose(self, params: dict[str, Any]) -> dict[str, Any]:
         """Our choice; the same one when asked again in the same conversation."""
@@ -193,58 +168,29 @@ class Player:
         return self.message("CHOOSE_PARITY_RESPONSE", params, parity_choice=choice)
 
 
-def watch_parent(stop: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
-    """End when stdin ends: a parent that was killed with -9 closes its end of the pipe."""
-
-    def read() -> None:
-        # os.read and not sys.stdin: a daemon thread must not hold its lock at interpreter exit.
-        while os.read(0, 4096):
-            pass
-        loop.call_soon_threadsafe(stop.set)
-
-    threading.Thread(target=read, daemon=True).start()
-
-
-async def main(options: argparse.Namespace) -> int:
+async def main(told: argparse.Namespace) -> int:
     """Serve, register, and play until told to stop; returns the exit code."""
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    if options.exit_with_parent:
-        watch_parent(stop, loop)
-    player = Player(options)
-    app = web.Application()
-    app.router.add_post("/mcp", player.handle)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
-    await runner.setup()
-    site = web.TCPSite(runner, options.host, options.port)
-    await site.start()
-    stopping = asyncio.create_task(stop.wait())
-    registering = asyncio.create_task(player.register(runner.addresses[0][1]))
-    await asyncio.wait({stopping, registering}, return_when=asyncio.FIRST_COMPLETED)
-    code = registering.result() if registering.done() else 0
-    if code == 0:
-        await stopping
-    registering.cancel()
-    stopping.cancel()
-    await runner.cleanup()
+    stop, player, plug = ending(with_parent=told.exit_with_parent), Player(told), bound(told.host, told.port)
+    async with listening({"/mcp": player.handle}, plug=plug):
+        stopping = asyncio.create_task(stop.wait())
+        registering = asyncio.create_task(player.register(plug.getsockname()[1]))
+        await asyncio.wait({stopping, registering}, return_when=asyncio.FIRST_COMPLETED)
+        code = registering.result() if registering.done() else 0
+        if code == 0:
+            await stopping
+        registering.cancel()
+        stopping.cancel()
     return code
 
 
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="A player that knows 004 chapter 8 and nothing else.")
-    parser.add_argument("--league", required=True, help="the league manager's /mcp address")
+if __name__ == "__main__":
+    parser = options("A player that knows 004 chapter 8 and nothing else.")
     parser.add_argument("--name", required=True)
     parser.add_argument("--port", type=int, required=True, help="0 picks a free one")
-    parser.add_argument("--log", required=True, help="the JSON lines file, written anew")
+    parser.add_argument("--log", type=Path, required=True, help="the JSON lines file, written anew")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on")
     parser.add_argument("--register-host", default="localhost", help="the host named in contact_endpoint")
     parser.add_argument("--choice", choices=[*PARITIES, "alternate"], default="even")
     parser.add_argument("--league-id", default="")
     parser.add_argument("--delay-choice", type=float, default=0.0, help="seconds")
-    parser.add_argument("--exit-with-parent", action="store_true", help="end when stdin ends")
-    return parser.parse_args(arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(asyncio.run(main(parse(sys.argv[1:]))))
+    sys.exit(asyncio.run(main(parser.parse_args())))

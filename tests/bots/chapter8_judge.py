@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from chapter8_shapes import (
+from tests.bots.chapter8_shapes import (
     ANNOUNCED,
     ENVELOPE,
     ERROR_NAMES,

@@ -6,9 +6,10 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.bots.words import answer, rpc_result
 
 Result = dict[str, Any]
 Answer = Callable[[Any], Result]
@@ -43,7 +44,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             body = None
         rpc_id = body.get("id") if isinstance(body, dict) else None
-        content = json.dumps({"jsonrpc": "2.0", "id": rpc_id, "result": self.server.answer(body)}).encode()
+        content = json.dumps(rpc_result(self.server.answer(body), rpc_id)).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
@@ -76,15 +77,4 @@ def params_of(body: Any) -> dict[str, Any]:
 
 def reply_to(params: dict[str, Any], message_type: str, **fields: Any) -> Result:
     """A player's whole message in answer to one of its match."""
-    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    if message_type == "GAME_JOIN_ACK":
-        fields = {"arrival_timestamp": stamp} | fields
-    return {
-        "protocol": "league.v2",
-        "message_type": message_type,
-        "sender": f"player:{params.get('player_id')}",
-        "timestamp": stamp,
-        "conversation_id": params.get("conversation_id"),
-        "match_id": params.get("match_id"),
-        "player_id": params.get("player_id"),
-    } | fields
+    return answer(message_type, params, params.get("player_id"), **fields)

@@ -1,9 +1,9 @@
 """A referee as a student writes one: 004 chapters 4 and 8, and a guess at how a match is started.
 
-It imports nothing of this project. It plays even/odd without retries, calls players by chapter 8, and reports
-``winner: "DRAW"`` for a draw, without attempt or progress.
+It imports nothing of this project but what all bots rest on. It plays even/odd without retries, calls players by
+chapter 8, and reports ``winner: "DRAW"`` for a draw, without attempt or progress.
 
-    python tests/bots/student_referee.py --league http://127.0.0.1:8000/mcp --start assign_match --log referee.jsonl
+    python -m tests.bots.student_referee --league http://127.0.0.1:8000/mcp --start assign_match --log referee.jsonl
 
 Prints ``READY <endpoint> <referee_id>`` once registered; one JSON line per call received and per report goes to
 the log. Exit code 3: the registration was not accepted.
@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import random
-import signal
 import sys
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, web
+
+from tests.bots import words
+from tests.bots.base import Log, bound, ending, listening, options
+from tests.bots.words import rpc, stamp
 
 STARTS = ("start_match", "assign_match", "START_MATCH", "run_match")
 ANNOUNCEMENT = "announcement"
@@ -29,29 +30,22 @@ NOT_ACCEPTED = 3
 PARITIES = ("even", "odd")
 
 
-def stamp(later_s: float = 0) -> str:
-    return (datetime.now(UTC) + timedelta(seconds=later_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 class Referee:
     """One student's referee: its server, its registration, its matches."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        self.log = Path(options.log).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115
+        self.log = Log(options.log)
         self.endpoint = self.referee_id = self.auth_token = self.league_id = ""
         self.session: ClientSession
         self.playing: set[asyncio.Task[None]] = set()
         self.records: dict[tuple[str, str], dict[str, int]] = {}
         self.ids = 0
 
-    def write(self, **line: Any) -> None:
-        self.log.write(json.dumps(line, ensure_ascii=False) + "\n")
-
     async def post(self, url: str, method: str, params: dict[str, Any], limit_s: float) -> Any:
         """One call; the result, or None when there was none in time."""
         self.ids += 1
-        body = {"jsonrpc": "2.0", "method": method, "params": params, "id": self.ids}
+        body = rpc(method, params, self.ids)
         try:
             async with self.session.post(url, json=body, timeout=ClientTimeout(total=limit_s)) as response:
                 return (await response.json()).get("result")
@@ -59,36 +53,16 @@ class Referee:
             return None
 
     def message(self, kind: str, conversation: str, **fields: Any) -> dict[str, Any]:
-        return {
-            "protocol": "league.v2",
-            "message_type": kind,
-            "sender": f"referee:{self.referee_id}",
-            "timestamp": stamp(),
-            "conversation_id": conversation,
-            **fields,
-        }
+        return words.message(kind, f"referee:{self.referee_id}", conversation, **fields)
 
     # -- registration (004 8.3) ---------------------------------------------------------------------------
 
     async def register(self) -> bool:
         o = self.options
-        meta = {
-            "display_name": o.name,
-            "version": "1.0.0",
-            "game_types": ["even_odd"],
-            "contact_endpoint": self.endpoint,
-            "max_concurrent_matches": o.room,
-        }
-        params = {
-            "protocol": "league.v2",
-            "message_type": "REFEREE_REGISTER_REQUEST",
-            "sender": f"referee:{o.name}",
-            "timestamp": stamp(),
-            "conversation_id": "conv-referee-reg-001",
-            "referee_meta": meta,
-        }
+        about = words.meta(o.name, self.endpoint, max_concurrent_matches=o.room)
+        params = words.registration("referee", o.name, "conv-referee-reg-001", about)
         result = await self.post(o.league, "register_referee", params, 10)
-        self.write(registered=result)
+        self.log.write(registered=result)
         if not isinstance(result, dict) or result.get("status") != "ACCEPTED":
             return False
         self.referee_id, self.auth_token = result["referee_id"], result["auth_token"]
@@ -99,7 +73,7 @@ class Referee:
     async def handle(self, request: web.Request) -> web.Response:
         body = await request.json()
         method, params = body.get("method"), body.get("params") or {}
-        self.write(method=method, params=params)
+        self.log.write(method=method, params=params)
         if method == "notify_round":
             if self.options.start == ANNOUNCEMENT:
                 self.begin_announced(params)
@@ -219,43 +193,27 @@ class Referee:
             },
         )
         answer = await self.post(self.options.league, "report_match_result", params, 10)
-        self.write(reported=match["match_id"], answer=answer)
+        self.log.write(reported=match["match_id"], answer=answer)
 
 
-async def main(options: argparse.Namespace) -> int:
+async def main(told: argparse.Namespace) -> int:
     """Serve, register, judge until told to stop; returns the exit code."""
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    referee = Referee(options)
-    app = web.Application()
-    app.router.add_post("/mcp", referee.handle)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", options.port).start()
-    referee.endpoint = f"http://localhost:{runner.addresses[0][1]}/mcp"
-    try:
-        async with ClientSession() as referee.session:
-            if not await referee.register():
-                return NOT_ACCEPTED
-            print(f"READY {referee.endpoint} {referee.referee_id}", flush=True)
-            await stop.wait()
-    finally:
-        await runner.cleanup()
+    stop, referee, plug = ending(with_parent=told.exit_with_parent), Referee(told), bound(port=told.port)
+    referee.endpoint = f"http://localhost:{plug.getsockname()[1]}/mcp"
+    async with listening(referee.handle, plug=plug), ClientSession() as referee.session:
+        if not await referee.register():
+            return NOT_ACCEPTED
+        print(f"READY {referee.endpoint} {referee.referee_id}", flush=True)
+        await stop.wait()
     return 0
 
 
-def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="A referee that knows the course's text and nothing else.")
-    parser.add_argument("--league", required=True, help="the league manager's /mcp address")
+if __name__ == "__main__":
+    parser = options("A referee that knows the course's text and nothing else.")
     parser.add_argument("--name", default="Student Referee")
     parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
-    parser.add_argument("--log", required=True, help="the JSON lines file, written anew")
+    parser.add_argument("--log", type=Path, required=True, help="the JSON lines file, written anew")
     parser.add_argument("--start", choices=[*STARTS, ANNOUNCEMENT], default=STARTS[0])
     parser.add_argument("--room", type=int, default=4, help="matches at once")
     parser.add_argument("--answer-late", action="store_true", help="answer the start when the match is over")
-    return parser.parse_args(arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(asyncio.run(main(parse(sys.argv[1:]))))
+    sys.exit(asyncio.run(main(parser.parse_args())))

@@ -4,46 +4,29 @@
 """
 
 import copy
-import importlib
 import json
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-HERE = Path(__file__).parent
-SAMPLES = HERE.parent / "samples"
+from tests.bots import chapter8_judge
+from tests.bots.words import CHAPTER_8
+
+SAMPLES = Path(__file__).parents[1] / "samples"
 Call = tuple[str, dict[str, Any]]
 Change = Callable[[dict[str, dict[str, Any]]], Any]
 
 ANNOUNCED, INVITED, CALLED, OVER = "notify_round", "handle_game_invitation", "choose_parity", "notify_match_result"
 TABLE, ENDED, DONE, ERROR = "update_standings", "notify_round_completed", "notify_league_completed", "notify_game_error"
-TYPES = {
-    ANNOUNCED: "ROUND_ANNOUNCEMENT",
-    INVITED: "GAME_INVITATION",
-    CALLED: "CHOOSE_PARITY_CALL",
-    OVER: "GAME_OVER",
-    TABLE: "LEAGUE_STANDINGS_UPDATE",
-    ENDED: "ROUND_COMPLETED",
-    DONE: "LEAGUE_COMPLETED",
-    ERROR: "GAME_ERROR",
-}
-
-
-@pytest.fixture
-def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """``chapter8_judge``, imported as the bot imports it: from its own folder."""
-    monkeypatch.syspath_prepend(str(HERE))
-    return importlib.import_module("chapter8_judge")
 
 
 def story() -> dict[str, dict[str, Any]]:
     """Our samples as P01 gets them, in a league of one round."""
     found = {
-        method: json.loads((SAMPLES / f"{name}.json").read_text(encoding="utf-8")) for method, name in TYPES.items()
+        method: json.loads((SAMPLES / f"{name}.json").read_text(encoding="utf-8")) for method, name in CHAPTER_8.items()
     }
     rows = found[TABLE]["standings"]
     found[ENDED]["next_round_id"] = None
@@ -60,17 +43,17 @@ def story() -> dict[str, dict[str, Any]]:
 COURSE = (ANNOUNCED, INVITED, CALLED, OVER, TABLE, ENDED, DONE)
 
 
-def judged(module: ModuleType, calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def judged(calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the strict reader has to say of these calls; P01 chooses even."""
     found: list[str] = []
 
     def deviation(what: str, **facts: Any) -> None:
         found.append(f"{what}: {facts['field']}" if "field" in facts else what)
 
-    judge = module.Judge(deviation, deviation, player_id="P01", league_id="league_2025_even_odd")
+    judge = chapter8_judge.Judge(deviation, deviation, player_id="P01", league_id="league_2025_even_odd")
     times = {method: datetime.fromisoformat(params["timestamp"]) for method, params in story().items()}
     for method, params in calls:
-        monkeypatch.setattr(module, "now", lambda moment=times[method]: moment)
+        monkeypatch.setattr(chapter8_judge, "now", lambda moment=times[method]: moment)
         judge.check(method, params)
         match = judge.matches.get(str(params.get("match_id")))
         if method == CALLED and match is not None:
@@ -78,11 +61,11 @@ def judged(module: ModuleType, calls: list[Call], monkeypatch: pytest.MonkeyPatc
     return found
 
 
-def test_what_we_send_is_without_deviation(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_we_send_is_without_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
     told = story()
-    assert judged(module, [(method, told[method]) for method in COURSE], monkeypatch) == []
+    assert judged([(method, told[method]) for method in COURSE], monkeypatch) == []
     again = [ANNOUNCED, INVITED, ERROR, INVITED, CALLED, ERROR, CALLED, OVER, TABLE, ENDED, DONE]
-    assert judged(module, [(method, told[method]) for method in again], monkeypatch) == []
+    assert judged([(method, told[method]) for method in again], monkeypatch) == []
 
 
 def put(method: str, path: str, value: Any) -> Change:
@@ -157,12 +140,10 @@ def put(method: str, path: str, value: Any) -> Change:
         (put(DONE, "final_standings.1.points", 2), "final_standings are not the last table"),
     ],
 )
-def test_one_wrong_field_is_noticed(
-    module: ModuleType, monkeypatch: pytest.MonkeyPatch, change: Change, first: str
-) -> None:
+def test_one_wrong_field_is_noticed(monkeypatch: pytest.MonkeyPatch, change: Change, first: str) -> None:
     told = story()
     change(told)
-    assert judged(module, [(method, told[method]) for method in COURSE], monkeypatch)[:1] == [first]
+    assert judged([(method, told[method]) for method in COURSE], monkeypatch)[:1] == [first]
 
 
 @pytest.mark.parametrize(
@@ -185,18 +166,16 @@ def test_one_wrong_field_is_noticed(
         ((*COURSE, INVITED), "a call after LEAGUE_COMPLETED"),
     ],
 )
-def test_a_wrong_order_is_noticed(
-    module: ModuleType, monkeypatch: pytest.MonkeyPatch, course: tuple[str, ...], first: str
-) -> None:
+def test_a_wrong_order_is_noticed(monkeypatch: pytest.MonkeyPatch, course: tuple[str, ...], first: str) -> None:
     told = story()
     calls = [(method, copy.deepcopy(told[method])) for method in course]
-    assert judged(module, calls, monkeypatch)[:1] == [first]
+    assert judged(calls, monkeypatch)[:1] == [first]
 
 
-def test_a_round_without_our_game_over_is_noticed(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_round_without_our_game_over_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     told = story()
     course = (ANNOUNCED, INVITED, CALLED, TABLE, ENDED)
-    found = judged(module, [(method, told[method]) for method in course], monkeypatch)
+    found = judged([(method, told[method]) for method in course], monkeypatch)
     assert found == ["our row is not our record", "the round ended and no GAME_OVER came"]
 
 
@@ -212,10 +191,8 @@ def test_a_round_without_our_game_over_is_noticed(module: ModuleType, monkeypatc
         ("action_required", "ANSWER", "field is wrong: action_required"),
     ],
 )
-def test_a_wrong_game_error_is_noticed(
-    module: ModuleType, monkeypatch: pytest.MonkeyPatch, path: str, value: Any, first: str
-) -> None:
+def test_a_wrong_game_error_is_noticed(monkeypatch: pytest.MonkeyPatch, path: str, value: Any, first: str) -> None:
     told = story()
     put(ERROR, path, value)(told)
     calls = [(method, told[method]) for method in (ANNOUNCED, INVITED, CALLED, ERROR)]
-    assert judged(module, calls, monkeypatch)[:1] == [first]
+    assert judged(calls, monkeypatch)[:1] == [first]

@@ -12,38 +12,20 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from tests.bots.base import listening
+from tests.bots.words import CHAPTER_8, CHOOSE, ERROR, INVITE, LEAGUE_END, OVER, ROUND, ROUND_END, TABLE, rpc_result
 from tests.bots.zoo import entries
 from tests.bots.zoo.base import Bot
 from tests.bots.zoo.cast import BOTS
 from tests.bots.zoo.entries import Came, Post, Unregistered, message_002
 from tests.bots.zoo.mixed import mixtures
 from tests.bots.zoo.serving import Serving
-from tests.bots.zoo.speech import (
-    CHOOSE,
-    ERROR,
-    INVITE,
-    LEAGUE_END,
-    OVER,
-    ROUND,
-    ROUND_END,
-    TABLE,
-    Reply,
-    split,
-)
+from tests.bots.zoo.speech import Reply, split
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 LEAGUE = "http://127.0.0.1:9/mcp"
 SEAT = json.loads((SAMPLES / "CHOOSE_PARITY_CALL.json").read_text(encoding="utf-8"))["referee_endpoint"]
-CHAPTER_8 = {
-    INVITE: "handle_game_invitation",
-    CHOOSE: "choose_parity",
-    OVER: "notify_match_result",
-    ERROR: "notify_game_error",
-    ROUND: "notify_round",
-    TABLE: "update_standings",
-    ROUND_END: "notify_round_completed",
-    LEAGUE_END: "notify_league_completed",
-}
+METHODS = {kind: method for method, kind in CHAPTER_8.items()}
 WORDS_002 = {INVITE: "GAME_INVITE", CHOOSE: "MOVE_REQUEST", OVER: "GAME_RESULT", ROUND_END: "ROUND_END"}
 TOOLS = {INVITE: "receive_game_invitation", CHOOSE: "pick_a_side", OVER: "receive_game_over"}
 MORE_TOOLS = {INVITE: "join_match", CHOOSE: "make_choice", OVER: "match_finished"}
@@ -71,8 +53,8 @@ def speak(style: str, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
     payload = {name: value for name, value in fields.items() if name not in ("message_type", "sender", "protocol")}
     in_002 = message_002(WORDS_002.get(kind, kind), str(fields.get("sender")), payload)
     spoken = {
-        "chapter 8": rpc(CHAPTER_8[kind], fields),
-        "parity_choose": rpc("parity_choose" if kind == CHOOSE else CHAPTER_8[kind], fields),
+        "chapter 8": rpc(METHODS[kind], fields),
+        "parity_choose": rpc("parity_choose" if kind == CHOOSE else METHODS[kind], fields),
         "type as method": rpc(kind, fields),
         "002's word as method": rpc(WORDS_002.get(kind, kind), named),
         "mcp_message": rpc("mcp_message", fields),
@@ -81,7 +63,7 @@ def speak(style: str, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
         "protocol/message, 002's words": rpc("protocol/message", {"message": named}),
         "protocol/message, mixed words": rpc("protocol/message", {"message": named if kind == INVITE else fields}),
         "league.handle": rpc("league.handle", split(fields)),
-        "tools of chapter 8": rpc("tools/call", {"name": CHAPTER_8[kind], "arguments": fields}),
+        "tools of chapter 8": rpc("tools/call", {"name": METHODS[kind], "arguments": fields}),
         "tools of their own": rpc("tools/call", {"name": TOOLS.get(kind, kind), "arguments": fields}),
         "tools of mixed names": rpc("tools/call", {"name": MORE_TOOLS.get(kind, kind), "arguments": fields}),
         "flat": fields,
@@ -363,10 +345,6 @@ def answer(post: Post, accepted: dict[str, Any]) -> Came:
     return Came(200, accepted)
 
 
-def rpc_result(result: Any, rpc_id: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "result": result, "id": rpc_id}
-
-
 def in_002(message_id: str, payload: dict[str, Any]) -> dict[str, Any]:
     return message_002(
         "PLAYER_REGISTER_RESPONSE", "league_manager:LM01", payload, correlation_id=message_id, auth_token="tok_1"
@@ -589,19 +567,12 @@ async def test_it_registers_before_its_port_is_open_and_from_its_own_address(tmp
             found.append((request.remote, True))
         return web.json_response(rpc_result(ACCEPTED, body["id"]))
 
-    app = web.Application()
-    app.router.add_post("/mcp", league)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    url = f"http://127.0.0.1:{runner.addresses[0][1]}/mcp"
     lines = []
-    for name in ("PortLater", "LocalTime"):
-        serving = Serving(BOTS[name], league=url, log=tmp_path / name)
-        lines.append(await serving.start())
-        await serving.stop()
-    await runner.cleanup()
+    async with listening(league) as url:
+        for name in ("PortLater", "LocalTime"):
+            serving = Serving(BOTS[name], league=url, log=tmp_path / name)
+            lines.append(await serving.start())
+            await serving.stop()
     assert found == [("127.0.0.1", False), ("127.0.0.5", True)]
     assert [line.split()[:2] for line in lines] == [["READY", "PortLater"], ["READY", "LocalTime"]]
     logged = [json.loads((tmp_path / name).read_text()) for name in ("PortLater", "LocalTime")]

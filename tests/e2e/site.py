@@ -229,9 +229,10 @@ class Player:
 
     def __init__(self, site: Instructor, name: str, folder: Path, *options: str) -> None:
         self.log_file = folder / f"{name}.jsonl"
-        command = [sys.executable, str(ROOT / "tests/bots/chapter8.py"), "--league", f"{site.url}/mcp"]
+        command = [sys.executable, "-m", "tests.bots.chapter8", "--league", f"{site.url}/mcp"]
         self.process = subprocess.Popen(
             [*command, "--name", name, "--port", "0", "--log", str(self.log_file), *options],
+            cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -273,6 +274,26 @@ class Player:
         self.process.wait()
         if self.process.stdout is not None:
             self.process.stdout.close()
+
+
+@contextmanager
+def bots(site: Instructor, kind: str, *options: str) -> Iterator[list[str]]:
+    """Bots of ``tests/bots`` in one process, registered one after the other; gives a line for each."""
+    command = [sys.executable, "-m", f"tests.bots.{kind}", "--league", f"{site.url}/mcp", "--exit-with-parent"]
+    process = subprocess.Popen([*command, *options], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        lines: list[str] = []
+        while (line := process.stdout.readline()) != "ALL\n":
+            assert line, f"the bots ended: {lines}"
+            lines.append(line.rstrip("\n"))
+        yield lines
+    finally:
+        # They end with their input: only so do the programs of other languages end with them.
+        process.stdin.close()
+        process.wait(timeout=20)
+        process.stdout.close()
 
 
 @contextmanager

@@ -26,9 +26,9 @@ class StudentReferee:
 
     def __init__(self, site: Site, folder: Path, *options: str) -> None:
         self.log_file = folder / "referee.jsonl"
-        command = [sys.executable, str(ROOT / "tests/bots/student_referee.py"), "--league", f"{site.url}/mcp"]
+        command = [sys.executable, "-m", "tests.bots.student_referee", "--league", f"{site.url}/mcp"]
         self.process = subprocess.Popen(
-            [*command, "--log", str(self.log_file), *options], stdout=subprocess.PIPE, text=True
+            [*command, "--log", str(self.log_file), *options], cwd=ROOT, stdout=subprocess.PIPE, text=True
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from tests.bots.strangers.cast import STRANGERS
 from tests.bots.strangers.elsewhere import ABSENT
-from tests.e2e.site import ROOT, Site
+from tests.e2e.site import Site, bots
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(300)]
 SETTINGS = {"join_timeout_s": 5, "move_timeout_s": 5, "retry_base_s": 0.25, "auto_advance": True}
@@ -36,26 +33,6 @@ SIZE = 4
 GROUPS = {f"strangers{at // SIZE}": QUICK[at : at + SIZE] for at in range(0, len(QUICK), SIZE)} | {"slow": SLOW}
 
 
-@contextmanager
-def cast_of(site: Site, folder: Path, names: list[str]) -> Iterator[list[str]]:
-    """These strangers in one process; gives those that did not register, with why."""
-    folder.mkdir()
-    command = [sys.executable, "-m", "tests.bots.strangers", "--league", f"{site.url}/mcp", "--bots", ",".join(names)]
-    process = subprocess.Popen(
-        [*command, "--log-folder", str(folder)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        lines = list(iter(process.stdout.readline, "ALL\n")) if process.poll() is None else []
-        yield [line for line in lines if not line.startswith("READY ")]
-    finally:
-        # They end with their input: only so do the programs of other languages end with them.
-        process.stdin.close()
-        process.wait(timeout=20)
-        process.stdout.close()
-
-
 @pytest.fixture(scope="module")
 def leagues(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[dict[str, Any]]]]:
     """The matches of each league, in full, with the names of those who played."""
@@ -67,8 +44,11 @@ def leagues(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list
         with ExitStack() as stack:
             for league_id, names in GROUPS.items():
                 site.create(league_id, **SETTINGS)
-                here = [name for name in names if name not in ABSENT]
-                assert stack.enter_context(cast_of(site, folder / league_id, here)) == []
+                here = ",".join(name for name in names if name not in ABSENT)
+                (folder / league_id).mkdir()
+                options = ("--bots", here, "--log-folder", str(folder / league_id))
+                lines = stack.enter_context(bots(site, "strangers", *options))
+                assert [line for line in lines if not line.startswith("READY ")] == []
                 site.post(f"/leagues/{league_id}/start", {"auto_advance": True})
             for league_id in GROUPS:
                 site.wait_until(league_id, "COMPLETED", 120)

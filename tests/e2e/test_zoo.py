@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,7 +19,7 @@ from tests.bots.zoo import entries, speech
 from tests.bots.zoo.base import Bot
 from tests.bots.zoo.cast import BOTS
 from tests.bots.zoo.mixed import SEED, mixtures
-from tests.e2e.site import PASSWORD, ROOT, Site, command_line
+from tests.e2e.site import PASSWORD, Site, bots, command_line
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 SETTINGS = {"join_timeout_s": 3, "move_timeout_s": 5, "retry_base_s": 0.25, "auto_advance": True}
@@ -54,26 +52,15 @@ class Cast:
 def cast_of(site: Site, folder: Path, names: list[str]) -> Iterator[Cast]:
     """These bots in one process, registered one after the other."""
     folder.mkdir()
-    command = [sys.executable, "-m", "tests.bots.zoo", "--league", f"{site.url}/mcp", "--log-folder", str(folder)]
-    command += ["--bots", ",".join(names), "--referee-port", str(first_referee_port(site)), "--exit-with-parent"]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
+    options = ("--log-folder", str(folder), "--bots", ",".join(names), "--referee-port", str(first_referee_port(site)))
+    with bots(site, "zoo", *options) as lines:
         cast = Cast(folder, {}, {})
-        for line in iter(process.stdout.readline, "ALL\n"):
-            assert line, f"the bots ended: {cast}"
-            word, name, endpoint, rest = line.rstrip("\n").split(" ", 3)
+        for word, name, endpoint, rest in (line.split(" ", 3) for line in lines):
             if word == "READY":
                 cast.ready[name] = (endpoint, rest)
             else:
                 cast.unregistered[name] = rest
         yield cast
-    finally:
-        process.kill()
-        process.wait()
-        process.stdin.close()
-        process.stdout.close()
 
 
 def first_referee_port(site: Site) -> int:

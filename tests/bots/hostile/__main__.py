@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import sys
 import time
 from typing import Any
 
-from tests.bots.hostile.base import OVER, Agent, Asked, Talk
+from tests.bots.base import Asked, Talk, ending
+from tests.bots.hostile.base import OVER, Agent
 from tests.bots.hostile.cast import HOSTILE
 
 
@@ -32,7 +32,7 @@ class Timed(Agent):
 
 async def main(options: argparse.Namespace) -> None:
     """Serve until standard input ends."""
-    calls: list[tuple[float, str, str]] = []
+    stop, calls = ending(with_parent=True), list[tuple[float, str, str]]()
     inner = Agent()
     agents: list[Agent] = [Agent(HOSTILE[name]) for name in options.names for _ in range(options.times)]
     if options.good:
@@ -43,13 +43,12 @@ async def main(options: argparse.Namespace) -> None:
     said: dict[str, Any] = {
         "agents": [(agent.behaviour.name if agent.behaviour else "", agent.url) for agent in agents]
     }
-    sys.stdout.write(json.dumps(said) + "\n")
-    sys.stdout.flush()
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    print(json.dumps(said), flush=True)
+    await stop.wait()
     for agent in (*agents, inner):
         await agent.stop()
     ended = sum(agent.heard.count(OVER) > 0 for agent in agents)
-    sys.stdout.write(json.dumps({"calls": calls, "told_the_end": ended, "led_inside": len(inner.heard)}) + "\n")
+    print(json.dumps({"calls": calls, "told_the_end": ended, "led_inside": len(inner.heard)}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the hostile agents share: a port, the reading of a request, the answer of an agent that behaves.
+"""What the hostile agents share: the answer of an agent that behaves, and a point at which each does not.
 
 No HTTP library: what goes out is bytes, so that anything can be said. An agent joins its match and takes every
 message well; its behaviour is what it does at one point, whatever words it is asked in.
@@ -7,84 +7,20 @@ message well; its behaviour is what it does at one point, whatever words it is a
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-JOIN, MOVE, OVER = "handle_game_invitation", "choose_parity", "notify_match_result"
+from tests.bots import words
+from tests.bots.base import Asked, Door, Talk
+from tests.bots.words import rpc_result
+
+JOIN, MOVE, OVER, ERROR = "handle_game_invitation", "choose_parity", "notify_match_result", "notify_game_error"
 OWN = "tok_" + "7" * 32
 """The auth_token that every one of them has."""
-RESET = b"\x01\0\0\0\0\0\0\0"
-"""SO_LINGER of no time: closing sends a reset."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One request.
-
-    Attributes:
-        method: of the JSON-RPC request; empty when it has none.
-        params: of it, or the whole body when it has none.
-        id: of it.
-        path: of the HTTP request.
-    """
-
-    method: str
-    params: dict[str, Any]
-    id: Any
-    path: str
-
-
-class Talk:
-    """One connection, from the agent's end."""
-
-    def __init__(self, agent: Agent, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.agent = agent
-        self._reader = reader
-        self._writer = writer
-
-    async def read(self) -> Asked:
-        """The next request."""
-        head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        length = next((line for line in head if line.lower().startswith("content-length:")), "0:0")
-        raw = await self._reader.readexactly(int(length.partition(":")[2]))
-        body = json.loads(raw) if raw else {}
-        params = body.get("params", body)
-        return Asked(str(body.get("method", "")), params, body.get("id"), head[0].split(" ")[1])
-
-    async def send(self, raw: bytes) -> None:
-        """Bytes as they are."""
-        self._writer.write(raw)
-        await self._writer.drain()
-
-    async def say(self, body: bytes, *, kind: str = "application/json", more: str = "", status: str = "200 OK") -> None:
-        """A whole answer with its length; ``more`` are header lines, each with its end."""
-        await self.send(head(len(body), kind=kind, more=more, status=status) + body)
-
-    async def never(self) -> None:
-        """Say nothing until the caller has gone."""
-        while await self._reader.read(4096):
-            continue
-
-    def reset(self) -> None:
-        """End the connection with a reset."""
-        plug = self._writer.get_extra_info("socket")
-        plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        self._writer.transport.abort()
-
-    def half_close(self) -> None:
-        """Say that nothing more will be said."""
-        self._writer.write_eof()
-
-    def close(self) -> None:
-        """End the connection."""
-        self._writer.close()
-
-
+NOW = "2025-01-15T10:30:00Z"
 Act = Callable[[Talk, Asked], Awaitable[None]]
 
 
@@ -121,35 +57,21 @@ def behaviour(at: str = MOVE) -> Callable[[Act], Act]:
     return enter
 
 
-def head(length: int | None, *, kind: str = "application/json", more: str = "", status: str = "200 OK") -> bytes:
-    """Status line and header; without a length none is given."""
-    sized = "" if length is None else f"Content-Length: {length}\r\n"
-    return f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{sized}{more}\r\n".encode("utf-8", "surrogateescape")
-
-
 def message(asked: Asked, **changes: Any) -> dict[str, Any]:
     """The fields of a good answer, some of them changed."""
-    if asked.method in (OVER, "notify_game_error"):
+    if asked.method in (OVER, ERROR):
         return {"status": "ok"}
-    joins = asked.method == JOIN
+    told = {name: asked.params.get(name, "") for name in ("conversation_id", "match_id")}
+    kind, said = "CHOOSE_PARITY_RESPONSE", {"parity_choice": "even"}
+    if asked.method == JOIN:
+        kind, said = "GAME_JOIN_ACK", {"accept": True}
     player = asked.params.get("player_id", "")
-    said = {
-        "protocol": "league.v2",
-        "message_type": "GAME_JOIN_ACK" if joins else "CHOOSE_PARITY_RESPONSE",
-        "sender": f"player:{player}",
-        "timestamp": "2025-01-15T10:30:00Z",
-        "conversation_id": asked.params.get("conversation_id", ""),
-        "auth_token": OWN,
-        "match_id": asked.params.get("match_id", ""),
-        "player_id": player,
-    }
-    answer = {"arrival_timestamp": "2025-01-15T10:30:00Z", "accept": True} if joins else {"parity_choice": "even"}
-    return said | answer | changes
+    return words.answer(kind, told, player, at=NOW, auth_token=OWN, **said) | changes
 
 
 def result(asked: Asked, fields: Any) -> bytes:
     """A JSON-RPC result as bytes."""
-    return json.dumps({"jsonrpc": "2.0", "result": fields, "id": asked.id}).encode()
+    return json.dumps(rpc_result(fields, asked.id)).encode()
 
 
 @dataclass
@@ -163,6 +85,7 @@ class Agent:
         stolen: an auth_token that is not its own.
         token: its own auth_token.
         told: what its own POSTs were answered.
+        port: where it listens; 0 for any.
         url: its address, once it listens.
     """
 
@@ -172,38 +95,24 @@ class Agent:
     stolen: str = ""
     token: str = OWN
     told: list[bytes] = field(default_factory=list)
+    port: int = 0
     url: str = ""
-    _server: asyncio.Server | None = None
-    _open: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def start(self) -> str:
         """Listen; the address."""
-        self._server = await asyncio.start_server(self._connection, "127.0.0.1", 0, limit=1 << 20)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/mcp"
+        self._door = Door(self, port=self.port)
+        await self._door.open()
+        self.url = f"http://127.0.0.1:{self._door.port}/mcp"
         return self.url
 
     async def stop(self) -> None:
         """Close everything."""
-        if self._server is not None:
-            self._server.close()
-        for task in list(self._open):
-            task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await self._door.close()
 
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("a connection is served by a task")
-        self._open.add(task)
-        try:
-            talk = Talk(self, reader, writer)
-            # Whoever talks to such an agent may go at any moment; asyncio would log a task that was cancelled.
-            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-                while not writer.is_closing():
-                    await self._answer(talk, await talk.read())
-        finally:
-            self._open.discard(task)
-            writer.close()
+    async def converse(self, talk: Talk) -> None:
+        """Answer the requests of one connection."""
+        while not talk.is_over():
+            await self._answer(talk, await talk.read())
 
     async def _answer(self, talk: Talk, asked: Asked) -> None:
         self.heard.append(asked.method)
@@ -217,20 +126,25 @@ class Agent:
         if self.behaviour is None or asked.method == self.behaviour.at:
             return True
         # Whatever other words it is tried in: it does the same to all of them.
-        return asked.method not in (JOIN, MOVE, OVER, "notify_game_error")
+        return asked.method not in (JOIN, MOVE, OVER, ERROR)
+
+
+def request(url: str, raw: bytes, more: str = "") -> bytes:
+    """A POST of JSON as bytes; ``more`` are header lines, each with its end."""
+    parts = urlsplit(url)
+    return (
+        f"POST {parts.path or '/'} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(raw)}\r\n{more}\r\n".encode()
+        + raw
+    )
 
 
 async def post(url: str, body: Any) -> bytes:
     """One POST of an agent's own; the answer's bytes."""
     parts = urlsplit(url)
-    raw = json.dumps(body).encode()
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
     try:
-        writer.write(
-            f"POST {parts.path or '/'} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(raw)}\r\nConnection: close\r\n\r\n".encode()
-            + raw
-        )
+        writer.write(request(url, json.dumps(body).encode(), "Connection: close\r\n"))
         await writer.drain()
         return await reader.read()
     finally:

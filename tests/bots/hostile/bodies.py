@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tests.bots.hostile.base import Asked, Talk, behaviour, message, result
+from tests.bots.base import Asked, Talk
+from tests.bots.hostile.base import behaviour, message, result
 
 FULL = 64 * 1024
 DEEP = 10_000

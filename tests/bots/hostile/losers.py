@@ -23,9 +23,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.bots.hostile.base import JOIN, OVER, Act, Agent, Asked, Talk, message, post, result
+from tests.bots.base import Asked, Log, Talk
+from tests.bots.hostile.base import ERROR, JOIN, OVER, Act, Agent, message, post, request, result
+from tests.bots.words import meta, rpc
 
-ERROR, MAKE_MOVE = "notify_game_error", "make_move"
+MAKE_MOVE = "make_move"
 NUL = b"no json \x00"
 BOMB = gzip.compress(b" " * 10 * 1024 * 1024)
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
@@ -153,7 +155,7 @@ async def hold_and_query(talk: Talk, asked: Asked) -> None:
     """The answer is held back while the site works at thirty queries for a large schedule, none with a token."""
     player = talk.agent
     assert isinstance(player, Loser)
-    query = {"jsonrpc": "2.0", "id": 1, "method": "get_schedule", "params": {"league_id": player.large}}
+    query = rpc("get_schedule", {"league_id": player.large})
     queries = [asyncio.create_task(post(player.league, query)) for _ in range(QUERIES)]
     await asyncio.sleep(HELD_S)
     await talk.say(result(asked, message(asked)))
@@ -180,7 +182,7 @@ async def flood_instead_of_moving(talk: Talk, asked: Asked) -> None:
 
 async def flood(url: str) -> None:
     """Send requests to an address over many connections, for a few seconds."""
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "x", "params": {"a": "[" * FLOOD_BYTES}}).encode()
+    asking = request(url, json.dumps(rpc("x", {"a": "[" * FLOOD_BYTES})).encode())
 
     async def one() -> None:
         parts = urlsplit(url)
@@ -188,8 +190,7 @@ async def flood(url: str) -> None:
             reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
             try:
                 for _ in range(FLOOD_REQUESTS):
-                    line = f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"
-                    writer.write(f"{line}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+                    writer.write(asking)
                     await writer.drain()
                 await reader.read()
             finally:
@@ -202,7 +203,7 @@ async def flood(url: str) -> None:
 # The player -----------------------------------------------------------------------------------
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Loser(Agent):
     """A player with a trick, or without.
 
@@ -212,8 +213,7 @@ class Loser(Agent):
         league: the address of the league manager.
         large: the id of a league whose schedule is dear.
         think_s: how long it thinks about a choice.
-        fixed: the port to listen at; 0 for any.
-        write: takes one line of the log.
+        log: where what it was told is noted.
         player_id: its id, once registered.
         referee: the address of the last referee that called it.
         released: set when the test has said so.
@@ -224,24 +224,16 @@ class Loser(Agent):
     league: str = ""
     large: str = ""
     think_s: float = 0.0
-    fixed: int = 0
-    write: Callable[[dict[str, Any]], None] = lambda line: None
+    log: Log
     player_id: str = ""
     referee: str = ""
     released: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def start(self) -> str:
-        """Listen; the address."""
-        self._server = await asyncio.start_server(self._connection, "127.0.0.1", self.fixed, limit=1 << 20)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/mcp"
-        return self.url
-
     async def register(self, league_id: str) -> None:
         """Enter a league."""
-        meta = {"display_name": self.name, "version": "1.0.0", "contact_endpoint": self.url}
-        meta["game_types"] = ["even_odd", "tic_tac_toe"]  # type: ignore[assignment]
-        fields = {"message_type": "LEAGUE_REGISTER_REQUEST", "league_id": league_id, "player_meta": meta}
-        raw = await post(self.league, {"jsonrpc": "2.0", "method": "register_player", "params": fields, "id": 1})
+        about = meta(self.name, self.url, "even_odd", "tic_tac_toe")
+        fields = {"message_type": "LEAGUE_REGISTER_REQUEST", "league_id": league_id, "player_meta": about}
+        raw = await post(self.league, rpc("register_player", fields))
         # The body may come in a chunk, with its length around it.
         answer = json.loads(raw[raw.index(b"{") : raw.rindex(b"}") + 1])
         self.player_id, self.token = answer["result"]["player_id"], answer["result"]["auth_token"]
@@ -252,10 +244,10 @@ class Loser(Agent):
         self.heard.append(asked.method)
         self.referee = said.get("referee_endpoint") or self.referee
         if kind in ("GAME_OVER", "GAME_ERROR"):
-            self.write({"game_over" if kind == "GAME_OVER" else "game_error": said, "player": self.player_id})
+            self.log.write(**{kind.lower(): said}, player=self.player_id)
         mine = TRICKS.get(self.does)
         if mine is not None and self._is_moment(mine, asked, said):
-            self.write({"trick": self.does, "player": self.player_id, "match_id": said.get("match_id")})
+            self.log.write(trick=self.does, player=self.player_id, match_id=said.get("match_id"))
             await mine.act(talk, asked)
         elif mine is not None and mine.moves_badly and asked.method == "choose_parity":
             await talk.say(result(asked, message(asked, auth_token=self.token, parity_choice="neither")))
@@ -324,18 +316,14 @@ def _best(board: list[Any], mark: str, options: list[int]) -> int:
     return next(cell for cell in wanted if cell in options)
 
 
-def main(options: argparse.Namespace) -> None:
+async def main(options: argparse.Namespace) -> None:
     """Register, say who they are, and serve until standard input ends."""
-    with Path(options.log).open("w", encoding="utf-8", buffering=1) as log:
-        asyncio.run(_serve(options, lambda line: print(json.dumps(line), file=log)))
-
-
-async def _serve(options: argparse.Namespace, write: Callable[[dict[str, Any]], None]) -> None:
+    log = Log(Path(options.log))
     cast: list[Loser] = []
     for number, one in enumerate(options.cast):
         name, _, does = one.partition(":")
-        shared = {"league": options.league, "large": options.large, "think_s": options.think, "write": write}
-        cast.append(Loser(name=name, does=does, fixed=options.fixed[number] if options.fixed else 0, **shared))
+        shared = {"league": options.league, "large": options.large, "think_s": options.think, "log": log}
+        cast.append(Loser(name=name, does=does, port=options.fixed[number] if options.fixed else 0, **shared))
         await cast[-1].start()
         if not options.known:
             await cast[-1].register(options.league_id)
@@ -347,6 +335,7 @@ async def _serve(options: argparse.Namespace, write: Callable[[dict[str, Any]], 
                 one.released.set()
     for one in cast:
         await one.stop()
+    log.close()
 
 
 if __name__ == "__main__":
@@ -359,4 +348,4 @@ if __name__ == "__main__":
     parser.add_argument("--fixed", type=int, nargs="*", help="a port for each, in their order")
     parser.add_argument("--known", action="store_true", help="they are registered already")
     parser.add_argument("cast", nargs="+", metavar="NAME:TRICK")
-    main(parser.parse_args())
+    asyncio.run(main(parser.parse_args()))

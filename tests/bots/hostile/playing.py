@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.bots.hostile.base import JOIN, Asked, Talk, behaviour, message, post, result
+from tests.bots.base import Asked, Talk
+from tests.bots.hostile.base import JOIN, behaviour, message, post, result
+from tests.bots.words import rpc, rpc_error
 
 SCRIPT = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
 RIGHT_TO_LEFT = "\u202eevil\u2066\u200f"
@@ -18,7 +20,7 @@ async def fields(talk: Talk, asked: Asked, **changes: Any) -> None:
 
 def error(asked: Asked, said: str, code: int = -32000) -> bytes:
     """A JSON-RPC error as bytes."""
-    return json.dumps({"jsonrpc": "2.0", "error": {"code": code, "message": said}, "id": asked.id}).encode()
+    return json.dumps(rpc_error(code, said, asked.id)).encode()
 
 
 @behaviour()
@@ -45,7 +47,7 @@ async def posts_with_a_made_up_token(talk: Talk, asked: Asked) -> None:
     """Posts a choice for its opponent under a token that it made up, then answers."""
     other = asked.params["opponent_id"]
     forged = message(asked, player_id=other, auth_token="tok_" + "0" * 32, parity_choice="odd")
-    body = {"jsonrpc": "2.0", "method": "CHOOSE_PARITY_RESPONSE", "params": forged, "id": 1}
+    body = rpc("CHOOSE_PARITY_RESPONSE", forged)
     talk.agent.told.append(await post(asked.params["referee_endpoint"], body))
     await fields(talk, asked)
 
@@ -55,7 +57,7 @@ async def posts_for_its_opponent(talk: Talk, asked: Asked) -> None:
     """Posts a choice in its opponent's name under the token that it was called with, and says no more."""
     other = asked.params["opponent_id"]
     forged = message(asked, player_id=other, sender=f"player:{other}", auth_token=asked.params["auth_token"])
-    body = {"jsonrpc": "2.0", "method": "CHOOSE_PARITY_RESPONSE", "params": forged | {"parity_choice": "odd"}, "id": 1}
+    body = rpc("CHOOSE_PARITY_RESPONSE", forged | {"parity_choice": "odd"})
     talk.agent.told.append(await post(asked.params["referee_endpoint"], body))
     await talk.never()
 

@@ -7,7 +7,8 @@ import gzip
 import json
 import zlib
 
-from tests.bots.hostile.base import JOIN, Asked, Talk, behaviour, head, message, result
+from tests.bots.base import Asked, Talk, head
+from tests.bots.hostile.base import JOIN, behaviour, message, result
 
 KIB = 1024
 DRIP_S = 0.01

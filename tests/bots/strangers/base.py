@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import random
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from aiohttp import ClientError, ClientSession, ClientTimeout
+from tests.bots import words
+from tests.bots.base import Asked, Caller, Door, Log, Talk
+from tests.bots.words import ANSWERS, CHOOSE, INVITE, OVER, REQUIRED_TOOLS, rpc, rpc_error, rpc_result
 
-INVITE, CHOOSE, OVER = "GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"
-ANSWERS = {INVITE: "GAME_JOIN_ACK", CHOOSE: "CHOOSE_PARITY_RESPONSE"}
-METHODS = {
-    "handle_game_invitation": INVITE,
-    "choose_parity": CHOOSE,
-    "notify_match_result": OVER,
-}
 REASONS = {200: "OK", 201: "Created", 202: "Accepted", 204: "No Content"}
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One HTTP request that came in."""
-
-    verb: str
-    path: str
-    headers: Mapping[str, str]
-    """names in lower case"""
-    raw: bytes
-
-    def json(self) -> dict[str, Any]:
-        """The body, or an empty object when it is no JSON object."""
-        try:
-            body = json.loads(self.raw)
-        except ValueError:
-            return {}
-        return body if isinstance(body, dict) else {}
+NOW = "2025-01-15T10:30:00Z"
 
 
 @dataclass
@@ -59,12 +33,12 @@ class Reply:
 
 def result(body: Any, asked: Asked) -> Reply:
     """A JSON-RPC result to this request."""
-    return Reply({"jsonrpc": "2.0", "result": body, "id": asked.json().get("id")})
+    return Reply(rpc_result(body, asked.id))
 
 
 def error(code: int, why: str, asked: Asked, status: int = 200) -> Reply:
     """A JSON-RPC error to this request."""
-    return Reply({"jsonrpc": "2.0", "error": {"code": code, "message": why}, "id": asked.json().get("id")}, status)
+    return Reply(rpc_error(code, why, asked.id), status)
 
 
 class Stranger:
@@ -77,66 +51,48 @@ class Stranger:
 
     host = "127.0.0.1"
     claims = "http://localhost:{port}/mcp"
+    hangs_up = False
 
     def __init__(self, league: str, log: Path) -> None:
         self.league, self.site = league, league.removesuffix("/mcp")
         self.name = type(self).__name__
-        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        self.socket = socket.socket(family)
-        self.socket.bind((self.host, 0))
-        self.port = self.socket.getsockname()[1]
+        self.door = Door(self, self.host)
+        self.port = self.door.port
         self.address = self.claims.format(port=self.port)
         self.player_id = self.token = ""
         self.rng = random.Random(self.name)
         self.chosen: dict[str, str] = {}
         self.invitations: dict[str, dict[str, Any]] = {}
-        self.session: ClientSession | None = None
-        self.tasks: set[asyncio.Task[None]] = set()
-        self._log = log.open("w", encoding="utf-8", buffering=1)
+        self.log = Log(log)
+        self.caller = Caller(self.log, limit_s=20)
 
     # -- its life -----------------------------------------------------------------------------------------
 
-    async def start(self) -> None:
-        """Listen, then register."""
-        self.session = ClientSession(timeout=ClientTimeout(total=20))
-        self.server = await asyncio.start_server(self._connection, sock=self.socket)
-        await self.enter()
+    async def start(self) -> str:
+        """Listen, then register; the line to print."""
+        await self.door.open()
+        try:
+            await self.enter()
+        except (AssertionError, KeyError, TypeError) as failure:
+            return f"UNREGISTERED {self.name} {failure!r}"
+        return f"READY {self.name} {self.player_id}"
 
     async def stop(self) -> None:
         """Close everything."""
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
-        self.server.close()
-        if self.session is not None:
-            await self.session.close()
-        self._log.close()
-
-    def write(self, **line: Any) -> None:
-        """One line of the log."""
-        self._log.write(json.dumps(line, default=repr) + "\n")
+        await self.caller.close()
+        await self.door.close()
+        self.log.close()
 
     # -- registration -------------------------------------------------------------------------------------
 
     def meta(self) -> dict[str, Any]:
         """What it says of itself."""
-        return {
-            "display_name": self.name,
-            "version": "1.0.0",
-            "game_types": ["even_odd"],
-            "contact_endpoint": self.address,
-        }
+        return words.meta(self.name, self.address)
 
     def request(self) -> dict[str, Any]:
         """LEAGUE_REGISTER_REQUEST of chapter 8."""
-        return {
-            "protocol": "league.v2",
-            "message_type": "LEAGUE_REGISTER_REQUEST",
-            "sender": f"player:{self.name}",
-            "timestamp": "2025-01-15T10:00:00Z",
-            "conversation_id": f"conv-{self.name}",
-            "player_meta": self.meta(),
-        }
+        at = "2025-01-15T10:00:00Z"
+        return words.registration("player", self.name, f"conv-{self.name}", self.meta(), at=at)
 
     async def enter(self) -> None:
         """Register and read the answer."""
@@ -152,52 +108,28 @@ class Stranger:
 
     async def rpc(self, url: str, method: str, params: Any) -> Any:
         """One JSON-RPC call; the decoded answer."""
-        return await self.post(url, {"jsonrpc": "2.0", "method": method, "params": params, "id": 1})
+        return await self.post(url, rpc(method, params))
 
     async def post(self, url: str, body: Any, **options: Any) -> Any:
-        """One POST; the decoded answer, None when it is no JSON."""
-        assert self.session is not None
-        options = options or {"json": body}
-        answer, status = None, 0
-        try:
-            async with self.session.post(url, **options) as response:
-                status, text = response.status, await response.text()
-            answer = json.loads(text)
-        except (ClientError, TimeoutError, ValueError) as failure:
-            answer = None
-            self.write(failed=repr(failure))
-        self.write(out=body, to=url, status=status, reply=answer)
-        return answer
+        """One POST; the decoded answer."""
+        return (await self.caller.post(url, body, **options))[1]
 
     def later(self, url: str, body: Any, **options: Any) -> None:
         """One POST of its own, after the reply."""
-
-        async def send() -> None:
-            await self.post(url, body, **options)
-
-        task = asyncio.create_task(send())
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        self.caller.later(url, body, **options)
 
     # -- inwards ------------------------------------------------------------------------------------------
 
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-                verb, path, _ = head[0].split(" ")
-                headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
-                raw = await reader.readexactly(int(headers.get("content-length", 0)))
-                asked = Asked(verb, path, headers, raw)
-                reply = await self.take(asked)
-                self.write(**{"in": asked.json() or raw}, verb=verb, path=path, status=reply.status, reply=reply.body)
-                writer.write(self.wire(reply))
-                await writer.drain()
-                if self.hangs_up:
-                    break
-        writer.close()
-
-    hangs_up = False
+    async def converse(self, talk: Talk) -> None:
+        """Answer the requests of one connection."""
+        while True:
+            asked = await talk.read()
+            reply = await self.take(asked)
+            said = {"in": asked.body or asked.raw, "verb": asked.verb, "path": asked.path}
+            self.log.write(**said, status=reply.status, reply=reply.body)
+            await talk.send(self.wire(reply))
+            if self.hangs_up:
+                break
 
     def wire(self, reply: Reply) -> bytes:
         """A response as it goes over the wire."""
@@ -220,11 +152,10 @@ class Stranger:
 
     async def hear(self, asked: Asked) -> Reply:
         """Answer one POST to /mcp."""
-        body = asked.json()
-        kind = METHODS.get(body.get("method", ""))
+        kind = REQUIRED_TOOLS.get(asked.method)
         if kind is None:
             return error(-32601, "Method not found", asked)
-        return await self.act(kind, body.get("params", {}), asked)
+        return await self.act(kind, asked.body.get("params", {}), asked)
 
     async def act(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         """Answer one message that it understands."""
@@ -240,20 +171,9 @@ class Stranger:
         """What it says to a message."""
         if kind == OVER:
             return {"status": "ok"}
-        match = fields["match_id"]
-        said = {
-            "protocol": "league.v2",
-            "message_type": ANSWERS[kind],
-            "sender": f"player:{self.player_id}",
-            "timestamp": "2025-01-15T10:30:00Z",
-            "conversation_id": fields.get("conversation_id") or str(uuid4()),
-            "auth_token": self.token,
-            "match_id": match,
-            "player_id": self.player_id,
-        }
-        if kind == INVITE:
-            return said | {"arrival_timestamp": "2025-01-15T10:30:00Z", "accept": True}
-        return said | {"parity_choice": self.choose(match)}
+        told = {"match_id": fields["match_id"], "conversation_id": fields.get("conversation_id") or str(uuid4())}
+        said = {"parity_choice": self.choose(told["match_id"])} if kind == CHOOSE else {"accept": True}
+        return words.answer(ANSWERS[kind], told, self.player_id, at=NOW, auth_token=self.token, **said)
 
     def choose(self, match: str) -> str:
         """Its choice in a match, the same whenever it is asked."""

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from tests.bots.strangers.base import Stranger
+from tests.bots.words import rpc
 
 
 class RegistersTwice(Stranger):
@@ -102,31 +103,15 @@ class McpRegistration(Stranger):
     async def enter(self) -> None:
         accept = {"Accept": "application/json, text/event-stream"}
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-        asking = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}
+        asking = rpc("initialize", hello, 0)
         able = await self.post(self.league, asking, json=asking, headers=accept)
         assert "protocolVersion" in able["result"], able
         done = {"jsonrpc": "2.0", "method": "notifications/initialized"}
         await self.post(self.league, done, json=done, headers=accept)
-        asking = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        asking = rpc("tools/list", {})
         tools = await self.post(self.league, asking, json=asking, headers=accept)
         assert "register_player" in {tool["name"] for tool in tools["result"]["tools"]}, tools
         call = {"name": "register_player", "arguments": {"player_meta": self.meta()}}
-        asking = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
+        asking = rpc("tools/call", call, 2)
         answer = await self.post(self.league, asking, json=asking, headers=accept)
         self.read({"result": json.loads(answer["result"]["content"][0]["text"])})
-
-
-ENTERING: list[type[Stranger]] = [
-    RegistersTwice,
-    OwnToken,
-    HostAndPort,
-    PortAlone,
-    JoinLeague,
-    RequestArgument,
-    PlayerArgument,
-    RestRegistration,
-    RestApiRegistration,
-    AtTheBase,
-    TrailingSlash,
-    McpRegistration,
-]

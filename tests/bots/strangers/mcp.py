@@ -6,7 +6,9 @@ import json
 from typing import Any
 from uuid import uuid4
 
-from tests.bots.strangers.base import CHOOSE, INVITE, METHODS, OVER, Asked, Reply, Stranger, error, result
+from tests.bots.base import Asked
+from tests.bots.strangers.base import Reply, Stranger, error, result
+from tests.bots.words import CHOOSE, INVITE, OVER, REQUIRED_TOOLS
 
 STRINGS = {name: {"type": "string"} for name in ("match_id", "player_id", "game_type")}
 
@@ -17,7 +19,7 @@ class McpServer(Stranger):
     needs_session = True
     events = True
     schema: dict[str, Any] = {"type": "object", "properties": STRINGS, "required": ["match_id"]}
-    tools = METHODS
+    tools = REQUIRED_TOOLS
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -31,7 +33,7 @@ class McpServer(Stranger):
         return Reply(raw, reply.status, {"Content-Type": "text/event-stream"} | reply.headers)
 
     async def hear(self, asked: Asked) -> Reply:
-        body = asked.json()
+        body = asked.body
         accept = asked.headers.get("accept", "")
         if "application/json" not in accept or "text/event-stream" not in accept:
             why = "Not Acceptable: Client must accept both application/json and text/event-stream"
@@ -154,8 +156,3 @@ class MethodsAsEvents(Stranger):
         raw = b": ok\nid: 1\nevent: message\ndata: " + one + b"\n"
         raw += b"".join(b"data:" + line + b"\n" for line in two.split(b"\n")) + b"\n"
         return super().wire(Reply(raw, reply.status, {"Content-Type": "text/event-stream; charset=utf-8"}))
-
-
-MCP: list[type[Stranger]] = [
-    McpServer, McpStateless, McpMessageArgument, McpTextArgument, McpPlainWord, McpForbidsExtra, MethodsAsEvents,
-]  # fmt: skip

@@ -7,7 +7,9 @@ import re
 from typing import Any
 from uuid import uuid4
 
-from tests.bots.strangers.base import ANSWERS, CHOOSE, INVITE, OVER, Asked, Reply, Stranger, error, result
+from tests.bots.base import Asked
+from tests.bots.strangers.base import Reply, Stranger, error, result
+from tests.bots.words import ANSWERS, CHOOSE, INVITE, OVER, rpc
 
 
 class NestedResponse(Stranger):
@@ -117,7 +119,7 @@ class CallsBackByName(Stranger):
         if kind == OVER:
             return Reply(b"", 204)
         to = self.invitations[fields["match_id"]]["referee_endpoint"]
-        body = {"jsonrpc": "2.0", "method": self.methods[kind], "params": self.said(kind, fields), "id": 7}
+        body = rpc(self.methods[kind], self.said(kind, fields), 7)
         self.later(to, body)
         return Reply(b"", 202)
 
@@ -155,7 +157,7 @@ class CallsBackInTool(CallsBackByName):
         if kind != OVER:
             to = self.invitations[fields["match_id"]]["referee_endpoint"]
             call = {"name": self.methods[kind], "arguments": self.message(kind, fields)}
-            self.later(to, {"jsonrpc": "2.0", "method": "tools/call", "params": call, "id": "c1"})
+            self.later(to, rpc("tools/call", call, "c1"))
         return result({"acknowledged": True}, asked)
 
 
@@ -167,7 +169,7 @@ class TokenInHeader(CallsBackByName):
             to = self.invitations[fields["match_id"]]["referee_endpoint"]
             said = self.message(kind, fields)
             del said["auth_token"]
-            body = {"jsonrpc": "2.0", "method": said["message_type"], "params": said, "id": 1}
+            body = rpc(said["message_type"], said)
             self.later(to, body, json=body, headers={"Authorization": f"Bearer {self.token}"})
         return result({"status": "ok"}, asked)
 
@@ -214,7 +216,7 @@ class StringIds(Stranger):
     """``id: str`` in its request model: a number is a 422."""
 
     async def hear(self, asked: Asked) -> Reply:
-        rpc_id = asked.json().get("id")
+        rpc_id = asked.id
         if not isinstance(rpc_id, str):
             wrong = {"type": "string_type", "loc": ["body", "id"], "msg": "Input should be a valid string"}
             return Reply({"detail": [wrong | {"input": rpc_id}]}, 422)
@@ -249,7 +251,7 @@ class DottedMethods(Stranger):
     """``player.invite``, ``player.choose``, ``player.result``: names from nowhere, an answer for the rest."""
 
     async def hear(self, asked: Asked) -> Reply:
-        body = asked.json()
+        body = asked.body
         kind = {"player.invite": INVITE, "player.choose": CHOOSE, "player.result": OVER}.get(body.get("method", ""))
         if kind is None:
             return error(-32601, f"Method not found: {body.get('method')}", asked)
@@ -260,7 +262,7 @@ class ByTypeAnywhere(Stranger):
     """Looks for a ``message_type`` in params, or in params.message; any method is good."""
 
     async def hear(self, asked: Asked) -> Reply:
-        params = asked.json().get("params", {})
+        params = asked.body.get("params", {})
         kind = params.get("message_type")
         if kind in (INVITE, CHOOSE, OVER):
             return await self.act(kind, params, asked)
@@ -271,7 +273,7 @@ class ParamsMessage(Stranger):
     """Any method, but the message must be in ``params.message``; KeyError is a 500 in HTML."""
 
     async def hear(self, asked: Asked) -> Reply:
-        message = asked.json().get("params", {}).get("message")
+        message = asked.body.get("params", {}).get("message")
         if not isinstance(message, dict):
             page = b"<!doctype html><title>500 Internal Server Error</title>"
             return Reply(page, 500, {"Content-Type": "text/html"})
@@ -285,10 +287,10 @@ class CamelMethods(Stranger):
 
     async def hear(self, asked: Asked) -> Reply:
         methods = {"handleGameInvitation": INVITE, "chooseParity": CHOOSE, "notifyMatchResult": OVER}
-        kind = methods.get(asked.json().get("method", ""))
+        kind = methods.get(asked.method)
         if kind is None:
             return error(-32601, "Method not found", asked)
-        return await self.act(kind, asked.json()["params"], asked)
+        return await self.act(kind, asked.body["params"], asked)
 
 
 class Talker(Stranger):
@@ -306,34 +308,4 @@ class IdsAsText(Stranger):
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         said = self.message(kind, fields) | {"conversation_id": str(uuid4())}
-        return Reply({"jsonrpc": "2.0", "id": str(asked.json().get("id")), "result": said, "error": ""})
-
-
-SPEAKING: list[type[Stranger]] = [
-    NestedResponse,
-    ResultInResult,
-    TypeAndPayload,
-    ResultIsText,
-    BareWords,
-    SuccessMessage,
-    MoveData,
-    JoinStatus,
-    Batched,
-    Camel,
-    CallsBackByName,
-    CallsBackOtherNames,
-    CallsBackFlat,
-    CallsBackInTool,
-    TokenInHeader,
-    ForbidsExtra,
-    ForbidsExtraBriefly,
-    StringIds,
-    StrictEnvelope,
-    NotMyself,
-    DottedMethods,
-    ByTypeAnywhere,
-    ParamsMessage,
-    CamelMethods,
-    Talker,
-    IdsAsText,
-]
+        return Reply({"jsonrpc": "2.0", "id": str(asked.id), "result": said, "error": ""})

@@ -7,7 +7,9 @@ import gzip
 import json
 from typing import Any
 
-from tests.bots.strangers.base import INVITE, Asked, Reply, Stranger
+from tests.bots.base import Asked, Talk
+from tests.bots.strangers.base import Reply, Stranger, error, result
+from tests.bots.words import INVITE, rpc
 
 
 class Http10(Stranger):
@@ -76,7 +78,7 @@ class SaysPlain(Stranger):
         return self.head(reply, {"Content-Length": str(len(body))}) + body
 
     async def enter(self) -> None:
-        body = {"jsonrpc": "2.0", "method": "register_player", "params": self.request(), "id": 1}
+        body = rpc("register_player", self.request())
         options: dict[str, Any] = {"data": json.dumps(body).encode(), "skip_auto_headers": ["Content-Type"]}
         self.read(await self.post(self.league, body, **options))
 
@@ -106,9 +108,9 @@ class OneAtATime(Stranger):
         super().__init__(*given)
         self.turn = asyncio.Lock()
 
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def converse(self, talk: Talk) -> None:
         async with self.turn:
-            await super()._connection(reader, writer)
+            await super().converse(talk)
 
 
 class Ipv6(Stranger):
@@ -185,16 +187,9 @@ class PingFirst(Stranger):
     seen = False
 
     async def hear(self, asked: Asked) -> Reply:
-        if asked.json().get("method") == "ping":
+        if asked.method == "ping":
             self.seen = True
-            return Reply({"jsonrpc": "2.0", "result": {"status": "pong"}, "id": asked.json().get("id")})
+            return result({"status": "pong"}, asked)
         if not self.seen:
-            why = {"code": -32000, "message": "Handshake not completed, send ping first"}
-            return Reply({"jsonrpc": "2.0", "error": why, "id": asked.json().get("id")})
+            return error(-32000, "Handshake not completed, send ping first", asked)
         return await super().hear(asked)
-
-
-WIRE: list[type[Stranger]] = [
-    Http10, ConnectionClose, RudeClose, Chunked, Gzipped, ByteOrderMark, SaysHtml, SaysPlain, Created, Latin1,
-    OneAtATime, Ipv6, Capitals, AnyAddress, NoScheme, AtTheRoot, SlowJoin, Slashed, HealthFirst, PingFirst,
-]  # fmt: skip

@@ -11,10 +11,12 @@ from types import FunctionType
 from typing import Any
 from uuid import uuid4
 
+from tests.bots import words
+from tests.bots.words import ANSWERS, CHAPTER_8, CHOOSE, INVITE, OVER, rpc
 from tests.bots.zoo import ears, entries, speech
 from tests.bots.zoo.entries import Applicant, Unregistered
 from tests.bots.zoo.needs import Need
-from tests.bots.zoo.speech import ANSWERS, CHOOSE, INVITE, OVER, Heard, Refusal, Reply
+from tests.bots.zoo.speech import Heard, Refusal, Reply
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Bot:
     """
 
     name = ""
+    """Its class's."""
     # where it is
     host = "127.0.0.1"
     claims = "localhost"
@@ -64,7 +67,7 @@ class Bot:
     manager_sender = ""
     wishes_id = ""
     # what it listens to
-    ear: ears.Ear = ears.ByMethod(ears.CHAPTER_8)
+    ear: ears.Ear = ears.ByMethod(CHAPTER_8)
     needs: tuple[Need, ...] = ()
     refuses: Refusal = staticmethod(speech.rpc_error(-32601))
     complains: Refusal | None = staticmethod(speech.rpc_error(-32602))
@@ -75,7 +78,7 @@ class Bot:
     join = "accept"
     choice = "parity_choice"
     match_key = "match_id"
-    stamp: Any = staticmethod(speech.zulu)
+    stamp: Any = staticmethod(words.stamp)
     reply_id = "right"
     own_id = ""
     says_id = "given"
@@ -89,6 +92,7 @@ class Bot:
     stays_busy = False
 
     def __init_subclass__(cls) -> None:
+        cls.name = cls.__name__
         # A plain function among the traits is a value, not a method.
         for trait in ("enters", "refuses", "complains", "shape", "stamp"):
             if isinstance(cls.__dict__.get(trait), FunctionType):
@@ -249,7 +253,7 @@ class Bot:
         answer = self.message(heard, fields, str(uuid4()))
         body = answer
         if not callback.flat:
-            body = {"jsonrpc": "2.0", "method": ANSWERS[heard.kind], "params": answer, "id": str(uuid4())}
+            body = rpc(ANSWERS[heard.kind], answer, str(uuid4()))
         ack = self.shaped(dict(callback.ack or {"status": "RECEIVED"}), heard)
         return Reply(200, ack, kind=heard.kind, posts=((self.post_to(heard), body),))
 

@@ -8,12 +8,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tests.bots.words import CHAPTER_8, CHOOSE, INVITE, OVER, REQUIRED_TOOLS, ROUND
 from tests.bots.zoo import ears, entries, needs, speech
 from tests.bots.zoo.base import Bot
-from tests.bots.zoo.ears import CHAPTER_8
 from tests.bots.zoo.entries import message_002
 from tests.bots.zoo.needs import EVERYTHING, GAME, has, is_object, is_text, is_whole
-from tests.bots.zoo.speech import BROADCASTS, CHOOSE, INVITE, OVER, ROUND, Heard, Reply
+from tests.bots.zoo.speech import BROADCASTS, Heard, Reply
 
 ENDS_IN_Z = has(
     "timestamp",
@@ -42,13 +42,12 @@ class Ear000(ears.Silent):
         method, kind = str(body["method"]), str(params.get("message_type"))
         if method in self.named:
             return Heard(self.named[method], params, body) if kind == self.named[method] else None
-        return Heard(kind, params, body) if kind in speech.KINDS and kind not in self.named.values() else None
+        return Heard(kind, params, body) if kind in CHAPTER_8.values() and kind not in self.named.values() else None
 
 
 class Seed000(Bot):
     """000: the whole envelope in every message, a Z at the end of every time, a token in every message."""
 
-    name = "Seed000"
     ear = Ear000()
     needs = (
         needs.protocol_v2, SENDER_000, ENDS_IN_Z, needs.token_everywhere, has("conversation_id", EVERYTHING),
@@ -62,7 +61,6 @@ class Seed000(Bot):
 class Seed001(Bot):
     """001: the message type as method; no auth_token anywhere; its own lists of required fields; integer rounds."""
 
-    name = "Seed001"
     enters = entries.seed_001
     wants_token = False
     says_token = "none"
@@ -79,7 +77,6 @@ class Seed001(Bot):
 class Seed002(Bot):
     """002: ``message_id``, ``type``, ``payload``, ``correlation_id`` as the body of a POST; its own vocabulary."""
 
-    name = "Seed002"
     enters = entries.seed_002
     address_key = "endpoint"
     ear = ears.Envelope002()
@@ -109,7 +106,6 @@ class Seed002(Bot):
 class Seed002InParams(Seed002):
     """002 as the params of JSON-RPC calls, which the Model Context Protocol in its title would have."""
 
-    name = "Seed002InParams"
     enters = entries.seed_002_in_params
     ear = ears.Envelope002(in_params=True)
     refuses = speech.rpc_error(-32600)
@@ -119,7 +115,6 @@ class Seed002InParams(Seed002):
 class Seed003(Bot):
     """003: tools as methods, the message type for the others; the whole envelope, validated; errors with E-codes."""
 
-    name = "Seed003"
     ear = ears.ByMethod({**CHAPTER_8, **{kind: kind for kind in BROADCASTS | {OVER, INVITE}}})
     needs = (
         needs.protocol_v2, has("message_type", EVERYTHING), has("sender", EVERYTHING), ENDS_IN_Z,
@@ -139,7 +134,6 @@ class Sample004(Bot):
     It registers as 004 5.11.1 has it: without timestamp and conversation_id.
     """
 
-    name = "Sample004"
     leaves_out = frozenset({"timestamp", "conversation_id"})
     refuses = speech.bare(error="Unknown method")
 
@@ -160,7 +154,7 @@ class Sample004(Bot):
 
         def hear(self, body: Mapping[str, Any]) -> Heard | None:
             params = body.get("params", {})
-            kind = ears.REQUIRED_TOOLS.get(str(body.get("method")))
+            kind = REQUIRED_TOOLS.get(str(body.get("method")))
             return None if kind is None else Heard(kind, params, body)
 
     ear = Ear()
@@ -190,8 +184,6 @@ class Sample004(Bot):
 class SampleServer(Sample004):
     """The same on the basic server of 004 5.2.1: answers in result, an unknown method is a success with id 1."""
 
-    name = "SampleServer"
-
     @staticmethod
     def refuses(rpc_id: Any, why: str) -> Reply:
         """MCPResponse's id is 1 when it is not given."""
@@ -201,6 +193,3 @@ class SampleServer(Sample004):
         """The sample's answers in MCPResponse."""
         reply = super().act(heard)
         return Reply(200, speech.in_result(reply.body, heard.body.get("id", 1)), kind=reply.kind)
-
-
-DOCUMENTS = (Seed000, Seed001, Seed002, Seed002InParams, Seed003, Sample004, SampleServer)

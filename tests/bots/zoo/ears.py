@@ -6,21 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from tests.bots.zoo.speech import CHOOSE, ERROR, INVITE, KINDS, LEAGUE_END, OVER, ROUND, ROUND_END, TABLE, Heard
+from tests.bots.words import CHAPTER_8, CHOOSE, ERROR, INVITE, OVER, ROUND, ROUND_END, TABLE
+from tests.bots.zoo.speech import Heard
 
-CHAPTER_8 = {
-    "handle_game_invitation": INVITE,
-    "choose_parity": CHOOSE,
-    "notify_match_result": OVER,
-    "notify_game_error": ERROR,
-    "notify_round": ROUND,
-    "update_standings": TABLE,
-    "notify_round_completed": ROUND_END,
-    "notify_league_completed": LEAGUE_END,
-}
-REQUIRED_TOOLS = {name: CHAPTER_8[name] for name in ("handle_game_invitation", "choose_parity", "notify_match_result")}
 PARITY_CHOOSE = {("parity_choose" if kind == CHOOSE else name): kind for name, kind in CHAPTER_8.items()}
-TYPES = {kind: kind for kind in KINDS}
+TYPES = {kind: kind for kind in CHAPTER_8.values()}
 SEED_002 = {
     "GAME_INVITE": INVITE,
     "MOVE_REQUEST": CHOOSE,

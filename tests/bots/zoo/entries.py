@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from tests.bots.zoo.speech import split, zulu, zulu_millis
+from tests.bots.words import meta, registration, rpc
+from tests.bots.zoo.speech import split, zulu_millis
 
 
 @dataclass(frozen=True)
@@ -33,28 +34,16 @@ class Applicant:
     leaves_out: frozenset[str] = frozenset()
     protocol_version: str = ""
     wishes_id: str = ""
-    code: str = ""
 
     def meta(self) -> dict[str, Any]:
         """``player_meta``."""
-        meta = {
-            "display_name": self.name,
-            "version": "1.0.0",
-            "game_types": ["even_odd"],
-            self.address_key: self.address,
-        }
-        return {name: value for name, value in meta.items() if name not in self.leaves_out}
+        told = meta(self.name, self.address)
+        told[self.address_key] = told.pop("contact_endpoint")
+        return {name: value for name, value in told.items() if name not in self.leaves_out}
 
     def message(self) -> dict[str, Any]:
         """LEAGUE_REGISTER_REQUEST."""
-        message: dict[str, Any] = {
-            "protocol": "league.v2",
-            "message_type": "LEAGUE_REGISTER_REQUEST",
-            "sender": f"player:{self.name}",
-            "timestamp": zulu(),
-            "conversation_id": f"conv-{self.name}-reg",
-            "player_meta": self.meta(),
-        }
+        message = registration("player", self.name, f"conv-{self.name}-reg", self.meta())
         if self.protocol_version:
             message["protocol_version"] = self.protocol_version
         return {name: value for name, value in message.items() if name not in self.leaves_out}
@@ -142,7 +131,7 @@ def method(name: str, *, wrap: Callable[[dict[str, Any]], Any] | None = None, re
     def entry(applicant: Applicant) -> Talk:
         message = applicant.message()
         params = wrap(message) if wrap else message
-        came = yield Post({"jsonrpc": "2.0", "method": name, "params": params, "id": 1})
+        came = yield Post(rpc(name, params))
         return read(1, came)
 
     return entry
@@ -163,14 +152,14 @@ def _handshake(*, initialized_first: bool) -> Entry:
     def entry(applicant: Applicant) -> Talk:
         client = {"name": applicant.name, "version": "1.0.0"}
         params = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": client}
-        result = from_result(0, (yield Post({"jsonrpc": "2.0", "method": "initialize", "params": params, "id": 0})))
+        result = from_result(0, (yield Post(rpc("initialize", params, 0))))
         for name in ("protocolVersion", "capabilities", "serverInfo"):
             if name not in result:
                 raise Unregistered(f"initialize was answered without {name}")
         initialized = Post({"jsonrpc": "2.0", "method": "notifications/initialized"})
         if initialized_first:
             yield from _notify(initialized)
-        result = from_result(1, (yield Post({"jsonrpc": "2.0", "method": "tools/list", "params": {}, "id": 1})))
+        result = from_result(1, (yield Post(rpc("tools/list", {}))))
         tools = result.get("tools")
         names = [tool.get("name") for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
         if "register_player" not in names:
@@ -178,7 +167,7 @@ def _handshake(*, initialized_first: bool) -> Entry:
         if not initialized_first:
             yield from _notify(initialized)
         params = {"name": "register_player", "arguments": applicant.message()}
-        came = yield Post({"jsonrpc": "2.0", "method": "tools/call", "params": params, "id": 2})
+        came = yield Post(rpc("tools/call", params, 2))
         return from_text(2, came)
 
     return entry
@@ -226,7 +215,7 @@ def envelope_of_its_own(applicant: Applicant) -> Talk:
 
 def seed_001(applicant: Applicant) -> Talk:
     """001: no auth_token in the envelope or in the answer; only status and player_id are promised."""
-    came = yield Post({"jsonrpc": "2.0", "method": "LEAGUE_REGISTER_REQUEST", "params": applicant.message(), "id": 1})
+    came = yield Post(rpc("LEAGUE_REGISTER_REQUEST", applicant.message()))
     result = from_result(1, came)
     if result.get("protocol") != "league.v2" or result.get("message_type") != "LEAGUE_REGISTER_RESPONSE":
         raise Unregistered(f"not a LEAGUE_REGISTER_RESPONSE: {result!r:.200}")
@@ -244,7 +233,7 @@ def seed_002(applicant: Applicant) -> Talk:
 def seed_002_in_params(applicant: Applicant) -> Talk:
     """The same as the params of a JSON-RPC call; the token is read from the payload, 002 does not say where it is."""
     message = message_002("PLAYER_REGISTER_REQUEST", f"player:{applicant.name}", applicant.meta())
-    came = yield Post({"jsonrpc": "2.0", "method": "PLAYER_REGISTER_REQUEST", "params": message, "id": 1})
+    came = yield Post(rpc("PLAYER_REGISTER_REQUEST", message))
     return read_002(message["message_id"], from_result(1, came))
 
 

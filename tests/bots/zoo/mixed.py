@@ -6,9 +6,9 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from tests.bots.words import CHAPTER_8, CHOOSE, INVITE, OVER, REQUIRED_TOOLS, stamp
 from tests.bots.zoo import ears, entries, needs, speech
 from tests.bots.zoo.base import Bot, Callback
-from tests.bots.zoo.speech import CHOOSE, INVITE, OVER
 
 SEED = 20261122
 
@@ -32,8 +32,8 @@ DESCRIBED = {
     "match_finished": "Told when a game is over and how it ended.",
 }
 EARS: dict[str, ears.Ear] = {
-    "chapter 8": ears.ByMethod(ears.CHAPTER_8),
-    "three tools": ears.ByMethod(ears.REQUIRED_TOOLS),
+    "chapter 8": ears.ByMethod(CHAPTER_8),
+    "three tools": ears.ByMethod(REQUIRED_TOOLS),
     "parity_choose": ears.ByMethod(ears.PARITY_CHOOSE),
     "type as method": ears.ByMethod(ears.TYPES),
     "002's words as method": ears.ByMethod(ears.SEED_002),
@@ -44,7 +44,7 @@ EARS: dict[str, ears.Ear] = {
     "league.handle": ears.EnvelopeAndPayload(),
     "flat": ears.Flat(ears.TYPES),
     "tools of its own": ears.Tools(dict(zip(DESCRIBED, (INVITE, CHOOSE, OVER), strict=True)), DESCRIBED),
-    "tools of chapter 8": ears.Tools(ears.REQUIRED_TOOLS, {}),
+    "tools of chapter 8": ears.Tools(REQUIRED_TOOLS, {}),
 }
 REFUSALS: dict[str, speech.Refusal] = {
     "-32601": speech.rpc_error(-32601),
@@ -70,7 +70,7 @@ SHAPES: dict[str, speech.Shape] = {
     "request": speech.as_request,
 }
 STAMPS = {
-    "Z": speech.zulu,
+    "Z": stamp,
     "fractions": speech.zulu_fractions,
     "+00:00": speech.offset,
     "none": speech.no_stamp,
@@ -144,7 +144,6 @@ def _make(name: str, hand: dict[str, str]) -> type[Bot]:
     traits = {
         **{axis: hand[axis] for axis in ("path", "join", "choice", "reply_id", "says_id", "says_token")},
         "__doc__": f"Mixed: {hand}",
-        "name": name,
         "enters": enters,
         "address_key": address_key,
         "listens_at": ADDRESSES[hand["path"]],

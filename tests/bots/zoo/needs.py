@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from tests.bots.zoo.speech import BROADCASTS, CHOOSE, ERROR, INVITE, OVER, Heard
+from tests.bots.words import CHOOSE, ERROR, INVITE, OVER
+from tests.bots.zoo.speech import BROADCASTS, Heard
 
 Need = Callable[[Heard], str | None]
 GAME = frozenset({INVITE, CHOOSE, OVER, ERROR})

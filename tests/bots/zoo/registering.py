@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tests.bots.words import CHOOSE, INVITE, OVER, REQUIRED_TOOLS
 from tests.bots.zoo import ears, entries, needs, speech
 from tests.bots.zoo.base import Bot, Callback
-from tests.bots.zoo.speech import CHOOSE, INVITE, OVER, Heard
+from tests.bots.zoo.speech import Heard
 
 
 class Chapter8(Bot):
     """Entry ``register_player``; ``contact_endpoint`` with ``/mcp``; methods of chapter 8; full answers in result."""
 
-    name = "Chapter8"
-
 
 class TypeAsMethod(Bot):
     """Entry ``LEAGUE_REGISTER_REQUEST``; the message type as method; -32601 under HTTP 404; +00:00; ``choice``."""
 
-    name = "TypeAsMethod"
     enters = entries.league_register_request
     ear = ears.ByMethod(ears.TYPES)
     refuses = speech.rpc_error(-32601, 404)
@@ -30,7 +28,6 @@ class TypeAsMethod(Bot):
 class LeagueRegister(Bot):
     """Entry ``league_register``; ``parity_choose``; -32601 under HTTP 400; the reply's id is always 1."""
 
-    name = "LeagueRegister"
     enters = entries.league_register
     ear = ears.ByMethod(ears.PARITY_CHOOSE)
     refuses = speech.rpc_error(-32601, 400)
@@ -41,7 +38,6 @@ class ToolsDirect(Bot):
     """Entry ``tools/call``, no handshake, token from content[0].text; tools of its own names, the choice's name
     only to be found by ``tools/list``; -32602 for others; answers in content[0].text."""
 
-    name = "ToolsDirect"
     enters = entries.tools_call
     ear = ears.Tools(
         {"receive_game_invitation": INVITE, "pick_a_side": CHOOSE, "receive_game_over": OVER},
@@ -59,7 +55,6 @@ class HandshakeFirst(Bot):
     """``initialize``, ``tools/list``, ``notifications/initialized``, then ``tools/call``; wants ``protocol/message``
     with GAME_INVITE and a game_id; answers ``success`` and ``accepted``; {"success": false} for others."""
 
-    name = "HandshakeFirst"
     enters = entries.handshake
     ear = ears.handle_message(ears.MIXED_WORDS, ("protocol/message",))
     needs = (needs.game_id,)
@@ -78,7 +73,6 @@ class HandshakeFirst(Bot):
 class NestedMessage(Bot):
     """Entry ``handle_message`` with the message in ``params.message``, in and out; ``unknown_message_type``."""
 
-    name = "NestedMessage"
     enters = entries.handle_message
     ear = ears.handle_message()
     refuses = speech.success(status="unknown_message_type")
@@ -88,7 +82,6 @@ class LeagueHandle(Bot):
     """Entry ``league.handle`` with {envelope, payload}, token from result.payload; listens and answers likewise; wants
     an auth_token on everything."""
 
-    name = "LeagueHandle"
     enters = entries.league_handle
     ear = ears.EnvelopeAndPayload()
     needs = (needs.token_everywhere,)
@@ -98,7 +91,6 @@ class LeagueHandle(Bot):
 class FlatOnMcp(Bot):
     """A flat message on ``/mcp``, no JSON-RPC in either direction; answers are the bare body."""
 
-    name = "FlatOnMcp"
     enters = entries.flat_on_mcp
     ear = ears.Flat(ears.TYPES)
     refuses = speech.bare(400, error="Unknown message type")
@@ -109,7 +101,6 @@ class SmallBody(Bot):
     """``POST /register`` with a small flat body that asks for an id; joins and chooses by callbacks to the invitation's
     referee_endpoint with half an envelope and a new conversation_id; ``status`` ACCEPTED."""
 
-    name = "SmallBody"
     enters = entries.small_body
     address_key = "endpoint"
     wishes_id = "P77"
@@ -125,7 +116,6 @@ class SmallBody(Bot):
 class OwnEnvelope(Bot):
     """``POST /register`` with ``request_id`` and ``data``; ``callback_url``; by message_type; {status, data: {...}}."""
 
-    name = "OwnEnvelope"
     enters = entries.envelope_of_its_own
     address_key = "callback_url"
     ear = ears.ByType(ears.TYPES)
@@ -137,10 +127,9 @@ class HalfEnvelope(Bot):
     """``endpoint_url``, without version, game_types, sender, timestamp and conversation_id; HTTP 500 for what it does
     not know; only the three tools the course requires."""
 
-    name = "HalfEnvelope"
     address_key = "endpoint_url"
     leaves_out = frozenset({"version", "game_types", "sender", "timestamp", "conversation_id"})
-    ear = ears.ByMethod(ears.REQUIRED_TOOLS)
+    ear = ears.ByMethod(REQUIRED_TOOLS)
     refuses = speech.server_error
     complains = None
 
@@ -148,7 +137,6 @@ class HalfEnvelope(Bot):
 class ReadsRegistered(Bot):
     """``protocol_version: "league.v2"`` and wants "REGISTERED"; answers with fractions of a second."""
 
-    name = "ReadsRegistered"
     protocol_version = "league.v2"
     accepted_word = "REGISTERED"
     stamp = speech.zulu_fractions
@@ -157,7 +145,6 @@ class ReadsRegistered(Bot):
 class OwnId(Bot):
     """Goes on under an id of its own, with a placeholder token, ``20261121T202723Z`` and a counter as reply id."""
 
-    name = "OwnId"
     says_id = "own"
     own_id = "P01"
     says_token = "placeholder"
@@ -168,7 +155,6 @@ class OwnId(Bot):
 class IdFromEachMessage(Bot):
     """Knows its id only from each message; ``"error": null`` beside the result; sends the caller's token back."""
 
-    name = "IdFromEachMessage"
     says_id = "message"
     says_token = "caller"
     needs = (needs.player_id_in_invitation,)
@@ -178,7 +164,6 @@ class IdFromEachMessage(Bot):
 class PortLater(Bot):
     """Registers before its port is open; a repeated choice request gets the other choice."""
 
-    name = "PortLater"
     registers_first = True
     changes_mind = True
 
@@ -186,7 +171,6 @@ class PortLater(Bot):
 class CapitalManager(Bot):
     """Demands sender ``league_manager:<CAPITALS OR DIGITS>``, in the registration answer too."""
 
-    name = "CapitalManager"
     manager_sender = r"league_manager:[A-Z0-9]+"
     needs = (needs.capital_manager,)
 
@@ -194,14 +178,12 @@ class CapitalManager(Bot):
 class TwoReferees(Bot):
     """Takes only REF01 and REF02, whole seconds and integer ids; declines by -32602."""
 
-    name = "TwoReferees"
     needs = (needs.first_referees, needs.whole_second_stamp, needs.whole_second_deadline, needs.integer_id)
 
 
 class PortByHeart(Bot):
     """Knows referees by their port: callbacks go to the first one's, whoever plays the match; ``choice``."""
 
-    name = "PortByHeart"
     callback = Callback(to="hard_coded")
     choice = "choice"
 
@@ -209,7 +191,6 @@ class PortByHeart(Bot):
 class RootOnly(Bot):
     """Gives its address without a path and listens at ``/`` only: 404 elsewhere."""
 
-    name = "RootOnly"
     address_key = "endpoint"
     path = ""
     listens_at = "/"
@@ -218,7 +199,6 @@ class RootOnly(Bot):
 class NoPath(Bot):
     """Gives its address without a path, on another loopback address claimed to be localhost; listens at ``/mcp``."""
 
-    name = "NoPath"
     path = ""
     host = "127.0.0.5"
 
@@ -226,7 +206,6 @@ class NoPath(Bot):
 class SlashRedirected(Bot):
     """Gives its address without a path and listens at ``/mcp/``; ``/mcp`` gets a 307."""
 
-    name = "SlashRedirected"
     path = ""
     listens_at = "/mcp/"
     redirects = {"/mcp": "/mcp/"}
@@ -235,7 +214,6 @@ class SlashRedirected(Bot):
 class SlashStrict(Bot):
     """Gives ``/mcp/`` and listens there only: a slash dropped is a 404. On another loopback address."""
 
-    name = "SlashStrict"
     path = "/mcp/"
     listens_at = "/mcp/"
     host = "127.0.0.6"
@@ -245,7 +223,6 @@ class SlashStrict(Bot):
 class SlashMissing(Bot):
     """Gives its address without a path and listens at ``/mcp/`` only: ``/mcp`` is a 404."""
 
-    name = "SlashMissing"
     path = ""
     listens_at = "/mcp/"
 
@@ -253,7 +230,6 @@ class SlashMissing(Bot):
 class Mounted(Bot):
     """Gives ``/mcp`` and listens at ``/mcp/``, as a mounted application does: ``/mcp`` gets a 307."""
 
-    name = "Mounted"
     listens_at = "/mcp/"
     redirects = {"/mcp": "/mcp/"}
 
@@ -261,14 +237,6 @@ class Mounted(Bot):
 class AddedByHand(Bot):
     """Never registers: somebody else enters its name and address. Knows no token and no id of its own."""
 
-    name = "AddedByHand"
     enters = entries.never
     says_id = "none"
     says_token = "none"
-
-
-REGISTERING = (
-    Chapter8, TypeAsMethod, LeagueRegister, ToolsDirect, HandshakeFirst, NestedMessage, LeagueHandle, FlatOnMcp,
-    SmallBody, OwnEnvelope, HalfEnvelope, ReadsRegistered, OwnId, IdFromEachMessage, PortLater, CapitalManager,
-    TwoReferees, PortByHeart, RootOnly, NoPath, SlashRedirected, SlashStrict, SlashMissing, Mounted, AddedByHand,
-)  # fmt: skip

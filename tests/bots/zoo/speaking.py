@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.bots.words import CHAPTER_8, CHOOSE, ERROR, INVITE, OVER, REQUIRED_TOOLS
 from tests.bots.zoo import ears, entries, needs, speech
 from tests.bots.zoo.base import Bot, Callback
-from tests.bots.zoo.speech import CHOOSE, ERROR, INVITE, OVER, Heard, Reply
+from tests.bots.zoo.speech import Heard, Reply
 
 
 class TypeInside(Bot):
     """Dispatches on params.message_type alone; "Unknown method" inside a success; status RECEIVED."""
 
-    name = "TypeInside"
     ear = ears.ByType(ears.TYPES)
     refuses = speech.success(error="Unknown method")
     join = "RECEIVED"
@@ -21,7 +21,6 @@ class TypeInside(Bot):
 class StatusOk(Bot):
     """Registers as chapter 8 and then wants ``handle_message``; whatever it does not know is answered ``ok``."""
 
-    name = "StatusOk"
     ear = ears.handle_message()
     refuses = speech.success(status="ok")
 
@@ -29,7 +28,6 @@ class StatusOk(Bot):
 class UnknownMethod(Bot):
     """Registers as chapter 8, wants the message type as method, {"error": "Unknown method"} as a success."""
 
-    name = "UnknownMethod"
     ear = ears.ByMethod(ears.TYPES)
     refuses = speech.success(error="Unknown method")
     join = "accepted"
@@ -38,8 +36,7 @@ class UnknownMethod(Bot):
 class ToolsAfterChapter8(Bot):
     """Registers as chapter 8 and then is an MCP server: tools with the chapter's names, isError for others."""
 
-    name = "ToolsAfterChapter8"
-    ear = ears.Tools(ears.REQUIRED_TOOLS, {name: name.replace("_", " ") for name in ears.REQUIRED_TOOLS})
+    ear = ears.Tools(REQUIRED_TOOLS, {name: name.replace("_", " ") for name in REQUIRED_TOOLS})
     refuses = speech.tool_error
     complains = None
     shape = speech.in_text
@@ -49,7 +46,6 @@ class ToolsAfterChapter8(Bot):
 class OtherWords(Bot):
     """``protocol/message`` with the vocabulary of 002 throughout: GAME_INVITE, MOVE_REQUEST, GAME_RESULT; -32601."""
 
-    name = "OtherWords"
     enters = entries.handshake_in_order
     ear = ears.handle_message(ears.SEED_002, ("protocol/message",))
     needs = (needs.game_id,)
@@ -61,7 +57,6 @@ class FlatAfterRegister(Bot):
     """``POST /register`` with player_meta as the body, then flat messages; framework's 422; answers as the bare body
     with a callback for the choice, without JSON-RPC either."""
 
-    name = "FlatAfterRegister"
     enters = entries.small_body_with_games
     address_key = "endpoint_url"
     ear = ears.Flat(ears.TYPES)
@@ -73,7 +68,6 @@ class FlatAfterRegister(Bot):
 class LeagueAndRound(Bot):
     """Needs league_id and an integer round_id in everything, a JSON-RPC id always; refuses by {"success": false}."""
 
-    name = "LeagueAndRound"
     needs = (needs.league_id_everywhere, needs.round_id_everywhere, needs.round_is_no_string, needs.any_id)
     complains = speech.success(success=False)
 
@@ -81,7 +75,6 @@ class LeagueAndRound(Bot):
 class NestedObjects(Bot):
     """Needs game_id, ``game_invitation`` and ``parity_context`` objects; answers {status, data} as the bare body."""
 
-    name = "NestedObjects"
     needs = (needs.game_id, needs.nested_invitation, needs.nested_parity_context)
     shape = speech.bare_data
 
@@ -89,7 +82,6 @@ class NestedObjects(Bot):
 class TokenOnBroadcasts(Bot):
     """Needs a non-empty auth_token even on broadcasts and protocol league.v2; answers with no token itself."""
 
-    name = "TokenOnBroadcasts"
     needs = (needs.token_everywhere, needs.protocol_v2)
     says_token = "none"
 
@@ -97,7 +89,6 @@ class TokenOnBroadcasts(Bot):
 class Hesitant(Bot):
     """Its first choice of a league is none; it mends it only after a GAME_ERROR with nested retry_info."""
 
-    name = "Hesitant"
     needs = (needs.nested_retry_info,)
 
     def __init__(self, league: str, port: int, referee_port: int = 8001) -> None:
@@ -118,7 +109,6 @@ class Hesitant(Bot):
 class RequestForReply(Bot):
     """A JSON-RPC request in place of a reply, with an id of its own counting."""
 
-    name = "RequestForReply"
     shape = speech.as_request
     reply_id = "counter"
 
@@ -126,8 +116,7 @@ class RequestForReply(Bot):
 class Sparse(Bot):
     """``status`` ACK and ``choice`` and nothing else: no id, no token, no timestamp; broadcasts get -32601."""
 
-    name = "Sparse"
-    ear = ears.ByMethod(ears.REQUIRED_TOOLS)
+    ear = ears.ByMethod(REQUIRED_TOOLS)
     minimal = True
     join = "ACK"
     choice = "choice"
@@ -136,7 +125,6 @@ class Sparse(Bot):
 class ToTheManager(Bot):
     """Callbacks go to the league manager's address, before the reply; no id of a player in them."""
 
-    name = "ToTheManager"
     callback = Callback(to="manager", first=True)
     says_id = "none"
     stamp = speech.no_stamp
@@ -149,7 +137,6 @@ class ToTheManager(Bot):
 class OkThenCallback(Bot):
     """Joins in the reply and chooses by callback; meanwhile it says ``ok``, as it does to what it does not know."""
 
-    name = "OkThenCallback"
     callback = Callback(ack={"status": "ok"}, kinds=frozenset({CHOOSE}))
     refuses = speech.success(status="ok")
     join = "accepted"
@@ -159,7 +146,6 @@ class OkToEverything(Bot):
     """Wants the message type as method, says ``ok`` to all else, and POSTs its answers before it replies RECEIVED: an
     answer comes while its question is open, and only that reply tells the right name from the wrong ones."""
 
-    name = "OkToEverything"
     ear = ears.ByMethod(ears.TYPES)
     refuses = speech.success(status="ok")
     callback = Callback(first=True)
@@ -169,7 +155,6 @@ class OkToEverything(Bot):
 class BusyUntilOver(Bot):
     """Refuses every invitation after the one it accepted until a GAME_OVER it can read, a method of that name."""
 
-    name = "BusyUntilOver"
     enters = entries.league_register_request
     ear = ears.ByMethod(ears.TYPES)
     stays_busy = True
@@ -179,7 +164,6 @@ class BusyUntilOver(Bot):
 class OnceInvited(Bot):
     """A repeated invitation is refused, a repeated choice request gets the other choice; answers in content[0].text."""
 
-    name = "OnceInvited"
     refuses_repeated = True
     changes_mind = True
     shape = speech.in_text
@@ -188,19 +172,10 @@ class OnceInvited(Bot):
 class LocalTime(Bot):
     """``localhost`` from another loopback address; naive local time; ids of its own; the bare body."""
 
-    name = "LocalTime"
     host = "127.0.0.5"
     stamp = speech.naive_local
     says_id = "own"
     own_id = "agent-007"
     shape = speech.bare_body
-    ear = ears.ByMethod({name: kind for name, kind in ears.CHAPTER_8.items() if kind in (INVITE, CHOOSE, OVER)})
+    ear = ears.ByMethod({name: kind for name, kind in CHAPTER_8.items() if kind in (INVITE, CHOOSE, OVER)})
     refuses = speech.bare(error="Unknown method")
-
-
-SPEAKING = (
-    TypeInside, StatusOk, UnknownMethod, ToolsAfterChapter8, OtherWords, FlatAfterRegister, LeagueAndRound,
-    NestedObjects, TokenOnBroadcasts, Hesitant, RequestForReply, Sparse, ToTheManager, OkThenCallback, OkToEverything,
-    BusyUntilOver,
-    OnceInvited, LocalTime,
-)  # fmt: skip

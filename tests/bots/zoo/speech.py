@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-INVITE, CHOOSE, OVER, ERROR = "GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER", "GAME_ERROR"
-ROUND, TABLE = "ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE"
-ROUND_END, LEAGUE_END = "ROUND_COMPLETED", "LEAGUE_COMPLETED"
+from tests.bots import words
+from tests.bots.words import LEAGUE_END, ROUND, ROUND_END, TABLE
+
 BROADCASTS = frozenset({ROUND, TABLE, ROUND_END, LEAGUE_END})
-KINDS = (INVITE, CHOOSE, OVER, ERROR, ROUND, TABLE, ROUND_END, LEAGUE_END)
-ANSWERS = {INVITE: "GAME_JOIN_ACK", CHOOSE: "CHOOSE_PARITY_RESPONSE"}
 ENVELOPE = ("protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token", "league_id")
 
 
@@ -44,10 +42,6 @@ class Heard:
 
 
 # -- timestamps -------------------------------------------------------------------------------------------
-
-
-def zulu() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def zulu_fractions() -> str:
@@ -83,7 +77,7 @@ def rpc_error(code: int, status: int = 200) -> Refusal:
     """A JSON-RPC error of this code, under this HTTP status."""
 
     def refuse(rpc_id: Any, why: str) -> Reply:
-        return Reply(status, {"jsonrpc": "2.0", "error": {"code": code, "message": why}, "id": rpc_id})
+        return Reply(status, words.rpc_error(code, why, rpc_id))
 
     return refuse
 
@@ -92,7 +86,7 @@ def success(**fields: Any) -> Refusal:
     """A JSON-RPC success that says nothing."""
 
     def refuse(rpc_id: Any, why: str) -> Reply:
-        return Reply(200, {"jsonrpc": "2.0", "result": dict(fields), "id": rpc_id})
+        return Reply(200, words.rpc_result(dict(fields), rpc_id))
 
     return refuse
 
@@ -119,7 +113,7 @@ def unprocessable(rpc_id: Any, why: str) -> Reply:
 def tool_error(rpc_id: Any, why: str) -> Reply:
     """What an MCP server answers for a tool it does not have."""
     content = [{"type": "text", "text": why}]
-    return Reply(200, {"jsonrpc": "2.0", "result": {"content": content, "isError": True}, "id": rpc_id})
+    return Reply(200, words.rpc_result({"content": content, "isError": True}, rpc_id))
 
 
 # -- shapes of a reply ------------------------------------------------------------------------------------
@@ -127,8 +121,7 @@ def tool_error(rpc_id: Any, why: str) -> Reply:
 Shape = Callable[[dict[str, Any], Any], Any]
 
 
-def in_result(fields: dict[str, Any], rpc_id: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "result": fields, "id": rpc_id}
+in_result = words.rpc_result
 
 
 def null_error(fields: dict[str, Any], rpc_id: Any) -> dict[str, Any]:

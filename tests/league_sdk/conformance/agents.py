@@ -192,13 +192,14 @@ async def chapter8(log: Path) -> AsyncIterator[str]:
         return web.json_response({"jsonrpc": "2.0", "result": result, "id": body["id"]})
 
     async with served(register) as league:
-        command = [str(ROOT / "tests/bots/chapter8.py"), "--league", league, "--name", "Strict", "--port", "0"]
+        command = ["-m", "tests.bots.chapter8", "--league", league, "--name", "Strict", "--port", "0"]
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *command,
             "--log",
             str(log),
             "--exit-with-parent",
+            cwd=ROOT,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
         )
