@@ -6,6 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.test import Client
 
 from agents_registry.attempts import attempts
 from leaguesite.serving.turns import known_tokens
@@ -29,6 +33,21 @@ def nobody_has_tried_yet() -> None:
     attempts.forget_all()
     known_tokens.forget_all()
     kept.forget_all()
+
+
+@pytest.fixture
+def back() -> Iterator[None]:
+    """Whatever a test does to the tables, afterwards they are as the other tests expect them."""
+    yield
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+@pytest.fixture
+def desk(client: Client) -> Client:
+    """The browser of an instructor."""
+    client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
+    return client
 
 
 @pytest.fixture

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
 from agents_registry.requests import read_request
 from league_sdk.protocol.transcript import REDACTED
 from matches.conducting import due
-from matches.league import entry, lifecycle, opening, reporting
+from matches.league import curtain, entry, lifecycle, opening, reporting
 from matches.league import progress as heartbeat
 from matches.league.progress_reading import Told
 from matches.models import League, Match, Round
@@ -29,6 +33,14 @@ def signed(who: Member, message_type: str, **fields: Any) -> dict[str, Any]:
         "conversation_id": "conv-of-the-test",
         "auth_token": who.token,
     } | fields
+
+
+@contextmanager
+def counting(counts: list[int]) -> Iterator[None]:
+    """Append the number of queries that the block makes."""
+    with CaptureQueriesContext(connection) as seen:
+        yield
+    counts.append(len(seen))
 
 
 # Agents and leagues -----------------------------------------------------------------------------
@@ -151,6 +163,14 @@ def playing_on(place: Setting) -> None:
     lifecycle.start_league(league_id=place.league_id)
     open_current(place.league_id)
     look()
+
+
+def veiled() -> Setting:
+    """Four players; round 1 is played, and the board is frozen since."""
+    found = playing(players=4)
+    curtain.plan(league_id=found.league_id, from_round=2)
+    finish_round(found)
+    return found
 
 
 def open_current(league_id: str) -> None:

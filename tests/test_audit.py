@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.places import ROOT
+
 FINE = {"name": "django", "version": "5.2", "vulns": []}
 HOLE = {"name": "django", "version": "5.2", "vulns": [{"id": "CVE-1", "fix_versions": ["5.2.1"]}]}
 UNKNOWN = {"name": "redis", "skip_reason": "not found"}

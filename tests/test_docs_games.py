@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 from league_sdk.rules.game import Game
 from tests.contracts.game import PLAYERS, GameContract
+from tests.places import ROOT
 
-PAGE = Path(__file__).parents[1] / "docs" / "games.md"
+PAGE = ROOT / "docs" / "games.md"
 [EXAMPLE] = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -24,10 +23,9 @@ from league_sdk.protocol.schemas.judging import Fault
 from league_sdk.protocol.states import AGENT_ARROWS, AgentState, MatchState, ResultStatus
 from league_sdk.rules.registry import describe
 from leaguesite.api.protocol import error_codes, league_settings
+from tests.places import ROOT, SAMPLES
 
-ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
-SAMPLES = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "tests/samples").glob("*.json")}
 BLOCKS: list[tuple[str, str]] = re.findall(r"^```(.*?)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 PROSE = re.sub(r"^```.*?^```$", "", TEXT, flags=re.DOTALL | re.MULTILINE)
 CODE = set(re.findall(r"`([^`\n]+)`", PROSE))

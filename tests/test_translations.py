@@ -12,7 +12,8 @@ from pathlib import Path
 import polib
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.places import ROOT
+
 WRITTEN = ROOT / "locale" / "he" / "LC_MESSAGES" / "django.po"
 _PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w+\}")
 

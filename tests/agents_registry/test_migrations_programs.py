@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,14 +24,6 @@ ENDPOINTS = {
     "P03": "http://[::1]:8103/mcp",
     "P04": "http://alias.example:8101/x",
 }
-
-
-@pytest.fixture
-def back() -> Iterator[None]:
-    """Whatever happens, the tables are as the other tests expect them."""
-    yield
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
 
 
 @pytest.fixture

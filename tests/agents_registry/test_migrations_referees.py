@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -12,14 +10,6 @@ from agents_registry import credentials
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def back() -> Iterator[None]:
-    """Whatever happens, the tables are as the other tests expect them."""
-    yield
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
 
 
 def test_only_the_tokens_of_the_site_s_referees_are_void(back: None) -> None:

@@ -206,10 +206,6 @@ class Talk:
         plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self._writer.transport.abort()
 
-    def half_close(self) -> None:
-        """Say that nothing more will be said."""
-        self._writer.write_eof()
-
     def close(self) -> None:
         """End the connection."""
         self._writer.close()

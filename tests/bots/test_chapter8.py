@@ -4,18 +4,16 @@
 """
 
 import copy
-import json
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.bots import chapter8_judge
 from tests.bots.words import CHAPTER_8
+from tests.places import sample
 
-SAMPLES = Path(__file__).parents[1] / "samples"
 Call = tuple[str, dict[str, Any]]
 Change = Callable[[dict[str, dict[str, Any]]], Any]
 
@@ -25,9 +23,7 @@ TABLE, ENDED, DONE, ERROR = "update_standings", "notify_round_completed", "notif
 
 def story() -> dict[str, dict[str, Any]]:
     """Our samples as P01 gets them, in a league of one round."""
-    found = {
-        method: json.loads((SAMPLES / f"{name}.json").read_text(encoding="utf-8")) for method, name in CHAPTER_8.items()
-    }
+    found = {method: sample(name) for method, name in CHAPTER_8.items()}
     rows = found[TABLE]["standings"]
     found[ENDED]["next_round_id"] = None
     found[DONE] |= {

@@ -21,10 +21,10 @@ from tests.bots.zoo.entries import Came, Post, Unregistered, message_002
 from tests.bots.zoo.mixed import mixtures
 from tests.bots.zoo.serving import Serving
 from tests.bots.zoo.speech import Reply, split
+from tests.places import SAMPLES, sample
 
-SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 LEAGUE = "http://127.0.0.1:9/mcp"
-SEAT = json.loads((SAMPLES / "CHOOSE_PARITY_CALL.json").read_text(encoding="utf-8"))["referee_endpoint"]
+SEAT = SAMPLES["CHOOSE_PARITY_CALL"]["referee_endpoint"]
 METHODS = {kind: method for method, kind in CHAPTER_8.items()}
 WORDS_002 = {INVITE: "GAME_INVITE", CHOOSE: "MOVE_REQUEST", OVER: "GAME_RESULT", ROUND_END: "ROUND_END"}
 TOOLS = {INVITE: "receive_game_invitation", CHOOSE: "pick_a_side", OVER: "receive_game_over"}
@@ -33,7 +33,7 @@ MORE_TOOLS = {INVITE: "join_match", CHOOSE: "make_choice", OVER: "match_finished
 
 def message(kind: str) -> dict[str, Any]:
     """One of our samples with everything in it that a bot of the zoo may want."""
-    fields: dict[str, Any] = json.loads((SAMPLES / f"{kind}.json").read_text(encoding="utf-8"))
+    fields = sample(kind)
     if "match_id" in fields:
         fields["game_id"] = fields["match_id"]
     if kind == INVITE:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import web
+
+from tests.bots import words
+from tests.bots.base import listening
 
 _RECEIVED = {"status": "received"}
 
@@ -41,21 +44,9 @@ class Player:
 
     def registration(self) -> dict[str, Any]:
         """LEAGUE_REGISTER_REQUEST, always the same."""
-        meta = {
-            "display_name": self.name,
-            "version": "1.0.0",
-            "game_types": ["even_odd", "tic_tac_toe"],
-            "contact_endpoint": self.endpoint,
-        }
-        return {
-            "protocol": "league.v2",
-            "message_type": "LEAGUE_REGISTER_REQUEST",
-            "sender": f"player:{self.name}",
-            "timestamp": _now(),
-            "conversation_id": f"conv-{self.league_id}-{self.name}-register",
-            "league_id": self.league_id,
-            "player_meta": meta,
-        }
+        about = words.meta(self.name, self.endpoint, "even_odd", "tic_tac_toe")
+        conversation = f"conv-{self.league_id}-{self.name}-register"
+        return words.registration("player", self.name, conversation, about, league_id=self.league_id)
 
     def answer(self, params: dict[str, Any]) -> dict[str, Any]:
         """The answer to a message."""
@@ -63,7 +54,7 @@ class Player:
         if params.get("league_id") not in (None, self.league_id):
             self.odd.append(f"{kind} of {params['league_id']} came to a player of {self.league_id}")
         if kind == "GAME_INVITATION":
-            return self._message("GAME_JOIN_ACK", params, accept=True, arrival_timestamp=_now())
+            return self._message("GAME_JOIN_ACK", params, accept=True)
         if kind == "CHOOSE_PARITY_CALL":
             return self._message("CHOOSE_PARITY_RESPONSE", params, parity_choice=self._choose(params, ["even", "odd"]))
         if kind == "GAME_MOVE_CALL":
@@ -77,17 +68,8 @@ class Player:
         return self.choices.setdefault(key, self.rng.choice(options))
 
     def _message(self, kind: str, params: dict[str, Any], **fields: Any) -> dict[str, Any]:
-        return {
-            "protocol": "league.v2",
-            "message_type": kind,
-            "sender": f"player:{self.player_id}",
-            "timestamp": _now(),
-            "conversation_id": params.get("conversation_id"),
-            "auth_token": self.tokens[-1] if self.tokens else "",
-            "match_id": params.get("match_id"),
-            "player_id": self.player_id,
-            **fields,
-        }
+        token = self.tokens[-1] if self.tokens else ""
+        return words.answer(kind, params, self.player_id, auth_token=token, **fields)
 
     def game_overs(self) -> dict[str, list[dict[str, Any]]]:
         """By match every GAME_OVER, in the order of arrival."""
@@ -108,31 +90,25 @@ class Room:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._players: dict[tuple[str, str], Player] = {}
-        self._runner: web.AppRunner | None = None
-        self._port = 0
+        self._server = AsyncExitStack()
+        self._url = ""
         self.ends = 0
         """How many GAME_OVERs have been heard by all players together."""
 
     async def open(self) -> None:
         """Listen on a free port."""
-        made = web.Application()
-        made.router.add_post("/{league}/{name}/mcp", self._handle)
-        self._runner = web.AppRunner(made, access_log=None, shutdown_timeout=0)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self._port = self._runner.addresses[0][1]
+        self._url = await self._server.enter_async_context(listening({"/{league}/{name}/mcp": self._handle}))
 
     async def close(self) -> None:
         """Stop listening."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._server.aclose()
 
     def seat(self, league_id: str, count: int) -> list[Player]:
         """New players for a league."""
         found = []
         for number in range(1, count + 1):
             name = f"Agent{number}"
-            endpoint = f"http://127.0.0.1:{self._port}/{league_id}/{name}/mcp"
+            endpoint = f"{self._url}/{league_id}/{name}/mcp"
             rng = random.Random(f"{self._seed}/{league_id}/{name}")
             found.append(Player(league_id, name, endpoint, rng))
             self._players[league_id, name] = found[-1]
@@ -146,18 +122,13 @@ class Room:
         player = self._players[request.match_info["league"], request.match_info["name"]]
         body = json.loads(await request.read())
         if body.get("method") == "ping":
-            return web.json_response({"jsonrpc": "2.0", "id": body.get("id"), "result": {"status": "ok"}})
+            return web.json_response(words.rpc_result({"status": "ok"}, body.get("id")))
         params = body.get("params")
         if not isinstance(params, dict) or "message_type" not in params:
             # Two answers in a row were cut off, and the referee looks for words that break no connection.
-            error = {"code": -32601, "message": "Method not found"}
-            return web.json_response({"jsonrpc": "2.0", "id": body.get("id"), "error": error})
+            return web.json_response(words.rpc_error(-32601, "Method not found", body.get("id")))
         player.heard.append(params)
         self.ends += params["message_type"] == "GAME_OVER"
         # A moment's thought: a match takes long enough to be hit in the middle.
         await asyncio.sleep(player.rng.uniform(0.0, 0.12))
-        return web.json_response({"jsonrpc": "2.0", "id": body.get("id"), "result": player.answer(params)})
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return web.json_response(words.rpc_result(player.answer(params), body.get("id")))

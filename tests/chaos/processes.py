@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos import inside, plan
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 AGAIN_AFTER_S = 0.2
 
 

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 from pathlib import Path
 
+from tests.e2e import servers
 from tests.e2e.site import free_port
 
 MOUNT_MIB = 64
@@ -74,35 +75,14 @@ def _initdb() -> str | None:
     return shutil.which("initdb") or max(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")), default=None)
 
 
-class Redis:
-    """A Redis that keeps nothing."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self.port = folder, free_port()
-        self._process: subprocess.Popen[bytes] | None = None
-        self.start()
-
-    @property
-    def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}/0"
-
-    def start(self) -> None:
-        """Start it."""
-        command = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--appendonly", "no"]
-        with (self._folder / "redis.log").open("ab") as log:
-            self._process = subprocess.Popen([*command, "--dir", str(self._folder)], stdout=log, stderr=log)
-
-    def kill(self) -> None:
-        """kill -9."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+class Redis(servers.Redis):
+    """A Redis that keeps nothing, and is restarted."""
 
     async def restart(self, seconds: float) -> None:
         """kill -9, and start again after so many seconds."""
         self.kill()
         await asyncio.sleep(seconds)
-        self.start()
+        await asyncio.to_thread(self.start)
 
 
 class Postgres:

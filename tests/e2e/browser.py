@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.e2e.site import PASSWORD, Instructor
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -37,3 +39,18 @@ def chromium() -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+def collect_errors(page: Page, errors: list[str]) -> None:
+    """Have every mistake of a page's scripts, and every error on its console, in a list."""
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+
+
+def log_in(page: Page, site: Instructor) -> None:
+    """As the instructor; the page is then the admin's first."""
+    page.goto(f"{site.url}/admin/")
+    page.fill("#id_username", "instructor")
+    page.fill("#id_password", PASSWORD)
+    page.press("#id_password", "Enter")
+    page.wait_for_url(f"{site.url}/admin/")

@@ -17,6 +17,7 @@ from aiohttp import web
 
 from league_sdk.protocol import rpc, tokens
 from league_sdk.protocol.league_settings import LeagueSettings
+from tests.bots.base import listening
 from tests.bots.hostile.base import OWN
 from tests.e2e.site import ROOT, free_port
 
@@ -139,25 +140,18 @@ def child(*command: str, **options: Any) -> subprocess.Popen[str]:
 async def refereed(log: Path, *, room: int = 60) -> AsyncIterator[LoneReferee]:
     """A league manager with one referee that has registered; ``room`` for so many matches is left to who asks."""
     league = League()
-    app = web.Application()
-    app.router.add_post("/mcp", league.mcp)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    url = f"http://127.0.0.1:{runner.addresses[0][1]}/mcp"
     options = ("--port", str(free_port()), "--name", "bench", "--max-concurrent", "64", "--exit-with-parent")
-    with log.open("w") as output:
-        referee = child("-m", "league_sdk.judging", "--league", url, *options, stderr=output)
+    async with listening(league.mcp) as url, aiohttp.ClientSession() as session:
+        with log.open("w") as output:
+            referee = child("-m", "league_sdk.judging", "--league", url, *options, stderr=output)
         try:
-            async with aiohttp.ClientSession() as session:
-                # The line in which it says so comes when it takes matches.
-                line = await asyncio.to_thread(referee.stdout.readline)  # type: ignore[union-attr]
-                if not league.endpoint:
-                    raise RuntimeError(f"the referee did not register: {line!r}, see {log}")
-                yield LoneReferee(league, referee, session, room)
+            # The line in which it says so comes when it takes matches.
+            line = await asyncio.to_thread(referee.stdout.readline)  # type: ignore[union-attr]
+            if not league.endpoint:
+                raise RuntimeError(f"the referee did not register: {line!r}, see {log}")
+            yield LoneReferee(league, referee, session, room)
         finally:
             end(referee)
-            await runner.cleanup()
 
 
 def end(process: subprocess.Popen[str]) -> str:

@@ -1,6 +1,6 @@
 """A small reverse proxy as a process of its own: with or without ``X-Forwarded-For``.
 
-    python tests/e2e/proxy.py --to http://127.0.0.1:8000 [--silent]
+    python -m tests.e2e.proxy --to http://127.0.0.1:8000 [--silent]
 
 Prints ``READY <port>`` once it listens at 127.0.0.1.
 """
@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import signal
 
 from aiohttp import ClientSession, ClientTimeout, web
+
+from tests.bots.base import bound, ending, listening
 
 _PASSED = ("Content-Type", "Authorization", "Accept", "X-Forwarded-For")
 
@@ -40,17 +41,10 @@ class Proxy:
 
     async def serve(self) -> None:
         """Listen until SIGTERM."""
-        application = web.Application()
-        application.router.add_route("*", "/{path:.*}", self.pass_on)
-        runner = web.AppRunner(application, access_log=None)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        ended = asyncio.Event()
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
-        print("READY", runner.addresses[0][1], flush=True)
-        await ended.wait()
-        await runner.cleanup()
+        ended, plug = ending(with_parent=False), bound()
+        async with listening({"/{path:.*}": self.pass_on}, plug=plug):
+            print("READY", plug.getsockname()[1], flush=True)
+            await ended.wait()
 
 
 if __name__ == "__main__":

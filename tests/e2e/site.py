@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import re
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +22,8 @@ from typing import Any, TypeVar
 
 import httpx
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
+
 API_KEY = "key-of-the-tests"
 PASSWORD = "password-of-the-tests"
 PATIENCE_S = 60.0
@@ -125,11 +130,35 @@ class Instructor:
             raise AssertionError(f"{error}\n{self.get(f'/leagues/{league_id}')}\n{self.log()[-4000:]}") from None
 
 
-class Site(Instructor):
-    """``manage.py host`` under test."""
+@functools.cache
+def _migrated() -> Path:
+    """A database with its tables: making them takes longer than all else of a site's first start."""
+    folder = tempfile.mkdtemp(prefix="league-tables-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(command, cwd=ROOT, env=environment | {"LEAGUE_DATA": folder}, check=True)
+    return Path(folder) / "league.sqlite3"
 
-    def __init__(self, data: Path, *options: str, port: int | None = None, credentials: bool = True) -> None:
+
+class Site(Instructor):
+    """``manage.py host`` under test.
+
+    Args:
+        data: its data folder. One that is not there yet is made with the tables in it, unless the site is ``bare``.
+        options: of the command.
+        port: where it listens; any by default.
+        credentials: whether API key and password are given to it.
+        bare: it makes its tables itself, as on its very first start.
+    """
+
+    def __init__(
+        self, data: Path, *options: str, port: int | None = None, credentials: bool = True, bare: bool = False
+    ) -> None:
         self.data = data
+        if not (data.exists() or bare or "DATABASE_URL" in os.environ):
+            data.mkdir(mode=0o700)
+            shutil.copy(_migrated(), data)
         self.port = port or free_port()
         super().__init__(f"http://127.0.0.1:{self.port}")
         self._options = options
@@ -224,29 +253,45 @@ def is_running(pid: int) -> bool:
         return False
 
 
-class Player:
-    """The strict chapter-8 player as a process."""
+class Bot:
+    """An agent of ``tests/bots`` as a process of its own, registered.
 
-    def __init__(self, site: Instructor, name: str, folder: Path, *options: str) -> None:
-        self.log_file = folder / f"{name}.jsonl"
-        command = [sys.executable, "-m", "tests.bots.chapter8", "--league", f"{site.url}/mcp"]
-        self.process = subprocess.Popen(
-            [*command, "--name", name, "--port", "0", "--log", str(self.log_file), *options],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    Attributes:
+        log_file: what it has written, see :meth:`lines`.
+        endpoint: where it listens.
+        agent_id: the id it was given.
+    """
+
+    def __init__(self, kind: str, site: Instructor, log_file: Path, *options: str) -> None:
+        self.log_file = log_file
+        command = [sys.executable, "-m", f"tests.bots.{kind}", "--league", f"{site.url}/mcp", "--log", str(log_file)]
+        self.process = subprocess.Popen([*command, *options], cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         ready = re.match(r"READY (\S+) (\S+)", line)
-        assert ready, f"{name} did not register: {line!r} {self.lines()}"
-        self.endpoint, self.player_id = ready[1], ready[2]
+        assert ready, f"{kind} did not register: {line!r} {self.lines()}"
+        self.endpoint, self.agent_id = ready[1], ready[2]
 
     def lines(self) -> list[dict[str, Any]]:
         """Its log."""
         if not self.log_file.exists():
             return []
         return [json.loads(line) for line in self.log_file.read_text(encoding="utf-8").splitlines()]
+
+    def close(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+class Player(Bot):
+    """The strict chapter-8 player."""
+
+    def __init__(self, site: Instructor, name: str, folder: Path, *options: str) -> None:
+        super().__init__("chapter8", site, folder / f"{name}.jsonl", "--name", name, "--port", "0", *options)
+        self.player_id = self.agent_id
 
     def deviations(self) -> list[str]:
         """Where what it saw differs from chapter 8."""
@@ -267,13 +312,6 @@ class Player:
     def secrets(self) -> set[str]:
         """Every token that stands anywhere in what it sent and saw."""
         return set(re.findall(r"tok_[0-9a-f]{32}", self.log_file.read_text(encoding="utf-8")))
-
-    def close(self) -> None:
-        """End it."""
-        self.process.kill()
-        self.process.wait()
-        if self.process.stdout is not None:
-            self.process.stdout.close()
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.e2e.browser import collect_errors
 from tests.e2e.pictures import shoot, too_wide
 from tests.e2e.site import Site, league_with_players, wait_for
 
@@ -50,8 +51,7 @@ def opened(browser: Browser, address: str, errors: list[str], **how: Any) -> Pag
     """A live page in a browser of its own."""
     page = browser.new_context(**how).new_page()
     page.add_init_script(COUNT_SLIDES)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    collect_errors(page, errors)
     page.goto(address)
     expect(page.locator("body")).to_have_attribute("data-connection", "live")
     return page

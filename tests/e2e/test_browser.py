@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.e2e.site import PASSWORD, Site, league_with_players
+from tests.e2e.browser import collect_errors, log_in
+from tests.e2e.site import Site, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 LEAGUE = "clicked"
@@ -17,18 +18,14 @@ def test_a_click_in_the_admin_moves_the_table_on_another_page(site: Site, browse
     with league_with_players(site, LEAGUE, 4, tmp_path) as players:
         errors: list[str] = []
         board = browser.new_context().new_page()
-        board.on("pageerror", lambda error: errors.append(str(error)))
-        board.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        collect_errors(board, errors)
         board.goto(f"{site.url}/leagues/{LEAGUE}/")
         rows = board.locator("#fragment-standings tbody tr")
         expect(rows).to_have_count(4)
         board.evaluate("window.sameDocument = true")
 
         desk = browser.new_context().new_page()
-        desk.goto(f"{site.url}/admin/")
-        desk.fill("#id_username", "instructor")
-        desk.fill("#id_password", PASSWORD)
-        desk.get_by_role("button", name="Log in").click()
+        log_in(desk, site)
         desk.goto(f"{site.url}/admin/matches/league/")
         desk.get_by_role("link", name=LEAGUE).click()
         for player in players:

@@ -5,20 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from tests.e2e.site import PASSWORD, Player, Site, league_with_players, wait_for
+from tests.e2e.browser import log_in
+from tests.e2e.site import Player, Site, league_with_players, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 WHY, BACK = "the wrong game was started", "it was the right one after all"
-
-
-def log_in(page: Page, site: Site) -> None:
-    page.goto(f"{site.url}/admin/login/?next=/admin/")
-    page.fill("#id_username", "instructor")
-    page.fill("#id_password", PASSWORD)
-    page.press("#id_password", "Enter")
-    page.wait_for_url(f"{site.url}/admin/")
 
 
 def points(site: Site) -> dict[str, int]:

@@ -13,7 +13,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.site import PASSWORD, Player, Site, free_port, league_with_players
+from tests.e2e.browser import collect_errors, log_in
+from tests.e2e.site import Player, Site, free_port, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 SIZES = {"phone": {"width": 390, "height": 844}, "projector": {"width": 1920, "height": 1080}}
@@ -28,12 +29,8 @@ def at_the_desk(browser: Browser, site: Site, league: str, size: str, scheme: st
     context = browser.new_context(viewport=SIZES[size], color_scheme=scheme, timezone_id=ZONE, locale="en-GB")
     page, faults = context.new_page(), []
     page.on("request", lambda call: faults.append(call.url) if not call.url.startswith((site.url, "data:")) else None)
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-    page.goto(f"{site.url}/admin/")
-    page.fill("#id_username", "instructor")
-    page.fill("#id_password", PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    collect_errors(page, faults)
+    log_in(page, site)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.goto(f"{site.url}/admin/matches/league/{league}/change/")
     yield page

@@ -10,7 +10,6 @@ import hashlib
 import hmac
 import mimetypes
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,9 +21,10 @@ from tests import factories as make
 from tests.e2e.browser import chromium
 from tests.e2e.pictures import VIEWPORTS, shoot, too_wide
 from tests.matches.audience.pages.test_draw_page import PATH, SEED, amend, committed
+from tests.places import ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.django_db]
-STATIC = Path(__file__).resolve().parents[2] / "static"
+STATIC = ROOT / "static"
 SECURE, PLAIN = "http://127.0.0.1:9", "http://classroom.example"
 STEPS = ["commitment", "message", "hmac", "byte", "number", "parity", "winner"]
 

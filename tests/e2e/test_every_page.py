@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.e2e.browser import chromium
+from tests.e2e.browser import chromium, log_in
 from tests.e2e.pictures import VIEWPORTS, shoot, too_wide
-from tests.e2e.site import PASSWORD, ROOT, Player, Site, site_with_players, wait_for
+from tests.e2e.site import ROOT, Player, Site, site_with_players, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(600)]
 AXE = ROOT / "tests" / "e2e" / "vendor" / "axe-core" / "axe-4.11.4.min.js"
@@ -108,15 +108,6 @@ def person(browser: Browser, site: Site, scheme: str, language: str) -> BrowserC
     context = browser.new_context(color_scheme=scheme, reduced_motion="reduce", bypass_csp=True)  # type: ignore[arg-type]
     context.add_cookies([{"name": "django_language", "value": language, "url": site.url}])
     return context
-
-
-def log_in(page: Page, site: Site) -> None:
-    """As the instructor."""
-    page.goto(f"{site.url}/admin/")
-    page.fill("[name=username]", "instructor")
-    page.fill("[name=password]", PASSWORD)
-    page.press("[name=password]", "Enter")
-    page.wait_for_url(f"{site.url}/admin/")
 
 
 def open_my_agent(page: Page, place: Place) -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,30 +10,18 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.site import ROOT, Player, Site, site_with_players
+from tests.e2e.site import Bot, Player, Site, site_with_players
 
 pytestmark = pytest.mark.e2e
 LEAGUE = "league_2025_even_odd"
 ONE_OF_OURS = ("--no-demo", "--referees", "1")
 
 
-class StudentReferee:
-    """The student's referee as a process."""
+class StudentReferee(Bot):
+    """The student's referee."""
 
     def __init__(self, site: Site, folder: Path, *options: str) -> None:
-        self.log_file = folder / "referee.jsonl"
-        command = [sys.executable, "-m", "tests.bots.student_referee", "--league", f"{site.url}/mcp"]
-        self.process = subprocess.Popen(
-            [*command, "--log", str(self.log_file), *options], cwd=ROOT, stdout=subprocess.PIPE, text=True
-        )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        ready = re.match(r"READY (\S+) (\S+)", line)
-        assert ready, f"it did not register: {line!r} {self.lines()}"
-        self.referee_id = ready[2]
-
-    def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.log_file.read_text(encoding="utf-8").splitlines()]
+        super().__init__("student_referee", site, folder / "referee.jsonl", *options)
 
     def methods(self) -> list[str]:
         """What it was called with, in order."""
@@ -46,12 +30,6 @@ class StudentReferee:
     def reports(self) -> list[tuple[str, str]]:
         """Its reports and how each was answered."""
         return sorted((line["reported"], line["answer"]["status"]) for line in self.lines() if "reported" in line)
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        if self.process.stdout is not None:
-            self.process.stdout.close()
 
 
 @contextmanager
@@ -63,8 +41,8 @@ def judging(
     with site_with_players(folder, players, options=ONE_OF_OURS, **how) as (site, cast):
         referee = StudentReferee(site, folder, *options)
         try:
-            assert referee.referee_id == "REF02"
-            told = site.post(f"/referees/{referee.referee_id}/trust")
+            assert referee.agent_id == "REF02"
+            told = site.post(f"/referees/{referee.agent_id}/trust")
             assert told == {"referee_id": "REF02", "league_id": None, "trusted": True}
             if alone:
                 site.post("/referees/REF01/trust", {"trusted": False})

@@ -163,7 +163,7 @@ def test_a_taken_port_is_said_in_a_sentence(tmp_path: Path) -> None:
 
 
 def test_credentials_are_made_and_shown_once(tmp_path: Path) -> None:
-    site = Site(tmp_path / "data", "--no-demo", "--referees", "0", credentials=False, port=free_port())
+    site = Site(tmp_path / "data", "--no-demo", "--referees", "0", port=free_port(), credentials=False, bare=True)
     try:
         shown = [line for line in site.log().splitlines() if "(shown this once)" in line]
         assert [line.split()[0] for line in shown] == ["Login", "API"]

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.e2e
 @contextmanager
 def proxy(site: Site, *options: str) -> Iterator[Instructor]:
     """A proxy in front of a site, and the instructor who comes through it."""
-    command = [sys.executable, str(ROOT / "tests/e2e/proxy.py"), "--to", site.url, *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "tests.e2e.proxy", "--to", site.url, *options]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         ready = re.match(r"READY (\d+)", process.stdout.readline())

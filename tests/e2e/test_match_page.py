@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.e2e.browser import collect_errors
 from tests.e2e.pictures import too_wide
 from tests.e2e.site import Player, Site, wait_for
 from tests.e2e.test_games import sdk_players
@@ -23,8 +24,7 @@ def open_page(browser: Browser, url: str, viewport: str, **how: Any) -> tuple[Pa
     width, height = VIEWPORTS[viewport]
     page = browser.new_context(viewport={"width": width, "height": height}, **how).new_page()
     errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    collect_errors(page, errors)
     page.goto(url)
     return page, errors
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.e2e.browser import log_in
 from tests.e2e.pictures import FOLDER, shoot
-from tests.e2e.site import PASSWORD, Site, league_with_players
+from tests.e2e.site import Site, league_with_players
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 LEAGUE = "on_paper"
@@ -17,14 +18,6 @@ DESK = "on_5Fpaper"
 """As the admin writes it in an address."""
 PHONE, PROJECTOR = {"width": 390, "height": 844}, {"width": 1920, "height": 1080}
 WORDS = "The second round begins at six"
-
-
-def log_in(desk: Page, site: Site) -> None:
-    desk.goto(f"{site.url}/admin/")
-    desk.fill("#id_username", "instructor")
-    desk.fill("#id_password", PASSWORD)
-    desk.click("[type=submit]")
-    expect(desk.locator("body")).to_contain_text("Log out")
 
 
 def saved(desk: Page, link: str, folder: Path) -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.e2e.browser import collect_errors
 from tests.e2e.pictures import too_wide
 from tests.e2e.site import Site, league_with_players
 
@@ -20,8 +21,7 @@ def test_the_page_of_a_player_fills_as_it_plays(site: Site, browser: Browser, tm
         shown = []
         for viewport in ({"width": 390, "height": 844}, {"width": 1920, "height": 1080}):
             page = browser.new_context(viewport=viewport).new_page()
-            page.on("pageerror", lambda error: errors.append(str(error)))
-            page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+            collect_errors(page, errors)
             page.goto(f"{site.url}/leagues/{LEAGUE}/players/P01/")
             expect(page.locator("body")).to_have_attribute("data-connection", "live")
             expect(page.locator("#fragment-player_matches")).to_contain_text("as soon as the schedule is made")

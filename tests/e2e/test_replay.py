@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.e2e.browser import collect_errors
 from tests.e2e.pictures import shoot, too_wide
 from tests.e2e.site import Site, league_with_players
 
@@ -34,8 +35,7 @@ def played(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
 def opened(browser: Browser, address: str, errors: list[str], **how: Any) -> Page:
     """A page whose script has begun."""
     page = browser.new_context(**how).new_page()
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    collect_errors(page, errors)
     page.goto(address)
     expect(page.locator("[data-replay][data-ready]")).to_have_count(1)
     return page

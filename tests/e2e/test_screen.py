@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.e2e.browser import collect_errors
 from tests.e2e.pictures import too_wide
 from tests.e2e.site import PASSWORD, Player, Site, league_with_players
 
@@ -19,8 +20,7 @@ PHONE = {"width": 390, "height": 844}
 def opened(browser: Browser, url: str, errors: list[str], **how: object) -> Page:
     """A page in a browser of its own whose errors are collected."""
     page = browser.new_context(**{"viewport": PROJECTOR, **how}).new_page()
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    collect_errors(page, errors)
     page.goto(url)
     expect(page.locator("body")).to_have_attribute("data-connection", "live")
     return page

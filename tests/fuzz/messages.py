@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -12,8 +11,8 @@ from hypothesis import strategies as st
 from tests import wire
 from tests.fuzz.site import Header, Request
 from tests.fuzz.world import LEAGUES, World
+from tests.places import SAMPLES
 
-SAMPLES = Path(__file__).parents[1] / "samples"
 METHODS = [
     *("register_player", "register_referee", "report_match_result", "report_progress", "league_query", "mcp_message"),
     *("get_standings", "get_schedule", "get_next_match", "get_player_stats", "GET_GAMES", "ping", "list_tools"),
@@ -90,11 +89,10 @@ def bases(world: World) -> list[dict[str, Any]]:
         {"type": "LEAGUE_QUERY", "message_id": "m1", "payload": of_player | {"query_type": "GET_STANDINGS"}},
         {"name": "Flat", "endpoint": "http://127.0.0.1:8191/mcp", "games": ["even_odd"], "request_id": 4},
     ]
-    for file in sorted(SAMPLES.glob("*.json")):
-        params = json.loads(file.read_text(encoding="utf-8"))
-        who = of_referee if file.stem.startswith(("MATCH", "REFEREE", "GAME_INV", "GAME_OVER")) else of_player
-        params |= {name: who[name] for name in ("sender", "auth_token", "league_id") if name in params}
-        found += [wire.request(file.stem, params), params]
+    for name, params in SAMPLES.items():
+        who = of_referee if name.startswith(("MATCH", "REFEREE", "GAME_INV", "GAME_OVER")) else of_player
+        own = params | {field: who[field] for field in ("sender", "auth_token", "league_id") if field in params}
+        found += [wire.request(name, own), own]
     return found
 
 

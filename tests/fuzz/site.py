@@ -13,20 +13,24 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
 import pytest
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
+from hypothesis import given
+from hypothesis.strategies import SearchStrategy
 
 from agents_registry.attempts import attempts
 from leaguesite.serving import threads
 from leaguesite.serving.handler import OneHopHandler
 from matches.live import hub as hubs
 from matches.live import socket
+from tests.fuzz.profile import many, seeded
 
 PATIENCE_S = 30
+T = TypeVar("T")
 Header = tuple[bytes, bytes]
 
 
@@ -102,6 +106,23 @@ def told(what: object) -> Iterator[None]:
     except Exception as error:
         error.add_note(f"sent: {what!r}")
         raise
+
+
+def throw(drawn: SearchStrategy[T], act: Callable[[T], object], count: int, *share: object) -> int:
+    """Do something with so many drawn inputs, those that the seed has for a share; how many there were."""
+    sent = 0
+
+    @many(count)
+    @seeded(*share)
+    @given(drawn)
+    def one(what: T) -> None:
+        nonlocal sent
+        with told(what):
+            act(what)
+        sent += 1
+
+    one()
+    return sent
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,13 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from league_sdk.protocol import schemas
 from leaguesite.mcp import methods
 from tests.fuzz import messages
-from tests.fuzz.profile import long, many, seeded
-from tests.fuzz.site import Answer, Request, Site, told
+from tests.fuzz.profile import long
+from tests.fuzz.site import Answer, Request, Site, throw
 from tests.fuzz.world import World
 from tests.fuzz.writes import put_back
 
@@ -130,19 +129,10 @@ def _asked(raw: bytes) -> str | int | None:
 
 
 def run(site: Site, world: World, count: int, shard: int = 0) -> int:
-    sent = 0
+    def act(request: Request) -> None:
+        check(request, put_back(lambda: site.send(request), refused=refused), world)
 
-    @many(count)
-    @seeded("agents", shard)
-    @given(request=messages.requests(world))
-    def one(request: Request) -> None:
-        nonlocal sent
-        with told(request):
-            check(request, put_back(lambda: site.send(request), refused=refused), world)
-        sent += 1
-
-    one()
-    return sent
+    return throw(messages.requests(world), act, count, "agents", shard)
 
 
 def test_anything_at_the_border_of_agents(site: Site, world: World) -> None:

@@ -7,12 +7,11 @@ from urllib.parse import quote
 
 import pytest
 from django.urls import URLPattern, get_resolver
-from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz.messages import ODD
-from tests.fuzz.profile import long, many, seeded
-from tests.fuzz.site import Request, Site, told
+from tests.fuzz.profile import long
+from tests.fuzz.site import Request, Site, throw
 from tests.fuzz.world import LEAGUES, World
 from tests.fuzz.writes import put_back
 
@@ -136,19 +135,10 @@ def asked(draw: st.DrawFn) -> Request:
 
 
 def run(site: Site, count: int, shard: int = 0) -> int:
-    sent = 0
+    def act(request: Request) -> None:
+        put_back(lambda: site.send(request), refused=lambda answer: answer.status >= 400)
 
-    @many(count)
-    @seeded("pages", shard)
-    @given(request=asked())
-    def one(request: Request) -> None:
-        nonlocal sent
-        with told(request):
-            put_back(lambda: site.send(request), refused=lambda answer: answer.status >= 400)
-        sent += 1
-
-    one()
-    return sent
+    return throw(asked(), act, count, "pages", shard)
 
 
 def test_any_page(site: Site, world: World) -> None:

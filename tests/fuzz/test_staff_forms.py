@@ -15,12 +15,11 @@ from django.contrib.messages.storage.cookie import CookieStorage
 from django.http import HttpRequest
 from django.test import Client
 from django.urls import resolve
-from hypothesis import given
 from hypothesis import strategies as st
 
 from matches.league import staffing
-from tests.fuzz.profile import long, many, seeded
-from tests.fuzz.site import Answer, Header, Request, Site, told
+from tests.fuzz.profile import long
+from tests.fuzz.site import Answer, Header, Request, Site, throw
 from tests.fuzz.test_any_page import CSRF, quoted, texts
 from tests.fuzz.world import World
 from tests.fuzz.writes import put_back
@@ -190,19 +189,10 @@ def refused(answer: Answer) -> bool:
 
 
 def run(site: Site, staff: Staff, count: int, shard: int = 0) -> int:
-    sent = 0
+    def act(request: Request) -> None:
+        put_back(lambda: site.send(request), refused=refused)
 
-    @many(count)
-    @seeded("staff", shard)
-    @given(request=filled_in(staff))
-    def one(request: Request) -> None:
-        nonlocal sent
-        with told(request):
-            put_back(lambda: site.send(request), refused=refused)
-        sent += 1
-
-    one()
-    return sent
+    return throw(filled_in(staff), act, count, "staff", shard)
 
 
 def test_any_form_of_the_staff(site: Site, staff: Staff) -> None:

@@ -11,8 +11,9 @@ import pytest
 from league_sdk import ConfigLoader
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.rules.registry import games
+from tests.places import ROOT
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "config"
+EXAMPLES = ROOT / "examples" / "config"
 LEAGUE = "league_2025_even_odd"
 
 

@@ -7,7 +7,6 @@ written by hand after chapter 8; it must be read.
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -35,9 +34,8 @@ from matches.league import lifecycle, opening, outbox
 from tests.league_sdk.judging.scripted import BEGIN, SILENCE, A, B, Table, brief
 from tests.league_sdk.judging.staged import KEY, WIN, Stage, settle
 from tests.league_sdk.judging.starts import START
+from tests.places import FOLDER, SAMPLES
 
-FOLDER = Path(__file__).parent.parent / "samples"
-SAMPLES = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
 AGENTS = ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE", "LEAGUE_REGISTER_REQUEST", "LEAGUE_QUERY"]
 REFEREES = ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL", "GAME_OVER", "GAME_ERROR"]
 REPORTS = ["REFEREE_REGISTER_REQUEST", "MATCH_RESULT_REPORT"]

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from aiohttp import web
 from django.db import connections
 
+from tests.bots.base import bound, listening
+
 T = TypeVar("T")
 PATIENCE_S = 30
 OK = {"jsonrpc": "2.0", "result": {"status": "ok", "accepted": True}, "id": 1}
@@ -83,17 +85,12 @@ class Agents:
 async def serving() -> AsyncIterator[Agents]:
     """Serve agents on a free port."""
     agents = Agents()
-    app = web.Application()
-    app.router.add_post("/{name}/mcp", agents._answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    agents.port = runner.addresses[0][1]
-    try:
-        yield agents
-    finally:
-        for gate in agents.gates.values():
-            gate.set()
-        await runner.cleanup()
-        agents._thread.shutdown()
+    plug = bound()
+    agents.port = plug.getsockname()[1]
+    async with listening({"/{name}/mcp": agents._answer}, plug=plug):
+        try:
+            yield agents
+        finally:
+            for gate in agents.gates.values():
+                gate.set()
+    agents._thread.shutdown()

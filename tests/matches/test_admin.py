@@ -9,9 +9,7 @@ import pytest
 from django.contrib.admin.utils import quote
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.messages import get_messages
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from agents_registry import registration
 from agents_registry.models import Agent
@@ -19,16 +17,11 @@ from league_sdk.protocol.league_settings import LeagueSettings
 from matches.desk.settings_form import GROUPS
 from matches.league import opening
 from matches.models import League
+from tests import factories as make
 from tests.factories import hire, join
 
 pytestmark = pytest.mark.django_db
 ADD = "/admin/matches/league/add/"
-
-
-@pytest.fixture
-def desk(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
-    return client
 
 
 def click(desk: Client, league_id: str, verb: str) -> str:
@@ -194,9 +187,8 @@ def test_the_lists_cost_the_same_queries_for_few_rows_and_for_many(desk: Client,
         if number in (3, 40):
             add_players(f"l{number}", number // 3 + 3)
             opening.close_registration(league_id=f"l{number}")
-            with CaptureQueriesContext(connection) as seen:
+            with make.counting(counts):
                 assert desk.get(f"/admin/matches/{page}/").status_code == 200
-            counts.append(len(seen))
     assert counts[0] == counts[1]
 
 
@@ -206,9 +198,8 @@ def test_the_desk_costs_the_same_queries_with_many_players(desk: Client) -> None
         opening.create_league(league_id=league_id, display_name=league_id)
         add_players(league_id, players)
         opening.close_registration(league_id=league_id)
-        with CaptureQueriesContext(connection) as seen:
+        with make.counting(counts):
             assert desk.get(f"/admin/matches/league/{league_id}/change/").status_code == 200
-        counts.append(len(seen))
     assert counts[0] == counts[1]
 
 

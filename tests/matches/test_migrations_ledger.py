@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -14,14 +12,6 @@ from matches.models import Event, League
 from tests import factories as make
 
 BEFORE, AFTER = [("matches", "0005_seals")], [("matches", "0006_ledger")]
-
-
-@pytest.fixture
-def back() -> Iterator[None]:
-    """Whatever happens, the tables are as the other tests expect them."""
-    yield
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
 
 
 def migrate(target: list[tuple[str, str]]) -> None:

@@ -14,7 +14,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from league_sdk.config_loader import ConfigLoader
 from league_sdk.repositories import (
@@ -31,12 +30,6 @@ from tests import factories as make
 from tests import rich
 
 DESK = "/admin/matches/league/fall/papers/"
-
-
-@pytest.fixture
-def desk(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("root", password="x" * 12))
-    return client
 
 
 def table(name: str, *, people: bool = True) -> list[dict[str, str]]:
@@ -237,9 +230,8 @@ def test_sheets_cost_the_same_for_3_and_for_300(desk: Client) -> None:
     counts = []
     for start, stop in ((0, 3), (3, 300)):
         _players(start, stop)
-        with CaptureQueriesContext(connection) as asked:
+        with make.counting(counts):
             assert desk.get(f"{DESK}evidence/").status_code == 200
-        counts.append(len(asked))
     assert counts[0] == counts[1]
 
 

@@ -13,7 +13,6 @@ from tests.bots.zoo.speech import BROADCASTS, Heard
 Need = Callable[[Heard], str | None]
 GAME = frozenset({INVITE, CHOOSE, OVER, ERROR})
 EVERYTHING = GAME | BROADCASTS
-TO_REFEREE_ANSWERS = frozenset({INVITE, CHOOSE})
 
 
 def is_text(value: Any) -> bool:

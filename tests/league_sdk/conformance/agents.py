@@ -17,8 +17,8 @@ from league_sdk.conformance.player import check_player
 from league_sdk.conformance.report import Report, Verdict
 from league_sdk.conformance.talk import Limits
 from league_sdk.transport.client import Client
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 TOKEN = "tok_" + "a" * 32
 BRIEF = Limits(join_s=0.5, move_s=0.5, game_over_s=0.5, other_s=0.5, contact_s=0.5, overall_s=20)
 """For agents that are silent on purpose."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +16,9 @@ from league_sdk.player.strategy import STRATEGIES
 from league_sdk.rules.game import Game, State
 from league_sdk.rules.registry import games, get_game
 from tests.league_sdk.player.samples import ACCEPTED, message
+from tests.places import ROOT
 
-EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "connect_four_player.py"
+EXAMPLE = ROOT / "examples" / "connect_four_player.py"
 PLAYERS = ("P01", "P02")
 BOARDS = ("tic_tac_toe", "connect_four")
 

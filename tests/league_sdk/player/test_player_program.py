@@ -20,6 +20,7 @@ from league_sdk.player.registration import (
     register_all,
 )
 from league_sdk.protocol.envelope import parse_stamp
+from tests.bots.base import listening
 from tests.league_sdk.player.samples import ACCEPTED, CHOICE, LEAGUE_TOKEN, TOKEN
 
 
@@ -33,11 +34,8 @@ async def league() -> AsyncIterator[tuple[str, list[Any], list[web.Response]]]:
         asked.append(await request.json())
         return answers.pop(0)
 
-    runner = web.ServerRunner(web.Server(mcp))
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield f"http://127.0.0.1:{runner.addresses[0][1]}/mcp", asked, answers
-    await runner.cleanup()
+    async with listening(mcp) as url:
+        yield url, asked, answers
 
 
 def accepted(**fields: Any) -> web.Response:

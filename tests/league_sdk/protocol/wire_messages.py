@@ -1,15 +1,13 @@
 """One message of every kind, and how to spoil them, for tests of models and schemas."""
 
 import copy
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from league_sdk.protocol import schemas
 from tests.league_sdk.judging.starts import START
+from tests.places import SAMPLES
 
-FOLDER = Path(__file__).parents[2] / "samples"
 OURS = ["MATCH_RESULT_ACK", "START_MATCH", "START_MATCH_ANSWER", "REPORT_PROGRESS", "REPORT_PROGRESS_ANSWER"]
 HEAD = {
     "protocol": "league.v2",
@@ -20,7 +18,7 @@ HEAD = {
 IN_PLAY = {"league_id": "league_2025_even_odd", "match_id": "R1M1", "attempt": 1}
 TOKEN = "tok_" + "0123456789abcdef" * 2
 MESSAGES: dict[str, Any] = {
-    **{path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")},
+    **SAMPLES,
     "MATCH_RESULT_ACK": HEAD
     | {
         "message_type": "MATCH_RESULT_ACK",

@@ -13,8 +13,7 @@ from textwrap import dedent
 import pytest
 
 from league_sdk.rules.registry import describe, games, get_game
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.places import ROOT
 
 COIN = dedent(
     '''

@@ -8,7 +8,7 @@ import os
 import resource
 import socket
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -21,23 +21,9 @@ from league_sdk.protocol import SDK_VERSION
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES
 from league_sdk.transport.client import Broken, CallFailed, Client, NotReached, Reply, TimedOut
 from league_sdk.transport.policy import EndpointPolicy
+from tests.bots.base import Handler, listening
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 PATIENT, HASTY = 60.0, 0.05
-
-
-@asynccontextmanager
-async def agent(handler: Handler, path: str = "/mcp") -> AsyncIterator[str]:
-    """A server that answers with the handler; gives its address."""
-    application = web.Application()
-    application.router.add_route("*", path, handler)
-    runner = web.AppRunner(application, shutdown_timeout=0)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}{path}"
-    finally:
-        await runner.cleanup()
 
 
 @asynccontextmanager
@@ -92,7 +78,7 @@ async def test_a_call_and_its_answer(client: Client) -> None:
         seen.update(request.headers, method=request.method, body=await request.read())
         return web.json_response({"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 7})
 
-    async with agent(handle) as url:
+    async with listening(handle) as url:
         reply = await client.post(url, {"name": "Zoë"}, limit_s=PATIENT)
     answer = {"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 7}
     assert (reply.status, reply.body, reply.problem) == (200, answer, "")
@@ -107,13 +93,15 @@ async def test_a_body_that_is_encoded_already_is_sent_as_it_is(client: Client) -
     async def handle(request: web.Request) -> web.StreamResponse:
         return web.json_response((await request.read()).decode())
 
-    async with agent(handle) as url:
+    async with listening(handle) as url:
         assert (await client.post(url, b'{"a": 1}', limit_s=PATIENT)).body == '{"a": 1}'
 
 
 @pytest.mark.parametrize("status", [200, 400, 404, 500])
 async def test_json_is_read_whatever_the_status_and_the_content_type(client: Client, status: int) -> None:
-    async with agent(returning(lambda: web.Response(body=b'{"a":1}', status=status, content_type="text/plain"))) as url:
+    async with listening(
+        returning(lambda: web.Response(body=b'{"a":1}', status=status, content_type="text/plain"))
+    ) as url:
         reply = await client.post(url, {}, limit_s=PATIENT)
     assert (reply.status, reply.body, reply.problem) == (status, {"a": 1}, "")
 
@@ -128,7 +116,7 @@ async def test_json_is_read_whatever_the_status_and_the_content_type(client: Cli
     ],
 )
 async def test_what_is_not_json_is_a_reply_with_a_problem(client: Client, body: bytes, problem: str) -> None:
-    async with agent(returning(lambda: web.Response(body=body, content_type="text/html"))) as url:
+    async with listening(returning(lambda: web.Response(body=body, content_type="text/html"))) as url:
         reply = await client.post(url, {}, limit_s=PATIENT)
     assert reply == Reply(200, None, problem, reply.elapsed_s)
 
@@ -140,9 +128,9 @@ async def test_a_redirect_is_not_followed(client: Client) -> None:
         visited.append(request.path)
         return web.json_response({})
 
-    async with agent(elsewhere) as target:
+    async with listening(elsewhere) as target:
         away = returning(lambda: web.Response(status=307, headers={"Location": target}))
-        async with agent(away) as url:
+        async with listening(away) as url:
             reply = await client.post(url, {}, limit_s=PATIENT)
         assert (reply.status, reply.body, visited) == (307, None, [])
         await client.post(target, {}, limit_s=PATIENT)
@@ -162,7 +150,7 @@ async def test_a_redirect_is_not_followed(client: Client) -> None:
 async def test_json_is_read_however_it_is_packed_and_encoded(
     client: Client, body: bytes, headers: dict[str, str]
 ) -> None:
-    async with agent(returning(lambda: web.Response(body=body, headers=headers))) as url:
+    async with listening(returning(lambda: web.Response(body=body, headers=headers))) as url:
         reply = await client.post(url, {}, limit_s=PATIENT)
     assert (reply.body, reply.problem) == ({"a": 1}, "")
 
@@ -177,7 +165,7 @@ async def test_json_is_read_however_it_is_packed_and_encoded(
 )
 async def test_a_declared_character_set_is_honoured(client: Client, body: bytes, charset: str, name: str) -> None:
     headers = {"Content-Type": f"application/json; charset={charset}; x=1"}
-    async with agent(returning(lambda: web.Response(body=b'{"name":"%s"}' % body, headers=headers))) as url:
+    async with listening(returning(lambda: web.Response(body=b'{"name":"%s"}' % body, headers=headers))) as url:
         assert (await client.post(url, {}, limit_s=PATIENT)).body == {"name": name}
 
 
@@ -193,7 +181,7 @@ async def test_a_stream_that_stays_open_is_read_up_to_its_answer(client: Client)
         await never.wait()
         return response
 
-    async with agent(streaming) as url:
+    async with listening(streaming) as url:
         reply = await client.post(url, {}, limit_s=PATIENT)
         never.set()
     assert reply.body == {"jsonrpc": "2.0", "result": 5, "id": 1}
@@ -204,7 +192,7 @@ async def test_headers_go_out_beside_our_own_and_those_of_the_answer_come_back(c
         seen = [request.headers["Mcp-Session-Id"], request.headers["User-Agent"]]
         return web.json_response(seen, headers={"Mcp-Session-Id": "new"})
 
-    async with agent(handle) as url:
+    async with listening(handle) as url:
         reply = await client.post(url, {}, limit_s=PATIENT, headers={"mcp-session-id": "s1"})
     assert (reply.body, reply.headers["mcp-session-id"]) == (["s1", f"referee/{SDK_VERSION}"], "new")
 
@@ -212,7 +200,7 @@ async def test_headers_go_out_beside_our_own_and_those_of_the_answer_come_back(c
 @pytest.mark.parametrize("packed", [b"\x1f\x8bnot gzip at all", b"{}"])
 async def test_what_is_not_packed_as_it_says_is_broken(client: Client, packed: bytes) -> None:
     headers = {"Content-Encoding": "gzip"}
-    async with agent(returning(lambda: web.Response(body=packed, headers=headers))) as url:
+    async with listening(returning(lambda: web.Response(body=packed, headers=headers))) as url:
         assert (await failure(client, url))[:3] == (Broken, "E009", True)
 
 
@@ -221,7 +209,7 @@ async def test_a_compressed_body_is_unpacked_up_to_the_limit(client: Client) -> 
     packed = gzip.compress(json.dumps({"bomb": "x" * 10_000_000}).encode())
     assert len(packed) < MAX_ANSWER_BYTES
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
-    async with agent(returning(lambda: web.Response(body=packed, headers=headers))) as url:
+    async with listening(returning(lambda: web.Response(body=packed, headers=headers))) as url:
         sentence = f"the answer is larger than {MAX_ANSWER_BYTES} bytes"
         assert await failure(client, url) == (Broken, "E009", True, sentence)
 
@@ -235,7 +223,7 @@ async def test_cookies_are_not_kept(client: Client) -> None:
         response.set_cookie("session", "1")
         return response
 
-    async with agent(handle) as url:
+    async with listening(handle) as url:
         for _ in range(2):
             await client.post(url, {}, limit_s=PATIENT)
     assert cookies == [{}, {}]
@@ -243,7 +231,7 @@ async def test_cookies_are_not_kept(client: Client) -> None:
 
 @pytest.mark.parametrize(("size", "fits"), [(MAX_ANSWER_BYTES, True), (MAX_ANSWER_BYTES + 1, False)])
 async def test_an_answer_has_at_most_64_kib(client: Client, size: int, fits: bool) -> None:
-    async with agent(returning(lambda: web.Response(body=b'"' + b"x" * (size - 2) + b'"'))) as url:
+    async with listening(returning(lambda: web.Response(body=b'"' + b"x" * (size - 2) + b'"'))) as url:
         if fits:
             assert len((await client.post(url, {}, limit_s=PATIENT)).body) == size - 2
         else:
@@ -266,7 +254,7 @@ async def test_an_endless_body_is_cut_off(client: Client) -> None:
         finally:
             ended.set()
 
-    async with agent(endless) as url:
+    async with listening(endless) as url:
         assert (await failure(client, url))[:3] == (Broken, "E009", True)
         await ended.wait()
 
@@ -281,7 +269,7 @@ async def test_a_body_that_comes_byte_by_byte_runs_out_of_time(client: Client) -
             await response.write(b" ")
             await asyncio.sleep(0.001)
 
-    async with agent(dripping) as url:
+    async with listening(dripping) as url:
         assert await failure(client, url, HASTY) == (TimedOut, "E001", True, "no answer within 0.05 s")
 
 
@@ -292,7 +280,7 @@ async def test_an_agent_that_never_answers_runs_out_of_time(client: Client) -> N
         await never.wait()
         return web.Response()
 
-    async with agent(silent) as url:
+    async with listening(silent) as url:
         found = await failure(client, url, HASTY)
         never.set()
     assert found == (TimedOut, "E001", True, "no answer within 0.05 s")
@@ -349,7 +337,7 @@ async def test_the_sites_own_port_is_not_called_under_any_name(host: str) -> Non
         visited.append(request.path)
         return web.json_response({})
 
-    async with agent(own) as url:
+    async with listening(own) as url:
         port = int(url.rpartition(":")[2].partition("/")[0])
         client = Client(agent_type="referee", policy=EndpointPolicy(refused_ports=(port,)))
         kind, code, connected, _ = await failure(client, f"http://{host}:{port}/mcp")
@@ -365,7 +353,7 @@ async def test_an_agent_is_called_again_on_the_same_connection(client: Client) -
         ports.append(request.transport.get_extra_info("peername")[1])
         return web.json_response({})
 
-    async with agent(handle) as url:
+    async with listening(handle) as url:
         for _ in range(3):
             await client.post(url, {}, limit_s=PATIENT)
     assert ports == [ports[0]] * 3
@@ -387,7 +375,7 @@ async def test_an_agent_is_called_again_on_the_same_connection(client: Client) -
 async def test_no_body_and_a_stream_of_events(
     client: Client, body: bytes, content_type: str, expected: tuple[object, str]
 ) -> None:
-    async with agent(returning(lambda: web.Response(body=body, headers={"Content-Type": content_type}))) as url:
+    async with listening(returning(lambda: web.Response(body=body, headers={"Content-Type": content_type}))) as url:
         reply = await client.post(url, {}, limit_s=PATIENT)
     assert (reply.body, reply.problem) == expected
 
@@ -475,7 +463,7 @@ async def test_our_own_failure_is_the_callers() -> None:
 
 async def test_a_machine_that_has_no_file_left(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """For real: no socket can be opened any more."""
-    async with agent(returning(lambda: web.json_response({}))) as url:
+    async with listening(returning(lambda: web.json_response({}))) as url:
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
         spare = []
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, limits[0]), limits[1]))
@@ -497,7 +485,7 @@ async def test_a_machine_that_has_no_file_left(client: Client, monkeypatch: pyte
 
 
 async def test_a_server_without_tls_at_an_https_address(client: Client) -> None:
-    async with agent(returning(web.Response)) as url:
+    async with listening(returning(web.Response)) as url:
         found = await seen(client, url.replace("http:", "https:"))
     assert found == ("E009", "CONNECT", "no secure connection (SSLError)", False, False)
 
@@ -540,7 +528,7 @@ async def test_a_connection_that_is_used_again_waits_for_the_answer_only(client:
             await never.wait()
         return web.json_response({})
 
-    async with agent(once) as url:
+    async with listening(once) as url:
         await client.post(url, {}, limit_s=PATIENT)
         found = await seen(client, url, HASTY)
         never.set()

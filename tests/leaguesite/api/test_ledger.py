@@ -255,9 +255,7 @@ def _forged(client: Client) -> dict[str, Any]:
 
 
 def test_behind_a_freeze_nothing_is_told(client: Client) -> None:
-    place = make.playing()
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     lifecycle.start_league(league_id="fall")
     frozen = ledger(client)
     make.open_current("fall")

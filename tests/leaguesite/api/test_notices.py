@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.audience.pages import notices as shown
-from matches.league import curtain, lifecycle, notices, opening
+from matches.league import lifecycle, notices, opening
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import Event, Notice
 from tests import factories as make
@@ -111,9 +109,7 @@ def test_the_demo_is_not_spoken_in() -> None:
 
 
 def test_a_frozen_board_shows_what_is_said_and_a_past_one_nothing(client: Client) -> None:
-    place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     lifecycle.start_league(league_id="fall")
     before = place.league.frozen_seq
     say("The reveal is at eight")
@@ -163,11 +159,8 @@ def test_the_page_of_the_desk_costs_the_same_for_3_and_for_300(place: make.Setti
     for more in (3, 297):
         for number in range(more):
             say(f"number {number}", player_id=("P01", "")[number % 2])
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with make.counting(counts):
             assert desk.get(DESK).status_code == 200
-        counts.append(len(queries))
     assert counts[0] == counts[1]
 
 

@@ -115,9 +115,7 @@ def test_nobodys_address_gets_out_of_a_transcript(client: Client, admin_client: 
 
 
 def test_the_end_of_a_frozen_league_shows_on_nobodys_own_page(client: Client) -> None:
-    place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     while place.league.state == "RUNNING":
         make.playing_on(place)
         make.finish_round(place)

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import translation
 
 from matches.desk import overview
-from matches.league import curtain, lifecycle
+from matches.league import lifecycle
 from matches.words import states
 from matches.words.events import happened
 from tests import factories as make
@@ -21,9 +21,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def place() -> make.Setting:
     """Four players; round 1 is played, the board is frozen, round 2 is played too."""
-    place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     lifecycle.start_league(league_id="fall")
     make.open_current("fall")
     make.finish_round(place)

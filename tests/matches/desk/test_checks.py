@@ -24,12 +24,6 @@ pytestmark = pytest.mark.django_db
 AGENTS = "/admin/agents_registry/agent/"
 
 
-@pytest.fixture
-def desk(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
-    return client
-
-
 def checked(member: make.Member, *, passed: bool) -> Check:
     [check] = asking.ask_for_agents(agent_ids=[member.agent.pk])
     [job] = taking.take(now=timezone.now())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -365,14 +364,6 @@ def test_the_desk_asks_the_database_no_more_for_many_names(client: Client, desk:
 
 
 # Upgrading ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def back() -> Iterator[None]:
-    """Whatever happens, the tables are as the other tests expect them."""
-    yield
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
 
 
 @pytest.mark.django_db(transaction=True)

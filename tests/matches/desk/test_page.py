@@ -26,12 +26,6 @@ DESK = "/admin/matches/league/fall/change/"
 NOW = "/admin/matches/league/fall/now/"
 
 
-@pytest.fixture
-def desk(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
-    return client
-
-
 def shown(desk: Client) -> dict[str, Any]:
     found: dict[str, Any] = desk.get(DESK).context["desk"]
     return found

@@ -24,12 +24,6 @@ MANY = "P01, P02, P03, P04 answer at 192.0.2.7, port 8101, under different paths
 MANY += "different programs; else the site plays their matches one after the other."
 
 
-@pytest.fixture
-def desk(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
-    return client
-
-
 def crowd(league_id: str = "fall", count: int = 4, *, path: str = "/c{}") -> list[make.Member]:
     """Players behind one address and port."""
     make.open_league(league_id)

@@ -37,9 +37,7 @@ class _GiveUp(Exception):
 @pytest.fixture
 def place() -> make.Setting:
     """Four players; round 1 is played, the board is frozen, and round 2 is announced."""
-    place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     lifecycle.start_league(league_id="fall")
     return place
 
@@ -234,9 +232,7 @@ def test_a_frozen_board_is_not_planned_anew_and_not_unveiled_before_the_end(plac
 
 
 def test_a_freeze_can_be_called_off_before_it_falls() -> None:
-    place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     curtain.plan(league_id="fall", from_round=None)
     lifecycle.start_league(league_id="fall")
     assert sight.public(place.league).now

@@ -26,12 +26,6 @@ ADD = "/admin/matches/league/add-player/"
 FILE = "name,email,code\nDana Levi,dana@example.org,dana-7\nNoa Cohen,noa@example.org,\n"
 
 
-@pytest.fixture
-def desk(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
-    return client
-
-
 @pytest.fixture(autouse=True)
 def fall() -> None:
     open_league("fall")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from matches.league import losses
 from matches.models import Check, Event
 from matches.view.sight import everything
 from tests import factories as make
+from tests.bots.base import listening
 from tests.league_sdk.judging.starts import LEAGUE_TOKEN, START, Link
 from tests.matches.audience.test_audience_privacy import texts
 
@@ -91,28 +93,18 @@ async def played(answers: Answers, params: dict[str, Any]) -> tuple[dict[str, An
         said = {"accept": True, "parity_choice": "odd"}
         return web.json_response({"jsonrpc": "2.0", "id": asked.get("id"), "result": said})
 
-    application = web.Application()
-    application.router.add_post("/inner/{any:.*}", inner)
-    application.router.add_post("/agent", agent)
-    runner = web.AppRunner(application, shutdown_timeout=0)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    at = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    seats = {
-        f"player_{side}": START[f"player_{side}"] | {"id": params[f"player_{side}_id"], "endpoint": at + path}
-        for side, path in (("A", "/inner/x"), ("B", "/agent"))
-    }
     link = Link()
     referee = Referee(link, endpoint="http://127.0.0.1:1/mcp", max_concurrent=2)  # type: ignore[arg-type]
-    try:
+    async with listening({"/inner/{any:.*}": inner, "/agent": agent}) as at, aclosing(referee):
+        seats = {
+            f"player_{side}": START[f"player_{side}"] | {"id": params[f"player_{side}_id"], "endpoint": at + path}
+            for side, path in (("A", "/inner/x"), ("B", "/agent"))
+        }
         assert referee.start_match(START | params | seats | {"auth_token": LEAGUE_TOKEN})["accepted"]
         while not link.reports:
             link.changed.clear()
             await link.changed.wait()
         return link.reports[0], sent
-    finally:
-        await referee.aclose()
-        await runner.cleanup()
 
 
 async def all_played(params: dict[str, Any]) -> list[tuple[dict[str, Any], list[Any]]]:

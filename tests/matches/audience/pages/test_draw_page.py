@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from league_sdk.rules.draws import commitment
-from matches.league import curtain, lifecycle
+from matches.league import lifecycle
 from matches.models import Event, Match
 from matches.view import sight
 from tests import factories as make
@@ -134,9 +134,7 @@ def test_a_match_opened_again_shows_the_new_commitment_and_not_the_old_seed(clie
 
 
 def test_behind_a_freeze_nothing_of_a_hidden_draw_is_shown(client: Client) -> None:
-    place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     lifecycle.start_league(league_id="fall")
     make.open_current("fall")
     make.look()

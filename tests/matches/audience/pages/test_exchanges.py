@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,15 +12,10 @@ from agents_registry.models import Agent
 from league_sdk.protocol import schemas
 from league_sdk.protocol.transcript import body_for_transcript
 from matches.audience.pages.exchanges import Line, comparison, curl, exchanges, expected_answer, is_legal, is_usable
+from tests.places import sample
 
-SAMPLES = Path(__file__).parents[3] / "samples"
 ASKED = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_MOVE_CALL")
 ME = Agent(code="P01", endpoint="http://192.0.2.7:8101/mcp")
-
-
-def sample(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((SAMPLES / f"{name}.json").read_text(encoding="utf-8"))
-    return found
 
 
 @pytest.mark.parametrize("name", ASKED)

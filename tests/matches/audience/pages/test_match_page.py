@@ -8,12 +8,10 @@ import re
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from agents_registry.models import Agent
-from matches.league import curtain, lifecycle, losses, opening
+from matches.league import lifecycle, losses, opening
 from matches.league.corrections import applying
 from matches.models import Match
 from tests import factories as make
@@ -152,9 +150,7 @@ def test_a_correction_is_seen_with_its_reason_and_what_was_before(client: Client
 
 
 def test_a_match_behind_the_freeze_says_that_it_is_hidden(client: Client) -> None:
-    place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     lifecycle.start_league(league_id="fall")
     make.open_current("fall")
     make.look()
@@ -198,9 +194,8 @@ def test_the_messages_cost_the_same_for_3_and_for_300(client: Client) -> None:
         make.League.objects.all().delete()
         Agent.objects.all().delete()
         many(count)
-        with CaptureQueriesContext(connection) as captured:
+        with make.counting(costs):
             assert len(client.get(f"{PATH}messages").json()) == count
-        costs.append(len(captured))
     assert costs[0] == costs[1]
 
 

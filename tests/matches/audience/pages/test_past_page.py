@@ -7,17 +7,15 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agents_registry.models import Agent
 from league_sdk.ledger.kinds import EventKind
 from matches.audience import pages
 from matches.audience.pages import PageKey, past
-from matches.league import curtain, lifecycle
+from matches.league import lifecycle
 from matches.league.effects import record
 from matches.models import Event, League
 from matches.words import events as words_events
@@ -103,9 +101,7 @@ def test_whatever_is_asked_for_a_moment_of_the_league_is_shown(
 
 
 def test_nothing_after_the_freeze_is_on_the_slider_of_the_public(admin_client: Client, client: Client) -> None:
-    place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     make.playing_on(place)
     frozen = place.league.frozen_seq
     assert shown(client, 99)["at"] == frozen
@@ -137,9 +133,7 @@ def test_what_has_not_changed_is_not_sent_again(client: Client, place: make.Sett
 
 
 def test_the_version_says_nothing_of_what_is_behind_the_curtain(client: Client) -> None:
-    place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     make.playing_on(place)
     before = client.get(PAGE).content
     make.finish_round(place)
@@ -169,9 +163,8 @@ def test_a_long_history_costs_no_more_queries_and_elements_than_a_short_one(clie
             Event(league_id="fall", seq=seq + number, kind="paused", at=now) for number in range(1, count + 1)
         )
         League.objects.update(event_seq=seq + count)
-        with CaptureQueriesContext(connection) as captured:
+        with make.counting(costs):
             text = client.get(PAGE, {"at": seq + 2}).content.decode()
-        costs.append(len(captured))
         sizes.append(Elements(text[: text.index('class="board"')]).count)
     assert len(set(costs)) == 1
     assert len(set(sizes)) == 1

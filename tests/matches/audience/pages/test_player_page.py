@@ -16,7 +16,7 @@ from agents_registry.models import Agent, RosterEntry
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.audience.pages.player_figures import choices, span
-from matches.league import curtain, lifecycle, opening
+from matches.league import lifecycle, opening
 from matches.models import Match, Message
 from tests import factories as make
 from tests.matches.audience.looking import HOSTILE, assert_costs_the_same, assert_harmless, hostile_league
@@ -206,9 +206,7 @@ def test_who_brought_the_agent_stays_private(client: Client) -> None:
 
 
 def test_behind_the_curtain_the_page_stands_still() -> None:
-    place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     lifecycle.start_league(league_id="fall")
     before = pages.fragments(PageKey("player", "fall", "P01"), "en")
     make.open_current("fall")

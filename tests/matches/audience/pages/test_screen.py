@@ -227,9 +227,7 @@ def test_a_hundred_tiles_are_one_sheet_and_more_are_two() -> None:
 
 def frozen() -> make.Setting:
     """Four players, frozen after round 1, played to the end."""
-    place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     for _ in range(2):
         make.playing_on(place)
         make.finish_round(place, 1)
@@ -237,9 +235,7 @@ def frozen() -> make.Setting:
 
 
 def test_behind_the_curtain_the_screen_stands_still() -> None:
-    place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     lifecycle.start_league(league_id="fall")
     before = pages.fragments(KEY, "en")
     make.open_current("fall")

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agents_registry import credentials, roster
@@ -314,9 +312,8 @@ def test_the_page_costs_the_same_for_3_messages_and_for_300(client: Client) -> N
     for first, last in ((2, 5), (5, 302)):
         for number in range(first, last):
             say(place.match("R1M1"), number, sender=who.agent.code, recipient="REF01", message_type="X", body={})
-        with CaptureQueriesContext(connection) as seen:
+        with make.counting(costs):
             text_of(client)
-        costs.append(len(seen))
     assert costs[0] == costs[1]
 
 
@@ -329,9 +326,8 @@ def test_the_page_costs_the_same_for_3_matches_and_for_19(client: Client) -> Non
         show(client, place.players[0].token, path)
         text = text_of(client, path)
         assert len(re.findall(r'<li data-how="', text)) == players - 1
-        with CaptureQueriesContext(connection) as seen:
+        with make.counting(costs):
             text_of(client, path)
-        costs.append(len(seen))
     assert costs[0] == costs[1]
 
 

@@ -59,9 +59,7 @@ def test_after_the_end_all_but_those_who_are_out_are_told(place: make.Setting) -
 
 
 def test_a_frozen_board_hides_corrections_from_everybody(client: Any) -> None:
-    place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
-    make.finish_round(place)
+    place = make.veiled()
     make.playing_on(place)
     paths = ("/leagues/fall/", "/leagues/fall/matches/R1M1/", "/api/leagues/fall", "/api/leagues/fall/standings")
     shown = [client.get(path).content for path in paths]

@@ -1,0 +1,20 @@
+"""Where the repository is, and the sample of every message."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "tests" / "samples"
+SAMPLES: dict[str, dict[str, Any]] = {
+    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))
+}
+"""By message type; to be read only, see :func:`sample`."""
+
+
+def sample(name: str) -> dict[str, Any]:
+    """The sample of a message type, to be changed at will."""
+    return copy.deepcopy(SAMPLES[name])
