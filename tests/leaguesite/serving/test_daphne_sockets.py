@@ -51,6 +51,13 @@ def server() -> Iterator[tuple[int, subprocess.Popen[str]]]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[int]:
+    """The port of one that waits 0.2 s for the rest of a message."""
+    with serving(0.2) as (port, _process):
+        yield port
+
+
 @pytest.fixture
 def port(server: tuple[int, subprocess.Popen[str]]) -> int:
     return server[0]
@@ -166,8 +173,8 @@ def test_who_talks_before_being_let_in_is_dropped(port: int) -> None:
         pytest.param(header(END | PING, 5), id="the rest of a ping"),
     ],
 )
-def test_a_message_that_does_not_end_is_not_waited_for(said: bytes) -> None:
-    with serving(0.2) as (port, _process), connected(port) as browser:
+def test_a_message_that_does_not_end_is_not_waited_for(hasty: int, said: bytes) -> None:
+    with connected(hasty) as browser:
         browser.sendall(frame(END | TEXT, b"whole"))
         assert answer(browser) == b"5"
         browser.sendall(said)
@@ -194,7 +201,7 @@ def test_it_goes_on_when_somebody_reads(server: tuple[int, subprocess.Popen[str]
 def test_pings_are_not_read_while_their_answers_are_not(port: int) -> None:
     pings = 100 * frame(END | PING, b"a" * 125)
     with connected(port) as browser:
-        browser.settimeout(2)
+        browser.settimeout(1)
         with pytest.raises(TimeoutError):
             for _ in range(NOT_HELD // len(pings)):
                 browser.sendall(pings)
