@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.places import ROOT
+
 PACKAGES = ("agents_registry", "league_sdk", "leaguesite", "matches", "storage")
 MOST_LINES = 50
 

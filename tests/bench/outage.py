@@ -119,7 +119,7 @@ async def measure(one: WebProcess, other: WebProcess, redis: Redis, pages: int, 
     """Seconds by way."""
     found: dict[str, list[float]] = {way: [] for way in WAYS}
     async with aiohttp.ClientSession() as session:
-        cast = Cast(one.url, session)
+        cast = Cast(one, session)
         async with cast.registered():
             await asyncio.to_thread(one.post, f"/leagues/{LEAGUE}/start")
             matches = await cast.begun()

@@ -23,7 +23,7 @@ from tests.bench.processes import LEAGUE, Bench, Process, running_site
 from tests.bots import words
 from tests.bots.base import listening
 from tests.e2e.scaled import KEYS
-from tests.e2e.site import free_port, wait_for
+from tests.e2e.site import Instructor, free_port, wait_for
 
 PLAYERS = 30
 ROUNDS = 3
@@ -78,8 +78,8 @@ class Browsers:
 class Cast:
     """Players that only listen, and a referee that plays nothing and reports what it is told to."""
 
-    def __init__(self, url: str, session: aiohttp.ClientSession) -> None:
-        self._url = url
+    def __init__(self, site: Instructor, session: aiohttp.ClientSession) -> None:
+        self._site = site
         self._session = session
         self._base = ""
         self.started: dict[str, dict[str, Any]] = {}
@@ -88,6 +88,8 @@ class Cast:
     @contextlib.asynccontextmanager
     async def registered(self) -> AsyncIterator[None]:
         """Serve, and register everybody."""
+        # All of them have one port: their paths tell them apart, as behind a gateway.
+        self._site.post("/gateways", {"host": "127.0.0.1"})
         async with listening({"/{who}": self._called}) as self._base:
             for number in range(PLAYERS):
                 await self._register("player", f"Player {number}")
@@ -109,7 +111,7 @@ class Cast:
 
     async def call(self, method: str, fields: dict[str, Any]) -> Any:
         """A call of the league manager."""
-        async with self._session.post(f"{self._url}/mcp", json=words.rpc(method, fields)) as reply:
+        async with self._session.post(f"{self._site.url}/mcp", json=words.rpc(method, fields)) as reply:
             answer = await reply.json()
         return answer["result"]
 
@@ -144,7 +146,7 @@ async def league_run(bench: Bench, browsers: Browsers) -> tuple[list[float], lis
     """Three rounds, result by result: the delays, and the frames."""
     delays, frames = [], []
     async with aiohttp.ClientSession() as session:
-        cast = Cast(bench.url, session)
+        cast = Cast(bench, session)
 
         async def accepted(match_id: str) -> float:
             await cast.report(match_id)
