@@ -22,7 +22,8 @@ from cryptography.x509.oid import NameOID
 from league_sdk.transport.client import Client, NotReached, Reply
 from league_sdk.transport.failures import NOT_CALLED
 from league_sdk.transport.policy import EndpointPolicy, PolicyResolver
-from tests.league_sdk.transport.test_client import PATIENT, agent, returning
+from tests.bots.base import listening
+from tests.league_sdk.transport.test_client import PATIENT, returning
 
 METADATA = "169.254.169.254"
 ANYWHERE = "/{any:.*}"
@@ -92,7 +93,7 @@ class Door:
 async def test_a_name_that_turns_elsewhere_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     door = Door(close=True)
     client = Client(agent_type="referee")
-    async with agent(door.answer) as url:
+    async with listening(door.answer) as url:
         names = named(monkeypatch, ["127.0.0.1"], [METADATA], ["127.0.0.1", METADATA], [METADATA, "127.0.0.1"])
         renamed = f"http://agent:{port_of(url)}/mcp"
         assert (await post(renamed, client)).status == 200
@@ -104,7 +105,7 @@ async def test_a_name_that_turns_elsewhere_is_not_followed(monkeypatch: pytest.M
 
 async def test_what_was_checked_is_what_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
     door = Door()
-    async with agent(door.answer) as url:
+    async with listening(door.answer) as url:
         # Whoever asked a second time, between check and connection, would be led away.
         names = named(monkeypatch, ["127.0.0.1"], ["127.0.0.2"])
         assert (await post(f"http://agent:{port_of(url)}/mcp")).status == 200
@@ -121,7 +122,7 @@ async def test_the_connection_itself_is_checked_whoever_found_its_address(monkey
 
 async def test_the_sites_own_port_is_not_called_by_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
     door = Door()
-    async with agent(door.answer) as url:
+    async with listening(door.answer) as url:
         port = port_of(url)
         named(monkeypatch, ["127.0.0.1"])
         client = Client(agent_type="referee", policy=EndpointPolicy(refused_ports=(port,)))
@@ -133,7 +134,7 @@ async def test_the_sites_own_port_is_not_called_by_any_name(monkeypatch: pytest.
 
 async def test_the_agent_is_called_by_the_host_it_gave(monkeypatch: pytest.MonkeyPatch) -> None:
     door = Door()
-    async with agent(door.answer) as url:
+    async with listening(door.answer) as url:
         named(monkeypatch, ["127.0.0.1"])
         for host in ("agent", "player_one", "127.0.0.1"):
             await post(f"http://{host}:{port_of(url)}/mcp")
@@ -146,7 +147,7 @@ async def test_the_agent_is_called_by_the_host_it_gave(monkeypatch: pytest.Monke
 async def test_a_kept_connection_serves_one_name_only(monkeypatch: pytest.MonkeyPatch) -> None:
     door = Door()
     client = Client(agent_type="referee")
-    async with agent(door.answer) as url:
+    async with listening(door.answer) as url:
         named(monkeypatch, ["127.0.0.1"])
         for host in ("ada", "ada", "bob", "ada"):
             await post(f"http://{host}:{port_of(url)}/mcp", client)
@@ -157,7 +158,7 @@ async def test_a_kept_connection_serves_one_name_only(monkeypatch: pytest.Monkey
 
 async def test_a_kept_connection_does_not_outlive_its_policy() -> None:
     door = Door()
-    async with agent(door.answer) as url:
+    async with listening(door.answer) as url:
         free = Client(agent_type="referee")
         strict = Client(agent_type="referee", policy=EndpointPolicy(networks=("10.0.0.0/8",)))
         await post(url, free)
@@ -173,21 +174,21 @@ async def test_a_kept_connection_does_not_outlive_its_policy() -> None:
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 305, 307, 308])
 async def test_a_redirect_is_an_answer_and_not_followed(status: int) -> None:
     trap = Door()
-    async with agent(trap.answer, ANYWHERE) as elsewhere:
+    async with listening(trap.answer, path=ANYWHERE) as elsewhere:
         led = returning(lambda: web.Response(status=status, headers={"Location": inner(elsewhere)}))
-        async with agent(led) as url:
+        async with listening(led) as url:
             assert (await post(url)).status == status
     assert trap.came == []
 
 
 async def test_neither_is_one_in_a_header_or_in_the_page() -> None:
     trap = Door()
-    async with agent(trap.answer, ANYWHERE) as trapped:
+    async with listening(trap.answer, path=ANYWHERE) as trapped:
         elsewhere = inner(trapped)
         page = f'<meta http-equiv="refresh" content="0;url={elsewhere}"><script>location="{elsewhere}"</script>'
         more = {"Refresh": f"0; url={elsewhere}", "Link": f"<{elsewhere}>; rel=preload", "Alt-Svc": f'h2="{elsewhere}"'}
         led = returning(lambda: web.Response(text=page, content_type="text/html", headers=more))
-        async with agent(led) as url:
+        async with listening(led) as url:
             reply = await post(url)
             await post(url)
     assert (reply.status, reply.body, trap.came) == (200, None, [])
@@ -206,7 +207,7 @@ async def test_the_environments_proxies_and_passwords_are_not_used(
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login league password secret\ndefault login league password secret\n")
     netrc.chmod(0o600)
-    async with agent(trap.answer, ANYWHERE) as proxy, agent(handle) as url:
+    async with listening(trap.answer, path=ANYWHERE) as proxy, listening(handle) as url:
         for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.removesuffix(ANYWHERE))
         monkeypatch.delenv("no_proxy", raising=False)
@@ -227,7 +228,7 @@ async def test_no_cookie_comes_back() -> None:
         return answer
 
     client = Client(agent_type="referee")
-    async with agent(handle) as url:
+    async with listening(handle) as url:
         for _ in range(2):
             await post(url, client)
         await client.aclose()

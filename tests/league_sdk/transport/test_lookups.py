@@ -17,7 +17,8 @@ from league_sdk.transport import client as client_module
 from league_sdk.transport import policy as policy_module
 from league_sdk.transport.client import CallFailed, Client
 from league_sdk.transport.lookups import KEPT_FOR_FOUND, MOST, MOST_OF_A_ZONE, MOST_OF_SLOW, SLOW_S, Lookups, zone
-from tests.league_sdk.transport.test_client import HASTY, PATIENT, agent
+from tests.bots.base import listening
+from tests.league_sdk.transport.test_client import HASTY, PATIENT
 
 SLOW = "my-zone.example"
 
@@ -78,7 +79,7 @@ async def test_slow_names_of_one_zone_hold_up_nobody_elses(names: Names) -> None
     async def answer(request: web.Request) -> web.StreamResponse:
         return web.json_response({"status": "ok"})
 
-    async with agent(answer) as url:
+    async with listening(answer) as url:
         reply = await client.post(url.replace("127.0.0.1", "alice.local"), {}, limit_s=PATIENT)
     await client.aclose()
     assert (reply.body, len(names.asked), names.asked[-1]) == ({"status": "ok"}, MOST_OF_A_ZONE + 1, "alice.local")
@@ -101,7 +102,7 @@ async def test_a_name_that_was_found_before_is_looked_up_while_strangers_zones_a
         return web.json_response({"status": "ok"})
 
     client = Client(agent_type="referee")
-    async with agent(answer) as url:
+    async with listening(answer) as url:
         named = url.replace("127.0.0.1", "alice.local")
         await client.post(named, {}, limit_s=PATIENT)
         await asyncio.gather(*(failed(client, f"http://agent.zone{number}.example:8101/mcp") for number in range(MOST)))
