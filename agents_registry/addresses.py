@@ -49,7 +49,7 @@ def read_address(value: object, *, caller: str, field: str) -> Address:
 
     One without a scheme, such as ``127.0.0.1:8101/mcp``, is read as http (our choice). An address on "this
     machine" that comes from another one means that other one: the caller's address takes its place. An
-    address without a path gets ``/mcp`` (004 6.3.1).
+    address without a path gets ``/mcp`` (ruling, section 8).
 
     Args:
         value: the endpoint as sent.

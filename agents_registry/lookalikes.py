@@ -28,8 +28,8 @@ def resembled(*, request: Request, league_id: str | None, is_known: bool) -> Age
     It is let in when it has shown the personal code or the key of ``is_known``, or the token of the first who has such
     a name (a copy of that is anybody's), or when the instructor has let this name and address in.
 
-    Copies of a name that is there are let pass: they are shown with a number (004 6.4.2). So is the lobby: each league
-    looks at those that it takes in (:class:`Present`).
+    Copies of a name that is there are let pass: they are shown with a number (ruling, section 8). So is the lobby: each
+    league looks at those that it takes in (:class:`Present`).
 
     Changes: what was on record of its refusals is gone once it is let in, also the instructor's click.
 

@@ -84,7 +84,7 @@ def alike(items: Iterable[T], names: Callable[[T], Sequence[str]]) -> list[tuple
     Args:
         items: in the order in which they are returned.
         names: of a thing: what it is called first, then what else it is shown as. Two of the same first name are
-            copies (004 6.4.2) and no mistake.
+            copies (ruling, section 8) and no mistake.
 
     Returns:
         Those that look like at least one other, with one of each other name, at most ``MOST_OTHERS``.

@@ -1,4 +1,4 @@
-"""Reading a registration request: what an agent says of itself (004 4.1.1, 4.2.1). No database.
+"""Reading a registration request: what an agent says of itself (ruling, section 3). No database.
 
 Only a name and an address are needed, wherever they stand (see ``spellings``); what else is missing
 or odd is noted for the agent's owner, not refused.
@@ -55,7 +55,7 @@ _HOST = re.compile(r"[a-z0-9.-]+|[0-9a-f:]+", re.ASCII | re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A registration request, read (004 4.1.1, 4.2.1).
+    """A registration request, read (ruling, section 3).
 
     Attributes:
         codes: the registration codes it brings, from its meta, its envelope and the address, in this order.
@@ -165,7 +165,7 @@ def _refuse_without_meta(params: Mapping[str, Any], facts: Facts, meta_name: str
 
 
 def _odd_envelope(facts: Facts) -> list[str]:
-    """What is missing or odd in the envelope (004 table 2): for a registration it is never refused."""
+    """What is missing or odd in the envelope (ruling, section 2): for a registration it is never refused."""
     notes = []
     protocol = first(facts.envelope("protocol"))
     if protocol is None:

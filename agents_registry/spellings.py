@@ -16,7 +16,7 @@ from league_sdk.protocol.limits import MAX_ID_CHARS
 from league_sdk.protocol.tokens import redact
 
 OWN_META = {Kind.PLAYER: "player_meta", Kind.REFEREE: "referee_meta"}
-"""Where the documents put what an agent says of itself (004 4.1.1, 4.2.1)."""
+"""Where the documents put what an agent says of itself (ruling, section 3)."""
 
 META_PLACES = (
     "player_meta",

@@ -71,7 +71,7 @@ class ConfigLoader:
     def load_games_registry(self) -> GamesRegistry:
         """config/games/games_registry.json (004 9.3.4).
 
-        The games stand under ``game_registry`` by name (004 3.8.3), or as a list ``games``.
+        The games stand under ``game_registry`` by name (ruling, section 7), or as a list ``games``.
         """
         if self._games is None:
             path = self.root / "games" / "games_registry.json"

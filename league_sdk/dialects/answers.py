@@ -156,7 +156,7 @@ def _from_text(text: Any) -> Any:
 
 
 def accepted(message: Mapping[str, Any]) -> bool | None:
-    """Whether a GAME_JOIN_ACK accepts (004 4.4.2): True, False, or None when it does not say."""
+    """Whether a GAME_JOIN_ACK accepts (ruling, section 4): True, False, or None when it does not say."""
     for name in ACCEPT_FIELDS:
         if isinstance(message.get(name), bool):
             return bool(message[name])
@@ -168,7 +168,7 @@ def accepted(message: Mapping[str, Any]) -> bool | None:
 
 
 def choice(message: Mapping[str, Any], field: str) -> Any:
-    """The move in a response, or None when there is none (004 4.5.2, 3.8.2).
+    """The move in a response, or None when there is none (ruling, sections 4 and 7).
 
     Args:
         message: the unwrapped answer.

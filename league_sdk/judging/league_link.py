@@ -49,7 +49,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a referee says of itself at registration (004 4.1.1)."""
+    """What a referee says of itself at registration (ruling, section 3)."""
 
     name: str
     endpoint: str
@@ -139,7 +139,7 @@ class LeagueLink:
         return found if isinstance(found, list) else []
 
     async def report(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Send MATCH_RESULT_REPORT until it is answered (004 4.6.2).
+        """Send MATCH_RESULT_REPORT until it is answered (ruling, section 4).
 
         Raises:
             Refused: the league manager does not take it.

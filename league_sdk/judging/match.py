@@ -1,4 +1,4 @@
-"""One attempt at one match: invite, collect, draw, seal, tell (004 3.2, 8.7; ruling sections 6 to 8 and 12).
+"""One attempt at one match: invite, collect, draw, seal, tell (ruling, sections 6, 7, 8 and 12).
 
 Pure but for what is passed in: ``talk`` reaches the players, tells the time and has the log that others may watch
 meanwhile, ``safe`` is the league manager's safe keeping, ``rng`` draws where no seed was given.

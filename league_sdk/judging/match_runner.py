@@ -105,7 +105,7 @@ class MatchRunner:
         await self._report(running, played, learned)
 
     async def _report(self, running: Running, played: Played, learned: Mapping[str, Any]) -> None:
-        """MATCH_RESULT_REPORT (004 4.6.2), with what is left of the transcript."""
+        """MATCH_RESULT_REPORT (ruling, section 4), with what is left of the transcript."""
         brief = running.brief
         running.over = True
         while running.log.size() > BODY_BUDGET:

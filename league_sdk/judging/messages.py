@@ -1,4 +1,4 @@
-"""The messages of a referee, canonical and with every field the documents name (004 4.4 to 4.6, 4.10.2)."""
+"""The messages of a referee, canonical and with every field the documents name (ruling, sections 4 and 5)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def opponent(brief: Brief, seat: Seat) -> Seat:
 
 
 def invitation(brief: Brief, seat: Seat, *, now: datetime, deadline: datetime) -> dict[str, Any]:
-    """GAME_INVITATION (004 4.4.1)."""
+    """GAME_INVITATION (ruling, section 4)."""
     facts = {
         "role_in_match": seat.role,
         "opponent_id": opponent(brief, seat).player_id,
@@ -66,7 +66,7 @@ def invitation(brief: Brief, seat: Seat, *, now: datetime, deadline: datetime) -
 def move_call(
     brief: Brief, seat: Seat, game: Game, state: State, *, now: datetime, deadline: datetime
 ) -> dict[str, Any]:
-    """CHOOSE_PARITY_CALL or GAME_MOVE_CALL (004 4.5.1, 3.8.2)."""
+    """CHOOSE_PARITY_CALL or GAME_MOVE_CALL (ruling, sections 4 and 7)."""
     message = _message(
         brief,
         seat,
@@ -92,7 +92,7 @@ def move_call(
 def game_over(
     brief: Brief, seat: Seat, *, now: datetime, attempt: int, result: dict[str, Any], conversation_id: str = ""
 ) -> dict[str, Any]:
-    """GAME_OVER (004 4.6.1); ``attempt`` tells which one stands when a match was played again.
+    """GAME_OVER (ruling, section 4); ``attempt`` tells which one stands when a match was played again.
 
     Args:
         conversation_id: that of the attempt that is told, when it was an earlier one; empty for this one's.
@@ -113,7 +113,7 @@ def game_error(  # noqa: PLR0913 - the fields of the message that differ
     max_retries: int,
     next_retry_at: datetime | None,
 ) -> dict[str, Any]:
-    """GAME_ERROR (004 2.9.2, 4.10.2), flat and nested fields both; 002's code beside ours where one corresponds.
+    """GAME_ERROR (ruling, section 5), flat and nested fields both; 002's code beside ours where one corresponds.
 
     Nine arguments, as the message has so many fields that differ.
     """

@@ -131,7 +131,7 @@ class Referee:
         return {"accepted": True, "reason": None}
 
     def match_state(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """get_match_state (004 8.11.2): the public view, to a player of the match.
+        """get_match_state (ruling, section 3): the public view, to a player of the match.
 
         Raises:
             InvalidFormat: no such match here.

@@ -1,4 +1,4 @@
-"""What a referee tells the league manager of its matches (004 4.6.2; ruling, section 10)."""
+"""What a referee tells the league manager of its matches (ruling, sections 4 and 10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table: results and scoring in, ranked rows out (004 3.4, ruling section 7). Pure."""
+"""The table: results and scoring in, ranked rows out (ruling, section 7). Pure."""
 
 from __future__ import annotations
 

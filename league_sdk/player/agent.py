@@ -91,7 +91,7 @@ class Player:
 
         Args:
             method: a tool (``choose_parity``), a message type (``CHOOSE_PARITY_CALL``), or ``mcp_message``,
-                which leaves it to ``params["message_type"]`` (004 5.11.2).
+                which leaves it to ``params["message_type"]`` (ruling, section 3).
             params: the message.
 
         Returns:
@@ -108,7 +108,7 @@ class Player:
         return await tool(params)
 
     def accept(self, response: Params) -> None:
-        """Take up what LEAGUE_REGISTER_RESPONSE gave us (004 8.4.2)."""
+        """Take up what LEAGUE_REGISTER_RESPONSE gave us (ruling, section 3)."""
         self.player_id = str(response.get("player_id") or "")
         self.auth_token = str(response.get("auth_token") or "")
         self.league_token = str(response.get("league_token") or "")

@@ -152,7 +152,7 @@ async def dry_run(player: Player, write: Callable[[str], object] = _say) -> int:
 
 
 async def _round(stage: _Rehearsal, game: Game) -> None:
-    """Everything that a player is told and asked in one round (004 8.6 to 8.9)."""
+    """Everything that a player is told and asked in one round (ruling, sections 6 and 8)."""
     line = {"match_id": MATCH, "game_type": game.game_type, "player_A_id": ME, "player_B_id": OTHER}
     announced = [line | {"referee_endpoint": "http://localhost:8001/mcp"}]
     await _tell(stage, _from_league(MessageType.ROUND_ANNOUNCEMENT, matches=announced))

@@ -16,7 +16,7 @@ SCHEMA_VERSION = "1.0.0"
 
 
 def read_result(params: Mapping[str, Any], *, player_id: str) -> dict[str, Any]:
-    """One row of the history from a GAME_OVER (004 4.6.1).
+    """One row of the history from a GAME_OVER (ruling, section 4).
 
     Raises:
         InvalidFormat: E002, when there is no ``game_result`` object in it.

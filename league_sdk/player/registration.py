@@ -1,4 +1,4 @@
-"""Registering with the league: LEAGUE_REGISTER_REQUEST until it is answered (004 4.2, 8.4)."""
+"""Registering with the league: LEAGUE_REGISTER_REQUEST until it is answered (ruling, section 3)."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class AlwaysOdd(Strategy):
 class History(Strategy):
     """The parity that was drawn more often so far; a coin when it is even between them.
 
-    The draws are independent, so this wins no more often than Random: which is the lesson (004 3.6).
+    The draws are independent, so this wins no more often than Random: which is the lesson (ruling, section 7).
     """
 
     quick = True

@@ -1,4 +1,4 @@
-"""The envelope around every message (004 2.4): building ours, reading theirs."""
+"""The envelope around every message (ruling, section 2): building ours, reading theirs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STAMP_EXPECTED = "YYYY-MM-DDTHH:MM:SSZ, in UTC"
 
 
 def stamp(moment: datetime) -> str:
-    """A moment as we write it: whole seconds, UTC, ``Z`` (004 2.4.2 and 4.12.3).
+    """A moment as we write it: whole seconds, UTC, ``Z`` (ruling, section 2).
 
     Args:
         moment: an aware datetime.
@@ -32,7 +32,7 @@ def stamp(moment: datetime) -> str:
 
 
 def parse_stamp(value: object, *, field: str = "timestamp") -> datetime:
-    """Read a timestamp of an agent: ``Z`` or ``+00:00``, with or without fractions (004 table 3).
+    """Read a timestamp of an agent: ``Z`` or ``+00:00``, with or without fractions (ruling, section 2).
 
     Raises:
         InvalidTimestamp: E021, for anything else.
@@ -55,10 +55,10 @@ def envelope(
     now: datetime,
     **fields: Any,
 ) -> dict[str, Any]:
-    """A whole message: the required envelope fields first, then ``fields`` (004 table 2).
+    """A whole message: the required envelope fields first, then ``fields`` (ruling, section 2).
 
     Fields whose value is None are left out only for the optional envelope fields
-    ``auth_token``, ``league_id``, ``round_id`` and ``match_id`` (004 table 4).
+    ``auth_token``, ``league_id``, ``round_id`` and ``match_id`` (ruling, section 2).
     """
     message: dict[str, Any] = {
         "protocol": PROTOCOL,
@@ -76,7 +76,7 @@ def envelope(
 
 
 def parse_sender(value: str) -> tuple[str, str]:
-    """Split ``player:P01`` into its two halves; a bare word is a kind without an id (004 2.4.4)."""
+    """Split ``player:P01`` into its two halves; a bare word is a kind without an id (ruling, section 2)."""
     kind, _, name = value.partition(":")
     return kind, name
 
@@ -92,7 +92,7 @@ def _version(value: object) -> tuple[int, int, int] | None:
 
 
 def check_protocol(params: Mapping[str, Any]) -> None:
-    """Check ``protocol`` and ``protocol_version`` (004 2.10, ruling of section 2).
+    """Check ``protocol`` and ``protocol_version`` (ruling, section 2).
 
     Absent counts as 2.0.0. ``protocol`` must be league.v2; ``protocol_version`` may stand in the
     envelope or in a registration's meta, as ``2.1.0`` or ``league.v2``.

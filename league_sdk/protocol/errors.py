@@ -80,7 +80,7 @@ def seen_text(value: object) -> str:
 
 
 class LeagueError(Exception):
-    """An error with an E-code (004 table 6).
+    """An error with an E-code (ruling, section 5).
 
     Args:
         message: a sentence for a person.
@@ -256,7 +256,7 @@ _NEVER_RAISED = (LeagueError, WireError, AuthError, RuleError)
 
 
 def league_error(error: LeagueError, *, original_message_type: str | None) -> dict[str, Any]:
-    """The fields of a LEAGUE_ERROR message, without its envelope (004 2.9.1, 4.10.1).
+    """The fields of a LEAGUE_ERROR message, without its envelope (ruling, section 5).
 
     002's code stands beside the E-code where one corresponds, and is left out elsewhere.
 

@@ -1,4 +1,4 @@
-"""The message types of league.v2 and the methods they travel under (004 table 11, ruling section 3)."""
+"""The message types of league.v2 and the methods they travel under (ruling, section 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States and their arrows as data: agents (004 2.8), matches (004 3.3), rounds and leagues (our choice)."""
+"""States and their arrows as data: agents and matches (ruling, section 8), rounds and leagues (our choice)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What games on a board share: two players in turn, marks in cells, so many in a row win (004 3.8).
+"""What games on a board share: two players in turn, marks in cells, so many in a row win (ruling, section 7).
 
 No game by itself: ``tic_tac_toe`` and ``connect_four`` say how large the board is and which moves there are.
 """

@@ -1,4 +1,4 @@
-"""Even/Odd (004 chapter 3): both choose in secret, then a number from 1 to 10 is drawn."""
+"""Even/Odd (ruling, section 7): both choose in secret, then a number from 1 to 10 is drawn."""
 
 from __future__ import annotations
 

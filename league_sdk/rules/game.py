@@ -1,4 +1,4 @@
-"""The interface every game implements (004 3.7, 3.8).
+"""The interface every game implements (ruling, section 7).
 
 A state is a plain JSON-able dict that only the game reads. Nothing is changed in place:
 ``apply`` and ``draw`` return a new state.
@@ -43,7 +43,7 @@ class Game(ABC):
     Attributes:
         game_type: its name on the wire.
         display_name: its name for people.
-        move_type: what a move is called (004 3.8.3).
+        move_type: what a move is called (ruling, section 7).
         valid_choices: the closed list or ranges shown in the games registry.
         call_message: the message type that asks for a move.
         response_message: the message type that answers it.

@@ -8,7 +8,7 @@ from league_sdk.protocol.errors import IllegalMove
 
 INVALID_MOVE, NOT_YOUR_TURN = "G001", "G004"
 MOVE_FIELD = "move_data.choice"
-"""Where GAME_MOVE_RESPONSE holds the move (004 3.8.2)."""
+"""Where GAME_MOVE_RESPONSE holds the move (ruling, section 7)."""
 
 
 def illegal(sentence: str, *, seen: object, expected: str) -> IllegalMove:

@@ -1,4 +1,4 @@
-"""Tic-Tac-Toe (004 3.8.3): nine cells, 0 to 8 from the top left, three in a row win."""
+"""Tic-Tac-Toe (ruling, section 7): nine cells, 0 to 8 from the top left, three in a row win."""
 
 from __future__ import annotations
 

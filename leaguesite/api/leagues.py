@@ -73,7 +73,7 @@ def show_agents(request: HttpRequest, league_id: str, limit: str = "", cursor: s
 
 @router.get("/games", tags=["public"], response=dict)
 def show_games(request: HttpRequest) -> dict[str, Any]:
-    """The games registry (004 3.8.3)."""
+    """The games registry (ruling, section 7)."""
     return queries.game_registry()
 
 

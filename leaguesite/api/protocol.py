@@ -1,4 +1,4 @@
-"""The protocol as data: every message with its JSON Schema, the codes and the settings (004 chapters 4 and 8).
+"""The protocol as data: every message with its JSON Schema, the codes and the settings (ruling, section 3).
 
 Nothing here changes while the process runs, so every answer is made once and kept as bytes.
 """

@@ -229,7 +229,7 @@ def _check_sender(call: Call, agent: Agent) -> None:
 
 
 def _refusal(error: LeagueError, body: Any, call: Call | None) -> dict[str, Any]:
-    """A LEAGUE_ERROR in the clothes of the request (004 8.10.1; ruling section 5)."""
+    """A LEAGUE_ERROR in the clothes of the request (ruling, section 5)."""
     original = call.name if call else body.get("method") if isinstance(body, dict) else None
     # An empty one names nothing: 004 4.10.1 has a text or null.
     original = (original[:MAX_ID_CHARS] or None) if isinstance(original, str) else None

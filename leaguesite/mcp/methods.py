@@ -57,7 +57,7 @@ def _request(call: Call, kind: Kind) -> Request:
 
 
 def _register_player(call: Call) -> dict[str, Any]:
-    """LEAGUE_REGISTER_REQUEST (004 4.2)."""
+    """LEAGUE_REGISTER_REQUEST (ruling, section 3)."""
     request = _request(call, Kind.PLAYER)
     admit_registration(call, request)
     named = entry.named_league(call.params, call.params.get("player_meta"), call.address_league)
@@ -67,7 +67,7 @@ def _register_player(call: Call) -> dict[str, Any]:
 
 
 def _register_referee(call: Call) -> dict[str, Any]:
-    """REFEREE_REGISTER_REQUEST (004 4.1)."""
+    """REFEREE_REGISTER_REQUEST (ruling, section 3)."""
     request = _request(call, Kind.REFEREE)
     admit_registration(call, request)
     note_referee_codes(call, request)
@@ -111,7 +111,7 @@ def _accepted_word(params: dict[str, Any]) -> str:
 
 
 def _report_result(call: Call) -> dict[str, Any]:
-    """MATCH_RESULT_REPORT (004 4.6.2)."""
+    """MATCH_RESULT_REPORT (ruling, section 4)."""
     league, referee = _league_and_referee(call)
     attempt = call.params.get("attempt")
     match_id = reports.text(call.params.get("match_id"), field="match_id", expected="a match id")

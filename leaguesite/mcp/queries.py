@@ -1,4 +1,4 @@
-"""What agents may ask: LEAGUE_QUERY, and the same as direct tools (004 4.9, 8.11)."""
+"""What agents may ask: LEAGUE_QUERY, and the same as direct tools (ruling, section 3)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from matches.view.sight import View
 
 
 def league_query(call: Call) -> dict[str, Any] | Later:
-    """LEAGUE_QUERY (004 4.9, 8.11.1)."""
+    """LEAGUE_QUERY (ruling, section 3)."""
     expected = ", ".join(sorted(QUERY_TYPES.values()))
     query = reports.text(call.params.get("query_type"), field="query_type", expected=expected)
     if query not in QUERY_TYPES.values():
@@ -28,7 +28,7 @@ def league_query(call: Call) -> dict[str, Any] | Later:
 
 
 def tool(query: str) -> Callable[[Call], dict[str, Any] | Later]:
-    """The handler of a direct tool such as ``get_standings`` (004 8.11.2)."""
+    """The handler of a direct tool such as ``get_standings`` (ruling, section 3)."""
 
     def handle(call: Call) -> dict[str, Any] | Later:
         return _query(call, query)
@@ -39,7 +39,7 @@ def tool(query: str) -> Callable[[Call], dict[str, Any] | Later]:
 def _query(call: Call, query: str) -> dict[str, Any] | Later:
     league = call.league or find.LEAGUE.one(pk=settings.LEAGUE_DEFAULT_ID)
     if query == _GAMES:
-        # Which games there are is no matter of any league: an agent may ask before there is one (004 3.8.4).
+        # Which games there are is no matter of any league: an agent may ask before there is one (ruling, section 7).
         return _answer(call, query, league, queries.game_registry())
     if league is None:
         raise UnknownLeague("You are in no league yet.", field="league_id", expected="a league that has been opened")

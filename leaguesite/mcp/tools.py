@@ -1,4 +1,4 @@
-"""The league manager's tools by name (004 2.6, 8.11.2), and the one that only the instructor may call."""
+"""The league manager's tools by name (ruling, section 3), and the one that only the instructor may call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from matches.view import queries, sight
 
 
 def create_schedule(call: Call) -> Later:
-    """Close registration and make the schedule (004 2.6.1), for who holds the instructor's API key.
+    """Close registration and make the schedule (ruling, section 3), for who holds the instructor's API key.
 
     The key is the request's ``Authorization: Bearer``, or its ``auth_token``. The league is the one of the address
     or of ``league_id``, else the one that a registration would go to.

@@ -20,7 +20,7 @@ def new_conversation_id() -> str:
 def error_message(
     error: LeagueError, *, original_message_type: str | None = None, conversation_id: str | None = None
 ) -> dict[str, Any]:
-    """The LEAGUE_ERROR message (004 4.10.1)."""
+    """The LEAGUE_ERROR message (ruling, section 5)."""
     fields = league_error(error, original_message_type=original_message_type)
     return envelope(
         fields.pop("message_type"),

@@ -1,4 +1,4 @@
-"""Rounds end, leagues end, and what is told then (004 4.7, 4.8, 8.9); also what changes after the end."""
+"""Rounds end, leagues end, and what is told then (ruling, sections 4 and 8); also what changes after the end."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def complete_if_done(league: League) -> None:
 
 
 def announce_end(league: League) -> None:
-    """Queues LEAGUE_COMPLETED for players and referees (004 4.8.2); after it the players may go."""
+    """Queues LEAGUE_COMPLETED for players and referees (ruling, section 4); after it the players may go."""
     rows = queries.standings_rows(sight.everything(league))
     outbox.queue(
         league,

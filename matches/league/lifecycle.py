@@ -1,4 +1,4 @@
-"""A league from its first round to its end, as the instructor moves it (004 2.5); before that see ``opening``."""
+"""A league from its first round to its end, moved by the instructor (ruling, section 8); before, see ``opening``."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def run_all(*, league_id: str) -> League:
 
 
 def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
-    """PENDING to ANNOUNCING: matches get referees, ROUND_ANNOUNCEMENT goes out (004 4.3.1, 8.6).
+    """PENDING to ANNOUNCING: matches get referees, ROUND_ANNOUNCEMENT goes out (ruling, sections 3 and 6).
 
     Args:
         alive_at: when its referees were to be alive; None for now.
@@ -205,7 +205,7 @@ def _committed(coming: Round) -> dict[str, Any]:
 
 
 def open_round(*, round_pk: int) -> bool:
-    """ANNOUNCING to RUNNING: its matches may be played (004 8.6); a round with none left closes."""
+    """ANNOUNCING to RUNNING: its matches may be played (ruling, section 6); a round with none left closes."""
     with transaction.atomic():
         moved = swap(Round, {"state": RoundState.RUNNING}, pk=round_pk, state=RoundState.ANNOUNCING)
         if moved:

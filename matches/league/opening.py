@@ -1,4 +1,4 @@
-"""A league from its creation to its schedule, as the instructor moves it (004 2.5)."""
+"""A league from its creation to its schedule, as the instructor moves it (ruling, section 8)."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def queue(
     to_retired: bool = False,
     **fields: Any,
 ) -> None:
-    """Queue one broadcast to all players of a league (004 4.3, 4.7, 4.8), and to these referees.
+    """Queue one broadcast to all players of a league (ruling, sections 3 and 4), and to these referees.
 
     With ``to_retired`` also to those that were sent home at its end, but for who was taken out of it.
 

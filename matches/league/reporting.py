@@ -1,4 +1,4 @@
-"""A referee's MATCH_RESULT_REPORT is taken, or answered and left alone (004 4.6.2; ruling, sections 8 and 12)."""
+"""A referee's MATCH_RESULT_REPORT is taken, or answered and left alone (ruling, sections 4, 8 and 12)."""
 
 from __future__ import annotations
 

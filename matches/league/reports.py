@@ -1,4 +1,4 @@
-"""Reading what referees report: MATCH_RESULT_REPORT (004 4.6.2), and what it has in common with progress. Pure."""
+"""Reading MATCH_RESULT_REPORT of a referee (ruling, section 4), and what it has in common with progress. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A result counts, once (004 8.8); what follows from it is in ``endings``."""
+"""A result counts, once (ruling, section 8); what follows from it is in ``endings``."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from matches.view.sight import View
 
 
 def wire_row(row: Row) -> dict[str, Any]:
-    """A row as messages carry it (004 4.7.1)."""
+    """A row as messages carry it (ruling, section 4)."""
     return {
         "rank": row.rank,
         "player_id": row.player_id,
@@ -47,7 +47,7 @@ def frozen_mark(view: View) -> dict[str, int]:
 
 
 def own_standings(view: View, players: Collection[str]) -> dict[str, dict[str, int]]:
-    """``your_standings`` of some players (004 4.5.1).
+    """``your_standings`` of some players (ruling, section 4).
 
     Only their own matches are counted: in a large league the whole table takes longer than starting a match.
     """
@@ -58,7 +58,7 @@ def own_standings(view: View, players: Collection[str]) -> dict[str, dict[str, i
 
 
 def round_summary(played: Round, *, hidden: bool) -> dict[str, Any]:
-    """The counts of ROUND_COMPLETED under every name the documents give them (004 4.8.1, ruling section 4).
+    """The counts of ROUND_COMPLETED under every name the documents give them (ruling, section 4).
 
     Args:
         hidden: the board is frozen: how the matches ended is left out.
@@ -102,7 +102,7 @@ def round_line(played: Round, view: View, *, wire: bool) -> dict[str, Any]:
 
 
 def schedule(view: View, *, wire: bool = False) -> list[dict[str, Any]]:
-    """Every round with its matches, as GET_SCHEDULE and the API show it (004 4.9.1); ``wire`` as in a line."""
+    """Every round with its matches, as GET_SCHEDULE and the API show it (ruling, section 3); ``wire`` as in a line."""
     rounds: dict[int, dict[str, Any]] = {}
     if view.league.state == LeagueState.REGISTRATION:
         # There is none, or it is being made: nobody sees half of one.
@@ -234,7 +234,7 @@ def transcript(match: Match, view: View, *, staff: bool) -> list[dict[str, Any]]
 
 
 def next_match(view: View, player_id: str) -> dict[str, Any] | None:
-    """A player's next match that is not finished (004 4.9.2)."""
+    """A player's next match that is not finished (ruling, section 3)."""
     theirs = matches_of(view.league).filter(Q(player_a__code=player_id) | Q(player_b__code=player_id))
     if view.now:
         match = theirs.exclude(state=MatchState.FINISHED).first()
@@ -290,5 +290,5 @@ def agents_of(view: View) -> list[dict[str, Any]]:
 
 
 def game_registry() -> dict[str, Any]:
-    """The games registry (004 3.8.3)."""
+    """The games registry (ruling, section 7)."""
     return {"game_registry": describe()}

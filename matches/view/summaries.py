@@ -137,7 +137,7 @@ def summary(view: View) -> Summary:
 
 
 def champion_of(row: Row) -> dict[str, Any]:
-    """A champion as messages and pages name it (004 4.8.2)."""
+    """A champion as messages and pages name it (ruling, section 4)."""
     return {"player_id": row.player_id, "display_name": row.display_name, "points": row.points}
 
 
