@@ -202,4 +202,4 @@ def test_my_agent_does_not_tell_of_corrections_behind_the_freeze() -> None:
     make.finish_round(place)
     assert len([how for _, how in told() if how]) == 2
     curtain.lift(league_id="fall")
-    assert ("R1M1", "") in told()
+    assert ("R1M1", "C") in told()

@@ -175,7 +175,7 @@ def test_a_ping_speaks_as_its_receiver_does(dialect: str, method: str) -> None:
     agent = place.players[0].agent
     Agent.objects.filter(pk=agent.pk).update(dialect=dialect)
     registration.want_ping(agent_ids=[agent.pk])
-    (check,) = make.look().checks
-    body = json.loads(check.body)
-    found = (check.agent_pk, body["method"], body["params"]["message_type"], body["params"]["league_id"])
+    (ping,) = make.look().pings
+    body = json.loads(ping.body)
+    found = (ping.agent_pk, body["method"], body["params"]["message_type"], body["params"]["league_id"])
     assert found == (agent.pk, method, "PING", "fall")
