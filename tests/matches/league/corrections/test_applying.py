@@ -20,7 +20,6 @@ from tests.matches.correcting import (
     agree,
     do,
     everything,
-    in_round_two,
     over,
     points,
     rows,
@@ -29,11 +28,6 @@ from tests.matches.correcting import (
 from tests.matches.league.test_lifecycle_races import before
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def place() -> make.Setting:
-    return in_round_two()
 
 
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {

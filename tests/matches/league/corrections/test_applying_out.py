@@ -14,17 +14,11 @@ from tests import factories as make
 from tests.matches.correcting import (
     agree,
     do,
-    in_round_two,
     rows,
     undo,
 )
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def place() -> make.Setting:
-    return in_round_two()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from tests.matches.correcting import (
     assigned,
     do,
     everything,
-    in_round_two,
     over,
     points,
     rows,
@@ -22,11 +21,6 @@ from tests.matches.correcting import (
 )
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def place() -> make.Setting:
-    return in_round_two()
 
 
 def test_a_match_of_the_running_round_is_played_again(place: make.Setting) -> None:

@@ -22,18 +22,12 @@ from tests.matches.correcting import (
     WHY,
     assigned,
     do,
-    in_round_two,
     over,
     rows,
     undo,
 )
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def place() -> make.Setting:
-    return in_round_two()
 
 
 def test_agents_are_told_the_new_table(place: make.Setting) -> None:

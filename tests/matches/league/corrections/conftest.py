@@ -1,0 +1,14 @@
+"""What the tests of corrections share."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import factories as make
+from tests.matches.correcting import in_round_two
+
+
+@pytest.fixture
+def place() -> make.Setting:
+    """A league whose first round is over and whose second one is being played."""
+    return in_round_two()
