@@ -52,7 +52,9 @@ class Facts:
         shown = self.league.state != LeagueState.REGISTRATION
         self.rounds = list(self.league.rounds.order_by("number")) if shown else []
         unfinished = [MatchState.READY, MatchState.HELD, *IN_PLAY]
-        self.matches = list(queries.matches_of(self.league).filter(state__in=unfinished))
+        # A league of 600 has 179,700 matches, most of them to come.
+        begun = [one for one in self.rounds if one.state != RoundState.PENDING]
+        self.matches = list(queries.matches_in(begun).filter(state__in=unfinished))
         self.able = outbox.referees_of(self.league)
         self.known = readiness.readiness(self.players)
 

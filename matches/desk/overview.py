@@ -27,6 +27,8 @@ from matches.view import readiness, sight, summaries
 from matches.view.roles import Action
 
 EVERYTHING = frozenset(Action)
+AGENTS_SHOWN = 100
+"""Rows of a table of agents until the instructor asks for all: more than a class has, and quick to show again."""
 SHARES = 3
 """Agents on one machine that are named beside each of them: in a class behind one address it would be all of them."""
 
@@ -37,36 +39,46 @@ def headlines(leagues: list[League]) -> dict[str, str]:
     return {league.pk: str(parts.league_dict(league, known[league.pk])["headline"]) for league in leagues}
 
 
-def context(league: League, allowed: Collection[Action] = EVERYTHING, *, everywhere: bool = False) -> dict[str, Any]:
+def context(
+    league: League, allowed: Collection[Action] = EVERYTHING, *, everywhere: bool = False, every_agent: bool = False
+) -> dict[str, Any]:
     """The desk: state, the next action, problems with their remedies, agents with their last answer, matches.
 
     Args:
         league: the league.
         allowed: what the person who looks may do; buttons for anything else are left out.
         everywhere: whether gateways are shown at which no player of this league answers.
+        every_agent: whether the tables of agents have all rows, however many.
     """
     facts = Facts(league, allowed)
     view = sight.everything(league)
     # Who is in trouble stands first: the list is longer than what is seen of it.
-    lines = [_agent_line(agent) | {"ready": facts.known.get(agent.pk)} for agent in sorted(facts.around, key=_well)]
+    ordered = sorted(facts.around, key=_well)
     resembled = names.marks(facts.around)
     shared = sharing(facts.players, SHARES)
-    for line in lines:
-        line["resembles"] = resembled.get(line["pk"], "")
-        named, number = shared.get(line["pk"], ([], 0))
-        line |= {"shares": ", ".join(other.code for other in named), "shares_more": number - len(named)}
+
+    def table(kind: Kind) -> dict[str, Any]:
+        of_kind = [agent for agent in ordered if agent.kind == kind]
+        rows = [_agent_line(agent) for agent in (of_kind if every_agent else of_kind[:AGENTS_SHOWN])]
+        for row in rows:
+            others, number = shared.get(row["pk"], ([], 0))
+            row["ready"] = facts.known.get(row["pk"])
+            row["resembles"] = resembled.get(row["pk"], "")
+            row |= {"shares": ", ".join(other.code for other in others), "shares_more": number - len(others)}
+        return {"kind": kind.value, "rows": rows, "total": len(of_kind), "more": len(of_kind) - len(rows)}
+
     asking = sum(1 for agent in facts.around if agent.check_wanted)
     checking = any(one.word == readiness.Ready.CHECKING for one in facts.known.values())
     return {
         "desk": {
             "league": parts.league_of(view),
-            "fragment_url": reverse("admin:matches_league_now", args=[quote(league.pk)]),
+            "fragment_url": reverse("admin:matches_league_now", args=[quote(league.pk)]) + ("?all=1" * every_agent),
             "may": {str(action): True for action in allowed},
             "buttons": controls.buttons(facts),
             "problems": problems.problems(facts),
             "left_out": {code: readiness.label(word) for code, word in sorted(league.left_out.items())},
-            "players": [line for line in lines if line["kind"] == Kind.PLAYER],
-            "referees": [line for line in lines if line["kind"] == Kind.REFEREE],
+            "players": table(Kind.PLAYER),
+            "referees": table(Kind.REFEREE),
             "answering": _answering(facts, asking),
             "pending": bool(asking or checking or facts.active),
             "open": with_waits(facts, _match_lines(facts, view, held=False)),
@@ -93,7 +105,6 @@ def _well(agent: Agent) -> bool:
 def _agent_line(agent: Agent) -> dict[str, Any]:
     return {
         "pk": agent.pk,
-        "kind": agent.kind,
         "agent_id": agent.code,
         "display_name": agent.display_name,
         "state": agent.state,

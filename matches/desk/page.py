@@ -62,7 +62,8 @@ class DeskPages(LeagueAccess):
 
     def _shown(self, request: HttpRequest, league: League) -> dict[str, Any]:
         everywhere = request.user.is_superuser
-        found = overview.context(league, roles.allowed(request.user, league.pk), everywhere=everywhere)
+        allowed = roles.allowed(request.user, league.pk)
+        found = overview.context(league, allowed, everywhere=everywhere, every_agent="all" in request.GET)
         return {**found, "league": league, "plan_form": PlanForm(auto_id="plan-%s")}
 
     def settings_view(self, request: HttpRequest, object_id: str) -> HttpResponse:

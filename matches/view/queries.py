@@ -117,11 +117,16 @@ def schedule(view: View, *, wire: bool = False) -> list[dict[str, Any]]:
 def matches_of(league: League) -> Any:
     """A league's matches with everything a line shows, in playing order; none while its schedule is being made."""
     found = Match.objects.filter(league=league)
-    return (
-        (found.none() if league.state == LeagueState.REGISTRATION else found)
-        .select_related("round", "player_a", "player_b", "referee", "winner")
-        .order_by("round__number", "pk")
-    )
+    return _in_playing_order(found.none() if league.state == LeagueState.REGISTRATION else found)
+
+
+def matches_in(rounds: Collection[Round]) -> Any:
+    """The matches of these rounds as ``matches_of`` has them; nothing is read of the league's other matches."""
+    return _in_playing_order(Match.objects.filter(round__in=rounds))
+
+
+def _in_playing_order(matches: Any) -> Any:
+    return matches.select_related("round", "player_a", "player_b", "referee", "winner").order_by("round__number", "pk")
 
 
 def match_line(match: Match, view: View) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def test_who_has_registered_and_who_answers_is_on_the_page(desk: Client) -> None
     registration.note_ping(agent_id=first.pk, problem="")
     registration.note_ping(agent_id=second.pk, problem="no connection: Connection refused")
     shown: dict[str, Any] = desk.get("/admin/matches/league/evening/change/").context["desk"]
-    assert [(line["agent_id"], line["answers"]) for line in shown["players"]] == [
+    assert [(line["agent_id"], line["answers"]) for line in shown["players"]["rows"]] == [
         ("P02", "no answer: no connection: Connection refused"),
         ("P01", "answered within the last minute"),
     ]

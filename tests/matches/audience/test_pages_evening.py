@@ -62,7 +62,7 @@ def test_who_is_in_trouble_stands_first_at_the_desk(place: make.Setting) -> None
     last.problem = "no connection"
     last.save()
     found = overview.context(place.league)["desk"]
-    assert [line["agent_id"] for line in found["players"]][:2] == [last.code, place.players[0].agent.code]
+    assert [line["agent_id"] for line in found["players"]["rows"]][:2] == [last.code, place.players[0].agent.code]
 
 
 def test_a_result_and_a_name_read_from_right_to_left() -> None:

@@ -103,7 +103,7 @@ def test_the_desk_warns_before_and_says_afterwards_who_is_left_out(desk: Client)
         return found
 
     before = shown()
-    assert [(line["agent_id"], line["ready"].label) for line in before["players"]] == [
+    assert [(line["agent_id"], line["ready"].label) for line in before["players"]["rows"]] == [
         ("P01", "passed"),
         ("P02", "failed"),
         ("P03", "passed"),

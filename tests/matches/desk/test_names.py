@@ -183,7 +183,7 @@ def test_both_names_are_marked_on_the_desk(client: Client, desk: Client) -> None
     token = ada(client)["auth_token"]
     register(client, CYRILLIC, auth_token=token)
     register(client, "Bob", port=8103)
-    marks = {line["agent_id"]: line["resembles"] for line in desk.get(DESK).context["desk"]["players"]}
+    marks = {line["agent_id"]: line["resembles"] for line in desk.get(DESK).context["desk"]["players"]["rows"]}
     assert marks == {"P01": f"P02 “{CYRILLIC}”", "P02": "P01 “Ada”", "P03": ""}
     assert "the name looks like P01 “Ada”" in desk.get(DESK).content.decode()
 
@@ -271,7 +271,7 @@ def test_who_waits_in_the_lobby_comes_into_no_league_under_anothers_name(client:
 def test_the_instructor_adds_whom_they_like_and_sees_the_mark(client: Client, desk: Client) -> None:
     ada(client)
     entry.add_by_hand(league_id="fall", name=CYRILLIC, endpoint="http://192.0.2.9:8101/mcp")
-    marks = {line["agent_id"]: line["resembles"] for line in desk.get(DESK).context["desk"]["players"]}
+    marks = {line["agent_id"]: line["resembles"] for line in desk.get(DESK).context["desk"]["players"]["rows"]}
     assert marks == {"P01": f"P02 “{CYRILLIC}”", "P02": "P01 “Ada”"}
     assert register(client, "\u0410d\u0430", port=8104)["status"] == "REJECTED"
 
@@ -291,7 +291,7 @@ def test_a_referee_whose_name_looks_like_one_of_ours_is_refused(client: Client, 
     assert referee(client, "Referee 1", 8003)["referee_id"] == "REF03"
     click(desk, "Let the referee “Referee l”")
     assert referee(client, "Referee l", 8001)["referee_id"] == "REF04"
-    marks = {line["agent_id"]: line["resembles"] for line in desk.get(DESK).context["desk"]["referees"]}
+    marks = {line["agent_id"]: line["resembles"] for line in desk.get(DESK).context["desk"]["referees"]["rows"]}
     assert marks["REF04"] == "REF01 “Referee 1”, REF02 “Referee I”"
 
 

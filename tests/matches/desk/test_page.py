@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from agents_registry import registration
 from agents_registry.models import Agent
 from league_sdk.protocol.states import AgentState
+from matches.desk import overview
 from matches.desk.controls import _address
 from matches.league import curtain, lifecycle, losses, opening, planned, play, staffing
 from matches.models import League, Match
@@ -225,9 +226,22 @@ def test_a_match_whose_result_is_being_told_says_so_in_place_of_cancelling_it(de
 
 def test_who_shares_a_machine_is_named_but_not_a_whole_class(desk: Client) -> None:
     make.setting(players=6)
-    line = shown(desk)["players"][0]
+    line = shown(desk)["players"]["rows"][0]
     assert (line["shares"], line["shares_more"]) == ("P02, P03, P04", 2)
     assert "on the same machine as P02, P03, P04 and 2 others" in desk.get(DESK).content.decode()
+
+
+def test_the_table_of_a_crowd_is_short_until_all_are_asked_for(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "AGENTS_SHOWN", 2)
+    place = make.setting(players=5)
+    silence(place.players[4])
+    table = shown(desk)["players"]
+    assert [row["agent_id"] for row in table["rows"]] == ["P05", "P01"], "who needs attention stands first"
+    assert (table["total"], table["more"]) == (5, 3)
+    assert "3 more are not shown" in desk.get(NOW).content.decode()
+    whole = desk.get(DESK, {"all": "1"}).context["desk"]
+    assert (len(whole["players"]["rows"]), whole["players"]["more"]) == (5, 0)
+    assert desk.get(whole["fragment_url"]).context["desk"]["players"]["more"] == 0, "the live part stays whole"
 
 
 def test_a_referee_that_is_lost_is_named(desk: Client) -> None:
