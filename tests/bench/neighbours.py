@@ -110,7 +110,8 @@ async def crowd(url: str, ask: Ask, until: float) -> Counter[int]:
     statuses: Counter[int] = Counter()
 
     async def loop() -> None:
-        transport = httpx.AsyncHTTPTransport(local_address=NEIGHBOUR)
+        # Reading the list of authorities takes 30 ms of this process, which the ping of the same moment would wait for.
+        transport = httpx.AsyncHTTPTransport(local_address=NEIGHBOUR, verify=False)
         async with httpx.AsyncClient(base_url=url, transport=transport, timeout=120) as client:
             while time.perf_counter() < until:
                 statuses[(await ask(client)).status_code] += 1
