@@ -52,21 +52,7 @@ def context(
     """
     facts = Facts(league, allowed)
     view = sight.everything(league)
-    # Who is in trouble stands first: the list is longer than what is seen of it.
-    ordered = sorted(facts.around, key=_well)
-    resembled = names.marks(facts.around)
-    shared = sharing(facts.players, SHARES)
-
-    def table(kind: Kind) -> dict[str, Any]:
-        of_kind = [agent for agent in ordered if agent.kind == kind]
-        rows = [_agent_line(agent) for agent in (of_kind if every_agent else of_kind[:AGENTS_SHOWN])]
-        for row in rows:
-            others, number = shared.get(row["pk"], ([], 0))
-            row["ready"] = facts.known.get(row["pk"])
-            row["resembles"] = resembled.get(row["pk"], "")
-            row |= {"shares": ", ".join(other.code for other in others), "shares_more": number - len(others)}
-        return {"kind": kind.value, "rows": rows, "total": len(of_kind), "more": len(of_kind) - len(rows)}
-
+    tables = _tables(facts, every_agent=every_agent)
     asking = sum(1 for agent in facts.around if agent.check_wanted)
     checking = any(one.word == readiness.Ready.CHECKING for one in facts.known.values())
     return {
@@ -77,8 +63,8 @@ def context(
             "buttons": controls.buttons(facts),
             "problems": problems.problems(facts),
             "left_out": {code: readiness.label(word) for code, word in sorted(league.left_out.items())},
-            "players": table(Kind.PLAYER),
-            "referees": table(Kind.REFEREE),
+            "players": tables[Kind.PLAYER],
+            "referees": tables[Kind.REFEREE],
             "answering": _answering(facts, asking),
             "pending": bool(asking or checking or facts.active),
             "open": with_waits(facts, _match_lines(facts, view, held=False)),
@@ -95,6 +81,23 @@ def context(
             "at": timezone.now(),
         }
     }
+
+
+def _tables(facts: Facts, *, every_agent: bool) -> dict[Kind, dict[str, Any]]:
+    """The agents of each kind with what is known of them; who is in trouble stands first, as not all rows are shown."""
+    resembled = names.marks(facts.around)
+    shared = sharing(facts.players, SHARES)
+    tables = {}
+    for kind in Kind:
+        agents = sorted((agent for agent in facts.around if agent.kind == kind), key=_well)
+        rows = [_agent_line(agent) for agent in (agents if every_agent else agents[:AGENTS_SHOWN])]
+        for row in rows:
+            others, number = shared.get(row["pk"], ([], 0))
+            row["ready"] = facts.known.get(row["pk"])
+            row["resembles"] = resembled.get(row["pk"], "")
+            row |= {"shares": ", ".join(other.code for other in others), "shares_more": number - len(others)}
+        tables[kind] = {"kind": kind.value, "rows": rows, "total": len(agents), "more": len(agents) - len(rows)}
+    return tables
 
 
 def _well(agent: Agent) -> bool:
