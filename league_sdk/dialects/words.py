@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from league_sdk.protocol.messages import BY_METHOD, MessageType
@@ -81,8 +82,11 @@ def message_type_of(name: object) -> str | None:
     Read without regard to case and to what joins its words (``registerPlayer``, ``register-player``); ``handle_``,
     ``receive_``, ``league.`` and the like may stand before it.
     """
-    if not isinstance(name, str) or len(name) > 80:
-        return None
+    return _type_by_name(name) if isinstance(name, str) and len(name) <= 80 else None
+
+
+@lru_cache(maxsize=512)
+def _type_by_name(name: str) -> str | None:
     rests = [_NO_LETTER.sub("", name.lower())]
     for _ in range(3):
         known = next((rest for rest in rests if rest in _BY_LETTERS), None)
