@@ -83,22 +83,28 @@ class _News:
         """What is told of one match; the answer to it."""
         status = "lost"
         if match is not None and match.attempt == item.attempt:
-            # First of all, whatever else is said of the match: from here on this verdict stands.
-            status = sealing.take(match, self.referee, item) or "ok"
+            answer, seal = sealing.taken(match, self.referee, item)
+            status = answer or "ok"
             if item.state == HANDED_BACK:
-                _take_back(match, item)
-            elif not self._go_on(match, item):
+                _take_back(match, item, seal)
+            elif not self._go_on(match, item, seal):
                 status = "lost"
         return {name: getattr(item, name) for name in ("league_id", "match_id", "attempt")} | {"status": status}
 
-    def _go_on(self, match: Match, item: Told) -> bool:
+    def _go_on(self, match: Match, item: Told, seal: dict[str, Any] | None) -> bool:
         """Its referee goes on with it; false when the attempt is over."""
         if match.league_id not in self.leases:
             self.leases[match.league_id] = lease_s_of(match, self.referee)
         lease_s = self.leases[match.league_id]
-        done = _advance(match, item, lease_s, self.now, keeps_moves=self.referee.site_key)
+        news = _news_of(match, item, self.now, keeps_moves=self.referee.site_key)
+        to_be_shown = bool(news or item.transcript)
+        if seal is not None:
+            news["seal"] = seal
+        done = _advance(match, news, lease_s, self.now)
         if done is None:
             return False
+        if to_be_shown:
+            shown(match.league_id, match.match_id)
         self.entries += rows_of(match, item.transcript)
         if not done:
             self.renewed.setdefault((lease_s, match.attempt, match.state), []).append(match.pk)
@@ -112,8 +118,11 @@ class _News:
         insert_entries(self.entries)
 
 
-def _take_back(match: Match, item: Told) -> None:
-    """Its referee gives it back."""
+def _take_back(match: Match, item: Told, seal: dict[str, Any] | None) -> None:
+    """Its referee gives it back, with a new seal perhaps, which counts whoever tells of it."""
+    if seal is not None:
+        swap(Match, {"seal": seal}, pk=match.pk, attempt=match.attempt, state=IN_PLAY)
+        match.seal = seal
     sealing.keep_excused(match, item.excused)
     add_entries(match, item.transcript)
     losses.lose_attempt(
@@ -125,37 +134,48 @@ def _take_back(match: Match, item: Told) -> None:
     )
 
 
-def _advance(match: Match, item: Told, lease_s: float, now: datetime, *, keeps_moves: bool) -> bool | None:
-    """Take the news of one match, if there are any.
+def _news_of(match: Match, item: Told, now: datetime, *, keeps_moves: bool) -> dict[str, Any]:
+    """What a report says of a match that is not on record yet, by field; its seal apart.
 
-    Returns whether that is all; false when its lease is still to be renewed, None when the attempt is over.
+    Args:
+        keeps_moves: whether the referee is told the moves on record, and so may add to them.
     """
     old, new = MatchState(match.state), MatchState(item.state)
     state = new if PROGRESS_ORDER.index(new) > PROGRESS_ORDER.index(old) else old
+    hidden = get_game(match.league.game_type).hidden
     players = {match.player_a.code, match.player_b.code}
     # Whatever a foreign referee tells: before the draw nobody sees anything of a game with hidden choices.
-    may_be_seen = state == MatchState.DRAWING_NUMBER or not get_game(match.league.game_type).hidden
-    news: dict[str, Any] = {
+    may_be_seen = state == MatchState.DRAWING_NUMBER or not hidden
+    told: dict[str, Any] = {
         "joined": sorted(players.intersection(item.joined) | set(match.joined)),
         "locked_in": sorted(players.intersection(item.locked_in)),
         # Who only tells a sealed end knows no board: what everybody has seen of the game stays.
         "view": (item.view or match.view) if may_be_seen else {},
     }
-    # Only who is told what is on record can go on from it, and adds to it. Moves are never taken back: a report that
-    # comes late has less of them.
-    keeps_moves = keeps_moves and not get_game(match.league.game_type).hidden
-    if keeps_moves and len(item.moves or ()) > len(match.moves):
-        news["moves"] = item.moves
+    # Moves are never taken back: a report that comes late has less of them.
+    if keeps_moves and not hidden and len(item.moves or ()) > len(match.moves):
+        told["moves"] = item.moves
     if item.excused:
-        news["excused"] = sealing.with_excused(match, item.excused)
-    news = {name: value for name, value in news.items() if getattr(match, name) != value}
+        told["excused"] = sealing.with_excused(match, item.excused)
+    news = {name: value for name, value in told.items() if getattr(match, name) != value}
     if state != old:
         news |= {"state": state, "lifecycle": [*match.lifecycle, lifecycle_step(state, now)]}
+    return news
+
+
+def _advance(match: Match, news: dict[str, Any], lease_s: float, now: datetime) -> bool | None:
+    """Write the news of one match, if there are any, in one statement with its seal and its lease.
+
+    Returns whether that is all; false when its lease is still to be renewed, None when the attempt is over.
+    """
     lease = timedelta(seconds=lease_s)
+    if not news:
+        return match.lease_until is not None and match.lease_until - now >= lease * 0.9
     later = {"lease_until": now + lease, **news}
-    if news and not swap(Match, later, pk=match.pk, attempt=match.attempt, state=old):
+    if not swap(Match, later, pk=match.pk, attempt=match.attempt, state=match.state):
         # The row is held, and this cannot be; were it so, nothing of this would be on record.
         return None
-    if news or item.transcript:
-        shown(match.league_id, match.match_id)
-    return bool(news) or (match.lease_until is not None and match.lease_until - now >= lease * 0.9)
+    # A report may tell of one match more than once.
+    for name, value in later.items():
+        setattr(match, name, value)
+    return True

@@ -18,45 +18,49 @@ from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent
 from league_sdk.protocol.errors import LeagueError
-from league_sdk.protocol.states import IN_PLAY
 from league_sdk.protocol.transcript import clean
 from matches.league.errors import ActionRefused
 from matches.league.progress_reading import Told
 from matches.league.reports import Verdict, read_verdict
 from matches.models import Match
-from storage.prepared import swap
 
 SEALED, REFUSED = "sealed", "refused"
 
 
-def take(match: Match, referee: Agent, item: Told) -> str:
-    """Keep the verdict that came with a match's progress, and that its players were told; call in a transaction.
+def taken(match: Match, referee: Agent, item: Told) -> tuple[str, dict[str, Any] | None]:
+    """What becomes of the verdict that came with a match's progress, and of the word that its players were told.
 
-    Idempotent: the first seal of a match stands. Only referees with the site's key seal.
+    The first seal of a match stands. Only referees with the site's key seal.
 
-    Returns ``sealed``, ``refused``, or nothing where no verdict came.
+    Args:
+        match: as it is on record; its row is held.
+
+    Returns ``sealed``, ``refused``, or nothing where no verdict came; and the seal as it now is, if that is new.
     """
-    answer = ""
+    answer, seal, new = "", match.seal, False
     if item.seal is not None:
-        answer = SEALED if match.seal is not None or _keep(match, referee, item.seal) else REFUSED
-    if item.end_told and match.seal is not None and not match.seal.get("told"):
-        match.seal = {**match.seal, "told": True}
-        swap(Match, {"seal": match.seal}, pk=match.pk, attempt=match.attempt, state=IN_PLAY)
-    return answer
+        if seal is None:
+            seal = _seal_of(match, referee, item.seal)
+            new = seal is not None
+        answer = REFUSED if seal is None else SEALED
+    if item.end_told and seal is not None and not seal.get("told"):
+        seal, new = {**seal, "told": True}, True
+    return answer, seal if new else None
 
 
-def _keep(match: Match, referee: Agent, given: Mapping[str, Any]) -> bool:
+def _seal_of(match: Match, referee: Agent, given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The seal that a referee gives; None when it is none that we keep."""
     if not referee.site_key or given.get("conversation_id") != match.conversation_id:
-        return False
+        return None
     try:
         read(given, (match.player_a.code, match.player_b.code))
     except LeagueError:
-        return False
+        return None
     draw = given.get("draw")
     if draw is not None and type(draw) is not int:
-        return False
+        return None
     details = given.get("details")
-    seal = {
+    return {
         "attempt": match.attempt,
         "conversation_id": match.conversation_id,
         "referee_id": referee.code,
@@ -68,10 +72,6 @@ def _keep(match: Match, referee: Agent, given: Mapping[str, Any]) -> bool:
         "faults": clean(given.get("faults") or []),
         "draw": draw,
     }
-    if not swap(Match, {"seal": seal}, pk=match.pk, attempt=match.attempt, state=IN_PLAY, seal=None):
-        return False
-    match.seal = seal
-    return True
 
 
 def read(seal: Mapping[str, Any], players: tuple[str, str]) -> Verdict:

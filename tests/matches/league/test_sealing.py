@@ -17,7 +17,7 @@ from agents_registry.requests import read_request
 from league_sdk.ledger.verify import verify
 from league_sdk.protocol.errors import RefereeNotRegistered
 from league_sdk.rules.draws import commitment
-from matches.league import entry, lifecycle, losses, reporting, results, sealing
+from matches.league import entry, lifecycle, losses, progress, reporting, results, sealing
 from matches.league.errors import ActionRefused
 from matches.models import Event, League, Match
 from tests import factories as make
@@ -360,3 +360,18 @@ def test_nobody_chooses_between_two_seeds_however_often_a_backup_is_restored(kno
     assert plays == ([2, 3] if known else [1, 2])
     if known:
         verify(client.get("/api/leagues/fall/ledger").json())
+
+
+def test_a_match_told_of_twice_in_one_report_has_the_first_verdict() -> None:
+    match = make.playing(players=2).match("R1M1")
+    assert match.referee is not None
+    other = seal_of(match, winner_player_id="P01", draw=4)
+    items = [
+        make.told(match),
+        make.told(match, state="DRAWING_NUMBER", seal=seal_of(match)),
+        make.told(match, state="DRAWING_NUMBER", seal=other, end_told=True),
+    ]
+    answers = progress.progress(referee=match.referee, items=items)
+    assert [answer["status"] for answer in answers] == ["ok", "sealed", "sealed"]
+    match.refresh_from_db()
+    assert (match.state, match.seal["draw"], match.seal["told"]) == ("DRAWING_NUMBER", 3, True)
