@@ -58,7 +58,8 @@ def context(
     return {
         "desk": {
             "league": parts.league_of(view),
-            "fragment_url": reverse("admin:matches_league_now", args=[quote(league.pk)]) + ("?all=1" * every_agent),
+            "fragment_url": reverse("admin:matches_league_now", args=[quote(league.pk)])
+            + ("?all=1" if every_agent else ""),
             "may": {str(action): True for action in allowed},
             "buttons": controls.buttons(facts),
             "problems": problems.problems(facts),

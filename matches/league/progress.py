@@ -83,7 +83,7 @@ class _News:
         """What is told of one match; the answer to it."""
         status = "lost"
         if match is not None and match.attempt == item.attempt:
-            answer, seal = sealing.taken(match, self.referee, item)
+            answer, seal = sealing.decide(match, self.referee, item)
             status = answer or "ok"
             if item.state == HANDED_BACK:
                 _take_back(match, item, seal)
@@ -121,7 +121,7 @@ class _News:
 def _take_back(match: Match, item: Told, seal: dict[str, Any] | None) -> None:
     """Its referee gives it back, with a new seal perhaps, which counts whoever tells of it."""
     if seal is not None:
-        swap(Match, {"seal": seal}, pk=match.pk, attempt=match.attempt, state=IN_PLAY)
+        swap(Match, {"seal": seal}, pk=match.pk, attempt=match.attempt, state=IN_PLAY, **_unsealed(match))
         match.seal = seal
     sealing.keep_excused(match, item.excused)
     add_entries(match, item.transcript)
@@ -135,7 +135,7 @@ def _take_back(match: Match, item: Told, seal: dict[str, Any] | None) -> None:
 
 
 def _news_of(match: Match, item: Told, now: datetime, *, keeps_moves: bool) -> dict[str, Any]:
-    """What a report says of a match that is not on record yet, by field; its seal apart.
+    """What a report says of a match that is not on record yet, by field, without its seal.
 
     Args:
         keeps_moves: whether the referee is told the moves on record, and so may add to them.
@@ -172,10 +172,15 @@ def _advance(match: Match, news: dict[str, Any], lease_s: float, now: datetime) 
     if not news:
         return match.lease_until is not None and match.lease_until - now >= lease * 0.9
     later = {"lease_until": now + lease, **news}
-    if not swap(Match, later, pk=match.pk, attempt=match.attempt, state=match.state):
+    if not swap(Match, later, pk=match.pk, attempt=match.attempt, state=match.state, **_unsealed(match)):
         # The row is held, and this cannot be; were it so, nothing of this would be on record.
         return None
     # A report may tell of one match more than once.
     for name, value in later.items():
         setattr(match, name, value)
     return True
+
+
+def _unsealed(match: Match) -> dict[str, None]:
+    """The condition that a match that was read without a seal has none still: a first seal is never written over."""
+    return {"seal": None} if match.seal is None else {}

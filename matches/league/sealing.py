@@ -27,8 +27,8 @@ from matches.models import Match
 SEALED, REFUSED = "sealed", "refused"
 
 
-def taken(match: Match, referee: Agent, item: Told) -> tuple[str, dict[str, Any] | None]:
-    """What becomes of the verdict that came with a match's progress, and of the word that its players were told.
+def decide(match: Match, referee: Agent, item: Told) -> tuple[str, dict[str, Any] | None]:
+    """Decide on the verdict in a progress report, and on its word that the players were told; writes nothing.
 
     The first seal of a match stands. Only referees with the site's key seal.
 

@@ -289,7 +289,7 @@ def test_one_seal_comes_twice_at_once(monkeypatch: pytest.MonkeyPatch, other: Ot
     place = make.playing(players=2)
     match = place.match("R1M1")
     sealed = partial(make.progress, match, state="DRAWING_NUMBER", seal=seal_of(match))
-    before(monkeypatch, sealing, "taken", lambda: other.does(sealed))
+    before(monkeypatch, sealing, "decide", lambda: other.does(sealed))
     assert (sealed(), other.is_done()) == ("sealed", "sealed")
 
 
@@ -297,7 +297,7 @@ def test_a_match_is_lost_while_its_verdict_is_sealed(monkeypatch: pytest.MonkeyP
     place = make.playing(players=2)
     match = place.match("R1M1")
     lose = partial(losses.lose_attempt, matches=Match.objects.filter(pk=match.pk), why="a test")
-    before(monkeypatch, sealing, "taken", lambda: other.does(lose))
+    before(monkeypatch, sealing, "decide", lambda: other.does(lose))
     assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match)) == "sealed"
     waits = (other.is_done(), place.match("R1M1").referee, place.match("R1M1").state)
     assert waits == (1, None, "DRAWING_NUMBER")
