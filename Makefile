@@ -1,13 +1,16 @@
 # `make help` says what there is.
 #
-# One virtual environment, .venv, with requirements/dev.txt in it, serves every target: what runs is then exactly what
-# was tested, and going from `make run` to `make test` installs nothing more. A server that should not carry the tools
-# installs requirements/base.txt (and scale.txt for PostgreSQL and Redis) into an environment of its own.
+# One virtual environment, .venv, serves every target. `make run` installs what the site runs on; the tools are added by
+# the first target that needs them. Versions are locked for both together, so what was tested is what runs.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 TESTS = tests
+
+# Some machines forbid Python to keep compiled modules. Then each of the processes that a target starts would compile
+# Django, the site and the tests anew, which takes up to 20 s of processor time.
+unexport PYTHONDONTWRITEBYTECODE
 
 # `make run HOST=...`: only what stands on the command line is passed on. Shells and build tools export a HOST of their
 # own, which would otherwise decide where the site listens.
@@ -15,7 +18,7 @@ option = $(if $(filter command,$(firstword $(origin $(1)))),--$(2) '$($(1))')
 run_options = $(strip $(call option,HOST,host) $(call option,PORT,port) $(call option,DATA,data) \
     $(call option,REFEREES,referees) $(call option,PUBLIC_URL,public-url))
 
-.PHONY: help setup run test lint bench chaos fuzz messages lock clean
+.PHONY: help setup setup-run run test lint bench wheels chaos fuzz messages lock clean
 
 help:  ## say what the targets do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -24,10 +27,13 @@ help:  ## say what the targets do
 	@echo "make test takes TESTS:                                     make test TESTS=tests/matches"
 	@echo "all of them take PYTHON, any Python from 3.11 on:          make setup PYTHON=python3.12"
 
-setup:  ## make .venv and install what is locked; quick when that is done
-	@PYTHON='$(PYTHON)' deploy/setup-venv.sh
+setup:  ## make .venv and install the site and the tools; quick when that is done
+	@PYTHON='$(PYTHON)' deploy/setup-venv.sh dev
 
-run: setup  ## run the whole site in one command: web, conductor, referees
+setup-run:
+	@PYTHON='$(PYTHON)' deploy/setup-venv.sh run
+
+run: setup-run  ## run the whole site in one command: web, conductor, referees
 	$(BIN)/python manage.py host $(run_options)
 
 # Tests wait now and then, so there is one worker more than processors. Of those with real processes a whole file goes to
@@ -46,6 +52,8 @@ lint: setup  ## ruff, mypy, import-linter
 bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.dialects
+	$(BIN)/python -m tests.bench.dialling
+	$(BIN)/python -m tests.bench.mcp
 	$(BIN)/python -m tests.bench.room
 	$(BIN)/python -m tests.bench.hostile
 	$(BIN)/python -m tests.bench.inflight
@@ -54,6 +62,9 @@ bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench.sizes
 	$(BIN)/python -m tests.bench.queries
 	$(BIN)/python -m tests.bench.neighbours
+
+wheels: setup  ## build the site and league_sdk as wheels in dist/: pip install dist/*.whl, then leaguesite host
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist . ./league_sdk
 
 chaos: setup  ## kill, stop and cut off everything while leagues are played, 1,000 times; docs/chaos.md
 	$(BIN)/python -m tests.chaos
@@ -71,7 +82,7 @@ compile = ../$(BIN)/uv pip compile --quiet --generate-hashes --universal --pytho
 
 # Not `lock: setup`: a lock file that cannot be installed must not stand in the way of making a better one.
 lock:  ## choose versions for requirements/*.in, keeping those that still fit; UPGRADE=1 takes the newest
-	@$(BIN)/python -m pip --version >/dev/null 2>&1 || PYTHON='$(PYTHON)' deploy/setup-venv.sh
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || PYTHON='$(PYTHON)' deploy/setup-venv.sh dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	cd requirements && $(compile) base.in -o base.txt
 	cd requirements && $(compile) -c base.txt scale.in -o scale.txt

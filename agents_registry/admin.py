@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from agents_registry import words
 from agents_registry.models import Agent, Kind, RosterEntry
+from league_sdk.protocol.notes import in_words
+from league_sdk.protocol.states import AgentState
+
+
+class AgentStates(admin.SimpleListFilter):
+    """Agents by state, in words."""
+
+    title = _("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]) -> list[tuple[str, str]]:
+        """The states with their words."""
+        return [(state, words.state(state)) for state in AgentState]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Agent]) -> QuerySet[Agent]:
+        """The agents in the state that was chosen; all of them if none was."""
+        value = self.value()
+        return queryset if value is None else queryset.filter(state=value)
 
 
 class AgentAdmin(ModelAdmin):
-    """Facts are read-only; trust, readmission, owner and the shown name are the instructor's.
+    """Agents, read-only except for trust, readmission, owner and shown name.
 
-    What can be done to an agent, and by whom, is known above this package: ``matches.desk.checks`` completes it.
+    ``matches.desk.checks`` adds the actions and permissions and registers this class with the admin site.
     """
 
-    list_display = ("code", "display_name", "kind", "league", "state", "judges", "answer", "endpoint", "registered_at")
+    list_display = ("code", "display_name", "kind", "league", "condition", "judges", "answer", "endpoint", "registered")
     list_display_links = ("code", "display_name")
-    list_filter = ("kind", ("league", admin.RelatedOnlyFieldListFilter), "state", "trusted", "by_hand")
+    list_filter = ("kind", ("league", admin.RelatedOnlyFieldListFilter), AgentStates, "trusted", "by_hand")
     list_select_related = ("league",)
     search_fields = ("code", "display_name", "endpoint", "owner__name", "owner__email")
     ordering = ("league", "kind", "pk")
@@ -34,48 +55,68 @@ class AgentAdmin(ModelAdmin):
         "display_name",
         "owner",
         ("trusted", "readmit"),
-        ("state", "silences"),
+        ("condition", "silences"),
         "answer",
         "endpoint",
         ("name", "version"),
         "games",
-        ("dialect", "max_concurrent"),
+        ("speaks", "max_concurrent"),
         "understands",
         "remarks",
         "came",
-        ("registered_at", "heard_at", "checked_at"),
+        ("registered", "heard", "checked"),
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
         editable = {"display_name", "trusted", "readmit", "owner"}
-        named = [name for row in self.fields for name in ((row,) if isinstance(row, str) else row)]
-        return tuple(name for name in named if name not in editable)
+        names = [name for row in self.fields for name in ((row,) if isinstance(row, str) else row)]
+        return tuple(name for name in names if name not in editable)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """An owner is somebody of the roster of the agent's own league."""
+        """Only people on the roster of the agent's league can be its owner."""
         if db_field.name == "owner":
             number = request.resolver_match.kwargs.get("object_id", "") if request.resolver_match else ""
-            shown = Agent.objects.filter(pk=number).first() if number.isdigit() else None
-            people = RosterEntry.objects.filter(league_id=shown.league_id) if shown else RosterEntry.objects.none()
+            agent = Agent.objects.filter(pk=number).first() if number.isdigit() else None
+            people = RosterEntry.objects.filter(league_id=agent.league_id) if agent else RosterEntry.objects.none()
             kwargs["queryset"] = people.order_by("name")
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if db_field.name == "owner":
+        if field is not None and db_field.name == "owner":
             # People are edited on the league's roster page.
             field.widget.can_add_related = field.widget.can_change_related = field.widget.can_view_related = False
         return field
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        """Agents register themselves; those that never do are added on a page of the leagues' admin."""
+        """Add a player by hand on a page of the leagues' admin: agents usually register themselves."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         return HttpResponseRedirect(reverse("admin:matches_league_add_player"))
 
     def has_delete_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
-        """An agent that has a schedule cannot be taken out of it by deleting a row."""
+        """Agents are never deleted here: their matches are on the schedule."""
         return False
+
+    @admin.display(description=_("registered"), ordering="registered_at")
+    def registered(self, agent: Agent) -> str:
+        return _time(agent.registered_at)
+
+    @admin.display(description=_("last heard"), ordering="heard_at")
+    def heard(self, agent: Agent) -> str:
+        return _time(agent.heard_at)
+
+    @admin.display(description=_("checked"), ordering="checked_at")
+    def checked(self, agent: Agent) -> str:
+        return _time(agent.checked_at)
+
+    @admin.display(description=_("state"), ordering="state")
+    def condition(self, agent: Agent) -> str:
+        return words.state(agent.state)
+
+    @admin.display(description=_("dialect"))
+    def speaks(self, agent: Agent) -> str:
+        return format_html("<code>{}</code>", agent.dialect)
 
     @admin.display(description=_("may judge"), ordering="trusted")
     def judges(self, agent: Agent) -> str:
@@ -95,7 +136,9 @@ class AgentAdmin(ModelAdmin):
     def remarks(self, agent: Agent) -> str:
         if not agent.notes:
             return gettext("nothing")
-        return render_to_string("admin/agents_registry/remarks.html", {"notes": agent.notes})
+        return render_to_string(
+            "admin/agents_registry/remarks.html", {"notes": [in_words(note, gettext) for note in agent.notes]}
+        )
 
     @admin.display(description=_("how it came"))
     def came(self, agent: Agent) -> str:
@@ -104,3 +147,8 @@ class AgentAdmin(ModelAdmin):
     @admin.display(description=_("answers?"))
     def answer(self, agent: Agent) -> str:
         return words.answers(agent)
+
+
+def _time(at: datetime | None) -> str:
+    """A time that the page shows in the reader's zone, with UTC beside."""
+    return render_to_string("admin/time.html", {"at": at}) if at is not None else "–"

@@ -1,18 +1,27 @@
-"""Agents and the hashes of their tokens: constraints, no actions (writes are in registration.py)."""
+"""Agents, their tokens and names, people on rosters, gateways: rows and constraints (``registering`` writes)."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from agents_registry.looks import MAX_LOOK_CHARS
+from league_sdk.protocol.inbox import SCHEME
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_ID_CHARS, MAX_NAME_CHARS, MAX_VERSION_CHARS
 from league_sdk.protocol.states import AgentState
-from storage.inside import Quick
+from storage.inside import QuickLoad
 
+MAX_EMAIL_CHARS = 254
 MAX_PERSONAL_CODE_CHARS = 32
+MAX_LINE_AGE = timedelta(seconds=60)
+"""A line that was not written down again for so long belonged to a process that was killed."""
+MAX_LOOK_CHARS = 200
+"""A look may be longer than its name, as "m" is replaced by "rn"; the rest is cut off."""
 
 
 class Kind(models.TextChoices):
@@ -30,7 +39,9 @@ class RosterEntry(models.Model):
         "matches.League", verbose_name=_("league"), on_delete=models.CASCADE, related_name="roster"
     )
     name = models.CharField(_("name"), max_length=MAX_NAME_CHARS)
-    email = models.EmailField(_("e-mail"), help_text="In lower case: two spellings are one person.")
+    email = models.EmailField(
+        _("e-mail"), max_length=MAX_EMAIL_CHARS, help_text="In lower case: two spellings are one person."
+    )
     code = models.CharField(_("personal code"), max_length=MAX_PERSONAL_CODE_CHARS)
 
     class Meta:
@@ -45,7 +56,16 @@ class RosterEntry(models.Model):
         return f"{self.name} <{self.email}>"
 
 
-class Agent(Quick, models.Model):
+class ReachedBy(models.TextChoices):
+    """How an agent is reached now."""
+
+    ADDRESS = "address", _("called at its address")
+    POLL = "poll", _("dials out (long poll)")
+    WEBSOCKET = "websocket", _("dials out (WebSocket)")
+    NOTHING = "nothing", _("dials out, and has no line open now")
+
+
+class Agent(QuickLoad, models.Model):
     """A player of one league (or of the lobby: no league yet), or a referee (of the site, or of one league)."""
 
     kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
@@ -69,7 +89,7 @@ class Agent(Quick, models.Model):
         blank=True,
         default="",
         editable=False,
-        help_text="What may be in one match only (agents_registry.programs), as found when a match was last given out.",
+        help_text="What may be in one match only, as found when a match was last given out.",
     )
     addresses = models.TextField(
         blank=True, default="", editable=False, help_text="The IP addresses that the address led to then."
@@ -79,6 +99,14 @@ class Agent(Quick, models.Model):
     dialect = models.CharField(_("dialect"), max_length=32, default="canonical")
     spoken = models.JSONField(
         default=dict, editable=False, help_text="Message type: the shape in which this agent was seen to understand it."
+    )
+    learned = models.JSONField(
+        default=dict,
+        editable=False,
+        help_text="What else was found out of how it speaks: its own names of tools, and if it wants a session.",
+    )
+    registrations = models.PositiveIntegerField(
+        default=0, editable=False, help_text="How often it has registered; what was learned is of the last time."
     )
     owner = models.ForeignKey(
         RosterEntry,
@@ -117,7 +145,30 @@ class Agent(Quick, models.Model):
         editable=False,
         help_text="The caller's address; empty where none is known.",
     )
+    shown_at = models.DateTimeField(
+        null=True,
+        editable=False,
+        help_text="When it last registered from the machine of its address, or was let in by the instructor.",
+    )
     heard_at = models.DateTimeField(_("last heard"), null=True, editable=False)
+    line = models.CharField(
+        max_length=9,
+        blank=True,
+        default="",
+        editable=False,
+        help_text="How it dials out: poll or websocket; empty when it had no line when that was last written.",
+    )
+    line_seen_at = models.DateTimeField(null=True, editable=False)
+    call_found = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        editable=False,
+        help_text="What the last call at its address found in place of an agent; empty for none, or if it answered.",
+    )
+    contested_at = models.DateTimeField(
+        null=True, editable=False, help_text="When its line was last taken over again and again."
+    )
     check_wanted = models.BooleanField(default=False, editable=False)
     checked_at = models.DateTimeField(_("checked"), null=True, editable=False)
     problem = models.CharField(_("last problem"), max_length=200, blank=True, default="", editable=False)
@@ -151,9 +202,48 @@ class Agent(Quick, models.Model):
     def __str__(self) -> str:
         return f"{self.code} {self.display_name}"
 
+    @property
+    def dials_out_now(self) -> str:
+        """How it dials out now: poll or websocket; empty if it has no line."""
+        fresh = self.line_seen_at is not None and timezone.now() - self.line_seen_at < MAX_LINE_AGE
+        return self.line if fresh else ""
+
+    @property
+    def is_inbox_only(self) -> bool:
+        """Whether it has no address and is reached through its inbox only (ruling, section 13)."""
+        return self.endpoint.startswith(f"{SCHEME}:")
+
+    @property
+    def reached_by(self) -> ReachedBy:
+        """How it is reached now."""
+        if line := self.dials_out_now:
+            return ReachedBy(line)
+        return ReachedBy.NOTHING if self.is_inbox_only else ReachedBy.ADDRESS
+
+    @property
+    def was_called(self) -> bool:
+        """Whether it was called since it registered; what it sent by itself then was no answer."""
+        heard = self.heard_at is not None and self.heard_at > self.registered_at
+        return heard or self.checked_at is not None or bool(self.call_found)
+
+    @property
+    def told_endpoint(self) -> str:
+        """The address that other agents are told.
+
+        For one without an address it is the league's, which passes answers on, as for the site's own behind a tunnel.
+        """
+        public, here = str(settings.LEAGUE_PUBLIC_URL), "http://127.0.0.1:"
+        hidden = self.site_key and self.endpoint.startswith(here) and not public.startswith(here)
+        return f"{public}/mcp" if self.is_inbox_only or hidden else self.endpoint
+
+    @property
+    def registration(self) -> str:
+        """Names its last registration: what was learned of an earlier one, or of another agent, is not of this one."""
+        return f"{self.pk}.{self.registrations}"
+
 
 class NameLook(models.Model):
-    """One of the one to four texts that an agent's names look like (``agents_registry.looks``), for finding it."""
+    """One of the looks of an agent's names (``names.looks``; one to four), indexed."""
 
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="looks")
     look = models.CharField(max_length=MAX_LOOK_CHARS, db_index=True)
@@ -163,11 +253,11 @@ class NameLook(models.Model):
 
 
 class NameRefused(models.Model):
-    """A registration whose name looks like that of another agent: the instructor may let it in.
+    """A registration that was refused because its name looks like that of another agent.
 
     Attributes:
-        league: where it came to; none for a referee of the site.
-        let_in: its next registration is taken. Then the row goes.
+        league: the league that it was for; None for a referee of the site.
+        let_in: the instructor let it in: its next registration is taken, and the row is deleted.
     """
 
     league = models.ForeignKey("matches.League", null=True, on_delete=models.CASCADE, related_name="names_refused")
@@ -197,9 +287,9 @@ class NameRefused(models.Model):
 
 
 class AgentToken(models.Model):
-    """The SHA-256 of one auth_token. Several may be valid; revoking deletes.
+    """The SHA-256 of one auth_token. Several may be valid; revoking deletes them.
 
-    ``proven``: it was given to somebody who had shown to be the agent, and not just named its address.
+    ``proven``: it was given to somebody who proved to be the agent, and did not only name its address.
     """
 
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="tokens")
@@ -212,7 +302,7 @@ class AgentToken(models.Model):
 
 
 class Gateway(models.Model):
-    """A host that many programs share, each under its own path: the instructor has said so."""
+    """A host that the instructor has marked as shared by many programs, each under its own path."""
 
     host = models.CharField(max_length=MAX_ENDPOINT_CHARS, unique=True)
     marked_at = models.DateTimeField()

@@ -1,13 +1,22 @@
 #!/bin/sh
-# Makes .venv and installs requirements/dev.txt into it; does nothing, quickly, when that has been done.
+# setup-venv.sh run: makes .venv and installs what a site needs to run.
+# setup-venv.sh dev: the same, and the tools for tests, lint and benchmarks.
+# Does nothing, quickly, when that has been done; an environment with the tools is good for running as well.
 # A virtual environment that is broken, half made or copied from elsewhere is made again.
 # PYTHON=/path/to/python chooses the interpreter (3.11 or newer).
 set -eu
 
 cd "$(dirname "$0")/.."
 venv=.venv
-locked=requirements/dev.txt
-stamp=$venv/.installed      # written last: where the venv was made, and what was installed
+wanted=${1:-dev}
+run_files='requirements/base.txt requirements/scale.txt'
+dev_files="$run_files requirements/telemetry.txt requirements/dev.txt"
+case $wanted in
+    run) files=$run_files ;;
+    dev) files=$dev_files ;;
+    *) printf 'setup: %s is neither run nor dev\n' "$wanted" >&2; exit 2 ;;
+esac
+stamp=$venv/.installed      # written last: where the venv was made, and the files that were installed
 unfinished=$venv/.unfinished
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -15,8 +24,13 @@ fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
 is_new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
 has_venv() { "$1" -c 'import ensurepip, venv' >/dev/null 2>&1; }
-wanted_stamp() { pwd -P; cat "$locked"; }
-is_up_to_date() { [ -f "$stamp" ] && wanted_stamp | cmp -s - "$stamp" && "$venv/bin/python" -c '' 2>/dev/null; }
+stamp_of() { pwd -P; cat "$@"; }
+# The names of files have no spaces: they are split into words on purpose.
+# shellcheck disable=SC2086
+is_installed() { stamp_of $1 | cmp -s - "$stamp"; }
+is_up_to_date() {
+    [ -f "$stamp" ] && { is_installed "$files" || is_installed "$dev_files"; } && "$venv/bin/python" -c '' 2>/dev/null
+}
 is_sound() {
     [ ! -e "$unfinished" ] && is_new_enough "$venv/bin/python" && "$venv/bin/python" -m pip --version >/dev/null 2>&1 &&
         { [ ! -f "$stamp" ] || [ "$(head -n 1 "$stamp")" = "$(pwd -P)" ]; }
@@ -54,7 +68,7 @@ apt_install() {
 
 # Two makes in one checkout take turns. Without flock (not on Linux) there is no turn to take.
 if command -v flock >/dev/null 2>&1; then
-    exec 9<"$locked"
+    exec 9<requirements/base.txt
     flock 9
 fi
 
@@ -87,10 +101,15 @@ if ! is_sound; then
     "$python" -m venv "$venv"
 fi
 
-say "installing $locked (a minute or so, the first time)"
+case $wanted in
+    run) say "installing what the site runs on (half a minute or so, the first time)" ;;
+    dev) say "installing what the site runs on, and the tools (a minute or so, the first time)" ;;
+esac
 rm -f "$stamp"
 : >"$unfinished"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$locked"
-wanted_stamp >"$stamp"
+# Modules are compiled when they are first imported: most of what is installed never is.
+set -- $(printf -- '-r %s ' $files)
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes "$@"
+stamp_of $files >"$stamp"
 rm -f "$unfinished"
 say "done"

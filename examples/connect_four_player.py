@@ -1,6 +1,6 @@
 """A player of Connect Four: wins if it can, blocks if it must, else plays near the middle.
 
-python examples/connect_four_player.py --league http://127.0.0.1:8000/mcp --name "Four" --game connect_four
+PYTHONPATH=. .venv/bin/python examples/connect_four_player.py --name Four --game connect_four --league URL
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""league_sdk: the language of the league and everything that speaks it without Django.
+"""league_sdk: the protocol of the league and everything that uses it without Django.
 
 Layers, lowest first: ``protocol`` (messages, envelope, errors), ``dialects`` (ways of
 speaking), ``transport`` (the one HTTP client), ``rules`` (games as pure functions),

@@ -1,18 +1,18 @@
-"""Python's collector of cyclic garbage, set for a process that serves for days."""
+"""Settings of Python's garbage collector for server processes."""
 
 from __future__ import annotations
 
 import gc
 
 NEW_OBJECTS = 20_000
-"""So many more objects than have gone are looked through for cycles; Python's 700 are the work of one request."""
+"""A collection starts after this many new objects; Python's default of 700 would start one in every request."""
 
 
 def settle() -> None:
-    """To be called when all is loaded and before the process serves.
+    """Exempt all existing objects from garbage collection; call this after loading and before serving.
 
-    What is there now (modules, models, templates) stays to the end: to go through it again and again, in the middle of
-    whatever is being done, finds nothing and takes a tenth of a busy process's time.
+    Modules, models and templates live as long as the process: searching them for garbage again and again finds nothing
+    and takes a tenth of a busy process's time.
     """
     gc.collect()
     gc.freeze()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,11 +16,11 @@ from league_sdk.config_models import (
     SystemConfig,
     build,
 )
+from league_sdk.repositories import file_name, read_object
 
 CONFIG_ROOT = Path("config")
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
-Model = TypeVar("Model")
+T = TypeVar("T")
 
 
 class ConfigLoader:
@@ -30,29 +29,21 @@ class ConfigLoader:
     Args:
         root: the folder that holds ``system.json``.
 
-    Every load method raises ``FileNotFoundError`` for a file that is not there, and ``ValueError`` that
-    names file and field for one that is not right.
+    Every load method raises ``FileNotFoundError`` for a file that does not exist, and ``ValueError`` that
+    names the file and the field for a file with an error. Every get method raises ``ValueError`` for an unknown id.
     """
 
     def __init__(self, root: Path | str = CONFIG_ROOT) -> None:
         self.root = Path(root)
-        self._system: SystemConfig | None = None
-        self._agents: AgentsConfig | None = None
-        self._leagues: dict[str, LeagueConfig] = {}
-        self._games: GamesRegistry | None = None
-        self._defaults: dict[str, dict[str, Any]] = {}
+        self._loaded: dict[Path, Any] = {}
 
     def load_system(self) -> SystemConfig:
         """config/system.json (004 9.3.1)."""
-        if self._system is None:
-            self._system = self._build(SystemConfig, self.root / "system.json")
-        return self._system
+        return self._load("system.json", lambda path: _build(SystemConfig, path))
 
     def load_agents(self) -> AgentsConfig:
         """config/agents/agents_config.json (004 9.3.2)."""
-        if self._agents is None:
-            self._agents = self._build(AgentsConfig, self.root / "agents" / "agents_config.json")
-        return self._agents
+        return self._load("agents/agents_config.json", lambda path: _build(AgentsConfig, path))
 
     def load_league(self, league_id: str) -> LeagueConfig:
         """config/leagues/<league_id>.json (004 9.3.3).
@@ -60,83 +51,58 @@ class ConfigLoader:
         Raises:
             ValueError: also when the file is of another league, or the id is no file name.
         """
-        if league_id not in self._leagues:
-            path = self.root / "leagues" / f"{_file_name(league_id)}.json"
-            league = self._build(LeagueConfig, path)
-            if league.league_id != league_id:
-                raise ValueError(f"{path}: field league_id is {league.league_id!r}, not {league_id!r}")
-            self._leagues[league_id] = league
-        return self._leagues[league_id]
+        relative = f"leagues/{file_name(league_id)}.json"
+        league = self._load(relative, lambda path: _build(LeagueConfig, path))
+        if league.league_id != league_id:
+            raise ValueError(f"{self.root / relative}: field league_id is {league.league_id!r}, not {league_id!r}")
+        return league
 
     def load_games_registry(self) -> GamesRegistry:
         """config/games/games_registry.json (004 9.3.4).
 
         The games stand under ``game_registry`` by name (ruling, section 7), or as a list ``games``.
         """
-        if self._games is None:
-            path = self.root / "games" / "games_registry.json"
-            data = _read(path)
-            named = data.get("game_registry")
-            if isinstance(named, dict):
-                rows = [{"game_type": name} | row if isinstance(row, dict) else row for name, row in named.items()]
-                data = data | {"games": rows}
-            self._games = build(GamesRegistry, data, file=str(path))
-        return self._games
+        return self._load("games/games_registry.json", _read_games)
 
     def load_defaults(self, agent_type: str) -> dict[str, Any]:
         """config/defaults/<agent_type>.json, such as ``player`` or ``referee`` (004 9.3.5)."""
-        if agent_type not in self._defaults:
-            self._defaults[agent_type] = _read(self.root / "defaults" / f"{_file_name(agent_type)}.json")
-        return dict(self._defaults[agent_type])
+        return dict(self._load(f"defaults/{file_name(agent_type)}.json", read_object))
 
     def get_referee_by_id(self, referee_id: str) -> RefereeConfig:
-        """004 10.4.3.
-
-        Raises:
-            ValueError: there is none.
-        """
-        for referee in self.load_agents().referees:
-            if referee.referee_id == referee_id:
-                return referee
-        raise ValueError(f"Referee not found: {referee_id}")
+        """One referee of the agents (004 10.4.3)."""
+        return _find(self.load_agents().referees, "referee_id", referee_id)
 
     def get_player_by_id(self, player_id: str) -> PlayerConfig:
-        """004 10.4.3.
-
-        Raises:
-            ValueError: there is none.
-        """
-        for player in self.load_agents().players:
-            if player.player_id == player_id:
-                return player
-        raise ValueError(f"Player not found: {player_id}")
+        """One player of the agents (004 10.4.3)."""
+        return _find(self.load_agents().players, "player_id", player_id)
 
     def get_game(self, game_type: str) -> GameConfig:
-        """One game of the registry.
+        """One game of the registry."""
+        return _find(self.load_games_registry().games, "game_type", game_type)
 
-        Raises:
-            ValueError: there is none.
-        """
-        for game in self.load_games_registry().games:
-            if game.game_type == game_type:
-                return game
-        raise ValueError(f"Game not found: {game_type}")
-
-    def _build(self, model: type[Model], path: Path) -> Model:
-        return build(model, _read(path), file=str(path))
+    def _load(self, relative: str, read: Callable[[Path], T]) -> T:
+        path = self.root / relative
+        if path not in self._loaded:
+            self._loaded[path] = read(path)
+        loaded: T = self._loaded[path]
+        return loaded
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: not JSON in UTF-8: {error}") from None
-    if not isinstance(data, dict):
-        raise ValueError(f"{path}: the file must be an object, not {type(data).__name__}")
-    return data
+def _build(model: type[T], path: Path) -> T:
+    return build(model, read_object(path), file=str(path))
 
 
-def _file_name(name: str) -> str:
-    if not _ID.fullmatch(name):
-        raise ValueError(f"{name!r} cannot name a configuration file")
-    return name
+def _read_games(path: Path) -> GamesRegistry:
+    data = read_object(path)
+    named = data.get("game_registry")
+    if isinstance(named, dict):
+        rows = [{"game_type": name} | row if isinstance(row, dict) else row for name, row in named.items()]
+        data = data | {"games": rows}
+    return build(GamesRegistry, data, file=str(path))
+
+
+def _find(rows: Iterable[T], id_field: str, wanted: str) -> T:
+    for row in rows:
+        if getattr(row, id_field) == wanted:
+            return row
+    raise ValueError(f"{id_field.partition('_')[0].capitalize()} not found: {wanted}")

@@ -1,14 +1,13 @@
 """Typed models of the configuration files (004 10.3, 9.3): plain dataclasses.
 
-:func:`build` makes one of decoded JSON: unknown fields are tolerated, a missing or mistyped one is a
-``ValueError`` that names the file and the field.
+:func:`build` makes one from decoded JSON. Unknown fields are ignored; a missing field or a field of the wrong type is
+a ``ValueError`` that names the file and the field.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 
@@ -165,31 +164,26 @@ class GamesRegistry:
 Model = TypeVar("Model")
 
 
-@cache
-def _hints(model: type) -> dict[str, Any]:
-    return get_type_hints(model)
-
-
 def build(model: type[Model], data: object, *, file: str, at: str = "") -> Model:
-    """Make a model of decoded JSON.
+    """Make a model from decoded JSON.
 
     Args:
         model: one of the dataclasses above.
         data: the decoded object.
-        file: named in errors.
-        at: the path to ``data`` within the file, for errors.
+        file: the name of the file, for errors.
+        at: the path of ``data`` in the file, for errors.
 
     Raises:
-        ValueError: a field is missing or has the wrong type; the text names file and field.
+        ValueError: a field is missing or has the wrong type; the text names the file and the field.
     """
     if not isinstance(data, Mapping):
         raise ValueError(f"{file}: {at or 'the file'} must be an object, not {type(data).__name__}")
-    values = {}
+    values, kinds = {}, get_type_hints(model)
     assert is_dataclass(model)  # noqa: S101 - for the type checker: build() is called with the models above
     for item in fields(model):
         path = f"{at}.{item.name}" if at else item.name
         if item.name in data:
-            values[item.name] = _value(_hints(model)[item.name], data[item.name], file=file, at=path)
+            values[item.name] = _value(kinds[item.name], data[item.name], file=file, at=path)
         elif item.default is MISSING and item.default_factory is MISSING:
             raise ValueError(f"{file}: field {path} is missing")
     return model(**values)
@@ -203,7 +197,7 @@ def _value(kind: Any, value: object, *, file: str, at: str) -> Any:
         if not isinstance(value, list):
             raise ValueError(f"{file}: field {at} must be a list, not {type(value).__name__}")
         return [_value(inner, item, file=file, at=f"{at}[{n}]") for n, item in enumerate(value)]
-    # True is an int to Python and none to JSON.
+    # In Python, bool is a subclass of int; in JSON, true is no number.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise ValueError(f"{file}: field {at} must be {kind.__name__}, not {type(value).__name__}")
     return value

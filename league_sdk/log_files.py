@@ -1,6 +1,6 @@
-"""A log file that costs its process nothing but the making of a line: a thread of its own writes, many at once.
+"""A log file whose lines are written in batches by a thread of its own, so that logging never waits for the disk.
 
-A file that cannot be written (a full disk) stops nobody: its lines are counted as lost, and the next ones are tried.
+If the file cannot be written (a full disk), the lines are counted as lost, and the next lines are tried again.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ from pathlib import Path
 
 from league_sdk.protocol.records import JsonLines, PlainLine
 
-MAX_BYTES, OLD_FILES = 10 * 1024 * 1024, 4
-"""Of one file, and how many full ones are kept beside it: at most 50 MiB for each process."""
-GATHER_S = 0.5
-"""Lines that come within so long are written together; a killed process loses them."""
+MAX_FILE_BYTES, OLD_FILES = 10 * 1024 * 1024, 4
+"""The size of a file, and the number of full files that are kept: at most 50 MiB for each process."""
+WRITE_INTERVAL_S = 0.5
+"""Lines logged within this time are written together; a process that is killed loses them."""
 FOLDER_VARIABLE = "LEAGUE_LOG_DIR"
-"""Tells referees where their files go; the site sets it for its children."""
+"""The environment variable with the folder for the log files of referees; the site sets it for its children."""
 NO_FILE = "OFF"
-MOST_WAITING = 20_000
-"""Lines; when the disk takes none, later ones are lost."""
+MAX_WAITING_LINES = 20_000
+"""The longest queue of lines that wait to be written; more lines are lost."""
 
 Terminal = tuple[type[logging.Formatter], str]
 
 
 def terminal() -> Terminal:
-    """How records look on standard error, and from which level on.
+    """The format and the minimum level of records on standard error.
 
-    Lines for people and WARNING, or with ``LEAGUE_LOG_FORMAT=json`` JSON lines and INFO; ``LEAGUE_LOG_LEVEL`` decides.
+    By default these are lines for people and WARNING; with ``LEAGUE_LOG_FORMAT=json``, JSON lines and INFO.
+    ``LEAGUE_LOG_LEVEL`` overrides the level.
     """
     as_json = os.environ.get("LEAGUE_LOG_FORMAT", "").lower() == "json"
     level = os.environ.get("LEAGUE_LOG_LEVEL") or ("INFO" if as_json else "WARNING")
@@ -39,9 +40,9 @@ def terminal() -> Terminal:
 
 
 def open_file(path: Path) -> LogFile | None:
-    """Write records into this file, too, from ``LEAGUE_LOG_FILE_LEVEL`` (INFO) on; ``OFF``: none.
+    """Also write all records from level ``LEAGUE_LOG_FILE_LEVEL`` (default INFO) on into a file.
 
-    Returns the handler, None where no file is wanted.
+    Returns the handler; None if the level is ``OFF``.
     """
     level = os.environ.get("LEAGUE_LOG_FILE_LEVEL", "INFO").upper()
     if level == NO_FILE:
@@ -55,58 +56,67 @@ def open_file(path: Path) -> LogFile | None:
 
 
 class LogFile(logging.Handler):
-    """Appends JSON lines to ``path``, which becomes ``path.1`` when it is full.
+    """Appends JSON lines to ``path``; a full file is renamed to ``path.1``.
 
     Args:
-        path: the file; its folder is made.
-        max_bytes: after which a new one is begun.
-        old_files: how many full ones are kept.
+        path: the file; its folder is created.
+        max_bytes: the size after which a new file is started.
+        old_files: the number of full files that are kept.
+        max_waiting: the longest queue of lines that wait to be written.
     """
 
-    def __init__(self, path: Path, *, max_bytes: int = MAX_BYTES, old_files: int = OLD_FILES) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        max_bytes: int = MAX_FILE_BYTES,
+        old_files: int = OLD_FILES,
+        max_waiting: int = MAX_WAITING_LINES,
+    ) -> None:
         super().__init__()
         self.path = path
         self.lost = 0
-        """Lines that could not be made or written."""
-        self._max = max_bytes
+        """The number of lines that could not be formatted or written."""
+        self._max_bytes = max_bytes
+        self._max_waiting = max_waiting
         self._file = RotatingFileHandler(
             path, maxBytes=max_bytes, backupCount=old_files, encoding="utf-8", errors="backslashreplace", delay=True
         )
         self._waiting: deque[str] = deque()
         self._writing = threading.Lock()
-        self._news = threading.Event()
+        self._has_lines = threading.Event()
         self._thread: threading.Thread | None = None
         self.setFormatter(JsonLines())
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Put a line where the writing thread finds it; never raises."""
+        """Queue a line for the writing thread; never raises."""
         try:
             line = self.format(record)
         except Exception:
-            # A log call with arguments that do not fit must not end what it tells of.
+            # A log call with wrong arguments must not end the work that it logs.
             self.lost += 1
             return
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= self._max_waiting:
             self.lost += 1
             return
         self._waiting.append(line)
-        if not self._news.is_set():
-            self._begin()
-            self._news.set()
+        if not self._has_lines.is_set():
+            self._start_thread()
+            self._has_lines.set()
 
-    def _begin(self) -> None:
+    def _start_thread(self) -> None:
         if self._thread is None:
             self._thread = threading.Thread(target=self._keep_writing, name="log file", daemon=True)
             self._thread.start()
 
     def _keep_writing(self) -> None:
-        while self._news.wait():
-            time.sleep(GATHER_S)
-            self._news.clear()
+        while self._has_lines.wait():
+            time.sleep(WRITE_INTERVAL_S)
+            self._has_lines.clear()
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits, from any thread."""
+        """Write all queued lines; may be called from any thread."""
         with self._writing:
             lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
             if not lines:
@@ -114,13 +124,13 @@ class LogFile(logging.Handler):
             try:
                 self._write("\n".join(lines) + "\n")
             except (OSError, ValueError):
-                # ValueError: somebody has closed the stream.
+                # ValueError means that the stream was closed.
                 self.lost += len(lines)
                 self._reopen()
 
     def _write(self, text: str) -> None:
         file = self._file
-        if file.stream is not None and file.stream.tell() >= self._max:
+        if file.stream is not None and file.stream.tell() >= self._max_bytes:
             file.doRollover()
         if file.stream is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -129,17 +139,17 @@ class LogFile(logging.Handler):
         file.stream.flush()
 
     def _reopen(self) -> None:
-        """Begin anew with the next lines: a stream that has failed may hold half a line."""
+        """Close the stream, so that the next lines open a new one; a failed stream may contain half a line."""
         stream, self._file.stream = self._file.stream, None
         try:
             if stream is not None:
                 stream.close()
         except OSError:
-            # What it still held is part of what was counted as lost.
+            # The lines still in its buffer have been counted as lost.
             return
 
     def close(self) -> None:
-        """Write what waits and close the file."""
+        """Write all queued lines and close the file."""
         self.flush()
         with self._writing:
             self._reopen()

@@ -1,4 +1,4 @@
-"""JsonLogger: one JSON object a line (004 10.6, 5.10, 9.5), without tokens."""
+"""JsonLogger: writes one JSON object per line, without tokens (004 10.6, 5.10, 9.5)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class JsonLogger:
 
     Args:
         component: ``league_manager``, ``referee:REF01``, ``player:P01``.
-        league_id: the league it works for.
+        league_id: the league that the component works for.
         log_root: the folder of all logs.
-        min_level: what lies below is not written.
-        clock: gives the time of an entry, aware.
+        min_level: entries below this level are not written.
+        clock: returns the current time with a time zone.
 
     Raises:
-        OSError: the folder cannot be made.
+        OSError: the folder cannot be created.
         ValueError: an unknown level.
     """
 
@@ -50,7 +50,7 @@ class JsonLogger:
         clock: Callable[[], datetime] = _now,
     ) -> None:
         self.component = component
-        self._least = _height(min_level)
+        self._min_rank = _rank(min_level)
         self._clock = clock
         kind, _, agent_id = component.partition(":")
         if league_id:
@@ -60,23 +60,22 @@ class JsonLogger:
         else:
             folder, name = Path(log_root) / "system", kind
         folder.mkdir(parents=True, exist_ok=True)
-        # A colon cannot stand in a file name everywhere, and a slash nowhere.
+        # A file name must not contain a slash, and on some systems no colon.
         self.log_file = folder / f"{safe_name(name)}.log.jsonl"
 
     def log(self, event_type: str, level: str = "INFO", **details: Any) -> None:
         """Append one entry.
 
         Args:
-            event_type: what happened, such as ``MATCH_STARTED``; also the ``message`` unless one is given.
+            event_type: the event, such as ``MATCH_STARTED``; also the ``message``, unless the details have one.
             level: DEBUG, INFO, WARNING or ERROR.
-            details: more fields; secrets and anything like a token are blanked. What is no JSON is
-                written as text.
+            details: more fields. Secrets and tokens are blanked; values that are no JSON are written as text.
 
         Raises:
             ValueError: an unknown level.
             OSError: the file cannot be written.
         """
-        if _height(level) < self._least:
+        if _rank(level) < self._min_rank:
             return
         moment = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         entry = {
@@ -87,43 +86,43 @@ class JsonLogger:
             "event_type": event_type,
             "message": event_type,
         }
-        # Our own fields stand: a detail cannot forge when or where something happened.
+        # A detail must not overwrite these fields: it could forge when or where something happened.
         fixed = {name: value for name, value in entry.items() if name not in ("agent_id", "message")}
         line = json.dumps({**entry, **clean(details), **fixed}, ensure_ascii=False, default=str)
         with self.log_file.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(redact(line) + "\n")
 
     def debug(self, event_type: str, **details: Any) -> None:
-        """An entry of level DEBUG."""
+        """Append an entry of level DEBUG."""
         self.log(event_type, level="DEBUG", **details)
 
     def info(self, event_type: str, **details: Any) -> None:
-        """An entry of level INFO."""
+        """Append an entry of level INFO."""
         self.log(event_type, level="INFO", **details)
 
     def warning(self, event_type: str, **details: Any) -> None:
-        """An entry of level WARNING."""
+        """Append an entry of level WARNING."""
         self.log(event_type, level="WARNING", **details)
 
     def error(self, event_type: str, **details: Any) -> None:
-        """An entry of level ERROR."""
+        """Append an entry of level ERROR."""
         self.log(event_type, level="ERROR", **details)
 
     def log_message_sent(self, message_type: str, recipient: str, **details: Any) -> None:
-        """A message left (004 10.6.3)."""
+        """Log a message that was sent (004 10.6.3)."""
         self.debug("MESSAGE_SENT", message_type=message_type, recipient=recipient, **details)
 
     def log_message_received(self, message_type: str, sender: str, **details: Any) -> None:
-        """A message came in."""
+        """Log a message that was received (004 10.6.3)."""
         self.debug("MESSAGE_RECEIVED", message_type=message_type, sender=sender, **details)
 
 
-def _height(level: str) -> int:
+def _rank(level: str) -> int:
     if level not in LEVELS:
         raise ValueError(f"level is {level!r}, not one of {', '.join(LEVELS)}")
     return LEVELS.index(level)
 
 
 def safe_name(name: str) -> str:
-    """A name as that of a file or folder."""
+    """Turn a name into a safe name of a file or folder."""
     return _NOT_IN_A_NAME.sub("_", name).lstrip(".") or "_"

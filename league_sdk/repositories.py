@@ -1,11 +1,12 @@
-"""Runtime data as JSON files, one repository a kind (004 10.5, 9.4).
+"""Runtime data in JSON files, with one repository class for each kind of file (004 10.5, 9.4).
 
-Every write replaces the file in one step: a reader, or a crash, sees the old one or the new one. One
-writer per file is assumed, as 004 9.4 assigns them.
+Every write replaces the file atomically: a reader sees the old or the new file, also after a crash. Each file must have
+only one writer, as 004 9.4 assigns them.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from league_sdk.ledger.standings import natural
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.transcript import clean
 
@@ -25,10 +27,10 @@ _COLUMNS = {"WIN": "wins", "DRAW": "draws", "LOSS": "losses", "TECHNICAL_LOSS": 
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Replace a JSON file in one step.
+    """Replace a JSON file atomically.
 
     Raises:
-        OSError: the folder cannot be written; the old file is untouched then.
+        OSError: the folder cannot be written; the old file is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
@@ -41,49 +43,62 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
         raise
 
 
-def _part(name: str) -> str:
-    """An id as a part of a path: ids come from strangers."""
+def read_object(path: Path) -> dict[str, Any]:
+    """Read a JSON file that contains one object.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it contains something else; the text names the file.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: not JSON in UTF-8: {error}") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{path}: the file must be an object, not {type(data).__name__}")
+    return data
+
+
+def file_name(name: str) -> str:
+    """Return an id if it is safe as a part of a path; ids come from untrusted senders.
+
+    Raises:
+        ValueError: it is unsafe.
+    """
     if not _ID.fullmatch(name):
         raise ValueError(f"{name!r} cannot name a file")
     return name
 
 
 class _JsonFile:
-    """One JSON object in a file.
+    """A JSON file with one object.
 
     Args:
         path: the file; it need not exist.
-        lists: the fields that must be lists when it does.
+        blank: the content as long as the file does not exist. Where it has a list, the file must have a list, too.
     """
 
-    def __init__(self, path: Path, *, lists: tuple[str, ...]) -> None:
+    def __init__(self, path: Path, blank: Mapping[str, Any]) -> None:
         self.path = path
-        self._lists = lists
-
-    def _empty(self) -> dict[str, Any]:
-        return {"schema_version": SCHEMA_VERSION} | {name: [] for name in self._lists}
+        self._blank = {"schema_version": SCHEMA_VERSION, **blank}
 
     def load(self) -> dict[str, Any]:
-        """The content; the empty layout when there is no file yet.
+        """The content of the file; the blank content if it does not exist.
 
         Raises:
-            ValueError: the file is damaged; the text names file and field.
+            ValueError: the file is damaged; the text names the file and the field.
         """
+        blank = copy.deepcopy(self._blank)
         if not self.path.exists():
-            return self._empty()
-        try:
-            data = json.loads(self.path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{self.path}: not JSON in UTF-8: {error}") from None
-        if not isinstance(data, dict):
-            raise ValueError(f"{self.path}: the file must be an object")
-        for name in self._lists:
-            if not isinstance(data.get(name), list):
+            return blank
+        data = read_object(self.path)
+        for name, value in blank.items():
+            if isinstance(value, list) and not isinstance(data.get(name), list):
                 raise ValueError(f"{self.path}: field {name} is missing or not a list")
-        return data
+        return blank | data
 
     def save(self, data: Mapping[str, Any]) -> None:
-        """Write the whole content, with ``last_updated`` of now (004 9.2.1)."""
+        """Write the whole content and set ``last_updated`` to now (004 9.2.1)."""
         write_json(self.path, {**data, "last_updated": stamp(datetime.now(UTC))})
 
 
@@ -92,27 +107,25 @@ class StandingsRepository(_JsonFile):
 
     def __init__(self, league_id: str, data_root: Path | str = DATA_ROOT) -> None:
         self.league_id = league_id
-        super().__init__(Path(data_root) / "leagues" / _part(league_id) / "standings.json", lists=("standings",))
-
-    def _empty(self) -> dict[str, Any]:
-        return super()._empty() | {"league_id": self.league_id, "version": 0, "rounds_completed": 0}
+        path = Path(data_root) / "leagues" / file_name(league_id) / "standings.json"
+        super().__init__(path, {"standings": [], "league_id": league_id, "version": 0, "rounds_completed": 0})
 
     def save(self, data: Mapping[str, Any]) -> None:
-        """As every save, and ``version`` counts up."""
+        """Write the whole content, set ``last_updated`` and increase ``version`` by one."""
         version = data.get("version")
         super().save({**data, "version": version + 1 if isinstance(version, int) else 1})
 
     def update_player(self, player_id: str, result: str, points: int, display_name: str | None = None) -> None:
-        """Count one match of a player and rank the table anew.
+        """Count a match of a player and sort the table again.
 
         Args:
-            player_id: a new one gets a row.
+            player_id: the player; a new player gets a row.
             result: WIN, DRAW, LOSS or TECHNICAL_LOSS (a loss).
-            points: what the match gave.
-            display_name: kept when given.
+            points: the points for the match.
+            display_name: the new name of the player; None keeps the old one.
 
         Raises:
-            ValueError: another result.
+            ValueError: an unknown result.
         """
         if result not in _COLUMNS:
             raise ValueError(f"result is {result!r}, not one of {', '.join(_COLUMNS)}")
@@ -124,10 +137,11 @@ class StandingsRepository(_JsonFile):
             rows.append(row)
         if display_name is not None:
             row["display_name"] = display_name
-        for name, more in (("played", 1), (_COLUMNS[result], 1), ("points", points)):
-            row[name] = row.get(name, 0) + more
         for name in ("played", "wins", "draws", "losses", "points"):
             row.setdefault(name, 0)
+        row["played"] += 1
+        row[_COLUMNS[result]] += 1
+        row["points"] += points
         rows.sort(key=_rank_key)
         for rank, ranked in enumerate(rows, start=1):
             ranked["rank"] = rank
@@ -135,10 +149,9 @@ class StandingsRepository(_JsonFile):
 
 
 def _rank_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Points, wins, draws, then the id with its digits as numbers (ruling, section 7)."""
-    parts = re.split(r"(\d+)", str(row.get("player_id", "")))
-    natural = tuple((part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts)
-    return (-row.get("points", 0), -row.get("wins", 0), -row.get("draws", 0), natural)
+    """Sort by points, wins, draws, then by id with digits as numbers (ruling, section 7)."""
+    best_first = (-row.get(name, 0) for name in ("points", "wins", "draws"))
+    return (*best_first, natural(str(row.get("player_id", ""))))
 
 
 class RoundsRepository(_JsonFile):
@@ -146,22 +159,20 @@ class RoundsRepository(_JsonFile):
 
     def __init__(self, league_id: str, data_root: Path | str = DATA_ROOT) -> None:
         self.league_id = league_id
-        super().__init__(Path(data_root) / "leagues" / _part(league_id) / "rounds.json", lists=("rounds",))
-
-    def _empty(self) -> dict[str, Any]:
-        return super()._empty() | {"league_id": self.league_id}
+        path = Path(data_root) / "leagues" / file_name(league_id) / "rounds.json"
+        super().__init__(path, {"rounds": [], "league_id": league_id})
 
     def add_round(self, round_id: int, **facts: Any) -> None:
-        """Write down a round; one with the same id is replaced."""
+        """Store a round; a round with the same id is replaced."""
         data = self.load()
         others = [row for row in data["rounds"] if row.get("round_id") != round_id]
         data["rounds"] = sorted([*others, {**facts, "round_id": round_id}], key=lambda row: row["round_id"])
         self.save(data)
 
     def get_round(self, round_id: int) -> dict[str, Any] | None:
-        """A round as it was written down, or None."""
-        found: list[dict[str, Any]] = [row for row in self.load()["rounds"] if row.get("round_id") == round_id]
-        return found[0] if found else None
+        """The stored round, or None."""
+        rounds: list[dict[str, Any]] = [row for row in self.load()["rounds"] if row.get("round_id") == round_id]
+        return rounds[0] if rounds else None
 
 
 class MatchRepository:
@@ -169,37 +180,38 @@ class MatchRepository:
 
     def __init__(self, league_id: str, data_root: Path | str = DATA_ROOT) -> None:
         self.league_id = league_id
-        self.folder = Path(data_root) / "matches" / _part(league_id)
+        self.folder = Path(data_root) / "matches" / file_name(league_id)
 
     def _file(self, match_id: str) -> _JsonFile:
-        return _JsonFile(self.folder / f"{_part(match_id)}.json", lists=("transcript",))
-
-    def load(self, match_id: str) -> dict[str, Any]:
-        """The match; the empty layout when there is no file yet.
-
-        Raises:
-            ValueError: the file is damaged; the text names file and field.
-        """
         blank: dict[str, Any] = {
             "match_id": match_id,
             "league_id": self.league_id,
             "lifecycle": {},
             "result": None,
+            "transcript": [],
         }
-        return blank | self._file(match_id).load()
+        return _JsonFile(self.folder / f"{file_name(match_id)}.json", blank)
+
+    def load(self, match_id: str) -> dict[str, Any]:
+        """The match; a blank match if it has no file.
+
+        Raises:
+            ValueError: the file is damaged; the text names the file and the field.
+        """
+        return self._file(match_id).load()
 
     def save(self, match_id: str, data: Mapping[str, Any]) -> None:
         """Write the whole match."""
         self._file(match_id).save(data)
 
     def append_message(self, match_id: str, message: Mapping[str, Any]) -> None:
-        """Add a message to the transcript, without its tokens."""
+        """Append a message to the transcript, without tokens."""
         data = self.load(match_id)
         data["transcript"].append(clean(message))
         self.save(match_id, data)
 
     def set_result(self, match_id: str, result: Mapping[str, Any]) -> None:
-        """Write the final ``game_result`` and close the lifecycle."""
+        """Store the final ``game_result`` and set the state to FINISHED."""
         data = self.load(match_id)
         data["result"] = dict(result)
         finished = {"state": "FINISHED", "finished_at": stamp(datetime.now(UTC))}
@@ -216,23 +228,21 @@ class PlayerHistoryRepository(_JsonFile):
 
     def __init__(self, player_id: str, data_root: Path | str = DATA_ROOT) -> None:
         self.player_id = player_id
-        super().__init__(Path(data_root) / "players" / _part(player_id) / "history.json", lists=("matches",))
-
-    def _empty(self) -> dict[str, Any]:
         stats = {"total_matches": 0, "wins": 0, "losses": 0, "draws": 0}
-        return super()._empty() | {"player_id": self.player_id, "stats": stats}
+        path = Path(data_root) / "players" / file_name(player_id) / "history.json"
+        super().__init__(path, {"matches": [], "player_id": player_id, "stats": stats})
 
     def add_match(self, match_id: str, *, opponent_id: str, result: str, **facts: Any) -> None:
-        """Add a match, or replace the one with that id, and count the totals anew.
+        """Add a match, or replace the match with this id, and compute the totals again.
 
         Args:
-            match_id: its id.
-            opponent_id: who it was against.
+            match_id: the id of the match.
+            opponent_id: the opponent.
             result: WIN, DRAW, LOSS or TECHNICAL_LOSS (a loss).
-            facts: ``my_choice``, ``opponent_choice`` and whatever else is worth remembering.
+            facts: more fields to store, such as ``my_choice`` and ``opponent_choice``.
 
         Raises:
-            ValueError: another result.
+            ValueError: an unknown result.
         """
         if result not in _COLUMNS:
             raise ValueError(f"result is {result!r}, not one of {', '.join(_COLUMNS)}")

@@ -1,8 +1,9 @@
-"""JSON-RPC over HTTP at a port of our own, with a limit on what is read: players and the listeners of a check."""
+"""A small HTTP server with a limit on the size of requests, used by players and by the listeners of a check."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing, suppress
 
 from aiohttp import web
 
@@ -10,12 +11,15 @@ from league_sdk.protocol.dispatch import Post, Reply
 from league_sdk.protocol.errors import TooLarge
 from league_sdk.protocol.limits import MAX_BODY_BYTES
 
+AT_ONCE_S = 0.01
+"""The ``shutdown_timeout`` of a server that drops the requests in progress; aiohttp takes 0 for "wait for ever"."""
+
 
 class Port:
-    """Serves one port, every path of it.
+    """Serves all paths of one port.
 
     Args:
-        handle: answers a request of HTTP.
+        handle: answers an HTTP request.
     """
 
     def __init__(self, handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> None:
@@ -23,20 +27,20 @@ class Port:
         self._runner: web.ServerRunner | None = None
 
     async def open(self, host: str, port: int = 0) -> int:
-        """Begin to listen, so that the port is there before anyone is told about it.
+        """Start listening.
 
         Args:
             host: the address to listen at.
-            port: 0 for a free one.
+            port: 0 for any free port.
 
         Returns:
             The port.
 
         Raises:
-            OSError: it is taken, or the host is none of this machine's.
+            OSError: the port is in use, or the host is not an address of this machine.
         """
-        # web.Server and not web.Application: no router, no middleware; this is the hot path of the benchmark.
-        runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=0)
+        # web.Server instead of web.Application, because a router and middleware would cost time in every call.
+        runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=AT_ONCE_S)
         await runner.setup()
         try:
             await web.TCPSite(runner, host, port).start()
@@ -47,17 +51,17 @@ class Port:
         return int(runner.addresses[0][1])
 
     async def close(self) -> None:
-        """Close the port at once; calls under way are dropped."""
+        """Close the port at once; requests in progress are dropped."""
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
 
 
 async def read_post(request: web.BaseRequest) -> Post:
-    """The request with its body, which may be one that does not announce its length.
+    """Read a request with its body, also if it does not declare its length.
 
     Raises:
-        TooLarge: the body is over 64 KiB; the rest of it is not read.
+        TooLarge: the body is over 64 KiB; its rest is not read.
     """
     check_length(request)
     body = bytearray()
@@ -69,28 +73,42 @@ async def read_post(request: web.BaseRequest) -> Post:
 
 
 def post_of(request: web.BaseRequest, body: bytes) -> Post:
-    """A request whose body has been read."""
+    """A request whose body was read before."""
     return Post(body, request.headers.get("Content-Type", ""), request.headers.get("Authorization", ""))
 
 
 def check_length(request: web.BaseRequest) -> None:
-    """Refuse a body that says itself that it is too large, before it is read.
+    """Refuse a request whose declared length is too large, before its body is read.
 
     Raises:
-        TooLarge: it does.
+        TooLarge: the declared length is over 64 KiB.
     """
     if request.content_length is not None and request.content_length > MAX_BODY_BYTES:
         raise too_large()
 
 
 def too_large() -> TooLarge:
-    """The refusal of a body over 64 KiB."""
+    """The error for a body over 64 KiB."""
     seen, expected = f"more than {MAX_BODY_BYTES} bytes", f"at most {MAX_BODY_BYTES} bytes"
     return TooLarge("The body is too large.", field="body", seen=seen, expected=expected)
 
 
+async def respond(request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
+    """Send a reply whose body may be a stream; the stream ends when the client has gone."""
+    if reply.body is None or isinstance(reply.body, bytes):
+        return response(reply)
+    sent = web.StreamResponse(status=reply.status, headers=reply.headers)
+    # Who breaks off a stream has heard enough.
+    with suppress(ConnectionResetError):
+        async with aclosing(reply.body) as parts:
+            await sent.prepare(request)
+            async for part in parts:
+                await sent.write(part)
+    return sent
+
+
 def response(reply: Reply) -> web.Response:
-    """A reply for aiohttp."""
+    """Convert a reply to a response of aiohttp."""
     if reply.body is None:
         return web.Response(status=reply.status, headers=reply.headers)
     return web.Response(body=reply.body, status=reply.status, headers=reply.headers, content_type="application/json")

@@ -1,7 +1,7 @@
-"""Traces for OpenTelemetry, where they are wanted and installed (``requirements/telemetry.txt``).
+"""OpenTelemetry traces, if they are enabled and the packages of ``requirements/telemetry.txt`` are installed.
 
-On with ``LEAGUE_OTEL=1``, or when ``OTEL_EXPORTER_OTLP_ENDPOINT`` says where they go. One span for every piece of work
-that log records tell of (:func:`league_sdk.protocol.records.work`): a call of an agent, a message to one, a match.
+``LEAGUE_OTEL=1`` or ``OTEL_EXPORTER_OTLP_ENDPOINT`` enables them. There is one span for every piece of work
+(:func:`league_sdk.protocol.records.work`), for example a call by an agent, a message to an agent, or a match.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
 def wanted() -> bool:
-    """Whether the environment asks for traces."""
+    """Whether the environment enables traces."""
     return os.environ.get("LEAGUE_OTEL") == "1" or bool(os.environ.get(ENDPOINT))
 
 
 def start(component: str, *, exporter: Any = None) -> Any | None:
-    """Begin to trace this process if that is wanted; without the packages a sentence on standard error, and no traces.
+    """Start tracing in this process, if it is enabled. If the packages are missing, say so on standard error.
 
     Args:
-        component: ``web``, ``conductor`` or ``referee``: the service is ``league-<component>``.
-        exporter: where spans go; none: by OTLP over HTTP to where the environment says.
+        component: ``web``, ``conductor`` or ``referee``; the service is named ``league-<component>``.
+        exporter: receives the spans; None sends them by OTLP over HTTP to the endpoint in the environment.
 
-    Returns the provider, whose ``shutdown()`` sends what is left; None without traces.
+    Returns the provider, whose ``shutdown()`` sends the remaining spans; None without traces.
     """
     if exporter is None and not wanted():
         return None
     try:
-        # Optional packages: only here, and only when they are asked for.
+        # These packages are optional, so they are imported only if traces are enabled.
         trace = import_module("opentelemetry.sdk.trace")
         export = import_module("opentelemetry.sdk.trace.export")
         resources = import_module("opentelemetry.sdk.resources")
@@ -47,7 +47,7 @@ def start(component: str, *, exporter: Any = None) -> Any | None:
         sys.stderr.write(MISSING.format(ENDPOINT))
         return None
     provider = trace.TracerProvider(resource=resources.Resource.create({"service.name": f"league-{component}"}))
-    # Sends from a thread of its own: no request waits for a collector.
+    # The processor sends spans from its own thread, so that no request waits for a collector.
     provider.add_span_processor(export.BatchSpanProcessor(exporter))
     tracer = provider.get_tracer("leaguesite")
 
@@ -57,7 +57,7 @@ def start(component: str, *, exporter: Any = None) -> Any | None:
             try:
                 yield
             finally:
-                # By now the work knows what it was about.
+                # More fields may have been added during the work, so they are read at its end.
                 current.set_attributes(_attributes(about))
 
     records.add_tracer(span)

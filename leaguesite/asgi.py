@@ -5,36 +5,50 @@ import os
 import django
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.apps import apps
-from django.urls import path
+from django.urls import path, re_path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaguesite.settings")
-# A command that serves has done so, and has begun its log file: setting up again would end that.
+# A command has done so already and opened its log file, which a second setup would close.
 if not apps.ready:
     django.setup()
 
 # Everything below needs the apps to be loaded.
-from leaguesite.serving.callers import KnownSocket
+from leaguesite.inbox.quick import QuickInbox
+from leaguesite.inbox.socket import Inbox
 from leaguesite.serving.handler import OneHopHandler
 from leaguesite.serving.origins import OwnPages
+from leaguesite.serving.paths import INBOX_SOCKET
 from leaguesite.serving.threads import live_thread
 from matches.live.hub import hub
 from matches.live.socket import LivePage
 
 hub.executor = live_thread
 
-sockets = URLRouter(
+PAGES = {
+    "ws/leagues/": LivePage("index"),
+    "ws/leagues/<slug:league_id>/": LivePage("board"),
+    "ws/leagues/<slug:league_id>/matches/<slug:item>/": LivePage("match"),
+    "ws/leagues/<slug:league_id>/players/<slug:item>/": LivePage("player"),
+    "ws/leagues/<slug:league_id>/charts/": LivePage("charts"),
+    "ws/leagues/<slug:league_id>/screen/": LivePage("screen"),
+    "ws/leagues/<slug:league_id>/join/": LivePage("join"),
+    "ws/checks/<uuid:item>/": LivePage("check"),
+}
+"""The application of each socket by its address."""
+pages = URLRouter(
     [
-        path("ws/leagues/", LivePage.as_asgi("index")),
-        path("ws/leagues/<slug:league_id>/", LivePage.as_asgi("board")),
-        path("ws/leagues/<slug:league_id>/matches/<slug:item>/", LivePage.as_asgi("match")),
-        path("ws/leagues/<slug:league_id>/players/<slug:item>/", LivePage.as_asgi("player")),
-        path("ws/leagues/<slug:league_id>/charts/", LivePage.as_asgi("charts")),
-        path("ws/leagues/<slug:league_id>/screen/", LivePage.as_asgi("screen")),
-        path("ws/leagues/<slug:league_id>/join/", LivePage.as_asgi("join")),
-        path("ws/checks/<uuid:item>/", LivePage.as_asgi("check")),
+        # Channels routes sockets with Django's path(), which is declared for views that return a response.
+        path(address, page)  # type: ignore[arg-type]
+        for address, page in PAGES.items()
     ]
 )
 
-application = ProtocolTypeRouter(
-    {"http": OneHopHandler(), "websocket": OwnPages(KnownSocket(sockets))},
+agents = OwnPages(Inbox(), programs=True)
+sockets = URLRouter(
+    [
+        re_path(rf"^{INBOX_SOCKET}/?$", agents),  # type: ignore[arg-type]
+        re_path("", OwnPages(pages)),  # type: ignore[arg-type]
+    ]
 )
+
+application = ProtocolTypeRouter({"http": QuickInbox(OneHopHandler()), "websocket": sockets})

@@ -1,4 +1,4 @@
-"""What settings read from the outside world: the data folder, keys kept in it, addresses of Redis."""
+"""What the settings read from outside: the environment's variables, the data folder, the keys in it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+"""Where the packages lie: the checkout, or the environment that the wheel was installed into."""
+_IN_WHEEL = Path(__file__).resolve().parent / "resources"
+RESOURCES_DIR = _IN_WHEEL if _IN_WHEEL.is_dir() else BASE_DIR
+"""Where templates, static files, translations and the starter kit lie; a wheel carries them inside this package."""
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-SHORTEST_KEY = 16
+LOOPBACK: tuple[Network, ...] = (ipaddress.IPv4Network("127.0.0.0/8"), ipaddress.IPv6Network("::1/128"))
+MIN_KEY_CHARS = 16
 _ANOTHER = "Give it to the user that runs the site, or choose another folder with --data."
 HSTS_S = 30 * 24 * 3600
-"""A browser that has been here by https comes by nothing else for so long."""
+"""How long a browser that has been here by https uses nothing else."""
 
 
 def export_data_folder(argv: Sequence[str]) -> None:
@@ -29,41 +34,44 @@ def export_data_folder(argv: Sequence[str]) -> None:
             os.environ["LEAGUE_DATA"] = str(Path(word.partition("=")[2]).resolve())
 
 
-class Unusable(Exception):
-    """What is on the disk cannot be worked with; the text says what is wrong and what to do."""
+class UnusableData(Exception):
+    """The data folder or a file in it cannot be used; the text says what is wrong and what to do."""
 
 
 def data_folder() -> Path:
     """The folder that holds everything the site writes (``LEAGUE_DATA``, default ``data``).
 
-    It and all that this process writes from here on is for this user alone, also where the folder was there before.
+    The default lies in the checkout; for a site that was installed from a wheel, in the current folder.
+
+    Only this user can read it, and whatever this process writes from here on, even if the folder existed before.
 
     Raises:
-        Unusable: it cannot be made, or not be written to.
+        UnusableData: it cannot be made, or not be written to.
     """
-    folder = Path(os.environ.get("LEAGUE_DATA") or BASE_DIR / "data")
-    # Names, codes and sessions are in it: nobody else on the machine reads them.
+    around = Path.cwd() if RESOURCES_DIR == _IN_WHEEL else BASE_DIR
+    folder = Path(os.environ.get("LEAGUE_DATA") or around / "data")
+    # It holds names, codes and sessions, which nobody else on the machine may read.
     os.umask(0o077)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if stat.S_IMODE(folder.stat().st_mode) != 0o700:
             folder.chmod(0o700)
     except OSError as error:
-        raise Unusable(f"The data folder {folder} cannot be used: {error.strerror}. {_ANOTHER}") from None
+        raise UnusableData(f"The data folder {folder} cannot be used: {error.strerror}. {_ANOTHER}") from None
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        raise Unusable(f"The data folder {folder} cannot be written to. {_ANOTHER}")
+        raise UnusableData(f"The data folder {folder} cannot be written to. {_ANOTHER}")
     return folder
 
 
-def kept_key(name: str, variable: str) -> str:
-    """A secret: from the environment, else from the data folder, where it is made at first use.
+def read_or_make_key(name: str, variable: str) -> str:
+    """A secret from the environment, else from the data folder, where it is made at first use.
 
     Args:
         name: the file under ``keys/`` in the data folder.
         variable: the environment variable that fixes it.
 
     Raises:
-        Unusable: the file is empty, damaged, or cannot be read.
+        UnusableData: the file is empty, damaged, or cannot be read.
     """
     fixed = os.environ.get(variable)
     if fixed:
@@ -73,14 +81,13 @@ def kept_key(name: str, variable: str) -> str:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         return _key_in(path)
     except OSError as error:
-        raise Unusable(f"The key in {path} cannot be read: {error.strerror}. {_ANOTHER}") from None
+        raise UnusableData(f"The key in {path} cannot be read: {error.strerror}. {_ANOTHER}") from None
 
 
 def _key_in(path: Path) -> str:
-    name = path.name
+    # Created with its content in one step, so that two processes agree on one key.
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        # Created with its content in one step, so that two processes agree on one key.
-        scratch = path.with_name(f".{name}.{secrets.token_hex(4)}")
         if not path.exists():
             scratch.touch(mode=0o600)
             scratch.write_text(secrets.token_urlsafe(48), encoding="ascii")
@@ -89,10 +96,10 @@ def _key_in(path: Path) -> str:
     except FileExistsError:
         scratch.unlink()
     key = path.read_bytes().strip()
-    # Ours have 64 characters; with an empty one whoever asks would be let in.
-    if len(key) < SHORTEST_KEY or not all(33 <= byte <= 126 for byte in key):
-        raise Unusable(
-            f"The key in {path} is damaged or empty: it must be one line of at least {SHORTEST_KEY} ASCII characters. "
+    # Keys that we make have 64 characters; an empty one would let anybody in.
+    if len(key) < MIN_KEY_CHARS or not all(33 <= byte <= 126 for byte in key):
+        raise UnusableData(
+            f"The key in {path} is damaged or empty: it must be one line of at least {MIN_KEY_CHARS} ASCII characters. "
             "Put it back from a backup; or delete it, and a new one is made that nobody knows yet."
         )
     return key.decode("ascii")
@@ -109,7 +116,7 @@ def channel_layer(url: str | None) -> dict[str, Any]:
 
 
 class Json:
-    """How values stand in the cache: whoever can write into Redis must not be able to have code run here."""
+    """Serialiser of the cache. Not pickle: whoever can write into Redis must not be able to run code here."""
 
     def dumps(self, value: Any) -> bytes:
         return json.dumps(value).encode()
@@ -130,19 +137,28 @@ def cache(url: str | None) -> dict[str, Any]:
     }
 
 
-def listed(variable: str) -> list[str]:
+def listed(variable: str, environ: Mapping[str, str] = os.environ) -> list[str]:
     """A comma-separated environment variable as a list."""
-    return [item.strip() for item in os.environ.get(variable, "").split(",") if item.strip()]
+    return [item.strip() for item in environ.get(variable, "").split(",") if item.strip()]
 
 
-def networks(variable: str) -> tuple[Network, ...]:
+def networks(variable: str, environ: Mapping[str, str] = os.environ) -> tuple[Network, ...]:
     """A comma-separated environment variable of addresses and networks, such as ``127.0.0.1, 10.1.0.0/16``.
 
     Raises:
         ValueError: one of them cannot be read.
     """
+    return tuple(network(item, variable) for item in listed(variable, environ))
+
+
+def network(item: str, variable: str) -> Network:
+    """An address or network of an environment variable.
+
+    Raises:
+        ValueError: it cannot be read; the text names the variable.
+    """
     try:
-        return tuple(ipaddress.ip_network(item) for item in listed(variable))
+        return ipaddress.ip_network(item)
     except ValueError as error:
         raise ValueError(
             f"{variable}: {error}; expected addresses and networks such as 127.0.0.1, 10.1.0.0/16"
@@ -150,14 +166,13 @@ def networks(variable: str) -> tuple[Network, ...]:
 
 
 def security(public_url: str, proxies: Sequence[Network]) -> dict[str, Any]:
-    """Django's settings that follow from whether people come by https, and whether a proxy is to be believed.
+    """Django's settings that depend on https and on trusted proxies.
 
-    Without https (a class in one room) cookies and pages go out in the clear; SECURITY.md says what that means.
+    Without https (a class in one room) cookies and pages are sent in the clear; SECURITY.md says what that means.
 
     Args:
         public_url: the address students use.
-        proxies: where a proxy is known to be. Only one that is known tells whether a caller came by https; without one
-            nothing is redirected, as every request looks like plain http.
+        proxies: the trusted proxies. Only they can say that a caller uses https.
     """
     https = public_url.startswith("https://")
     return {
@@ -165,6 +180,5 @@ def security(public_url: str, proxies: Sequence[Network]) -> dict[str, Any]:
         "CSRF_COOKIE_SECURE": https,
         "LANGUAGE_COOKIE_SECURE": https,
         "SECURE_HSTS_SECONDS": HSTS_S if https else 0,
-        "SECURE_SSL_REDIRECT": https and bool(proxies),
         "SECURE_PROXY_SSL_HEADER": ("HTTP_X_FORWARDED_PROTO", "https") if proxies else None,
     }

@@ -7,13 +7,13 @@ from django.utils.translation import gettext_lazy as _
 
 from league_sdk.protocol import redaction
 from leaguesite.environment import (
-    BASE_DIR,
+    RESOURCES_DIR,
     cache,
     channel_layer,
     data_folder,
-    kept_key,
     listed,
     networks,
+    read_or_make_key,
     security,
 )
 from leaguesite.observing import logs
@@ -24,27 +24,29 @@ from storage.databases import database
 DATA_DIR = data_folder()
 DEBUG = os.environ.get("LEAGUE_DEBUG") == "1"
 
-SECRET_KEY = kept_key("secret_key", "LEAGUE_SECRET_KEY")
-LEAGUE_REFEREE_KEY = kept_key("referee_key", "LEAGUE_REFEREE_KEY")
-LEAGUE_DEMO_KEY = kept_key("demo_key", "LEAGUE_DEMO_KEY")
+SECRET_KEY = read_or_make_key("secret_key", "LEAGUE_SECRET_KEY")
+LEAGUE_REFEREE_KEY = read_or_make_key("referee_key", "LEAGUE_REFEREE_KEY")
+LEAGUE_DEMO_KEY = read_or_make_key("demo_key", "LEAGUE_DEMO_KEY")
 redaction.hide(SECRET_KEY, LEAGUE_REFEREE_KEY, LEAGUE_DEMO_KEY)
 redaction.hide(os.environ.get("LEAGUE_API_KEY", ""), os.environ.get("LEAGUE_METRICS_KEY", ""))
 LEAGUE_API_KEY_FILE = DATA_DIR / "keys" / "api_key.sha256"
 LEAGUE_DEFAULT_ID = "league_2025_even_odd"
 LEAGUE_DEMO_ID = "demo"
 LEAGUE_PUBLIC_URL = os.environ.get("LEAGUE_PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
-# Ports on this machine that no agent may have as its address: each process adds its own.
+# Ports on this machine that no agent may have as its address. Each process adds its own.
 LEAGUE_REFUSED_PORTS = [int(port) for port in listed("LEAGUE_REFUSED_PORTS")]
 # Which addresses agents may have beside that (docs/decisions/0010): networks, ports, schemes.
 LEAGUE_ENDPOINTS = endpoint_settings.read(os.environ)
-# How many calls of agents are answered (agents_registry/attempts.py has the limits of failures).
+# How many calls of agents are answered (agents_registry/rate_limits/attempts.py has the limits of failures).
 LEAGUE_CALLS_PER_TOKEN = os.environ.get("LEAGUE_CALLS_PER_TOKEN", "300 per 5 second")
 LEAGUE_CALLS_PER_ADDRESS = os.environ.get("LEAGUE_CALLS_PER_ADDRESS", "3000 per 10 second")
-# Registrations without a known token have a budget of their own: no other call of a neighbour uses it up.
+# Registrations without a known token have a limit of their own, so that other calls do not use it up.
 LEAGUE_REGISTRATIONS_PER_ADDRESS = os.environ.get("LEAGUE_REGISTRATIONS_PER_ADDRESS", "1000 per 10 second")
+# Whether a player that registers from its own address, or with its token or personal code, is checked by itself.
+LEAGUE_CHECK_ON_REGISTRATION = os.environ.get("LEAGUE_CHECK_ON_REGISTRATION", "1") == "1"
 LEAGUE_LIMITS_REDIS_URL = os.environ.get("REDIS_URL")
 
-# `host` and `web` add the public address; these are what is right without it.
+# `host` and `web` add the names of the public address.
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *listed("LEAGUE_ALLOWED_HOSTS")]
 CSRF_TRUSTED_ORIGINS = listed("LEAGUE_TRUSTED_ORIGINS")
 # Whose X-Forwarded-For and X-Forwarded-Proto are believed (leaguesite/serving/callers.py).
@@ -70,8 +72,9 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "leaguesite.serving.callers.KnownCaller",
+    "leaguesite.serving.queries.WithoutNul",
     "django.middleware.security.SecurityMiddleware",
-    "leaguesite.serving.directly.AgentsDirectly",
+    "leaguesite.serving.agent_calls.AgentCalls",
     "django.middleware.gzip.GZipMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "leaguesite.serving.page_headers.PageHeaders",
@@ -91,7 +94,7 @@ ASGI_APPLICATION = "leaguesite.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [RESOURCES_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -99,6 +102,8 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "leaguesite.skin.version.version",
+                "leaguesite.skin.desk_link.desk_url",
             ],
         },
     },
@@ -114,33 +119,42 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "admin:login"
-# Also where a login leads whose "next" is not an address of this site.
+# A login whose "next" is an address of another site leads here, too.
 LOGIN_REDIRECT_URL = "admin:matches_league_changelist"
 
 LANGUAGE_CODE = "en"
+# Whoever has chosen a language keeps it for a year.
+LANGUAGE_COOKIE_AGE = 365 * 86400
+LANGUAGE_COOKIE_SAMESITE = "Lax"
 LANGUAGES = [("en", _("English")), ("he", _("Hebrew"))]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [RESOURCES_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
+
+LEAGUE_KIT_DIR = RESOURCES_DIR / "examples" / "kit"
+LEAGUE_DOCS_DIR = RESOURCES_DIR / "docs"
 
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [RESOURCES_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 WHITENOISE_MAX_AGE = 60
 
 # Django's own cap stands above ours (64 KiB, refused earlier) and holds for the admin's forms.
-DATA_UPLOAD_MAX_MEMORY_SIZE = paths.FORM_BYTES
+DATA_UPLOAD_MAX_MEMORY_SIZE = paths.MAX_FORM_BYTES
+# Hundreds of requests may wait for their thread: larger bodies and files wait on the disk.
+FILE_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
-# Cookies, HSTS and the redirect to https follow from the public address.
+# Settings of cookies and HSTS depend on the public address.
 globals().update(security(LEAGUE_PUBLIC_URL, LEAGUE_TRUSTED_PROXIES))
 SECURE_REDIRECT_EXEMPT = paths.NEVER_REDIRECTED
 # Subdomains and the browsers' preload list are the school's to decide, for years and for every machine of its domain.
-SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+# The redirect to https is KnownCaller's: Django's would send the instructor away from the site's own machine, too.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
 SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 DEFAULT_EXCEPTION_REPORTER = "leaguesite.observing.crash_reports.Reporter"
@@ -158,11 +172,11 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-# What one part of the site needs beyond that, by the beginning of its path.
+# Additions for one part of the site, by the beginning of its path.
 LEAGUE_POLICY_BEYOND = {
-    # The skin: Alpine evaluates what stands in attributes, and colours come in <style> and style="".
+    # The skin: Alpine evaluates attributes, and colours are set by <style> and style="".
     paths.DESK: {"script-src": [UNSAFE_EVAL], "style-src": [UNSAFE_INLINE]},
-    # The API's documentation, of django-ninja: style="" only.
+    # django-ninja's page of the API's document uses style="".
     "/api/docs": {"style-src": [UNSAFE_INLINE]},
 }
 

@@ -4,10 +4,12 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 from django.utils.translation import gettext_lazy
+from django.views.decorators.csrf import csrf_exempt
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
 from leaguesite.api.routes import api
+from leaguesite.inbox import views as inbox
 from leaguesite.login.throttle import login
 from leaguesite.mcp import views as agents
 
@@ -16,17 +18,18 @@ handler404 = "leaguesite.api.routes.not_found"
 
 admin.site.site_header = gettext_lazy("League desk")
 admin.site.site_title = gettext_lazy("League desk")
-admin.site.index_title = gettext_lazy("What would you like to do?")
+admin.site.index_title = gettext_lazy("Your leagues")
 
-# What agents call belongs to the API: the metrics name their routes so.
-_api, *_named = api.urls
+# The paths of agents are in the API's namespace, under which the metrics know their routes.
+_api, _app_name, _namespace = api.urls
 
 urlpatterns = [
     path("favicon.ico", RedirectView.as_view(url=f"/{settings.STATIC_URL.strip('/')}/favicon.svg")),
     path("admin/login/", login),
     path("admin/", admin.site.urls),
-    path("language/", set_language, name="set_language"),
+    # Exempt, as SECURITY.md says: public pages have no token, and a stranger who switches a language does no harm.
+    path("language/", csrf_exempt(set_language), name="set_language"),
     path("", agents.root),
     path("", include("matches.audience.urls")),
-    path("", ([*agents.urlpatterns, *_api], *_named)),
+    path("", ([*agents.urlpatterns, *inbox.urlpatterns, *_api], _app_name, _namespace)),
 ]

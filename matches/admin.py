@@ -1,4 +1,4 @@
-"""Leagues and matches in the admin: lists, settings, who may see which. The desk itself is in ``matches.desk.page``."""
+"""The admin of leagues and matches: lists, settings, permissions. The desk itself is in ``matches.desk.page``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.admin import ModelAdmin
 
+import matches.desk.audit
 import matches.desk.checks  # noqa: F401 - the admin of agents
-from matches.desk import acting, busy, overview
+from matches.desk import acting, busy, lists, overview
 from matches.desk.access import ListActions, OwnRows
 from matches.desk.acting import DeskAction, Subject
 from matches.desk.actions import ACTIONS
@@ -36,62 +37,56 @@ from matches.words import states
 
 @admin.register(League)
 class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, ListActions, OwnRows, ModelAdmin):
-    """Leagues: the ones a person has a role in. Each has its desk; name and settings are a page of their own."""
+    """The leagues that a user has a role in. The page of a league is its desk; name and settings have another page."""
 
     form = LeagueForm
     list_display = ("display_name", "league_id", "game_type", "how", "now", "board")
-    list_filter = ("state", "game_type")
+    list_filter = (lists.LeagueStates, lists.Games)
     search_fields = ("league_id", "display_name")
     ordering = ("demo", "-created_at")
     change_form_template = "admin/matches/league/change_form.html"
     subject = acting.LEAGUE
+    league_field = "pk"
 
     def get_fieldsets(self, request: HttpRequest, obj: League | None = None) -> Any:
-        settings = [(title, {"fields": (names,), "classes": ("collapse",)}) for title, names in GROUPS]
+        settings = [(title, {"fields": (names,)}) for title, names in GROUPS]
         return [(None, {"fields": ("display_name", "league_id", "game_type")}), *settings]
 
     def get_form(self, request: HttpRequest, obj: League | None = None, change: bool = False, **kwargs: Any) -> Any:
-        # The settings are fields of the form, not of the model: Django must not look for them there.
-        return super().get_form(request, obj, change=change, **kwargs | {"fields": self._model_fields(obj)})
-
-    def _model_fields(self, obj: League | None) -> tuple[str, ...]:
-        return ("display_name",) if obj else ("display_name", "league_id", "game_type")
+        # The settings are fields of the form, not of the model: Django must not look for them in the model.
+        fields = ("display_name",) if obj else ("display_name", "league_id", "game_type")
+        return super().get_form(request, obj, change=change, **kwargs | {"fields": fields})
 
     def get_readonly_fields(self, request: HttpRequest, obj: League | None = None) -> tuple[str, ...]:
         return ("league_id", "game_type") if obj else ()
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        return {"league_id": entry.next_league_id(), **super().get_changeform_initial_data(request)}
+        # Players in the lobby were told an id: the league that they wait for keeps it unless the instructor says no.
+        league_id = entry.next_league_id() if entry.is_promised() else ""
+        game_type = League._meta.get_field("game_type").get_default()
+        given = super().get_changeform_initial_data(request)
+        return {"league_id": league_id, "game_type": game_type, **given}
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        # The desk follows: there is one way to save.
+        one_button = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        return super().add_view(request, form_url, one_button | (extra_context or {}))
 
     # Who may see and change what -------------------------------------------------------------
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[League]:
         return super().get_queryset(request).filter(pk__in=roles.leagues(request.user, Action.WATCH).values("pk"))
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
     def has_view_permission(self, request: HttpRequest, obj: League | None = None) -> bool:
-        if obj is not None:
-            return roles.may(request.user, Action.WATCH, obj.pk)
-        return self.has_add_permission(request) or roles.leagues(request.user, Action.WATCH).exists()
-
-    def has_change_permission(self, request: HttpRequest, obj: League | None = None) -> bool:
-        if obj is not None:
-            return roles.may(request.user, Action.EDIT, obj.pk)
-        return roles.leagues(request.user, Action.EDIT).exists()
-
-    def has_delete_permission(self, request: HttpRequest, obj: League | None = None) -> bool:
-        """History is kept; a league that should not go on is stopped."""
-        return False
+        return super().has_view_permission(request, obj) or (obj is None and self.has_add_permission(request))
 
     # Creating and changing -------------------------------------------------------------------
 
     def save_model(self, request: HttpRequest, obj: League, form: Any, change: bool) -> None:
-        like = names.leagues_like(obj.pk, obj.display_name)
-        if like and (not change or "display_name" in form.changed_data):
+        similar = names.leagues_like(obj.pk, obj.display_name)
+        if similar and (not change or "display_name" in form.changed_data):
             warning = _("People will take this league for another, as the names look alike: %(others)s.")
-            self.message_user(request, warning % {"others": ", ".join(like[:5])}, messages.WARNING)
+            self.message_user(request, warning % {"others": ", ".join(similar[:5])}, messages.WARNING)
         if change:
             self._carry_out(request, obj, (acting.LEAGUE, "edit"))
             return
@@ -102,7 +97,7 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, ListActio
         given |= {"league_id": obj.pk, "display_name": obj.display_name, "settings": obj.settings}
         return acting.carry_out(ACTIONS[row], by=request.user, **given)
 
-    def response_post_save_add(self, request: HttpRequest, obj: League) -> HttpResponse:
+    def response_post_save_add(self, request: HttpRequest, obj: League) -> HttpResponseRedirect:
         return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(obj.pk)]))
 
     response_post_save_change = response_post_save_add
@@ -115,7 +110,7 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, ListActio
         return _("%(state)s, paused") % {"state": state} if league.paused else state
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """The rows with what is happening in each, for as many queries as one takes."""
+        """Add to each row what is happening in the league, with as many queries as for one league."""
         shown = super().get_changelist_instance(request)
         headlines = overview.headlines(list(shown.result_list))
         for league in shown.result_list:
@@ -130,56 +125,44 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, ListActio
     def board(self, league: League) -> str:
         return _opens(reverse("board", args=[league.pk]))
 
-    # The same from the list ------------------------------------------------------------------
+    # Actions on ticked rows ------------------------------------------------------------------
 
     def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[League]) -> None:
-        """Do to each league that is ticked what a row of the table says, and say for each what came of it."""
+        """Carry out an action on each ticked league, and show the result of each."""
+        if action.needs is None:
+            raise PermissionDenied
         theirs = set(roles.leagues(request.user, action.needs).values_list("pk", flat=True))
         if not theirs.issuperset(league.pk for league in queryset):
             raise PermissionDenied
         for league in queryset:
             do = partial(acting.carry_out, action, by=request.user, league_id=league.pk)
             try:
-                sentence = action.sentence(busy.once_more(do), {})
+                sentence = action.sentence(busy.retry_once(do), {})
                 self.message_user(request, f"{league.display_name}: {sentence}", messages.SUCCESS)
             except ActionRefused as refusal:
                 self.message_user(request, str(refusal), messages.ERROR)
-            except busy.AWAY as error:
+            except busy.DATABASE_ERRORS as error:
                 self.message_user(request, f"{league.display_name}: {busy.sentence(error)}", messages.ERROR)
 
 
 @admin.register(Match)
 class MatchAdmin(OwnRows, ModelAdmin):
-    """Matches to look up; what can be done to them stands on the league's page."""
+    """A read-only list of matches; actions on them are on the league's desk."""
 
     list_display = (
-        "match_id",
-        "league",
-        "player_a",
-        "player_b",
-        "state",
-        "status",
-        "winner",
-        "referee",
-        "attempt",
+        *("number", "league_name", "first", "second", "how", "result", "won_by", "judged_by", "tries"),
         "page",
     )
-    list_filter = (("league", admin.RelatedOnlyFieldListFilter), "state", "status")
+    list_filter = (("league", lists.OneLeague), lists.MatchStates, lists.Results)
     list_select_related = ("league", "player_a", "player_b", "winner", "referee")
     search_fields = ("match_id",)
     list_display_links = None
+    # In words; what only referees may know of a match that is on, such as its seed, has no place here.
+    fields = list_display
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Match]:
         theirs = roles.leagues(request.user, Action.WATCH).values("pk")
         return super().get_queryset(request).filter(league__in=theirs)
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Match | None = None) -> bool:
-        if obj is not None:
-            return roles.may(request.user, Action.WATCH, obj.league_id)
-        return roles.leagues(request.user, Action.WATCH).exists()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -187,8 +170,41 @@ class MatchAdmin(OwnRows, ModelAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Match | None = None) -> bool:
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Match | None = None) -> bool:
-        return False
+    @admin.display(description=gettext_lazy("Match"), ordering="match_id")
+    def number(self, match: Match) -> str:
+        return match.match_id
+
+    @admin.display(description=gettext_lazy("league"), ordering="league")
+    def league_name(self, match: Match) -> str:
+        return match.league.display_name
+
+    @admin.display(description=gettext_lazy("Player A"), ordering="player_a")
+    def first(self, match: Match) -> str:
+        return str(match.player_a)
+
+    @admin.display(description=gettext_lazy("Player B"), ordering="player_b")
+    def second(self, match: Match) -> str:
+        return str(match.player_b)
+
+    @admin.display(description=gettext_lazy("state"), ordering="state")
+    def how(self, match: Match) -> str:
+        return states.match_state(match.state)
+
+    @admin.display(description=gettext_lazy("Result"), ordering="status")
+    def result(self, match: Match) -> str:
+        return lists.result_word(match.status)
+
+    @admin.display(description=gettext_lazy("Winner"), ordering="winner")
+    def won_by(self, match: Match) -> str:
+        return str(match.winner or "–")
+
+    @admin.display(description=gettext_lazy("Referee"), ordering="referee")
+    def judged_by(self, match: Match) -> str:
+        return str(match.referee or "–")
+
+    @admin.display(description=gettext_lazy("Attempt"), ordering="attempt")
+    def tries(self, match: Match) -> int:
+        return match.attempt
 
     @admin.display(description=gettext_lazy("transcript"))
     def page(self, match: Match) -> str:

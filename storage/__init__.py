@@ -1,1 +1,1 @@
-"""How rows are reached fast: databases and their settings, prepared statements. It knows no model of the site."""
+"""Fast access to rows: settings of the databases, prepared statements. It knows no model of the site."""

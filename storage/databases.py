@@ -11,7 +11,7 @@ def database(url: str | None, folder: Path) -> dict[str, Any]:
     """Django's database settings: ``postgres://…`` when given, else SQLite in the data folder.
 
     Raises:
-        ValueError: the address is of another database.
+        ValueError: it is the URL of another kind of database.
     """
     if not url:
         return {
@@ -35,9 +35,9 @@ def database(url: str | None, folder: Path) -> dict[str, Any]:
         "HOST": parts.hostname or "",
         "PORT": str(parts.port or ""),
         "CONN_MAX_AGE": 0,
-        # A connection that died while nobody used it is found out before it is given to anybody.
+        # The pool tests a connection before it hands it out: it may have died while unused.
         "CONN_HEALTH_CHECKS": True,
-        # Each kind of work has a thread of its own: there are never more at once. The pool tries a server that is gone
-        # less and less often, up to minutes: one that gives up soon begins anew when somebody asks.
+        # Each thread uses one connection at a time. While the server is away the pool would try again less and less
+        # often, up to minutes; with a short reconnect_timeout it gives up and starts anew at the next request.
         "OPTIONS": {"pool": {"min_size": 4, "max_size": 8, "timeout": 3, "reconnect_timeout": 2}},
     }

@@ -1,12 +1,12 @@
-"""All that leans on what Django does not document. After an upgrade of Django, look here first.
+"""Everything that relies on what Django does not document. After an upgrade of Django, look here first.
 
-``tests/storage/test_inside.py`` holds each part against Django's own result, a compiled statement for every
+``tests/storage/test_inside.py`` compares each part with Django's own result: a compiled statement for every
 :class:`storage.prepared.Prepared` of the site. Decision 24 says what each part saves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Self
 
@@ -15,20 +15,20 @@ from django.db.models import QuerySet
 from django.db.models.base import ModelState
 from django.db.models.query import get_related_populators
 
-MOST_STATEMENTS = 2000
-"""Statements whose text in SQLite's words is kept at a time."""
+MAX_STATEMENTS = 2000
+"""How many statements are cached in SQLite's syntax."""
 
 
 class Statement:
-    """A queryset in SQL, compiled once for one connection.
+    """A queryset, compiled to SQL once for one connection.
 
     Args:
-        queryset: of instances, with a mark in place of each value that comes later.
-        marks: those values' names by their marks.
+        queryset: of instances, with a placeholder for each value that is given later.
+        marks: the names of those values, by placeholder.
         connection: the connection it is run on.
 
     Raises:
-        ValueError: a mark is not among the parameters.
+        ValueError: a placeholder is not among the parameters.
     """
 
     def __init__(self, queryset: QuerySet[Any], marks: Mapping[Any, str], connection: Any) -> None:
@@ -44,14 +44,15 @@ class Statement:
         self._start, self._end = fields[0], fields[-1] + 1
         self._model = info["model"]
         self._names = [column[0].target.attname for column in select[self._start : self._end]]
-        self._related = get_related_populators(info, select, connection.alias)
+        # The stubs are those of Django 6.1, where it takes one argument more.
+        self._related = get_related_populators(info, select, connection.alias)  # type: ignore[call-arg]
         self._converters = self._compiler.get_converters([column[0] for column in select])
 
     def run(self, values: Mapping[str, Any]) -> list[Any]:
-        """The instances.
+        """Run the statement and return the instances.
 
         Args:
-            values: by name, what stands in place of the marks.
+            values: by name, the values for the placeholders.
         """
         connection = self.connection
         with connection.cursor() as cursor:
@@ -59,46 +60,48 @@ class Statement:
             rows = cursor.fetchall()
         if not rows:
             return []
-        found = []
+        instances = []
         for row in self._compiler.apply_converters(rows, self._converters):
-            one = self._model.from_db(connection.alias, self._names, row[self._start : self._end])
+            instance = self._model.from_db(connection.alias, self._names, row[self._start : self._end])
             for related in self._related:
-                related.populate(row, one)
-            found.append(one)
-        return found
+                related.populate(row, instance)
+            instances.append(instance)
+        return instances
 
 
-class Quick:
-    """Of a model whose rows are read by the thousand: put before ``models.Model``.
+class QuickLoad:
+    """A base class, put before ``models.Model``, for models whose rows are read by the thousand.
 
-    ``Model.__init__`` sets one field after the other, for signals and defaults that a row from the database has no use
-    for: it took as long as the statement. Fields that were not read are fetched when they are asked for, as ever.
+    ``Model.__init__`` sets one field after the other, for signals and defaults that a row from the database does not
+    need; it took as long as the statement. Fields that were not read are fetched when they are used, as in any model.
     """
 
     @classmethod
-    def from_db(cls, db: str | None, field_names: Sequence[str], values: Sequence[Any]) -> Self:
-        """An instance of a row, as Django asks for it."""
+    def from_db(
+        cls, db: str | None, field_names: Collection[str], values: Collection[Any], *, fetch_mode: object = None
+    ) -> Self:
+        """Make an instance of a row; Django calls this. Only Django 6.1 has ``fetch_mode``."""
         new = cls.__new__(cls)
-        found = vars(new)
-        found["_state"] = state = ModelState()
+        attributes = vars(new)
+        attributes["_state"] = state = ModelState()
         state.adding, state.db = False, db
-        found.update(zip(field_names, values, strict=True))
+        attributes.update(zip(field_names, values, strict=True))
         return new
 
 
 class Cursor(SQLiteCursorWrapper):
-    """A cursor for SQLite that puts a statement into SQLite's own words once.
+    """A cursor for SQLite that translates each statement into SQLite's syntax once.
 
-    Django marks parameters with ``%s``, SQLite with ``?``. Django looks for them in every statement each time, which
-    takes longer than SQLite takes to find a row: 60 µs where a hundred columns are named.
+    Django marks parameters by ``%s``, SQLite by ``?``. Django translates a statement each time, which takes longer than
+    SQLite needs to find a row: 60 µs for a statement with a hundred columns.
     """
 
     def convert_query(self, query: str, *, param_names: Iterable[str] | None = None) -> str:
-        """The statement with SQLite's marks; one with named parameters is left to Django."""
+        """The statement in SQLite's syntax; one with named parameters is left to Django."""
         return _positional(query) if param_names is None else super().convert_query(query, param_names=param_names)
 
 
-@lru_cache(maxsize=MOST_STATEMENTS)
+@lru_cache(maxsize=MAX_STATEMENTS)
 def _positional(query: str) -> str:
-    # Django's own, which uses nothing of the cursor.
-    return str(SQLiteCursorWrapper.convert_query(None, query))
+    # Django's own method does not use the cursor.
+    return SQLiteCursorWrapper.convert_query(None, query)  # type: ignore[arg-type]

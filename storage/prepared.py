@@ -1,10 +1,9 @@
-"""Statements of the busiest paths, put into SQL once and run many times.
+"""Statements of the busiest paths, compiled to SQL once and run many times.
 
-The ORM takes several times longer to put a statement together than SQLite or PostgreSQL takes to carry it out, and
-a result that counts needs a dozen of them (docs/performance.md). Here the text is kept: of a queryset in
-:class:`Prepared`, of a compare-and-swap in :func:`swap`, of an insert in :func:`insert`. What comes out is what the
-ORM would have given, instances with their related ones included. Everything else uses the ORM as it is; decision 24
-says how often a statement must be run to stand here.
+The ORM takes several times longer to compile a statement than SQLite or PostgreSQL takes to run it, and recording a
+result needs a dozen of them (docs/performance.md). Here the SQL is kept: of a queryset in :class:`Prepared`, of a
+compare-and-swap in :func:`swap`, of an insert in :func:`insert`. The results are those of the ORM, with related
+instances. Everything else uses the ORM; decision 24 says how often a statement must run to be worth it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from itertools import count
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import CharField, Lookup, Model, QuerySet
+from django.db.models import CharField, Field, Lookup, Model, QuerySet
 
 from storage.inside import Statement
 
@@ -28,23 +27,24 @@ _numbers = count(2**30 + secrets.randbelow(2**29))
 
 
 def _mark(kind: type) -> Any:
-    """A value that stands in a statement for one that comes later; no constant of a statement equals it.
+    """A placeholder in a statement for a value that is given later; no constant of a statement equals it.
 
-    Large, and so for no small integer: PostgreSQL has columns that cannot hold it.
+    An integer is large, so it cannot stand for a ``smallint`` of PostgreSQL.
     """
     return next(_numbers) if kind is int else secrets.token_hex(16)
 
 
 class Prepared(Generic[M]):
-    """A queryset whose SQL is put together once for each thread and its connection.
+    """A queryset whose SQL is compiled once for each thread and its connection.
 
     Args:
         build: makes the queryset of instances; it is called with the names of ``kinds``.
-        kinds: by name, ``int`` or ``str``: what values come later. A list is the text of :func:`listed`.
+        kinds: by name, the types of the values that are given later: ``int`` or ``str``. A list is passed as the text
+            of :func:`listed`.
     """
 
     declared: ClassVar[list[Prepared[Any]]] = []
-    """All there are, in the order in which their modules were imported; a test runs each."""
+    """All of them, in the order in which their modules were imported; a test runs each."""
 
     def __init__(self, build: Callable[..., QuerySet[M]], **kinds: type) -> None:
         self.build = build
@@ -53,10 +53,10 @@ class Prepared(Generic[M]):
         self.declared.append(self)
 
     def all(self, **values: Any) -> list[M]:
-        """Every instance, with what ``select_related`` names.
+        """Every instance, with related ones as ``select_related`` says.
 
         Args:
-            values: one for each name that was given at the start.
+            values: one for each name in ``kinds``.
         """
         connection = connections[DEFAULT_DB_ALIAS]
         statement = getattr(self._kept, "statement", None)
@@ -64,8 +64,8 @@ class Prepared(Generic[M]):
             marks = {name: _mark(kind) for name, kind in self.kinds.items()}
             names = {mark: name for name, mark in marks.items()}
             statement = self._kept.statement = Statement(self.build(**marks), names, connection)
-        found: list[M] = statement.run(values)
-        return found
+        instances: list[M] = statement.run(values)
+        return instances
 
     def one(self, **values: Any) -> M | None:
         """The first instance, or None."""
@@ -73,15 +73,15 @@ class Prepared(Generic[M]):
 
 
 def listed(values: Sequence[Any]) -> str:
-    """A list of any length as the one parameter that ``among`` and :func:`swap` take it as."""
+    """A list of any length as one parameter, for the lookup ``among``."""
     return json.dumps(list(values))
 
 
 def _among(column: str, value: str, cast: str) -> str:
-    """A test for being one of a list.
+    """SQL that tests whether a column is one of a list.
 
     Args:
-        value: the parameter or its mark.
+        value: the parameter or its placeholder.
         cast: the column's type on PostgreSQL; empty on SQLite.
     """
     values = f"jsonb_array_elements_text({value}::jsonb)::{cast}" if cast else f"value FROM json_each({value})"
@@ -90,19 +90,19 @@ def _among(column: str, value: str, cast: str) -> str:
 
 @CharField.register_lookup
 class Among(Lookup):
-    """``name__among=listed(texts)``: one of these, however many they are; ``__in`` has a parameter for each."""
+    """``name__among=listed(texts)``: like ``__in``, which has a parameter for each text."""
 
     lookup_name = "among"
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[str | int, ...]]:
         """The test and its parameters."""
         lhs, before = self.process_lhs(compiler, connection)
         rhs, after = self.process_rhs(compiler, connection)
-        return _among(lhs, rhs, "text" if connection.vendor == "postgresql" else ""), [*before, *after]
+        return _among(lhs, rhs, "text" if connection.vendor == "postgresql" else ""), (*before, *after)
 
 
 class Sql(str):
-    """A new value that the database works out, as it stands in the statement."""
+    """A new value that is an SQL expression."""
 
     __slots__ = ()
 
@@ -124,9 +124,19 @@ def _insert(model: type[Model], names: tuple[str, ...], once: bool) -> str:
     return f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({values}){end}"  # noqa: S608 - names are ours
 
 
+def _field(model: type[Model], name: str) -> Field[Any, Any]:
+    field = model._meta.pk if name == "pk" else model._meta.get_field(name)
+    if not isinstance(field, Field):
+        raise TypeError(f"{model.__name__}.{name} is not a field of its table")
+    return field
+
+
 @cache
 def _column(model: type[Model], name: str) -> str:
-    return str(model._meta.pk.column if name == "pk" else model._meta.get_field(name).column)  # type: ignore[union-attr]
+    column = _field(model, name).column
+    if column is None:
+        raise TypeError(f"{model.__name__}.{name} has no column")
+    return column
 
 
 def swap(model: type[Model], changes: Mapping[str, Any], **where: Any) -> int:
@@ -143,7 +153,7 @@ def swap(model: type[Model], changes: Mapping[str, Any], **where: Any) -> int:
         return 0
     cast = "bigint" if connection.vendor == "postgresql" else ""
     params = [
-        model._meta.get_field(name).get_db_prep_save(value, connection)
+        _field(model, name).get_db_prep_save(value, connection)
         for name, value in changes.items()
         if not isinstance(value, Sql)
     ]
@@ -167,12 +177,12 @@ def swap(model: type[Model], changes: Mapping[str, Any], **where: Any) -> int:
 
 
 class JsonText(str):
-    """A new value of a JSON field that is JSON text already."""
+    """A new value of a JSON field that is encoded already."""
 
     __slots__ = ()
 
 
-def _param(field: Any, value: Any, connection: Any) -> Any:
+def _param(field: Field[Any, Any], value: Any, connection: Any) -> Any:
     return str(value) if isinstance(value, JsonText) else field.get_db_prep_save(value, connection)
 
 
@@ -182,15 +192,15 @@ def insert(model: type[Model], names: Sequence[str], rows: Sequence[Sequence[Any
     Args:
         names: the fields; all that the database has no default for.
         rows: a value for each field, or its :class:`JsonText`; a foreign key takes a primary key.
-        once: leave alone what is there already.
+        once: skip rows that exist already.
     """
     connection = connections[DEFAULT_DB_ALIAS]
-    fields = [model._meta.get_field(name) for name in names]
+    fields = [_field(model, name) for name in names]
     prepared: list[list[Any]] = []
     before: Sequence[Any] = [object()] * len(fields)
     for row in rows:
         last = prepared[-1] if prepared else before
-        # Half a million matches of a schedule differ in a few fields: what is the same is prepared once.
+        # The half million matches of a schedule differ in a few fields only: equal values are prepared once.
         prepared.append(
             [
                 made if value is old else _param(field, value, connection)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -10,9 +11,14 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
+from django.utils import translation
+from pytest_django import DjangoDbBlocker
 
-from agents_registry.attempts import attempts
-from leaguesite.serving.turns import known_tokens
+from agents_registry.rate_limits.attempts import attempts
+from league_sdk.dialects import memory
+from league_sdk.transport import machine
+from leaguesite.inbox.quick import VISITS
+from leaguesite.serving.known_tokens import known_tokens
 from matches.view import kept
 from tests.leaguesite.script import Script
 
@@ -27,12 +33,48 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
         database.setdefault("TEST", {})["NAME"] = str(settings.DATA_DIR / "tests.sqlite3")
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Make the tests' database, and end every connection to it before it is dropped.
+
+    PostgreSQL drops no database that is in use, and the connection of a thread that has ended stays open until the
+    garbage collector finds it.
+    """
+    yield
+    if connection.vendor != "postgresql":
+        return
+    gc.collect()
+    with django_db_blocker.unblock():
+        connection.close()
+        connection.close_pool()
+        # A new pool of this process would be in use itself, so another database is asked.
+        with connection._nodb_cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+                [connection.settings_dict["NAME"]],
+            )
+
+
 @pytest.fixture(autouse=True)
 def nobody_has_tried_yet() -> None:
     """No test waits for what another did from the same address."""
     attempts.forget_all()
     known_tokens.forget_all()
+    VISITS.forget_all()
     kept.forget_all()
+
+
+@pytest.fixture(autouse=True)
+def language_of_the_site() -> None:
+    """Undo the language that a page asked for in another test: Django leaves it active in the thread."""
+    translation.deactivate()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hunts ask one question after the other without a pause, for agents on real sockets."""
+    monkeypatch.setattr(memory, "BURST_S", 0.0)
+    monkeypatch.setattr(memory, "SEARCH_GAP_S", 0.0)
 
 
 @pytest.fixture
@@ -48,6 +90,14 @@ def desk(client: Client) -> Client:
     """The browser of an instructor."""
     client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
     return client
+
+
+@pytest.fixture
+def own_addresses(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The addresses of this machine besides its loopback, whatever machine the tests run on; a test adds its own."""
+    addresses: set[str] = set()
+    monkeypatch.setattr(machine, "is_own", lambda address: address.is_loopback or str(address) in addresses)
+    return addresses
 
 
 @pytest.fixture

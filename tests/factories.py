@@ -13,12 +13,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
-from agents_registry.requests import read_request
+from agents_registry.requests.reading import read_request
 from league_sdk.protocol.transcript import REDACTED
 from matches.conducting import due
-from matches.league import curtain, entry, lifecycle, opening, reporting
+from matches.league import entry, freeze, lifecycle, opening, reporting
 from matches.league import progress as heartbeat
-from matches.league.progress_reading import Told
+from matches.league.progress_reading import MatchProgress
 from matches.models import League, Match, Round
 from tests import wire
 
@@ -153,9 +153,9 @@ def setting(league_id: str = "fall", *, players: int = 4, referees: int = 1, **s
 
 def playing(league_id: str = "fall", **how: Any) -> Setting:
     """The same with round 1 RUNNING and its matches handed to their referees."""
-    found = setting(league_id, **how)
-    playing_on(found)
-    return found
+    place = setting(league_id, **how)
+    playing_on(place)
+    return place
 
 
 def playing_on(place: Setting) -> None:
@@ -167,10 +167,10 @@ def playing_on(place: Setting) -> None:
 
 def veiled() -> Setting:
     """Four players; round 1 is played, and the board is frozen since."""
-    found = playing(players=4)
-    curtain.plan(league_id=found.league_id, from_round=2)
-    finish_round(found)
-    return found
+    place = playing(players=4)
+    freeze.plan(league_id=place.league_id, from_round=2)
+    finish_round(place)
+    return place
 
 
 def open_current(league_id: str) -> None:
@@ -239,10 +239,10 @@ def finish_round(place: Setting, winner: int | None = 0) -> None:
             report(match, None if winner is None else codes[winner])
 
 
-def told(match: Match, **changes: Any) -> Told:
+def told(match: Match, **changes: Any) -> MatchProgress:
     """What a report of progress tells of a match."""
     about = {"league_id": match.league_id, "match_id": match.match_id, "attempt": match.attempt}
-    return Told(**about | {"state": "WAITING_FOR_PLAYERS"} | changes)
+    return MatchProgress(**about | {"state": "WAITING_FOR_PLAYERS"} | changes)
 
 
 def progress_item(match: Match, **changes: Any) -> dict[str, Any]:

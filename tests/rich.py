@@ -7,10 +7,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from agents_registry import roster
 from agents_registry.models import Agent, Kind, RosterEntry
-from agents_registry.requests import read_request
-from matches.league import curtain, entry, notices
+from agents_registry.requests.reading import read_request
+from agents_registry.rosters import roster
+from matches.league import entry, freeze, notices
 from matches.league.corrections import applying
 from matches.models import Check, CheckState, Match
 from tests import factories as make
@@ -35,8 +35,8 @@ REGISTRATION_CODE = "geheim-letmein"
 def secrets() -> list[str]:
     """What nobody but the instructor may ever read."""
     rows = RosterEntry.objects.values_list("name", "email", "code")
-    found = [one for row in rows for one in row]
-    return [*found, ADDRESS, TO_ONE, STAFF, REGISTRATION_CODE, "geheim", "GEHEIM"]
+    values = [one for row in rows for one in row]
+    return [*values, ADDRESS, TO_ONE, STAFF, REGISTRATION_CODE, "geheim", "GEHEIM"]
 
 
 def begun(**settings: Any) -> make.Setting:
@@ -63,7 +63,7 @@ def over(*, frozen: bool = False) -> make.Setting:
     """The same league played to its end, with a match set by hand, another voided and given back, an old notice."""
     place = begun()
     if frozen:
-        curtain.plan(league_id="fall", from_round=3)
+        freeze.plan(league_id="fall", from_round=3)
     do("set_result", match_id="R1M1", status="DRAW", winner=None, reason="both were right", by=STAFF)
     do("void", match_id="R1M2", reason="wrong game", by=STAFF)
     applying.undo(league_id="fall", number=3, reason="it was the right one", by=STAFF)

@@ -57,7 +57,7 @@ exit {status}
     ],
     ids=["none", "a hole", "some unknown", "all unknown", "away", "broken"],
 )
-def test_what_is_said(
+def test_the_audit_fails_only_for_a_hole_and_prints_what_it_found(
     tmp_path: Path, report: list[dict[str, Any]] | None, status: int, said: str, expected: tuple[int, str]
 ) -> None:
     assert audited(tmp_path, report, status, said) == expected

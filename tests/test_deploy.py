@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +44,16 @@ def read_by_the_site() -> set[str]:
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
-def test_a_container_runs_a_command_that_there_is(name: str) -> None:
-    found = options(OURS[name]["command"])
+def test_a_container_runs_a_command_that_exists(name: str) -> None:
+    given = options(OURS[name]["command"])
     if name.startswith("referee"):
         # Its port is what it is called at, and with the address what fixes its id.
-        port = found["port"]
+        port = given["port"]
         assert OURS[name]["ports"] == [f"{port}:{port}"]
-        assert found["endpoint"].endswith(f":{port}/mcp")
+        assert given["endpoint"].endswith(f":{port}/mcp")
 
 
-def test_there_are_several_of_what_there_can_be_several_of() -> None:
+def test_compose_runs_two_of_each_process_that_may_run_twice() -> None:
     kinds = [service["command"][0] for service in OURS.values() for _ in range(_replicas(service))]
     assert sorted(kinds) == ["conductor"] * 2 + ["prepare"] + ["referee"] * 2 + ["web"] * 2
     assert set(COMPOSE["services"]) - set(OURS) == {"postgres", "redis", "proxy"}
@@ -63,19 +64,19 @@ def _replicas(service: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
-def test_a_container_may_do_little(name: str) -> None:
+def test_a_container_has_few_rights(name: str) -> None:
     service = OURS[name]
     assert service["read_only"] is True
     assert (service["cap_drop"], service["security_opt"]) == (["ALL"], ["no-new-privileges:true"])
 
 
-def test_a_referee_is_told_nothing_but_its_key() -> None:
+def test_a_referees_container_gets_no_secret_but_its_key() -> None:
     for name, service in OURS.items():
         if name.startswith("referee"):
             assert set(service["environment"]) == {"LEAGUE_REFEREE_KEY", "LEAGUE_DATA"}
 
 
-def test_the_proxy_that_is_trusted_is_the_one_there_is() -> None:
+def test_compose_trusts_its_own_proxy_only() -> None:
     address = COMPOSE["services"]["proxy"]["networks"]["site"]["ipv4_address"]
     assert COMPOSE["x-site"]["LEAGUE_TRUSTED_PROXIES"] == f"{address}/32"
 
@@ -96,18 +97,18 @@ def test_every_variable_is_in_the_example_and_is_read() -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
-def test_a_unit_runs_a_command_that_there_is(unit: Path) -> None:
+def test_a_unit_runs_a_command_that_exists(unit: Path) -> None:
     text = unit.read_text(encoding="utf-8").replace("%i", "8001")
     lines = [shlex.split(line) for line in re.findall(r"^ExecStart(?:Pre)?=(.*)$", text, re.MULTILINE)]
     assert lines
     assert all(words[:2] == ["/opt/leaguesite/.venv/bin/python", "manage.py"] for words in lines)
-    found = [options(words[2:]) for words in lines][-1]
+    given = [options(words[2:]) for words in lines][-1]
     if "referee" in unit.stem:
-        assert found["endpoint"].endswith(f":{found['port']}/mcp")
+        assert given["endpoint"].endswith(f":{given['port']}/mcp")
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
-def test_a_unit_may_do_little(unit: Path) -> None:
+def test_a_unit_has_few_rights(unit: Path) -> None:
     text = unit.read_text(encoding="utf-8")
     for line in ("User=leaguesite", "NoNewPrivileges=yes", "ProtectSystem=strict", "ProtectHome=yes", "UMask=0077"):
         assert f"\n{line}\n" in text
@@ -131,8 +132,8 @@ def test_systemd_understands_the_unit(unit: Path, tmp_path: Path) -> None:
 def limits_of_nginx() -> dict[str, tuple[str, str]]:
     """The largest body and the time it may take, in each location that is a path or a pattern of paths."""
     everywhere = _limits(NGINX.partition("location")[0], ("", ""))
-    found = re.findall(r"location (?:[~=] )?(/\S*|\^\S+) \{\n(.*?)\n    \}", NGINX, re.DOTALL)
-    return {path: _limits(inside, everywhere) for path, inside in found}
+    matched = re.findall(r"location (?:~\*? |= )?(/\S*|\^\S+) \{\n(.*?)\n    \}", NGINX, re.DOTALL)
+    return {path: _limits(inside, everywhere) for path, inside in matched}
 
 
 def _limits(text: str, otherwise: tuple[str, str]) -> tuple[str, str]:
@@ -146,15 +147,15 @@ def test_nginx_has_the_paths_and_the_limits_of_the_site() -> None:
     pages, agents, league = (
         (f"{size // unit}{letter}", f"{limit_s:.0f}s")
         for (size, limit_s), unit, letter in (
-            (paths.body_cap("/"), MIB, "m"),
-            (paths.body_cap("/mcp"), 1024, "k"),
-            (paths.body_cap(paths.IMPORT), MIB, "m"),
+            (paths.body_limits("/"), MIB, "m"),
+            (paths.body_limits("/mcp"), 1024, "k"),
+            (paths.body_limits(paths.IMPORTS[0]), MIB, "m"),
         )
     )
     assert limits_of_nginx() == {
         "/": pages,
         f"^/{paths.AGENTS_PATTERN}": agents,
-        paths.IMPORT: league,
+        **dict.fromkeys(paths.IMPORTS, league),
         "/ws/": pages,
         "/metrics": pages,
     }
@@ -179,19 +180,24 @@ def test_nginx_understands_the_site(upstream: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_image_is_made_of_what_there_is() -> None:
+def test_the_image_is_built_from_files_that_exist() -> None:
     ignore = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8")
     kept = re.findall(r"^!(\S+)$", ignore, re.MULTILINE)
     assert [path for path in kept if not (ROOT / path).exists()] == []
     # Every package that the site imports, and what it reads beside them.
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
-    assert {*packages, "manage.py", "templates", "static", "locale"} <= set(kept)
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"][
+        "wheel"
+    ]
+    resources = set(wheel["force-include"])
+    assert {*packages, "manage.py", *resources} <= set(kept)
+    assert {*wheel["packages"], "league_sdk"} == packages
     dockerfile = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
     assert "--require-hashes" in dockerfile
     assert "\nUSER league\n" in dockerfile
 
 
-def test_the_page_about_deployment_names_commands_and_files_that_there_are() -> None:
+def test_the_page_about_deployment_names_commands_and_files_that_exist() -> None:
     text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
     commands = set(re.findall(r"manage\.py (\w+)", text))
     assert {"web", "conductor", "referee", "prepare", "backup"} <= commands

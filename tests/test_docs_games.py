@@ -25,7 +25,7 @@ class TestTheExample(GameContract):
     game = example()
 
 
-def test_who_wins() -> None:
+def test_the_player_that_reaches_ten_wins() -> None:
     game = example()
     state = game.new_state(PLAYERS)
     for turn, move in enumerate((3, 3, 3)):

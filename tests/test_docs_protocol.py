@@ -1,7 +1,7 @@
-"""``docs/protocol.md`` says everything there is, and nothing that is not: its tables are the protocol's own data.
+"""``docs/protocol.md`` is complete, and names nothing that does not exist: it is compared with the code.
 
-Words of the protocol stand in it as code; tables of messages, codes and settings are compared whole; examples are
-messages of ``tests/samples``, shortened at most; what is shown as tolerated is read by the code that tolerates it.
+Tables of messages, codes and settings are compared whole, and so is every word in back quotes. Examples are messages of
+``tests/samples``, perhaps with fields left out. What is shown as tolerated is read by the code that tolerates it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from agents_registry import spellings
+from agents_registry.requests import spellings
 from league_sdk.dialects import answers, inbound, shapes, starts, words
 from league_sdk.dialects.answers import Understanding
+from league_sdk.judging.door import tools as referee_tools
 from league_sdk.protocol import PROTOCOL, PROTOCOL_VERSION, errors, faults, limits, messages, schemas
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.schemas.judging import Fault
@@ -34,9 +35,9 @@ TOKENS = {word for span in CODE for word in re.findall(r"[\w.*/-]+", span)} | CO
 
 def rows(first: str) -> list[list[str]]:
     """The table whose header begins with that cell, without the header; cells without their back quotes."""
-    found = re.search(rf"^\| {re.escape(first)} \|.*\n\|[-|]+\|\n((?:\|.*\|\n)+)", PROSE, re.MULTILINE)
-    assert found is not None, f"there is no table that begins with {first}"
-    return [[cell.strip().replace("`", "") for cell in line.strip("|").split("|")] for line in found[1].splitlines()]
+    matched = re.search(rf"^\| {re.escape(first)} \|.*\n\|[-|]+\|\n((?:\|.*\|\n)+)", PROSE, re.MULTILINE)
+    assert matched is not None, f"there is no table that begins with {first}"
+    return [[cell.strip().replace("`", "") for cell in line.strip("|").split("|")] for line in matched[1].splitlines()]
 
 
 def texts(value: object) -> Iterable[str]:
@@ -54,25 +55,25 @@ def texts(value: object) -> Iterable[str]:
 
 def words_of(module: ModuleType) -> set[str]:
     """The words in a module's public constants of collections of words."""
-    found = {name: value for name, value in vars(module).items() if name.isupper() and not name.startswith("_")}
-    return {word for value in found.values() if not isinstance(value, str) for word in texts(value) if word}
+    constants = {name: value for name, value in vars(module).items() if name.isupper() and not name.startswith("_")}
+    return {word for value in constants.values() if not isinstance(value, str) for word in texts(value) if word}
 
 
 # -- everything is in it ----------------------------------------------------------------------------------
 
 
 def test_the_table_of_messages() -> None:
-    assert rows("message") and [row[0] for row in rows("message")][:20] == list(schemas.TRAVEL)[:20]
+    assert rows("message") and [row[0] for row in rows("message")][:20] == list(schemas.MODELS)[:20]
     told = {row[0]: tuple(row[1:]) for row in rows("message")}
     assert told == {
         name: (
-            travel.method or "–",
-            ", ".join(travel.sender),
-            ", ".join(travel.receiver),
-            travel.answer or "–",
-            travel.clause,
+            model.method or "–",
+            ", ".join(model.sent_by),
+            ", ".join(model.sent_to),
+            model.answer or "–",
+            model.clause,
         )
-        for name, travel in schemas.TRAVEL.items()
+        for name, model in schemas.MODELS.items()
     }
 
 
@@ -92,7 +93,7 @@ def test_the_table_of_errors() -> None:
 def test_the_tables_of_002s_codes_and_of_json_rpc() -> None:
     assert dict(re.findall(r"^\| ([LG]\d{3}) \| (\w+) \|", PROSE, re.MULTILINE)) == errors.LEGACY_NAMES
     codes = {int(row[0]) for row in rows("JSON-RPC code")}
-    assert codes == {code for found in errors.rpc_codes().values() for code in found}
+    assert codes == {code for codes_of_kind in errors.rpc_codes().values() for code in codes_of_kind}
 
 
 def test_the_table_of_settings() -> None:
@@ -129,6 +130,7 @@ def test_the_tables_of_shapes() -> None:
     assert out == list(shapes.SHAPES)
     # Some shapes differ for other messages, or are found out only by trying; and there is a path of its own.
     only_out = {"parity_choose", *shapes.OF_TOOLS, "protocol_canonical", "handle_legacy", "camel"}
+    only_out |= {shapes.MOVES_HANDLE, *shapes.GUESSES}
     assert set(into) == set(shapes.SHAPES) - only_out | {inbound.REGISTER_PATH}
 
 
@@ -141,6 +143,7 @@ LISTS = {
     "spellings": words_of(spellings) - set(spellings.NO_IDS),
     "methods": {*messages.METHODS.values(), messages.START_MATCH, messages.REPORT_PROGRESS, messages.WRAPPER_METHOD},
     "tools": {"ping", "list_tools", "create_schedule", "get_match_state", "get_player_state", *messages.QUERY_TYPES},
+    "referee": {tool.name for tool in referee_tools.TOOLS},
     "results": set(ResultStatus),
 }
 
@@ -163,13 +166,13 @@ def test_numbers_are_those_of_the_code() -> None:
 def test_every_code_in_it_exists() -> None:
     assert set(re.findall(r"\bE\d{3}\b", TEXT)) == set(errors.NAMES)
     assert set(re.findall(r"\b[LG]\d{3}\b", TEXT)) == set(errors.LEGACY_NAMES)
-    codes = {code for found in errors.rpc_codes().values() for code in found}
+    codes = {code for codes_of_kind in errors.rpc_codes().values() for code in codes_of_kind}
     assert {int(code) for code in re.findall(r"-32\d{3}", TEXT)} == codes
 
 
 def test_every_name_in_capitals_exists() -> None:
     known = {
-        *schemas.TRAVEL,
+        *schemas.MODELS,
         *messages.QUERY_TYPES.values(),
         *errors.NAMES.values(),
         *errors.LEGACY_NAMES.values(),
@@ -183,20 +186,23 @@ def test_every_name_in_capitals_exists() -> None:
         *faults.Cause,
         *messages.ROLES,
         "HANDED_BACK",
-        # Answers of ours to what the documents leave without one.
+        # Our own answers to messages for which the documents name none.
         "ANSWER_RECEIPT",
         "SCHEDULE_CREATED",
-        # Both kinds of it at once.
+        # LEAGUE_REGISTER_RESPONSE and REFEREE_REGISTER_RESPONSE together.
         "REGISTER_RESPONSE",
+        *(name for names in words.LEGACY_SIGNALS.values() for name in names),
+        # A message type that agents with the method league.handle wait for.
+        "REQUEST_MOVE",
     }
-    found = set(re.findall(r"\b[A-Z]{3,}(?:_[A-Z]+)+\b", TEXT))
-    assert sorted(found - known) == []
+    matched = set(re.findall(r"\b[A-Z]{3,}(?:_[A-Z]+)+\b", TEXT))
+    assert sorted(matched - known) == []
 
 
 def test_every_setting_in_it_exists() -> None:
     known = {line["name"] for line in league_settings()} | set(Fault.model_fields)
-    found = {word for word in TOKENS if re.fullmatch(r"\w+_(s|points|after|retries)", word)}
-    assert sorted(found - known) == []
+    named = {word for word in TOKENS if re.fullmatch(r"\w+_(s|points|after|retries)", word)}
+    assert sorted(named - known) == []
 
 
 def test_causes_of_faults() -> None:
@@ -221,7 +227,7 @@ def test_every_link_leads_somewhere() -> None:
 
 
 def message_in(body: Any) -> Any:
-    """The message that an example carries, if it does."""
+    """The message of the protocol that an example contains; None if it contains none."""
     for place in (body.get("result"), body.get("params"), (body.get("error") or {}).get("data"), body):
         if isinstance(place, dict) and place.get("message_type") in schemas.MODELS:
             return place
@@ -240,7 +246,8 @@ TOLERATED = [(kind.split()[2], json.loads(text)) for kind, text in BLOCKS if kin
 
 
 def test_every_block_is_an_example() -> None:
-    assert len(EXAMPLES) + len(TOLERATED) == len(BLOCKS)
+    programs = [kind for kind, _ in BLOCKS if kind in ("python", "javascript", "sh")]
+    assert len(EXAMPLES) + len(TOLERATED) + len(programs) == len(BLOCKS)
     assert min(len(EXAMPLES), len(TOLERATED)) > 3
 
 
@@ -258,8 +265,8 @@ def test_an_example_is_real_and_conforms(body: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("asked", "body"), TOLERATED)
-def test_what_is_called_tolerated_is(asked: str, body: dict[str, Any]) -> None:
+def test_what_is_shown_as_tolerated_is_read_as_an_answer(asked: str, body: dict[str, Any]) -> None:
     answer = answers.read_answer(body, rpc_id=1)
-    found = answers.understanding(answer, status=200, readable=True, message_type=asked, field="parity_choice")
-    assert found is Understanding.ANSWERED
-    assert schemas.problems(schemas.TRAVEL[asked].answer or "", answer.message) != []
+    understood = answers.understanding(answer, status=200, readable=True, message_type=asked, field="parity_choice")
+    assert understood is Understanding.ANSWERED
+    assert schemas.problems(schemas.MODELS[asked].answer or "", answer.message) != []

@@ -32,10 +32,58 @@ def test_placeholders_are_those_of_the_text(entries: list[polib.POEntry]) -> Non
     for entry in entries:
         allowed = set(_PLACEHOLDER.findall(entry.msgid)) | set(_PLACEHOLDER.findall(entry.msgid_plural))
         for text in [entry.msgstr, *entry.msgstr_plural.values()]:
-            found = set(_PLACEHOLDER.findall(text))
+            placeholders = set(_PLACEHOLDER.findall(text))
             # Hebrew has words for one and two: a plural form may do without its number.
-            if found - allowed or (not entry.msgid_plural and found != allowed):
+            if placeholders - allowed or (not entry.msgid_plural and placeholders != allowed):
                 wrong.append(entry.msgid)
+    assert wrong == []
+
+
+_NOUNS = (
+    "agents attempts changes characters checks clauses codes days digits events files hours leagues letters lines"
+    " losses matches messages minutes moves notes notices people places players points referees requests rounds seconds"
+    " silences spellings students tries wins"
+)
+_COUNTED = re.compile(rf"(?:%\(|\{{)(\w+)(?:\)[sd]|\}}) (?:[\w-]+ ){{0,2}}?(?:{'|'.join(_NOUNS.split())})\b")
+_NEVER_ONE = {
+    # Constants, and the limits of a league, which are at least two.
+    *("max", "min"),
+    # The largest cross table, and how often a student may ask for a check.
+    "With more than %(n)s players this table would be too large to read. Each player's page has all its matches.",
+    "You have asked for %(count)d checks within a minute: wait a moment, mend something, and ask again.",
+    # A text that is longer than a limit.
+    "The file has %(seen)d characters; at most %(max)d are taken.",
+    "The text has %(seen)d characters; at most %(max)d are shown. Shorten it.",
+    # Beside a text of its own for one.
+    *("{n} points failed", "{n} points tolerated"),
+    # A verb, not a plural.
+    "%(agent)s plays the rounds that are still to come.",
+}
+"""Placeholders and texts in which a plural after a number is right, as the number is never one."""
+
+
+def test_what_is_counted_has_a_singular_and_a_plural(entries: list[polib.POEntry]) -> None:
+    wrong = [
+        entry.msgid
+        for entry in entries
+        if not entry.msgid_plural
+        and entry.msgid not in _NEVER_ONE
+        and not _NEVER_ONE.issuperset(_COUNTED.findall(entry.msgid))
+    ]
+    assert wrong == []
+
+
+_NUMBER = re.compile(r"%\((\w+)\)d")
+_SUBJECT = re.compile(r"(?:^|[;:,.(] )%\((\w+)\)d (?:was|were|is|are|has|have|does|do)\b")
+
+
+def test_a_number_beside_another_has_a_sentence_of_its_own(entries: list[polib.POEntry]) -> None:
+    """Only one number of a text chooses its singular: no other one may be the subject of a verb in it."""
+    wrong = [
+        entry.msgid_plural
+        for entry in entries
+        if len(set(_NUMBER.findall(entry.msgid_plural))) > 1 and _SUBJECT.search(entry.msgid_plural)
+    ]
     assert wrong == []
 
 
@@ -55,7 +103,7 @@ def test_no_text_is_missing(tmp_path: Path, entries: list[polib.POEntry]) -> Non
     command = [sys.executable, str(ROOT / "manage.py"), "makemessages", "-l", "he", "--no-location", "-v", "0"]
     environment = os.environ | {"LEAGUE_DATA": str(tmp_path / "data")}
     subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=120)
-    found = polib.pofile(str(tmp_path / "locale" / "he" / "LC_MESSAGES" / "django.po"))
+    extracted = polib.pofile(str(tmp_path / "locale" / "he" / "LC_MESSAGES" / "django.po"))
     known = {(entry.msgctxt, entry.msgid, entry.msgid_plural) for entry in entries}
-    wanted = {(entry.msgctxt, entry.msgid, entry.msgid_plural) for entry in found}
+    wanted = {(entry.msgctxt, entry.msgid, entry.msgid_plural) for entry in extracted}
     assert (wanted - known, known - wanted) == (set(), set())

@@ -1,4 +1,4 @@
-"""Messages to the site's endpoint as 004 chapter 8 writes them, and what comes back."""
+"""Messages to the site's endpoint as 004 chapter 8 writes them, and their answers."""
 
 from __future__ import annotations
 
@@ -34,11 +34,20 @@ def ask(client: Client, method: str, params: Any, path: str = "/mcp", caller: st
 
 
 def refused(client: Client, method: str, params: Any, path: str = "/mcp", caller: str = "127.0.0.1") -> dict[str, Any]:
-    """The ``error.data`` of a call that must be refused."""
+    """The ``error.data`` of a call that must be refused, with its context as :func:`context_of` gives it."""
     answer = post(client, request(method, params), path, caller)
     reply = answer.json()
     assert (answer.status_code, sorted(reply)) == (200, ["error", "id", "jsonrpc"]), reply
-    return reply["error"]["data"]
+    data: dict[str, Any] = reply["error"]["data"]
+    return data | {"context": context_of(data)}
+
+
+def context_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The context of a LEAGUE_ERROR without the second names of 004 8.10.1, which must say the same."""
+    context = dict(data["context"])
+    assert context.pop("expected_format", None) == context.get("expected")
+    assert context.pop("action", None) == data["original_message_type"]
+    return context
 
 
 def plain(value: Any) -> Any:
@@ -53,13 +62,17 @@ def plain(value: Any) -> Any:
 
 
 def player_request(name: str = "Agent Alpha", *, port: int = 8101, **changes: Any) -> dict[str, Any]:
-    """The params of 004 8.4.1; ``endpoint``, ``games`` and ``code`` go into the meta, the rest into the envelope."""
+    """The params of 004 8.4.1; ``endpoint``, ``games``, ``code`` and ``delivery`` (which leaves the address out)
+    go into the meta, the rest into the envelope."""
     meta: dict[str, Any] = {
         "display_name": name,
         "version": "1.0.0",
         "game_types": changes.pop("games", ["even_odd"]),
         "contact_endpoint": changes.pop("endpoint", f"http://localhost:{port}/mcp"),
     }
+    if "delivery" in changes:
+        del meta["contact_endpoint"]
+        meta["delivery"] = changes.pop("delivery")
     if "code" in changes:
         meta["registration_code"] = changes.pop("code")
     return {

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 def one_path(path):
-    """As ``agents_registry.addresses.one_path`` when this was written."""
+    """As ``agents_registry.addresses.reading.one_path`` when this was written."""
 
     def unescaped(found):
         char = chr(int(found[1], 16))
@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='agent',
             name='program',
-            field=models.TextField(blank=True, default='', editable=False, help_text='What may be in one match only (agents_registry.programs), as found when a match was last given out.'),
+            field=models.TextField(blank=True, default='', editable=False, help_text='What may be in one match only, as found when a match was last given out.'),
         ),
         migrations.RunPython(spell_once, migrations.RunPython.noop),
     ]

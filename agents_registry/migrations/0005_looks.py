@@ -5,7 +5,7 @@ from itertools import islice
 
 from django.db import migrations, models
 
-from agents_registry.looks import looks
+from agents_registry.names.looks import looks
 
 
 def look_at_names(apps, schema_editor):

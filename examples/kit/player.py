@@ -1,18 +1,30 @@
 """A player in one file, without dependencies. Change choose(), then: python3 player.py --name "My Agent"
 
-It answers whatever the league asks (POST /mcp, JSON-RPC 2.0) and registers once it listens.
+It answers whatever the league asks (POST /mcp, JSON-RPC 2.0) and registers once it listens. If the league cannot call
+it, it fetches the league's messages itself.
 """
 
 import argparse
+import hashlib
+import http.client
 import json
 import random
 import threading
+import time
+import urllib.error
 import urllib.request
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urljoin, urlsplit
 
-ME = {"player_id": None, "auth_token": None}
+ME = {"player_id": None, "auth_token": None, "league_token": None}
+CALLED = threading.Event()  # set once the league has called us at our port
+STOPS = {
+    401: "The league does not know our auth_token any more: start again to register anew.",
+    409: "Another program fetches this player's messages now, so this one stops: run only one of them.",
+}
+STARTED = time.monotonic()
 LOCK = threading.Lock()
 
 
@@ -46,28 +58,25 @@ class Handler(BaseHTTPRequestHandler):
     """One request of the league."""
 
     protocol_version = "HTTP/1.1"
+    # Head and body leave in one write and at once: in two, a kept connection waits 40 ms for each answer.
+    wbufsize = -1
+    disable_nagle_algorithm = True
+
+    def do_GET(self):
+        """Whether we are up: /health."""
+        asks_health = self.path == "/health"
+        uptime = int(time.monotonic() - STARTED)
+        health = {"status": "ok" if ME["player_id"] else "starting", "agent_id": ME["player_id"], "uptime": uptime}
+        self.say(health if asks_health else {"error": "POST to /mcp"}, 200 if asks_health else 404)
 
     def do_POST(self):
         """Read JSON-RPC, answer JSON-RPC."""
-        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        with LOCK:
-            # An early call waits until the registration has been answered.
-            me = dict(ME)
-        rpc_id = None
-        try:
-            request = json.loads(raw)
-            rpc_id, message = request.get("id"), request.get("params") or {}
-            said = answer(message)
-            result = {"status": "ok"} if said is None else envelope(message, me) | said
-            reply = {"jsonrpc": "2.0", "id": rpc_id, "result": result}
-        except Exception as error:
-            reply = {
-                "jsonrpc": "2.0",
-                "id": rpc_id,
-                "error": {"code": -32603, "message": f"{type(error).__name__}: {error}"},
-            }
+        self.say(respond(self.rfile.read(int(self.headers.get("Content-Length", 0))), CALLED))
+
+    def say(self, reply, status=200):
+        """Answer in JSON."""
         content = json.dumps(reply).encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -75,6 +84,25 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args):
         """Quiet."""
+
+
+def respond(raw, called=None):
+    """The JSON-RPC answer to a JSON-RPC request; sets called if the request is the league's."""
+    with LOCK:
+        # An early call waits until the registration has been answered.
+        me = dict(ME)
+    rpc_id = None
+    try:
+        request = json.loads(raw)
+        rpc_id, message = request.get("id"), request.get("params") or {}
+        if called and me["league_token"] and message.get("auth_token") == me["league_token"]:
+            called.set()
+        said = answer(message)
+        result = {"status": "ok"} if said is None else {**envelope(message, me), **said}
+        return {"jsonrpc": "2.0", "id": rpc_id, "result": result}
+    except Exception as error:
+        error = {"code": -32603, "message": f"{type(error).__name__}: {error}"}
+        return {"jsonrpc": "2.0", "id": rpc_id, "error": error}
 
 
 def envelope(message, me):
@@ -90,23 +118,48 @@ def envelope(message, me):
     }
 
 
-def register(league, name, endpoint, game_types, code):
-    """Tell the league who we are and where we listen; its answer."""
-    meta = {"display_name": name, "version": "1.0.0", "game_types": game_types, "contact_endpoint": endpoint}
-    if code:
-        meta["registration_code"] = code
+def call(address, body=None, token="", limit=40):
+    """Send JSON to the league (without a body only ask); its answer, which may take so many seconds."""
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
+    request = urllib.request.Request(address, data, headers)  # noqa: S310 - the address is ours
+    with urllib.request.urlopen(request, timeout=limit) as response:  # noqa: S310
+        return json.load(response)
+
+
+def register(league, name, meta, token):
+    """Tell the league who we are and how it reaches us; its answer."""
     params = {
         "protocol": "league.v2",
         "message_type": "LEAGUE_REGISTER_REQUEST",
         "sender": f"player:{name}",
         "timestamp": now(),
         "conversation_id": "conv-registration",
-        "player_meta": meta,
+        "player_meta": {"display_name": name, "version": "1.0.0", **meta},
     }
-    body = json.dumps({"jsonrpc": "2.0", "method": "register_player", "params": params, "id": 1}).encode()
-    request = urllib.request.Request(league, body, {"Content-Type": "application/json"})  # noqa: S310 - the address is ours
-    with urllib.request.urlopen(request, timeout=20) as response:  # noqa: S310
-        return json.load(response)
+    if token:
+        params["auth_token"] = token
+    return call(league, {"jsonrpc": "2.0", "method": "register_player", "params": params, "id": 1})
+
+
+def fetch(inbox):
+    """Fetch messages from the league and bring the answers there, until another program does so for us."""
+    after = ""
+    while True:
+        try:
+            # Not for long: a laptop that slept or changed its network is not told that the line is dead.
+            news = call(f"{inbox}?wait=6&after={after}", token=ME["auth_token"], limit=10)
+            for message in news["messages"]:
+                reply = respond(json.dumps(message["request"]))
+                call(inbox, {"responses": [reply]}, token=ME["auth_token"], limit=10)
+            after = news["next"]
+            if not news["messages"]:
+                time.sleep(0.1)  # a league that is about to stop answers at once
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            if isinstance(error, urllib.error.HTTPError) and error.code in STOPS:
+                raise SystemExit(STOPS[error.code]) from None
+            print("The league does not answer, trying again:", error, flush=True)  # noqa: T201
+            time.sleep(random.uniform(1, 3))  # noqa: S311 - not all of a class at once
 
 
 def main():
@@ -119,22 +172,50 @@ def main():
     parser.add_argument("--league", default=known.get("league", "http://127.0.0.1:8000/mcp"))
     parser.add_argument("--code", default=known.get("registration_code", ""))
     parser.add_argument("--endpoint", help="our address, when the league cannot guess it")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--dial-out", action="store_true", help="open no port: only fetch messages from the league")
+    ways.add_argument("--listen", action="store_true", help="never fetch messages, though the league does not call")
+    parser.add_argument("--call-wait", type=float, default=10, help="seconds to wait for its first call")
     options = parser.parse_args()
-    server = ThreadingHTTPServer(("0.0.0.0", options.port), Handler)  # noqa: S104 - the league is elsewhere
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    endpoint = options.endpoint or f"http://localhost:{server.server_port}/mcp"
+    meta = {"game_types": known.get("game_types", ["even_odd"]), "delivery": "poll"}
+    if options.code:
+        meta["registration_code"] = options.code
+    if not options.dial_out:
+        server = ThreadingHTTPServer(("0.0.0.0", options.port), Handler)  # noqa: S104 - the league is elsewhere
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        endpoint = options.endpoint or f"http://localhost:{server.server_port}/mcp"
+        # With "push" the league calls us at once, so that we know whether it can.
+        meta.update(contact_endpoint=endpoint, delivery="push")
+    # With the token of last time we are the same player again.
+    digest = hashlib.sha256(f"{options.league} {options.name}".encode()).hexdigest()
+    kept = file.with_name(f"token-{digest[:16]}")
     with LOCK:
-        reply = register(options.league, options.name, endpoint, known.get("game_types", ["even_odd"]), options.code)
+        token = kept.read_text(encoding="utf-8") if kept.exists() else ""
+        reply = register(options.league, options.name, meta, token)
         result = reply.get("result") or {}
         if result.get("status") != "ACCEPTED":
             raise SystemExit(f"Not accepted: {result.get('reason') or reply.get('error') or reply}")
-        ME.update(player_id=result["player_id"], auth_token=result["auth_token"])
-    print("READY", endpoint, ME["player_id"], "auth_token:", ME["auth_token"], flush=True)  # noqa: T201
-    try:
-        threading.Event().wait()
-    except KeyboardInterrupt:
-        server.shutdown()
+        ME.update({field: result.get(field) for field in ME})
+    kept.touch(mode=0o600)
+    kept.write_text(ME["auth_token"], encoding="utf-8")
+    poll_url = (result.get("inbox") or {}).get("poll_url")
+    # At the host that we have called: our token goes nowhere else.
+    inbox = poll_url and urljoin(options.league, urlsplit(poll_url).path)
+    where = inbox if options.dial_out else endpoint
+    print("READY", where, ME["player_id"], "auth_token:", ME["auth_token"], flush=True)  # noqa: T201
+    if not options.dial_out:
+        if options.listen or not inbox:
+            threading.Event().wait()
+        if CALLED.wait(options.call_wait):
+            print("The league calls", endpoint, flush=True)  # noqa: T201
+            threading.Event().wait()
+        text = f"The league has not called {endpoint} for {options.call_wait:g} s: its messages are fetched as well"
+        print(text, flush=True)  # noqa: T201
+    fetch(inbox)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("Stopped")  # noqa: T201

@@ -7,19 +7,20 @@ import os
 import sys
 from collections.abc import Sequence
 
-from league_sdk.cli import check, verify
+from league_sdk.cli import bridge, check, verify
 from league_sdk.protocol import SDK_VERSION
 
 EXIT_INTERRUPTED = 130
-EXIT_NOBODY_READS = 141
-"""As the shell has it of a program whose reader has ended: ``league verify … | head``."""
+EXIT_BROKEN_PIPE = 141
+"""The exit code of a program whose output nobody reads any more, as after ``league verify … | head``."""
 
 
 def parser() -> argparse.ArgumentParser:
-    """The whole command line; each command brings its own part."""
+    """Build the parser of the whole command line; each command adds its own part."""
     made = argparse.ArgumentParser(prog="league", description="Tools for those who write agents of the league.")
     made.add_argument("--version", action="version", version=f"league_sdk {SDK_VERSION}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    bridge.add_to(commands)
     check.add_to(commands)
     verify.add_to(commands)
     return made
@@ -40,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # What is left to write at the end of the process has nobody to read it either.
+        # Python flushes stdout again at exit; send that to /dev/null, as nobody reads it either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_NOBODY_READS
+        return EXIT_BROKEN_PIPE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

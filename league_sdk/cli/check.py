@@ -1,4 +1,4 @@
-"""``league check``: how an agent does against the documents, clause by clause."""
+"""``league check``: compares an agent with the documents, clause by clause."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ import asyncio
 import json
 import shutil
 import sys
-from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from league_sdk.conformance.fixtures import Identity
-from league_sdk.conformance.listener import CallbackListener, own_address
-from league_sdk.conformance.manager import check_manager
-from league_sdk.conformance.player import DEFAULT_GAME, check_player
-from league_sdk.conformance.referee import DEFAULT_REGISTER_WAIT_S, check_referee
+from league_sdk.conformance.checking import CHECKS, check
+from league_sdk.conformance.listener import own_address
 from league_sdk.conformance.report import Clause, Report
+from league_sdk.conformance.subject import DEFAULT_GAME, DEFAULT_REGISTER_WAIT_S, Subject
 from league_sdk.conformance.text import render
-from league_sdk.conformance.verdicts import OnClause
 from league_sdk.rules.registry import games
-from league_sdk.transport.client import Client
+from league_sdk.simulated_league import Identity
+from league_sdk.transport.httpx_client import HttpxClient
 
 EXIT_OK, EXIT_NOT = 0, 1
 PLAIN_WIDTH = 100
@@ -99,10 +96,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _check(options: argparse.Namespace) -> Report:
-    client = Client(agent_type="check")
+    client = HttpxClient(agent_type="check")
     progress = _progress if sys.stderr.isatty() and not options.json else None
     try:
-        return await CHECKS[options.role](options, client, progress)
+        subject = Subject(
+            url=options.url,
+            role=options.role,
+            listen=options.listen or await own_address(options.url),
+            game_types=options.game or (DEFAULT_GAME,),
+            identity=_identity(options),
+            farewell=not options.no_farewell,
+            manager_port=options.manager_port,
+            register_wait_s=options.wait,
+            on_listening=_listening,
+        )
+        return await check(subject, client, progress)
     except OSError as error:
         options.refuse(f"cannot listen for the agent's own calls: {error}; name an address of ours with --listen")
         raise
@@ -112,49 +120,8 @@ async def _check(options: argparse.Namespace) -> Report:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-async def _player(options: argparse.Namespace, client: Client, on_clause: OnClause | None) -> Report:
-    callbacks = CallbackListener()
-    await callbacks.start(options.listen or own_address(options.url))
-    try:
-        return await check_player(
-            options.url,
-            client=client,
-            game_types=options.game or (DEFAULT_GAME,),
-            identity=_identity(options),
-            callbacks=callbacks,
-            farewell=not options.no_farewell,
-            on_clause=on_clause,
-        )
-    finally:
-        await callbacks.stop()
-
-
-async def _manager(options: argparse.Namespace, client: Client, on_clause: OnClause | None) -> Report:
-    return await check_manager(options.url, client=client, on_clause=on_clause, listen=options.listen)
-
-
-async def _referee(options: argparse.Namespace, client: Client, on_clause: OnClause | None) -> Report:
-    return await check_referee(
-        options.url,
-        client=client,
-        on_clause=on_clause,
-        listen=options.listen,
-        manager_port=options.manager_port,
-        register_wait_s=options.wait,
-        on_listening=_listening,
-    )
-
-
 def _listening(endpoint: str) -> None:
     print(f"Standing in for the league manager at {endpoint}: start your referee with it.", file=sys.stderr, flush=True)
-
-
-CHECKS: dict[str, Callable[[argparse.Namespace, Client, OnClause | None], Awaitable[Report]]] = {
-    "player": _player,
-    "referee": _referee,
-    "manager": _manager,
-}
-"""How an agent is checked, by ``--as``."""
 
 
 def _identity(options: argparse.Namespace) -> Identity | None:
@@ -166,5 +133,5 @@ def _identity(options: argparse.Namespace) -> Identity | None:
 
 
 def _progress(clause: Clause) -> None:
-    """On a terminal, what is being looked at, in one line that the report then replaces."""
+    """Show the title of the last clause in one line of the terminal; the report overwrites it."""
     print(f"\r\x1b[K{clause.title}", end="", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""``league verify``: whether a league's public ledger holds, from a file or from the site."""
+"""``league verify``: verifies a league's public ledger, read from a file or from the site."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         document = read(options.source)
         if options.save is not None:
             options.save.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
-        found = verify(document, head=head)
+        verified = verify(document, head=head)
     except NotALedger as error:
         print(f"Not verified. {error}")
         return EXIT_NOT
@@ -65,12 +65,12 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         print(f"{options.save} cannot be written: {error.strerror}")
         return EXIT_USAGE
-    print(told(found))
+    print(told(verified))
     return EXIT_OK
 
 
 def told(found: Verified) -> str:
-    """What was checked, what that proves, and what it does not."""
+    """Describe what was verified, and what that does not prove."""
     counted = found.counted
     lines = [
         f"HOLDS: league {short(found.league_id)}, {found.events} events, the last is number {found.last_seq}.",
@@ -92,7 +92,7 @@ def told(found: Verified) -> str:
     if counted.get("unproven draws"):
         lines += [
             f"  - {counted['unproven draws']} drawn numbers that are not shown, or had no commitment"
-            " (older, or a foreign referee)"
+            " (older, or a student's referee)"
         ]
     if counted.get("late draws"):
         lines += [
@@ -100,7 +100,7 @@ def told(found: Verified) -> str:
             " (an upgraded or restored site): perhaps with the choices known"
         ]
     if counted.get("unsealed"):
-        lines += [f"  - {counted['unsealed']} results without a seal (older, cancelled, or a foreign referee)"]
+        lines += [f"  - {counted['unsealed']} results without a seal (older, cancelled, or a student's referee)"]
     if not found.points_in_chain:
         lines += ["  - the points for a win or a draw: no event has them, they are the site's word"]
     if not found.players_in_chain:

@@ -1,16 +1,17 @@
-"""Two scripted players and a league manager, each on a port of its own: everyone a referee meets."""
+"""Two scripted players and a league manager, each on a port of its own, for the referee under check."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
-from league_sdk.conformance.listener import Listener
+from league_sdk.conformance.exchange import Exchange
+from league_sdk.conformance.listener import Handler, Listener
 from league_sdk.dialects import inbound
 from league_sdk.protocol import tokens
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope, stamp
@@ -21,10 +22,10 @@ A, B = "P01", "P02"
 MANAGER = "manager"
 LEAGUE_ID = "league_2025_even_odd"
 CHOICES = {A: "even", B: "odd"}
-"""Never the same, so that one of them is right."""
-ILLEGAL = "EVEN"
-PARALLEL_WAIT_S = 1.0
-"""How long PLAYER_A keeps its choice back to see whether PLAYER_B is asked meanwhile."""
+"""Always different, so that one of them is right."""
+ILLEGAL = "neither"
+PARALLEL_TIMEOUT_S = 1.0
+"""How long PLAYER_A delays its choice, to see whether PLAYER_B is asked meanwhile."""
 SILENCE_S = 40.0
 
 
@@ -33,21 +34,21 @@ class Script(Enum):
 
     FAIR = "fair"
     ILLEGAL_FIRST = "illegal first"
-    """PLAYER_A says EVEN, and when asked again even."""
+    """PLAYER_A chooses EVEN, and even when it is asked again."""
     SILENT = "silent"
     """PLAYER_B joins and never chooses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A message that came.
+    """A message from the referee.
 
     Attributes:
-        to: P01, P02 or manager.
+        to: who received it: P01, P02 or manager.
         kind: its message type, or the method when it has none.
         message: its fields.
-        at: monotonic seconds.
-        body: as it came.
+        at: when it came, in monotonic seconds.
+        body: the whole decoded body.
     """
 
     to: str
@@ -56,25 +57,30 @@ class Heard:
     at: float
     body: Any
 
+    @property
+    def shown(self) -> Exchange:
+        """The message as evidence of a clause; nothing was sent for it."""
+        return Exchange(None, came=self.body, readable=True)
+
 
 class Cast:
-    """Everyone around a referee.
+    """The agents around the referee under check.
 
     Attributes:
-        heard: every message that came to any of them, in order.
-        scripts: by match id, how it is played.
+        heard: every message that any of them received, in order.
+        scripts: by match id, how the players play it.
+        asked_in_parallel: matches in which PLAYER_B was asked before PLAYER_A had answered.
+        listeners: by name, what each of them hears with.
     """
 
     def __init__(self) -> None:
         self.heard: list[Heard] = []
         self.scripts: dict[str, Script] = {}
         self.tokens = {name: tokens.new_token() for name in (A, B, MANAGER, "auth")}
-        self.registered = asyncio.Event()
         self.asked_in_parallel: set[str] = set()
-        self._over = asyncio.Event()
-        self._reported: dict[str, asyncio.Event] = {}
-        self._asked: dict[tuple[str, str], asyncio.Event] = {}
-        self._listeners = {name: Listener(self._hears(name)) for name in (A, B, MANAGER)}
+        self._is_over = False
+        self._news = asyncio.Condition()
+        self.listeners = {name: Listener(self._hears(name)) for name in (A, B, MANAGER)}
 
     async def start(self, host: str, manager_port: int) -> None:
         """Open the ports.
@@ -83,126 +89,107 @@ class Cast:
             OSError: one cannot be had.
         """
         try:
-            await self._listeners[MANAGER].start(host, manager_port)
+            await self.listeners[MANAGER].start(host, manager_port)
             for name in (A, B):
-                await self._listeners[name].start(host)
+                await self.listeners[name].start(host)
         except OSError:
             await self.stop()
             raise
 
     async def stop(self) -> None:
-        """Close them; whoever is still silent goes home."""
-        self._over.set()
-        for listener in self._listeners.values():
+        """Close the ports and end the silence of scripted players."""
+        self._is_over = True
+        async with self._news:
+            self._news.notify_all()
+        for listener in self.listeners.values():
             await listener.stop()
 
     def endpoint(self, name: str) -> str:
-        """The address of one of them."""
-        return self._listeners[name].endpoint
+        """The address of a player or of the league manager."""
+        return self.listeners[name].endpoint
 
     def of(self, match_id: str, kind: str, to: str | None = None) -> list[Heard]:
-        """What came for a match."""
+        """The messages of one type about a match, also only those to one receiver."""
         return [
             one
             for one in self.heard
             if one.kind == kind and one.message.get("match_id") == match_id and to in (None, one.to)
         ]
 
-    def reported(self, match_id: str) -> asyncio.Event:
-        """Set when the result of a match was reported."""
-        return self._reported.setdefault(match_id, asyncio.Event())
+    @property
+    def registration(self) -> Heard | None:
+        """The referee's registration; None until there is one."""
+        return next((one for one in self.heard if one.kind == MessageType.REFEREE_REGISTER_REQUEST), None)
+
+    async def until(self, is_so: Callable[[], object], limit_s: float) -> bool:
+        """Wait at most ``limit_s`` seconds until a condition holds; it is tested after every message."""
+        try:
+            async with asyncio.timeout(limit_s), self._news:
+                await self._news.wait_for(is_so)
+        except TimeoutError:
+            return False
+        return True
 
     # What they answer ----------------------------------------------------------------------------------------
 
-    def _hears(self, name: str) -> Any:
-        async def hear(came: inbound.Inbound, body: Any) -> dict[str, Any]:
-            # What came as it is: in a report nothing is a container to be opened.
+    def _hears(self, name: str) -> Handler:
+        async def hear(came: inbound.Inbound, body: Any, path: str) -> dict[str, Any]:
+            # Take the params as they are where possible: unwrapping would open objects inside a report.
             params = body.get("params") if isinstance(body, Mapping) else None
             plain = isinstance(params, Mapping) and "message_type" in params
             message = params if plain and isinstance(params, Mapping) else came.message
             self.heard.append(Heard(name, came.name, message, time.monotonic(), body))
+            async with self._news:
+                self._news.notify_all()
             return self._managed(came) if name == MANAGER else await self._played(name, came)
 
         return hear
 
     def _managed(self, came: inbound.Inbound) -> dict[str, Any]:
-        message = came.message
-        conversation = message.get("conversation_id")
+        message, said = came.message, dict[str, Any](league_id=LEAGUE_ID, status="ACCEPTED", reason=None)
+        kind = ""
         if came.name == MessageType.REFEREE_REGISTER_REQUEST:
-            self.registered.set()
-            return self._said(
-                MessageType.REFEREE_REGISTER_RESPONSE,
-                conversation,
-                auth_token=self.tokens["auth"],
-                league_id=LEAGUE_ID,
-                status="ACCEPTED",
-                referee_id="REF01",
-                league_token=self.tokens[MANAGER],
-                reason=None,
-                rejection_reason=None,
-            )
-        match_id = message.get("match_id")
-        if came.name == MessageType.MATCH_RESULT_REPORT and isinstance(match_id, str):
-            self.reported(match_id).set()
-            fields = {"league_id": LEAGUE_ID, "match_id": match_id, "status": "ACCEPTED", "reason": None}
-            return self._said("MATCH_RESULT_ACK", conversation, **fields)
-        if came.name in (REPORT_PROGRESS, REPORT_PROGRESS.upper()):
+            kind = MessageType.REFEREE_REGISTER_RESPONSE
+            said |= {"referee_id": "REF01", "auth_token": self.tokens["auth"], "league_token": self.tokens[MANAGER]}
+            said["rejection_reason"] = None
+        elif came.name == MessageType.MATCH_RESULT_REPORT and isinstance(message.get("match_id"), str):
+            kind, said["match_id"] = "MATCH_RESULT_ACK", message["match_id"]
+        elif came.name in (REPORT_PROGRESS, REPORT_PROGRESS.upper()):
             rows = message.get("matches")
             keys = ("league_id", "match_id", "attempt")
             items = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
             return {"matches": [{key: row.get(key) for key in keys} | {"status": "ok"} for row in items]}
-        if came.name == "ping":
+        elif came.name == "ping":
             return {"status": "ok"}
-        raise UnknownMethod("This is a check of referees.", field="method", seen=came.name)
-
-    @staticmethod
-    def _said(kind: str, conversation: Any, **fields: Any) -> dict[str, Any]:
-        now = datetime.now(UTC)
-        return envelope(kind, sender=LEAGUE_MANAGER, conversation_id=str(conversation), now=now, **fields)
+        else:
+            raise UnknownMethod("This is a check of referees.", field="method", seen=came.name)
+        return _answer(kind, LEAGUE_MANAGER, message, **said)
 
     async def _played(self, name: str, came: inbound.Inbound) -> dict[str, Any]:
-        message = came.message
-        match_id = str(message.get("match_id"))
+        asked = came.message
+        who = {"auth_token": self.tokens[name], "match_id": asked.get("match_id"), "player_id": name}
         if came.name == MessageType.GAME_INVITATION:
-            fields = {"arrival_timestamp": stamp(datetime.now(UTC)), "accept": True}
-            return self._answer(name, MessageType.GAME_JOIN_ACK, message, **fields)
+            arrived = stamp(datetime.now(UTC))
+            said = {"arrival_timestamp": arrived, "accept": True}
+            return _answer(MessageType.GAME_JOIN_ACK, f"player:{name}", asked, **who, **said)
         if came.name == MessageType.CHOOSE_PARITY_CALL:
-            choice = await self._choice(name, match_id)
-            return self._answer(name, MessageType.CHOOSE_PARITY_RESPONSE, message, parity_choice=choice)
+            choice = await self._choice(name, str(asked.get("match_id")))
+            said = {"parity_choice": choice}
+            return _answer(MessageType.CHOOSE_PARITY_RESPONSE, f"player:{name}", asked, **who, **said)
         return {"status": "received"}
 
     async def _choice(self, name: str, match_id: str) -> str:
+        def times_asked(player: str) -> int:
+            return len(self.of(match_id, MessageType.CHOOSE_PARITY_CALL, player))
+
         script = self.scripts.get(match_id, Script.FAIR)
-        self._asked_event(match_id, name).set()
-        if script is Script.FAIR and name == A:
-            try:
-                async with asyncio.timeout(PARALLEL_WAIT_S):
-                    await self._asked_event(match_id, B).wait()
-                self.asked_in_parallel.add(match_id)
-            except TimeoutError:
-                return CHOICES[name]
-        times = len(self.of(match_id, MessageType.CHOOSE_PARITY_CALL, name))
-        if script is Script.ILLEGAL_FIRST and name == A and times == 1:
-            return ILLEGAL
+        if script is Script.FAIR and name == A and await self.until(lambda: times_asked(B), PARALLEL_TIMEOUT_S):
+            self.asked_in_parallel.add(match_id)
         if script is Script.SILENT and name == B:
-            try:
-                async with asyncio.timeout(SILENCE_S):
-                    await self._over.wait()
-            except TimeoutError:
-                return CHOICES[name]
-        return CHOICES[name]
+            await self.until(lambda: self._is_over, SILENCE_S)
+        return ILLEGAL if script is Script.ILLEGAL_FIRST and name == A and times_asked(A) == 1 else CHOICES[name]
 
-    def _asked_event(self, match_id: str, name: str) -> asyncio.Event:
-        return self._asked.setdefault((match_id, name), asyncio.Event())
 
-    def _answer(self, name: str, kind: MessageType, asked: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
-        return envelope(
-            kind,
-            sender=f"player:{name}",
-            conversation_id=str(asked.get("conversation_id")),
-            now=datetime.now(UTC),
-            auth_token=self.tokens[name],
-            match_id=asked.get("match_id"),
-            player_id=name,
-            **fields,
-        )
+def _answer(kind: str, sender: str, asked: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+    conversation, now = str(asked.get("conversation_id")), datetime.now(UTC)
+    return envelope(kind, sender=sender, conversation_id=conversation, now=now, **fields)

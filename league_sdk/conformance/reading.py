@@ -1,4 +1,4 @@
-"""What is odd in a player's answer, clause by clause (004 2.4, 4.4 to 4.6, 4.12)."""
+"""Finds what in a player's answer deviates from the documents (004 2.4, 4.4 to 4.6, 4.12)."""
 
 from __future__ import annotations
 
@@ -6,70 +6,87 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from league_sdk.conformance.exchange import Exchange
+from league_sdk.conformance.judgements import difference
 from league_sdk.protocol import schemas
 from league_sdk.protocol.errors import seen_text
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.notes import Code
+from league_sdk.protocol.sentences import Sentence, _, say
+from league_sdk.simulated_league import Identity
 
-_BY_FIELD = {
-    "message_type": "answer.message_type",
-    "protocol": "answer.protocol",
-    "sender": "answer.sender",
-    "timestamp": "answer.timestamp",
+CLAUSES = (
+    "join.field", "choice.field", "rpc.reply", "rpc.id", "answer.message_type", "answer.protocol", "answer.timestamp",
+    "answer.conversation_id", "answer.match_id", "answer.other", "answer.player_id", "answer.sender",
+    "answer.auth_token",
+)  # fmt: skip
+"""The clauses about the contents of answers, in the order in which they are decided."""
+_BY_FIELD = {name.partition(".")[2]: name for name in CLAUSES if name.startswith("answer.")} | {
     "arrival_timestamp": "answer.timestamp",
-    "conversation_id": "answer.conversation_id",
-    "match_id": "answer.match_id",
-    "player_id": "answer.player_id",
     "accept": "join.field",
     "parity_choice": "choice.field",
     "move_data": "choice.field",
 }
-Oddity = tuple[str, str]
-"""A clause, and what is odd."""
+Oddity = tuple[str, Sentence]
+"""The id of a clause, and a deviation in words."""
 
 
 def oddities(
-    exchange: Exchange, *, expected: MessageType, sent: Mapping[str, Any], choice_field: str = ""
+    exchange: Exchange, who: Identity, *, expected: MessageType, sent: Mapping[str, Any], choice_field: str = ""
 ) -> Iterator[Oddity]:
-    """What in an answer is not as the documents have it.
+    """Find every deviation of an answer from the documents.
 
     Args:
-        exchange: one that was answered.
-        expected: the type of the answer.
-        sent: the message it answers.
-        choice_field: the game's name for a choice; what is chosen is judged elsewhere.
+        exchange: an exchange with an answer.
+        who: the player.
+        expected: the message type that the answer should have.
+        sent: the message that was answered.
+        choice_field: the game's name for a choice; whether the choice is legal is judged elsewhere.
     """
     yield from _around(exchange)
     message = exchange.message
+    yield from _identity(message, who)
     for problem in schemas.problems(expected, message):
         name = problem.field.partition(".")[0]
-        if name == "auth_token" or (name == choice_field and name in message):
-            continue
-        seen = "missing" if problem.seen == "nothing" else problem.seen
-        sentence = f"{problem.field} in {expected} was {seen}, expected {problem.expected}."
-        yield _BY_FIELD.get(name, "answer.other"), sentence
+        if name != "auth_token" and not (name == choice_field and name in message):
+            yield _BY_FIELD.get(name, "answer.other"), say("{difference}.", difference=difference(expected, problem))
     for name in ("conversation_id", "match_id"):
         given = message.get(name)
-        # A callback may have a conversation of its own.
+        # An answer by POST may start a conversation of its own.
         if isinstance(given, str) and given != sent[name] and not (exchange.by_callback and name == "conversation_id"):
-            yield f"answer.{name}", f"{name} in {expected} was {seen_text(given)}, not the request's {sent[name]}."
+            text = _("{name} in {kind} was {seen}, not the request's {right}.")
+            yield f"answer.{name}", say(text, name=name, kind=expected, seen=seen_text(given), right=sent[name])
+
+
+def _identity(message: Mapping[str, Any], who: Identity) -> Iterator[Oddity]:
+    """Deviations in what an answer says of its sender."""
+    own, sender, right = message.get("player_id"), message.get("sender"), who.player_id
+    if isinstance(own, str) and own not in ("", right):
+        text = _("It called itself {seen}, and is {right}: take the id from the registration.")
+        yield "answer.player_id", say(text, seen=seen_text(own), right=right)
+    if isinstance(sender, str) and sender not in ("", f"player:{right}"):
+        yield (
+            "answer.sender",
+            say(_("sender was {seen}, expected player:{right}."), seen=seen_text(sender), right=right),
+        )
+    if message.get("auth_token") == who.league_token:
+        yield "answer.auth_token", say(_("It sent our own token back; its own is the one from its registration."))
 
 
 def _around(exchange: Exchange) -> Iterator[Oddity]:
-    """What is odd around the message."""
+    """Deviations in the HTTP answer and the JSON-RPC reply around the message."""
     if exchange.by_callback:
-        yield (
-            "rpc.reply",
-            "It answers by a POST to referee_endpoint. The league takes that; chapter 8 has it in the HTTP reply.",
-        )
+        text = _("It answers by a POST to referee_endpoint. The league takes that; chapter 8 has it in the HTTP reply.")
+        yield "rpc.reply", say(text)
         return
     if exchange.status != 200:
-        yield "rpc.reply", f"The HTTP status was {exchange.status}, expected 200."
+        yield "rpc.reply", say(_("The HTTP status was {status}, expected 200."), status=exchange.status)
     for note in exchange.answer.notes:
         if note.code is Code.ID:
-            yield "rpc.id", f"In the reply the {note}."
-        else:
-            yield "rpc.reply", f"{str(note)[:1].upper()}{str(note)[1:]}; the message belongs into result."
+            yield "rpc.id", say(_("In the reply the {note}."), note=note)
+        elif note.code is not Code.IN_TOOL_RESULT or exchange.tool_result is None:
+            # A tool of MCP answers with the result of a tool.
+            yield "rpc.reply", say(_("{note}; the message belongs into result."), note=note)
     came = exchange.came
     if isinstance(came, Mapping) and "result" in came and came.get("jsonrpc") != "2.0":
-        yield "rpc.reply", f'jsonrpc in the reply was {seen_text(came.get("jsonrpc"))}, expected "2.0".'
+        text = _('jsonrpc in the reply was {seen}, expected "2.0".')
+        yield "rpc.reply", say(text, seen=seen_text(came.get("jsonrpc")))

@@ -1,105 +1,100 @@
-"""What a referee's messages of one match say: judged clause by clause (004 4.4 to 4.6, 8.7)."""
+"""Judges the messages that a referee sent in one match (004 4.4 to 4.6, 8.7)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from league_sdk.conformance.cast import CHOICES, A, B, Cast, Heard
-from league_sdk.conformance.exchange import Exchange
+from league_sdk.conformance.report import Verdict
 from league_sdk.conformance.verdicts import Verdicts
-from league_sdk.protocol import schemas
 from league_sdk.protocol.errors import seen_text
 from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.sentences import Sentence, _, say
 from league_sdk.rules.even_odd import determine_winner, parity
 
-
-def shown(heard: Heard) -> Exchange:
-    """A message of the referee as evidence: it came, and nothing was sent before it."""
-    return Exchange(None, came=heard.body, readable=True)
+_BOTH = {A, B}
 
 
-def judge_schema(verdicts: Verdicts, name: str, kind: MessageType, heard: list[Heard]) -> None:
-    """Decide whether messages are as the documents show them; nothing when there was none."""
-    if not heard:
-        return
-    for one in heard:
-        wrong = schemas.problems(kind, one.message)
-        if wrong:
-            seen = "missing" if wrong[0].seen == "nothing" else wrong[0].seen
-            why = f"{wrong[0].field} was {seen}, expected {wrong[0].expected} ({wrong[0].clause})."
-            verdicts.tolerated(name, why, shown(one))
-            return
-    verdicts.conforms(name, "It is.", shown(heard[0]))
+def judge_shown(verdicts: Verdicts, name: str, heard: Iterable[Heard]) -> None:
+    """Decide whether messages are as the documents show them; without any, do nothing."""
+    verdicts.as_shown(name, [(one.message, one.shown) for one in heard])
 
 
 def judge_asking(verdicts: Verdicts, cast: Cast, match_id: str) -> None:
-    """Invitations and requests for a choice."""
+    """Judge the invitations and the requests for a choice."""
     invitations = cast.of(match_id, MessageType.GAME_INVITATION)
     roles = {one.to: one.message.get("role_in_match") for one in invitations}
-    if set(roles) != {A, B}:
-        verdicts.fails("invite.both", f"Invited: {', '.join(sorted(roles)) or 'nobody'}.")
-    elif roles != {A: "PLAYER_A", B: "PLAYER_B"}:
-        verdicts.tolerated("invite.both", f"role_in_match was {seen_text(roles)}.", shown(invitations[0]))
+    if set(roles) == _BOTH and roles != {A: "PLAYER_A", B: "PLAYER_B"}:
+        why = say(_("role_in_match was {seen}."), seen=seen_text(roles))
+        verdicts.record("invite.both", Verdict.TOLERATED, why, invitations[0].shown)
     else:
-        verdicts.conforms("invite.both", "Both, with their roles.", shown(invitations[0]))
-    judge_schema(verdicts, "invite.message", MessageType.GAME_INVITATION, invitations)
+        _decide_both(verdicts, "invite.both", invitations)
+    judge_shown(verdicts, "invite.message", invitations)
     calls = cast.of(match_id, MessageType.CHOOSE_PARITY_CALL)
-    asked = {one.to for one in calls}
-    if asked != {A, B}:
-        verdicts.fails("choose.both", f"Asked: {', '.join(sorted(asked)) or 'nobody'}.")
+    if {one.to for one in calls} != _BOTH:
+        _decide_both(verdicts, "choose.both", calls)
         return
-    if len(roles) == len({A, B}) and min(one.at for one in calls) > max(one.at for one in invitations[:2]):
-        verdicts.conforms("choose.both", "Both, after both were invited.", shown(calls[0]))
+    if set(roles) == _BOTH and min(one.at for one in calls) > max(one.at for one in invitations[:2]):
+        _decide_both(verdicts, "choose.both", calls)
     else:
-        verdicts.tolerated("choose.both", "One was asked before the other was invited.", shown(calls[0]))
-    judge_schema(verdicts, "choose.message", MessageType.CHOOSE_PARITY_CALL, calls)
-    if match_id in cast.asked_in_parallel:
-        verdicts.conforms("choose.parallel", "It did.")
-    else:
-        verdicts.tolerated(
-            "choose.parallel", "PLAYER_B was asked only when PLAYER_A had answered: rounds take twice as long."
-        )
-    told = [one for one in invitations + calls if any(_holds_choice(one.message, CHOICES[name]) for name in (A, B))]
-    if told:
-        verdicts.fails("choose.hidden", "A choice stood in a message before GAME_OVER.", shown(told[0]))
-    else:
-        verdicts.conforms("choose.hidden", "It did not.")
+        why = say(_("One was asked before the other was invited."))
+        verdicts.record("choose.both", Verdict.TOLERATED, why, calls[0].shown)
+    judge_shown(verdicts, "choose.message", calls)
+    verdicts.decide("choose.parallel", match_id in cast.asked_in_parallel)
+    telling = [one for one in invitations + calls if any(_holds(one.message, choice) for choice in CHOICES.values())]
+    verdicts.decide("choose.hidden", not telling, telling[0].shown if telling else None)
 
 
-def _holds_choice(message: Any, choice: str) -> bool:
-    """Whether a choice is told: beside what may be chosen, which is told as a list."""
+def _decide_both(verdicts: Verdicts, name: str, heard: list[Heard]) -> None:
+    """Decide whether both players received a message."""
+    told = {one.to for one in heard}
+    shown = heard[0].shown if told == _BOTH else None
+    verdicts.decide(name, told == _BOTH, shown, names=", ".join(sorted(told)) or say(_("nobody")))
+
+
+def _holds(message: Any, choice: str) -> bool:
+    """Whether a message gives a choice away; the list of allowed choices does not."""
     if isinstance(message, Mapping):
-        return any(value == choice or _holds_choice(value, choice) for value in message.values())
+        return any(value == choice or _holds(value, choice) for value in message.values())
     return False
 
 
 def judge_over(verdicts: Verdicts, cast: Cast, match_id: str) -> None:
-    """GAME_OVER of a match between even and odd."""
-    found = cast.of(match_id, MessageType.GAME_OVER)
-    told = {one.to for one in found}
-    if told != {A, B}:
-        verdicts.fails("over.both", f"Told: {', '.join(sorted(told)) or 'nobody'}.")
-    else:
-        verdicts.conforms("over.both", "Both.", shown(found[0]))
-    if not found:
-        return
-    judge_schema(verdicts, "over.message", MessageType.GAME_OVER, found)
-    for one in found:
-        wrong = wrong_result(one.message.get("game_result"))
-        if wrong:
-            verdicts.fails("over.right", wrong, shown(one))
-            return
-    verdicts.conforms("over.right", f"{winner_of(found[0])} won.", shown(found[0]))
+    """Judge GAME_OVER of a match in which one player chose even and one odd."""
+    heard = cast.of(match_id, MessageType.GAME_OVER)
+    _decide_both(verdicts, "over.both", heard)
+    judge_shown(verdicts, "over.message", heard)
+    if heard:
+        wrong = next((one for one in heard if wrong_result(one)), heard[0])
+        judge_result(verdicts, "over.right", wrong)
 
 
-def wrong_result(result: Any) -> str:
-    """Why a ``game_result`` of even against odd is not right; empty when it is."""
-    if not isinstance(result, Mapping):
-        return "There is no game_result."
+def judge_result(verdicts: Verdicts, name: str, over: Heard) -> None:
+    """Decide whether a GAME_OVER has the result that follows from the rules."""
+    wrong = wrong_result(over)
+    verdicts.decide(name, not wrong, over.shown, winner=winner_of(over), wrong=wrong)
+
+
+def result_of(over: Heard) -> Mapping[str, Any]:
+    """The ``game_result`` of a GAME_OVER; empty when there is none."""
+    result = over.message.get("game_result")
+    return result if isinstance(result, Mapping) else {}
+
+
+def winner_of(over: Heard) -> Any:
+    """The winner according to a GAME_OVER."""
+    return result_of(over).get("winner_player_id")
+
+
+def wrong_result(over: Heard) -> Sentence | None:
+    """Why the result of a GAME_OVER is wrong; None when it is right."""
+    result = result_of(over)
+    if not result:
+        return say(_("There is no game_result."))
     number = result.get("drawn_number")
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= 10:
-        return f"drawn_number was {seen_text(number)}, expected 1 to 10."
+        return say(_("drawn_number was {seen}, expected 1 to 10."), seen=seen_text(number))
     expected = {
         "status": "WIN",
         "winner_player_id": determine_winner(CHOICES, number),
@@ -108,35 +103,23 @@ def wrong_result(result: Any) -> str:
     }
     for name, value in expected.items():
         if result.get(name) != value:
-            return f"{name} was {seen_text(result.get(name))}, expected {seen_text(value)}: the number was {number}."
-    return ""
-
-
-def winner_of(heard: Heard) -> Any:
-    """Who has won according to a GAME_OVER."""
-    result = heard.message.get("game_result")
-    return result.get("winner_player_id") if isinstance(result, Mapping) else None
+            text = _("{name} was {seen}, expected {right}: the number was {number}.")
+            return say(text, name=name, seen=seen_text(result.get(name)), right=seen_text(value), number=number)
+    return None
 
 
 def judge_report(verdicts: Verdicts, cast: Cast, match_id: str, report: Heard) -> None:
-    """MATCH_RESULT_REPORT against GAME_OVER."""
-    judge_schema(verdicts, "report.message", MessageType.MATCH_RESULT_REPORT, [report])
+    """Judge MATCH_RESULT_REPORT, and compare it with GAME_OVER."""
+    judge_shown(verdicts, "report.message", [report])
     over = cast.of(match_id, MessageType.GAME_OVER)
     result = report.message.get("result")
     result = result if isinstance(result, Mapping) else {}
-    winner = winner_of(over[0]) if over else None
-    score = {name: 3 if name == winner else 0 for name in (A, B)}
-    if result.get("winner") != winner or result.get("score") != score:
-        seen = f"winner {seen_text(result.get('winner'))}, score {seen_text(result.get('score'))}"
-        verdicts.fails("report.right", f"It said {seen}; GAME_OVER had {seen_text(winner)}.", shown(report))
+    winner, seen, score = winner_of(over[0]) if over else None, result.get("winner"), result.get("score")
+    right = seen == winner and score == {name: 3 if name == winner else 0 for name in (A, B)}
+    words = {"winner": winner, "seen": seen_text(seen), "score": seen_text(score), "right": seen_text(winner)}
+    verdicts.decide("report.right", right, report.shown, **words)
+    if cast.registration is not None:
+        right = report.message.get("auth_token") == cast.tokens["auth"]
+        verdicts.decide("report.token", right, None if right else report.shown)
     else:
-        verdicts.conforms("report.right", f"{winner}, 3 to 0.", shown(report))
-    token = report.message.get("auth_token")
-    if not cast.registered.is_set():
-        verdicts.skipped("report.token", "It was not registered here.")
-    elif token == cast.tokens["auth"]:
-        verdicts.conforms("report.token", "It does.")
-    else:
-        verdicts.fails(
-            "report.token", "It was missing or another's: the league takes no result without it.", shown(report)
-        )
+        verdicts.skip("report.token", say(_("It was not registered here.")))

@@ -1,44 +1,57 @@
-"""What a check found: one clause a question, one sentence a verdict, and JSON that stays readable.
+"""The report of a check: its clauses, each with a verdict and a reason, and their JSON.
 
-The JSON of a report (``schema`` 1) is an object with the fields of :class:`Report`; ``clauses`` is a
-list of objects with the fields of :class:`Clause`. Fields may be added later, none changes its meaning.
+The JSON of a report (``schema`` 1) is an object with the fields of :class:`Report`, and ``counts`` of the verdicts;
+``clauses`` is a list of objects with the fields of :class:`Clause`. Fields may be added, but none changes its meaning.
+What is named ``..._words`` says the same again as text and facts, so that it can be translated
+(:mod:`league_sdk.protocol.sentences`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from league_sdk.protocol.sentences import Sentence
 from league_sdk.protocol.tokens import redact
 from league_sdk.protocol.transcript import body_for_transcript
 
 SCHEMA = 1
 MAX_TEXT_CHARS = 400
-MOST_CLAUSES = 200
-ROLES = ("player", "referee", "manager")
 
 
 class Verdict(StrEnum):
     CONFORMS = "conforms"
-    """As the documents say."""
+    """The agent does what the documents say."""
     TOLERATED = "tolerated"
-    """Not as the documents say, but the league copes; here is what to mend."""
+    """The agent deviates from the documents, but the league copes with it; the reason says what to mend."""
     FAILS = "fails"
-    """Not as the documents say, and it costs the agent something."""
+    """The agent deviates from the documents, and it costs the agent something."""
     SKIPPED = "skipped"
-    """Could not be asked, and why."""
+    """The clause could not be checked; the reason says why."""
 
 
 def printable(text: str) -> str:
-    """A text without control and other invisible characters: an agent's words may end up on a terminal."""
+    """Replace control and other invisible characters, because an agent's text may be printed on a terminal."""
     return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
+def _shown(text: str) -> str:
+    return printable(redact(text))[:MAX_TEXT_CHARS]
+
+
+def _without_words(part: Clause | Report) -> dict[str, Any]:
+    return {one.name: getattr(part, one.name) for one in fields(part) if not one.name.endswith("_words")}
+
+
+def _words(**sentences: Sentence | None) -> dict[str, Any]:
+    return {name: sentence.to_json() for name, sentence in sentences.items() if sentence is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One thing the documents ask of an agent, and what this one did.
+    """One thing that the documents demand of an agent, and what this agent did.
 
     Attributes:
         id: stable and short, such as ``join.accepts``.
@@ -51,6 +64,7 @@ class Clause:
         came: the body that came back, likewise; text that was no JSON stands as a string.
         elapsed_ms: milliseconds from sending to the answer; None when nothing was sent.
         http_status: of the answer; None when there was none.
+        why_words: ``why`` as text and facts; None if nobody has it so.
     """
 
     id: str
@@ -63,55 +77,39 @@ class Clause:
     came: Any = None
     elapsed_ms: int | None = None
     http_status: int | None = None
+    why_words: Sentence | None = None
 
     def __post_init__(self) -> None:
-        # Here, so that no check can forget it: what an agent says may hold a token or be endless.
+        # Done here so that no check can forget it: an agent's text may contain a token or be very long.
         for name in ("id", "title", "expected", "source", "why"):
-            object.__setattr__(self, name, printable(redact(getattr(self, name)))[:MAX_TEXT_CHARS])
+            object.__setattr__(self, name, _shown(getattr(self, name)))
+        if self.why_words is not None:
+            object.__setattr__(self, "why_words", self.why_words.cleaned(_shown))
         for name in ("sent", "came"):
             object.__setattr__(self, name, body_for_transcript(getattr(self, name)))
 
     def to_json(self) -> dict[str, Any]:
-        """A dict that JSON can carry."""
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {"verdict": self.verdict.value}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Clause:
-        """Read :meth:`to_json`; unknown fields are passed over.
-
-        Raises:
-            ValueError: a field is missing or is of the wrong type.
-        """
-        return cls(
-            id=_text(value, "id"),
-            title=_text(value, "title"),
-            expected=_text(value, "expected"),
-            source=_text(value, "source"),
-            verdict=Verdict(_text(value, "verdict")),
-            why=_text(value, "why"),
-            sent=value.get("sent"),
-            came=value.get("came"),
-            elapsed_ms=_number(value, "elapsed_ms"),
-            http_status=_number(value, "http_status"),
-        )
+        """The clause as a dict for JSON."""
+        return _without_words(self) | {"verdict": self.verdict.value} | _words(why_words=self.why_words)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole check.
+    """The result of one check.
 
     Attributes:
-        role: what the agent was checked as: one of :data:`ROLES`.
+        role: what the agent was checked as: ``player``, ``referee`` or ``manager``.
         endpoint: the address that was checked.
         started_at: UTC, ``YYYY-MM-DDTHH:MM:SSZ``.
         took_s: seconds, rounded to milliseconds.
-        dialect: the way of speaking that was understood for the invitation (a name of
-            :data:`league_sdk.dialects.shapes.SHAPES`); empty when none was.
-        spoken: by message type, the way of speaking that was understood.
-        clauses: in the order in which they were looked at.
+        dialect: the dialect in which the invitation was understood (a name of
+            :data:`league_sdk.dialects.shapes.SHAPES`); empty when it was not.
+        spoken: by message type, the dialect in which it was understood.
+        clauses: in the order of the rules.
         can_play: whether the league as it is can play (or use) this agent.
         summary: one sentence.
         next_step: the one most useful thing to mend; empty when there is none.
+        summary_words, next_step_words: the same as text and facts; None if nobody has it so.
     """
 
     role: str
@@ -119,87 +117,24 @@ class Report:
     started_at: str
     took_s: float
     dialect: str
+    spoken: Mapping[str, str]
     can_play: bool
     summary: str
     next_step: str
-    spoken: Mapping[str, str] = field(default_factory=dict)
-    clauses: tuple[Clause, ...] = ()
+    clauses: tuple[Clause, ...]
+    summary_words: Sentence | None = None
+    next_step_words: Sentence | None = None
 
     def count(self, verdict: Verdict) -> int:
         """How many clauses have that verdict."""
         return sum(clause.verdict is verdict for clause in self.clauses)
 
-    def clause(self, name: str) -> Clause:
-        """The clause of that id.
-
-        Raises:
-            KeyError: there is none.
-        """
-        for clause in self.clauses:
-            if clause.id == name:
-                return clause
-        raise KeyError(name)
-
     def to_json(self) -> dict[str, Any]:
-        """A dict that JSON can carry; see the top of this module."""
+        """The report as a dict for JSON; see the top of this module."""
         return {
             "schema": SCHEMA,
-            "role": self.role,
-            "endpoint": self.endpoint,
-            "started_at": self.started_at,
-            "took_s": self.took_s,
-            "dialect": self.dialect,
-            "spoken": dict(self.spoken),
-            "can_play": self.can_play,
-            "summary": self.summary,
-            "next_step": self.next_step,
-            "counts": {verdict.value: self.count(verdict) for verdict in Verdict},
+            **_without_words(self),
+            **_words(summary_words=self.summary_words, next_step_words=self.next_step_words),
             "clauses": [clause.to_json() for clause in self.clauses],
+            "counts": {verdict.value: self.count(verdict) for verdict in Verdict},
         }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Report:
-        """Read :meth:`to_json`; unknown fields are passed over.
-
-        Raises:
-            ValueError: it is none, naming the field.
-        """
-        if value.get("schema") != SCHEMA:
-            raise ValueError(f"schema is {value.get('schema')!r:.40}, expected {SCHEMA}")
-        took, spoken, clauses = value.get("took_s"), value.get("spoken"), value.get("clauses")
-        if isinstance(took, bool) or not isinstance(took, (int, float)):
-            raise ValueError("took_s is not a number")
-        if not isinstance(value.get("can_play"), bool):
-            raise ValueError("can_play is neither true nor false")
-        if not isinstance(spoken, Mapping) or not isinstance(clauses, list) or len(clauses) > MOST_CLAUSES:
-            raise ValueError("spoken or clauses are not what they should be")
-        if value.get("role") not in ROLES:
-            raise ValueError(f"role is none of {', '.join(ROLES)}")
-        texts = ("role", "endpoint", "started_at", "dialect", "summary", "next_step")
-        return cls(
-            **{name: _text(value, name) for name in texts},
-            took_s=float(took),
-            can_play=value["can_play"],
-            spoken={str(kind): str(shape) for kind, shape in spoken.items()},
-            clauses=tuple(Clause.from_json(_object(clause)) for clause in clauses),
-        )
-
-
-def _text(holder: Mapping[str, Any], name: str) -> str:
-    value = holder.get(name)
-    if not isinstance(value, str):
-        raise ValueError(f"{name} is not a text")
-    return value
-
-
-def _number(holder: Mapping[str, Any], name: str) -> int | None:
-    value = holder.get(name)
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-        raise ValueError(f"{name} is not an integer")
-    return value
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ValueError("a clause is not an object")
-    return value

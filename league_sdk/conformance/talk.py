@@ -1,90 +1,157 @@
-"""A check of a player in progress: its line, its imagined league, and what was odd in its answers."""
+"""A check of a player in progress: what it is sent, and what its answers have shown so far."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
+from league_sdk import match_messages
+from league_sdk.asking.reading import read_join, read_move
+from league_sdk.asking.request import Request
 from league_sdk.conformance.exchange import Exchange, Line, Stopped
-from league_sdk.conformance.fixtures import Match, Stage
+from league_sdk.conformance.posts import Posts
 from league_sdk.conformance.reading import oddities
+from league_sdk.conformance.side import RESERVE_S, CheckSide
+from league_sdk.conformance.subject import Limits
 from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects import answers
 from league_sdk.protocol.errors import LeagueError
 from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.notes import Note
+from league_sdk.protocol.sentences import Sentence, _, ours, say
+from league_sdk.simulated_league import Match, SimulatedLeague
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Seconds for one check; those of the documents where they name one (004 2.7 table 5).
-
-    Attributes:
-        join_s: for GAME_JOIN_ACK.
-        move_s: for a choice or move.
-        game_over_s: for GAME_OVER.
-        other_s: for everything else.
-        contact_s: for the first sign of life (our choice).
-        overall_s: for the whole check (our choice).
-    """
-
-    join_s: float = 5
-    move_s: float = 30
-    game_over_s: float = 5
-    other_s: float = 10
-    contact_s: float = 5
-    overall_s: float = 90
+_REFUSALS = (_('parity_choice must be exactly "even" or "odd".'),)
+"""What games say of illegal moves, as far as it is translated."""
 
 
 @dataclass(slots=True)
 class Talk:
-    """What the parts of a check share.
+    """Sends the messages of one check and collects what the answers show.
 
     Attributes:
-        odd: by clause, the first oddity with its exchange, and how many answers had one.
-        heard: by message type, how many answers were read.
-        sample: the first of them.
-        own_ids: by id, the first answer in which the agent called itself so.
-        senders: the same of sender.
-        tokens: what it sent as auth_token.
+        deviations: by clause, the first deviation with its exchange.
+        answer_counts: by message type, how many answers were read.
+        first_answer: the first answer of all.
+        sent_token: whether any answer had an auth_token.
+        cannot_play: whether it is known that the agent cannot play.
     """
 
     line: Line
-    stage: Stage
+    league: SimulatedLeague
     verdicts: Verdicts
     limits: Limits
-    odd: dict[str, tuple[str, Exchange]] = field(default_factory=dict)
-    heard: Counter[MessageType] = field(default_factory=Counter)
-    sample: Exchange | None = None
-    own_ids: dict[str, Exchange] = field(default_factory=dict)
-    senders: dict[str, Exchange] = field(default_factory=dict)
-    tokens: list[str] = field(default_factory=list)
+    posts: Posts
+    deviations: dict[str, tuple[Sentence, Exchange]] = field(default_factory=dict)
+    answer_counts: Counter[MessageType] = field(default_factory=Counter)
+    first_answer: Exchange | None = None
+    sent_token: bool = False
+    cannot_play: bool = False
     _open: dict[str, Match] = field(default_factory=dict)
 
-    async def invite(self, match: Match) -> Exchange:
-        """GAME_INVITATION, in every way until it is answered."""
+    async def invite(self, match: Match, *, limit_s: float | None = None, **asked: Any) -> Exchange:
+        """Send GAME_INVITATION until it is answered, as a referee does.
+
+        Args:
+            limit_s: another limit.
+            asked: as for :meth:`_obtain`.
+        """
         self._open[match.match_id] = match
-        message = self.stage.invitation(match)
-        exchange = await self.line.ask(message, limit_s=self.limits.join_s)
-        self._read(exchange, MessageType.GAME_JOIN_ACK, message)
-        self.line.check_alive()
+        return await self._obtain(
+            match,
+            partial(match_messages.invitation, self.league.receiver(match)),
+            MessageType.GAME_JOIN_ACK,
+            read_join,
+            limit_s=self.limits.join_s if limit_s is None else limit_s,
+            **asked,
+        )
+
+    async def choose(
+        self, match: Match, *, generic: bool = False, limit_s: float | None = None, **asked: Any
+    ) -> Exchange:
+        """Ask for a choice or move, as a referee does.
+
+        Args:
+            generic: with GAME_MOVE_CALL for any game.
+            limit_s: another limit.
+            asked: as for :meth:`_obtain`.
+        """
+        game, state, to = self.league.game, self.league.position(match), self.league.receiver(match)
+        return await self._obtain(
+            match,
+            partial(match_messages.move_call, to, game, state, generic=generic),
+            MessageType.GAME_MOVE_RESPONSE if generic else game.response_message,
+            lambda message: read_move(message, game, state, to.player_id),
+            limit_s=self.limits.move_s if limit_s is None else limit_s,
+            **asked,
+        )
+
+    async def _obtain(  # noqa: PLR0913 - what differs between invitations and moves, and how they are asked
+        self,
+        match: Match,
+        build: Callable[..., dict[str, Any]],
+        answer_type: MessageType,
+        accept: Callable[[Mapping[str, Any]], Any],
+        *,
+        limit_s: float,
+        more: Mapping[str, Any] = MappingProxyType({}),
+        once: bool = False,
+        judged_first: bool = False,
+        **how: Any,
+    ) -> Exchange:
+        """Ask for one thing with the tries that a match has, and read the answer.
+
+        Args:
+            more: further fields of the message.
+            once: try once. So is asked, too, as soon as it is known that the agent cannot play.
+            judged_first: go on with an agent that is gone: what came is judged before the check stops.
+            how: further arguments of :meth:`Line.ask`.
+
+        Returns the exchange that decides.
+
+        Raises:
+            Stopped: the check cannot go on.
+        """
+        line, field = self.line, self.league.game.choice_field
+        side = self._side(match, limit_s, answer_type, {"choice_field": field, **how})
+        retries = 0 if once or self.cannot_play else self.limits.max_retries
+        silent = line.timeouts
+        await Request(
+            side,
+            lambda now, deadline: build(now=now, deadline=deadline) | dict(more),
+            limit_s=limit_s,
+            answer_type=answer_type,
+            accept=accept,
+            max_retries=retries,
+        ).obtain()
+        # The tries of one request are one silence.
+        line.timeouts = min(line.timeouts, silent + 1)
+        exchange = side.decisive
+        if exchange is None:
+            raise RuntimeError("a request without a try")
+        if exchange.is_bare and not exchange.said_ready and line.hears:
+            exchange = await side.late_post(exchange)
+        by_name = answer_type not in (MessageType.GAME_MOVE_RESPONSE, MessageType.GAME_JOIN_ACK)
+        self._read(exchange, answer_type, side.message, choice_field=field if by_name else "")
+        if not judged_first:
+            line.check_alive()
         return exchange
 
-    async def choose(self, match: Match, *, generic: bool = False, patient: bool = True) -> Exchange:
-        """The request for a choice or move; ``generic`` uses GAME_MOVE_CALL for any game."""
-        stage = self.stage
-        message = stage.generic_call(match) if generic else stage.move_call(match)
-        name = stage.game.choice_field
-        exchange = await self.line.ask(message, limit_s=self.limits.move_s, choice_field=name, patient=patient)
-        called = MessageType(message["message_type"])
-        expected = MessageType.GAME_MOVE_RESPONSE if generic else stage.game.response_message
-        self._read(exchange, expected, message, choice_field="" if called == MessageType.GAME_MOVE_CALL else name)
-        self.line.check_alive()
-        return exchange
+    def _side(self, match: Match, limit_s: float, answer_type: MessageType, how: Mapping[str, Any]) -> CheckSide:
+        """Who asks the agent in this match; the tries end before the time of the check does."""
+        kept = self.posts.open(match, self.league.who)
+        kept.mailbox.allow_repeat(kept.seat.player_id)
+        patience_s = max(limit_s, min(self.limits.request_patience_s, self.line.left_s() - RESERVE_S))
+        limits = replace(self.limits, request_patience_s=patience_s)
+        invites = answer_type == MessageType.GAME_JOIN_ACK
+        return CheckSide(self.line, self.league.receiver(match), kept, limits, invites, how)
 
     async def tell(self, message: Mapping[str, Any], *, patient: bool = False, probe: bool = False) -> Exchange:
-        """A message that asks for nothing; ``probe`` as for :meth:`Line.ask`."""
+        """Send a message that asks for nothing; ``patient`` and ``probe`` as for :meth:`Line.ask`."""
         over = message["message_type"] == MessageType.GAME_OVER
         limit = self.limits.game_over_s if over else self.limits.other_s
         exchange = await self.line.ask(message, limit_s=limit, patient=patient, probe=probe)
@@ -92,57 +159,54 @@ class Talk:
         return exchange
 
     async def end(self, match: Match, status: str = "CANCELLED", choice: Any = None) -> Exchange:
-        """GAME_OVER; some agents refuse everything until they get it, so every way is tried."""
-        exchange = await self.tell(self.stage.game_over(match, status, choice), patient=True)
+        """Send GAME_OVER in every dialect until it is answered: until then some agents refuse everything else."""
+        exchange = await self.tell(self.league.game_over(match, status, choice), patient=True)
         self._open.pop(match.match_id, None)
         return exchange
 
-    async def leave_free(self) -> None:
+    async def cancel_open_matches(self) -> None:
         """Cancel the matches of a check that was stopped: an agent in one may be unable to play another."""
         for match in list(self._open.values()):
             self.line.extend(self.limits.game_over_s)
             try:
                 await self.end(match)
             except Stopped:
-                # It is gone, or silent as before; the next match was told.
+                # The agent is gone or still silent; try the next match all the same.
                 continue
 
-    def joined(self, exchange: Exchange) -> bool:
+    def has_joined(self, exchange: Exchange) -> bool:
         """Whether an invitation was accepted."""
         return exchange.answered and answers.accepted(exchange.message) is True
 
     def move(self, exchange: Exchange) -> Any:
         """The choice in an answer, None when there is none."""
-        return answers.choice(exchange.message, self.stage.game.choice_field) if exchange.answered else None
+        return answers.choice(exchange.message, self.league.game.choice_field) if exchange.answered else None
 
-    def illegal(self, match: Match, move: Any) -> str:
-        """Why a choice is not legal; empty when it is."""
+    def why_illegal(self, match: Match, exchange: Exchange) -> Sentence | Note | str:
+        """Why an answer decide no legal choice; empty when it does."""
+        move = self.move(exchange)
+        if move is None:
+            return exchange.in_words()
         try:
-            self.stage.game.apply(self.stage.position(match), self.stage.who.player_id, move)
+            self.league.game.apply(self.league.position(match), self.league.who.player_id, move)
         except LeagueError as error:
-            return f"{error.message} Seen: {error.context.get('seen')}."
+            seen = str(error.context.get("seen"))
+            return say(_("{sentence} Seen: {seen}."), sentence=ours(error.message, _REFUSALS), seen=seen)
         return ""
 
     def _read(self, exchange: Exchange, expected: MessageType, sent: Mapping[str, Any], choice_field: str = "") -> None:
-        if not exchange.answered:
+        if not exchange.answered or exchange.said_ready:
             return
-        self.heard[expected] += 1
-        self.sample = self.sample or exchange
-        for clause, sentence in oddities(exchange, expected=expected, sent=sent, choice_field=choice_field):
-            self.odd.setdefault(clause, (sentence, exchange))
-        token = exchange.message.get("auth_token")
-        if isinstance(token, str) and token:
-            self.tokens.append(token)
-        sender = exchange.message.get("sender")
-        if isinstance(sender, str) and sender:
-            self.senders.setdefault(sender, exchange)
-        player_id = exchange.message.get("player_id")
-        if isinstance(player_id, str) and player_id:
-            self.own_ids.setdefault(player_id, exchange)
-            self._adopt(player_id)
+        self.answer_counts[expected] += 1
+        self.first_answer = self.first_answer or exchange
+        self._adopt(exchange.message.get("player_id"))
+        self.sent_token |= bool(exchange.message.get("auth_token"))
+        who = self.league.who
+        for clause, sentence in oddities(exchange, who, expected=expected, sent=sent, choice_field=choice_field):
+            self.deviations.setdefault(clause, (sentence, exchange))
 
-    def _adopt(self, player_id: str) -> None:
-        """An agent nothing is known of may be registered somewhere: it is called by the id it uses."""
-        who = self.stage.who
-        if not who.known and player_id[:1] == "P" and player_id[1:].isdecimal():
-            self.stage.who = replace(who, player_id=player_id, known=True)
+    def _adopt(self, own: Any) -> None:
+        """Use the id by which an unknown agent calls itself: it may be registered with another league."""
+        who = self.league.who
+        if not who.known and isinstance(own, str) and own[:1] == "P" and own[1:].isdecimal():
+            self.league.who = replace(who, player_id=own, known=True)

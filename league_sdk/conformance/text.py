@@ -1,4 +1,4 @@
-"""A report for a terminal."""
+"""Renders a report as text for a terminal."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MINIMUM_WIDTH = 60
 
 
 def render(report: Report, *, width: int = 100, colour: bool = False, everything: bool = False) -> str:
-    """The report as text.
+    """Render a report as text.
 
     Args:
         report: what to show.
-        width: columns.
-        colour: with ANSI colours.
-        everything: what was sent and came for every clause, not only for those that do not conform.
+        width: in columns.
+        colour: whether to use ANSI colours.
+        everything: show what was sent and answered for every clause, not only for those to mend.
     """
     width = max(width, MINIMUM_WIDTH)
     lines = [f"{report.endpoint}, checked as a {report.role}", f"{report.started_at}, {report.took_s:g} s", ""]
@@ -47,12 +47,12 @@ def _many(verdict: Verdict) -> str:
 
 
 def clause_lines(clause: Clause, *, width: int, colour: bool, everything: bool, above: Any = None) -> list[str]:
-    """One clause: a line, and the evidence where there is something to mend.
+    """Render one clause: a line, and the evidence when there is something to mend.
 
     Args:
         clause: what to show.
         width, colour, everything: as for :func:`render`.
-        above: what was shown last as having come, so that it is not said twice.
+        above: the answer that was shown last, so that an equal one is not shown again.
     """
     mark = f"{_MARKS[clause.verdict]:>5}"
     if colour:

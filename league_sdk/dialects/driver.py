@@ -1,22 +1,25 @@
-"""The one driver of a hunt: it sends what the hunt proposes and has the replies considered. The I/O is the caller's."""
+"""Drive a hunt: send what it proposes and hand it the replies. The caller does the I/O."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 
-from league_sdk.dialects import shapes
+from league_sdk.dialects import rates, shapes
 from league_sdk.dialects.answers import Answer, Understanding
-from league_sdk.dialects.hunt import Hunt, Proposal
+from league_sdk.dialects.hunt import ASIDE, Hunt, Proposal
 from league_sdk.dialects.session import Answered
+from league_sdk.protocol import own_words
 from league_sdk.protocol.transcript import Wire
 
 SEARCH_COUNTS_S = 60.0
-"""For so long an agent that counts requests may count those of our search for its words."""
-
+"""How long an agent that limits the rate of requests may hold those of our search against us."""
+RATE_WAIT_S, MIN_RATE_WAIT_S = 1.0, 0.25
+"""Before an agent that has refused for a rate is asked again, if it does not say when; and at least."""
 
 R = TypeVar("R", bound=Answered)
 E = TypeVar("E", bound=Exception)
@@ -24,14 +27,7 @@ E = TypeVar("E", bound=Exception)
 
 @dataclass(frozen=True, slots=True)
 class Replied(Generic[R]):
-    """A request that was answered.
-
-    Attributes:
-        proposal: what was sent.
-        reply: what came.
-        understanding: whether this was it.
-        answer: the message read.
-    """
+    """A request that was answered: what was sent, the HTTP reply, and what :meth:`Hunt.consider` made of it."""
 
     proposal: Proposal
     reply: R
@@ -49,20 +45,24 @@ class Failed(Generic[E]):
 
 @dataclass(slots=True)
 class Driver(Generic[R, E]):
-    """Iterates over the requests of one hunt: each step sends one and says what came of it.
+    """Iterates over the requests of one hunt: each step sends one and yields what came of it.
 
-    The caller stops when it has what it wants. After a :class:`Failed` it stops, too, unless other words may help: then
-    it calls :meth:`Hunt.give_up` and goes on.
+    The search is polite (:meth:`Memory.wait_s`). An agent that refuses a request for its rate is asked the same once
+    more when it wants that, if this is within the limit: it costs the agent nothing and gains it no time.
+
+    The caller stops when it has the answer. After a :class:`Failed` it stops, too, or goes on with the next dialect
+    by calling :meth:`Hunt.give_up`.
 
     Attributes:
-        hunt: what there is to say.
-        send: sends a request, within so many seconds.
-        failures: what ``send`` raises when no answer comes.
-        limit_s: seconds for all requests together; none is begun later.
-        next_id: gives JSON-RPC ids.
+        send: sends a request, within the given seconds.
+        failures: what ``send`` raises when no reply comes.
+        limit_s: seconds for all requests together; none is sent later.
+        next_id: returns a new JSON-RPC id.
         now: monotonic seconds.
         pace: awaited before every request but the first.
+        sleep: waits for some seconds of ``now``.
         wire: the requests so far, for the transcript.
+        said: the agent's own words in a reply that was no answer: the first that say more than "unknown method".
     """
 
     hunt: Hunt
@@ -72,39 +72,80 @@ class Driver(Generic[R, E]):
     next_id: Callable[[], int]
     now: Callable[[], float] = time.monotonic
     pace: Callable[[], Awaitable[None]] | None = None
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     wire: list[Wire] = field(default_factory=list, init=False)
-    _begun: float = field(init=False)
+    said: str = field(default="", init=False)
+    _said_little: bool = field(default=True, init=False)
+    limited: Proposal | None = field(default=None, init=False)
+    """The last request that was refused for a rate that our search may have exceeded (ruling, section 12)."""
+    wanted_s: float | None = field(default=None, init=False)
+    """Seconds that the agent wanted to be left alone then; None if it did not say."""
+    _started_at: float = field(init=False)
+    _not_before: float = field(default=0.0, init=False)
+    _obeyed: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self._begun = self.now()
+        self._started_at = self.now()
 
     def __aiter__(self) -> Driver[R, E]:
         return self
 
     async def __anext__(self) -> Replied[R] | Failed[E]:
-        searching, left = self.hunt.has_begun, self.limit_s
+        searching, left, memory = self.hunt.has_started, self.limit_s, self.hunt.memory
         if searching:
-            if self.pace is not None:
-                await self.pace()
+            if not await self._wait_politely():
+                raise StopAsyncIteration
             left = self.left_s
         proposal = self.hunt.propose(self.next_id()) if left > 0 else None
         if proposal is None:
             raise StopAsyncIteration
-        if searching:
-            self.hunt.memory.searched_at = self.now()
+        if searching and not self._obeyed:
+            # The same request once more is no search: an agent that refuses the first for a rate is not excused.
+            memory.searched_at = self.now()
+        memory.note_request(self.now())
         try:
             reply = await self.send(proposal, left)
         except self.failures as error:
-            self.wire.append(self._on_the_wire(proposal, None))
+            self.wire.append(self._on_the_wire(proposal, None, getattr(error, "way", "")))
             return Failed(proposal, error)
-        self.wire.append(self._on_the_wire(proposal, reply))
-        found, answer = self.hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
-        return Replied(proposal, reply, found, answer)
+        self.wire.append(self._on_the_wire(proposal, reply, reply.way))
+        understood, answer = self.hunt.consider(proposal, status=reply.status, body=reply.body, problem=reply.problem)
+        if understood is Understanding.NOT_UNDERSTOOD and proposal.method not in ASIDE:
+            self._listen(reply)
+        if self.hunt.rate_limited:
+            self._obey(proposal, reply)
+        else:
+            self._obeyed = False
+        return Replied(proposal, reply, understood, answer)
+
+    async def _wait_politely(self) -> bool:
+        """Wait until the agent may be asked again; False if that is not within the limit."""
+        now = self.now()
+        wait_s = max(self._not_before - now, self.hunt.memory.wait_s(now, self.hunt.count))
+        if wait_s >= self.left_s or not self.hunt.has_more:
+            return self.hunt.has_more and wait_s < self.left_s
+        if wait_s > 0:
+            await self.sleep(wait_s)
+        if self.pace is not None:
+            await self.pace()
+        return True
+
+    def _obey(self, proposal: Proposal, reply: R) -> None:
+        """Note a refusal for a rate, and ask again when the agent wants it, once in a row and within the limit."""
+        self.wanted_s = rates.wait_s(reply.body, reply.headers)
+        searched_at = self.hunt.memory.searched_at
+        if searched_at is not None and self.now() - searched_at <= SEARCH_COUNTS_S:
+            self.limited = proposal
+        wait_s = max(MIN_RATE_WAIT_S, RATE_WAIT_S if self.wanted_s is None else self.wanted_s)
+        if self._obeyed or not self.hunt.may_ask_again or wait_s >= self.left_s:
+            return
+        self._obeyed, self._not_before = True, self.now() + wait_s
+        self.hunt.ask_again()
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the hunt began."""
-        return self.now() - self._begun
+        """Seconds since the start of the hunt."""
+        return self.now() - self._started_at
 
     @property
     def left_s(self) -> float:
@@ -113,12 +154,21 @@ class Driver(Generic[R, E]):
 
     @property
     def has_overasked(self) -> bool:
-        """Whether the agent has refused for a rate that our own search may have exceeded (ruling, section 12)."""
-        at = self.hunt.memory.searched_at
-        return self.hunt.limited and at is not None and self.now() - at <= SEARCH_COUNTS_S
+        """Whether the hunt ended with a refusal for a rate limit that our own search may have exceeded."""
+        return self.hunt.rate_limited and self.limited is not None
 
-    def _on_the_wire(self, proposal: Proposal, reply: R | None) -> Wire:
-        made = Wire(
+    def _listen(self, reply: R) -> None:
+        """Keep what the agent said in a reply that is no answer."""
+        if not self._said_little:
+            return
+        words = own_words.words_of(reply.body, reply.text)
+        if words:
+            self._said_little = own_words.says_only_unknown(reply.body, words)
+            if not self.said or not self._said_little:
+                self.said = words
+
+    def _on_the_wire(self, proposal: Proposal, reply: R | None, way: str) -> Wire:
+        wire = Wire(
             path=urlsplit(proposal.url).path,
             shape=proposal.shape,
             method=proposal.method,
@@ -128,6 +178,8 @@ class Driver(Generic[R, E]):
             content_type="" if reply is None else reply.headers.get("content-type", ""),
             text="" if reply is None else reply.text,
         )
+        if way:
+            wire["way"] = way
         if proposal.shape != shapes.CANONICAL or proposal.body.get("params") != self.hunt.message:
-            made["request"] = proposal.body
-        return made
+            wire["request"] = proposal.body
+        return wire

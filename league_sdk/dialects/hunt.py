@@ -1,70 +1,47 @@
-"""Finding the words an agent understands: which spelling next, and what its reply says. No I/O.
+"""The hunt for an agent's dialect: try one way of speaking after the other until it understands. No I/O.
 
-:class:`league_sdk.dialects.driver.Driver` sends what :meth:`Hunt.propose` gives and hands the reply to
-:meth:`Hunt.consider`, until there is an answer, nothing more to try, or no time (ruling, section 3).
+:class:`league_sdk.dialects.driver.Driver` sends what :meth:`Hunt.propose` returns and hands the reply to
+:meth:`Hunt.consider`, until there is an answer, nothing left to try, or no time (ruling, section 3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from league_sdk.dialects import objections, rates, shapes
-from league_sdk.dialects.answers import Answer, Understanding, accepted, read_answer, understanding
-from league_sdk.dialects.session import Session
-from league_sdk.dialects.tools import LIST_TOOLS, Tool, choose_tool, read_tools
+from league_sdk.dialects.answers import (
+    MOVE_CALLS,
+    Answer,
+    Understanding,
+    accepted,
+    is_of_another_kind,
+    read_answer,
+    understanding,
+)
+from league_sdk.dialects.memory import BURST, Memory
+from league_sdk.dialects.tools import GUESSED, LIST_TOOLS, Tool, read_tools
+from league_sdk.dialects.words import LEGACY_SHAPES
 from league_sdk.protocol import rpc
+from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.notes import Code, Note, note
 
-MOST_TRIES = 24
-"""Requests for one message, whatever the agent answers."""
+__all__ = ["MAX_TRIES", "Hunt", "Memory", "Proposal", "other_urls"]
 
-
-@dataclass(slots=True)
-class Memory:
-    """What is known of one agent's ways; kept by the caller for as long as it likes.
-
-    Attributes:
-        dialect: the shape it registered in.
-        spoken: by message type, the shape it understood.
-        url: where its server really listens, when that is not the address it gave.
-        tools: its tools by name, once it was asked.
-        refused: by message type, shapes that it said it does not know.
-        calls_back: message types that it answers by a POST of its own.
-        text_ids: it takes JSON-RPC ids that are texts only.
-        unwanted: fields that it called too many; None while it takes every field.
-        session: of a server that wants one; ``sessions`` counts how often one was opened.
-        stays: it is behind a gateway, where another path is another program: it is looked for nowhere else.
-        searched_at: when a request was last sent to it that only looked for its words; monotonic seconds of the caller.
-    """
-
-    dialect: str = shapes.CANONICAL
-    spoken: dict[str, str] = field(default_factory=dict)
-    url: str = ""
-    tools: dict[str, Tool] | None = None
-    refused: dict[str, set[str]] = field(default_factory=dict)
-    calls_back: set[str] = field(default_factory=set)
-    text_ids: bool = False
-    unwanted: frozenset[str] | None = None
-    session: Session | None = None
-    sessions: int = 0
-    stays: bool = False
-    searched_at: float | None = None
+MAX_TRIES = 30
+"""Requests for one message, whatever the agent replies."""
+MAX_UNFILLED = 3
+"""Arguments of a tool that are named in notes."""
+GAME_START = "GAME_START"
+ASIDE = (LIST_TOOLS, GAME_START)
+"""Methods of a hunt that do not carry its message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One request to send.
-
-    Attributes:
-        shape: the name of the way of speaking.
-        method: as it stands in the body; empty when there is none.
-        url: where to.
-        body: what.
-        rpc_id: the id in it.
-    """
+    """One request to send: the name of its shape, the method in its body (may be empty), and where it goes."""
 
     shape: str
     method: str
@@ -79,10 +56,14 @@ class Hunt:
     Args:
         message: canonical.
         url: the agent's address.
-        memory: what is known of it; what is found out is added.
+        memory: what is known of the agent; what is found out is added.
         choice_field: the game's name for a move, for messages that ask for one.
-        patient: try every spelling; else only the first, for messages whose answer does not matter.
-        only: of an earlier hunt for the same answer: this spelling at this address is sent, and no other.
+        patient: try every shape; else only the first, for messages whose answer does not matter.
+        only: a request of an earlier hunt for the same answer: only its shape, at its address, is tried.
+
+    Attributes:
+        max_requests: how many requests the hunt may send.
+        rate_limited: the agent refused for a rate limit: it is not asked any more.
     """
 
     def __init__(
@@ -96,29 +77,33 @@ class Hunt:
         only: Proposal | None = None,
     ) -> None:
         self.message = message
-        self._kind = str(message["message_type"])
+        self._message_type = str(message["message_type"])
         self.url = url
         self.memory = memory
-        self._field = choice_field
+        self._choice_field = choice_field
         self._tried: set[tuple[object, ...]] = set()
         self._last_mark: tuple[object, ...] = ()
-        self._told: list[Note] = []
+        self._notes: list[Note] = []
         self._under_way: Proposal | None = None
         self._acknowledged: Proposal | None = None
         self._count = 0
         self._patient = patient
-        refused = {shapes.signature(name, self._kind) for name in memory.refused.get(self._kind, ())}
-        names = shapes.order(memory.dialect, memory.spoken, self._kind)
-        # What it has said not to know comes last: it may have been mended meanwhile.
-        self._names = sorted(names, key=lambda name: patient and shapes.signature(name, self._kind) in refused)
-        self._at = memory.url or url
-        self._elsewhere: list[str] | None = None
+        # GAME_OVER asks for nothing, so only as many requests are spent on it as may be sent at once.
+        over = self._message_type == MessageType.GAME_OVER
+        self.max_requests = (BURST if over else MAX_TRIES) if patient else 1
+        refused = {shapes.signature(name, self._message_type) for name in memory.refused.get(self._message_type, ())}
+        names = shapes.order(memory.dialect, memory.spoken, self._message_type)
+        # A shape that it did not understand comes last: the agent may have been corrected meanwhile.
+        self._names = sorted(names, key=lambda name: patient and shapes.signature(name, self._message_type) in refused)
+        self._url = memory.url or url
+        self._other_urls: list[str] | None = None
         self._only = only
-        self._spelt = 0
-        self.limited = False
-        """Whether the agent has refused for a rate: it is not asked any more."""
+        self._shapes_sent = 0
+        self._last_method = ""
+        self._start_refused = False
+        self.rate_limited = False
         if only is not None:
-            self._names, self._at = [only.shape], only.url
+            self._names, self._url = [only.shape], only.url
 
     @property
     def _trimmed(self) -> Mapping[str, Any]:
@@ -127,178 +112,270 @@ class Hunt:
         return self.message if unwanted is None else objections.without(self.message, unwanted)
 
     @property
-    def has_begun(self) -> bool:
+    def has_started(self) -> bool:
         """Whether a request has been proposed already."""
-        return self._count > 0
+        return self._count > 0 or self._last_method != ""
+
+    @property
+    def count(self) -> int:
+        """How many requests have been proposed."""
+        return self._count
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there are shapes that have not been tried."""
+        return self._only is None and bool(self._names) and self._count < self.max_requests
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Which spellings were not understood, for the transcript."""
-        return tuple(self._told)
+        """Which shapes were not understood, for the transcript."""
+        return tuple(self._notes)
 
     def propose(self, rpc_id: int) -> Proposal | None:
-        """The next request, or None when every spelling was tried."""
-        if self._count >= (MOST_TRIES if self._patient else 1) or (self._only is not None and self._spelt):
+        """The next request, or None when every shape was tried."""
+        if self.rate_limited or self._count >= self.max_requests or (self._only is not None and self._shapes_sent):
             return None
         while self._names:
             shape = self._names[0]
-            own = shape in shapes.OF_TOOLS
-            if own and self.memory.tools is None and self._patient:
-                # Asked at one address only: whatever it answers, it is known then.
+            if shape in shapes.OF_TOOLS and self.memory.tools is None and self._patient and not self._knows_own:
+                # Whatever the agent replies, its tools are known then: it is asked once, at one address.
                 return self._proposal(shape, LIST_TOOLS, rpc.call(LIST_TOOLS, {}, rpc_id), rpc_id)
-            tool = choose_tool(self.memory.tools or {}, self._kind) if own else ""
-            mark = (*shapes.signature(shape, self._kind), tool, self._at)
-            if mark in self._tried or tool is None:
-                self._names.pop(0)
-                continue
-            self._tried.add(mark)
-            self._last_mark = mark
-            if tool:
-                facts = (self.memory.tools or {})[tool]
-                body = shapes.with_tools(shape, self._trimmed, rpc_id, tool, facts.takes, facts.texts)
-                method = tool if shape == "tools_methods" else f"tools/call {tool}"
-                return self._proposal(shape, method, body, rpc_id)
-            known = shapes.SHAPES[shape]
-            return self._proposal(shape, known.method(self._kind), known.wrap(self._trimmed, rpc_id), rpc_id)
+            for tool in self._tools_for(shape):
+                named = tool.name if tool is not None else ""
+                mark = (*shapes.signature(shape, self._message_type), named, self._url)
+                if mark in self._tried:
+                    continue
+                if self._begins_game(shape):
+                    return self._game_start(shape, rpc_id)
+                self._tried.add(mark)
+                self._last_mark = mark
+                return self._request(shape, tool, rpc_id)
+            self._names.pop(0)
         return None
+
+    @property
+    def _knows_own(self) -> bool:
+        return self._message_type in self.memory.own
+
+    def _tools_for(self, shape: str) -> Sequence[Tool | None]:
+        """The tools to try in a shape; a None in the list is for a shape that names none."""
+        if shape in shapes.OF_TOOLS:
+            tool = self.memory.tool_for(self._message_type)
+            return [] if tool is None else [tool]
+        if shape in shapes.GUESSES:
+            guessed = GUESSED.get(self._message_type, ()) if self._patient else ()
+            alone = None if self._only is None else _named_in(self._only)
+            return [Tool(name) for name in guessed if alone in (None, name)]
+        return [None]
+
+    def _request(self, shape: str, tool: Tool | None, rpc_id: int) -> Proposal:
+        if tool is None:
+            known = shapes.SHAPES[shape]
+            return self._proposal(shape, known.method(self._message_type), known.wrap(self._trimmed, rpc_id), rpc_id)
+        body, unfilled = tool.call(shape, self._trimmed, rpc_id)
+        self._notes += [note(Code.NOT_FILLED, name=name, tool=tool.name) for name in unfilled[:MAX_UNFILLED]]
+        method = tool.name if body["method"] == tool.name else f"tools/call {tool.name}"
+        return self._proposal(shape, method, body, rpc_id)
+
+    def _begins_game(self, shape: str) -> bool:
+        """Whether an agent that registered in 002's words is told GAME_START before it is asked for a move."""
+        asks = self._message_type in MOVE_CALLS and shape in LEGACY_SHAPES and self.memory.dialect in LEGACY_SHAPES
+        if shape in self.memory.refused.get(GAME_START, ()):
+            return False
+        return asks and self.memory.begun != self.message.get("conversation_id", "")
+
+    def _game_start(self, shape: str, rpc_id: int) -> Proposal:
+        self.memory.begun = self.message.get("conversation_id", "")
+        body = shapes.SHAPES[shape].wrap({**self.message, "message_type": GAME_START}, rpc_id)
+        return self._proposal(shape, GAME_START, body, rpc_id)
 
     def _proposal(self, shape: str, method: str, body: dict[str, Any], rpc_id: int) -> Proposal:
         self._count += 1
-        self._spelt += method != LIST_TOOLS
+        self._shapes_sent += method not in ASIDE
         if self.memory.text_ids and "id" in body:
             body = body | {"id": str(rpc_id)}
-        self._under_way = Proposal(shape, method, self._at, body, body.get("id", rpc_id))
+        self._under_way = Proposal(shape, method, self._url, body, body.get("id", rpc_id))
         return self._under_way
 
     def consider(
         self, proposal: Proposal, *, status: int, body: Any, problem: str = ""
     ) -> tuple[Understanding, Answer]:
-        """Take the reply to a proposal and remember what it teaches.
+        """Judge the reply to a proposal and remember what it shows of the agent.
 
         Args:
-            proposal: what was sent.
-            status: of the HTTP answer.
+            status: of the HTTP reply.
             body: the decoded JSON, None when there was none.
             problem: why the body could not be read.
-
-        Returns whether this was it, and the message read.
         """
-        self._under_way = None
+        self._under_way, self._last_method = None, proposal.method
         answer = read_answer(body, rpc_id=proposal.rpc_id)
-        found = understanding(answer, status=status, readable=not problem, message_type=self._kind, field=self._field)
-        refused = found is Understanding.NOT_UNDERSTOOD or accepted(answer.message) is False
+        result = understanding(
+            answer, status=status, readable=not problem, message_type=self._message_type, field=self._choice_field
+        )
+        refused = result is Understanding.NOT_UNDERSTOOD or accepted(answer.message) is False
         if refused and rates.is_about_a_rate(status, body):
-            # It has not looked at the words: nothing is learned of them, and more requests only make it worse.
-            self.limited = True
-            self._names.clear()
-            self._told.append(_said(Code.TOO_MANY, proposal, status, answer))
+            # The agent has not read the request: nothing is learned, and more requests only make it worse.
+            self.rate_limited = True
+            self._notes.append(_note_of(Code.TOO_MANY, proposal, status, answer))
             return Understanding.NOT_UNDERSTOOD, answer
         if proposal.method == LIST_TOOLS:
             self.memory.tools = read_tools(body)
             if not self.memory.tools:
                 self._names.pop(0)
             return Understanding.NOT_UNDERSTOOD, answer
-        if found is Understanding.RECEIPT and status == 204 and "id" not in proposal.body:
+        if proposal.method == GAME_START:
+            self._start_refused = result is Understanding.NOT_UNDERSTOOD
+            return Understanding.NOT_UNDERSTOOD, answer
+        if result is Understanding.RECEIPT and status == 204 and "id" not in proposal.body:
             # A correct JSON-RPC server takes a body without an id for a notification: it has understood nothing.
-            found = Understanding.NOT_UNDERSTOOD
-        if found is Understanding.ANSWERED:
+            result = Understanding.NOT_UNDERSTOOD
+        if result is not Understanding.ANSWERED and self._is_move_of_another_kind(proposal, answer):
+            return Understanding.ANSWERED, answer
+        if result is Understanding.ANSWERED:
             self.learn(proposal)
-        elif found is Understanding.NOT_UNDERSTOOD:
-            self._told.append(_said(Code.NOT_UNDERSTOOD, proposal, status, answer))
-            if self._objects(body):
-                # The words are known: the same once more, as it wants it.
-                self._tried.discard(self._last_mark)
-                return found, answer
-            if self._other_addresses(proposal, status, body):
-                return found, answer
-            if self._patient:
-                # Else nobody looked for another address, and the shape may not be to blame.
-                self.memory.refused.setdefault(self._kind, set()).add(proposal.shape)
-            self._names.pop(0)
+        elif result is Understanding.NOT_UNDERSTOOD:
+            self._notes.append(_note_of(Code.NOT_UNDERSTOOD, proposal, status, answer))
+            self._go_on(proposal, status, body)
+            if proposal.shape == "tools_call" and _is_about_a_tool(answer):
+                # It has tools, by other names: its list and likely names come next.
+                first = [name for name in ("tools_list", "tools_guess") if name in self._names]
+                self._names = [*first, *(name for name in self._names if name not in first)]
         else:
             self._acknowledged = proposal
-            self._told.append(_said(Code.NO_ANSWER_TO, proposal, status, answer))
+            self._notes.append(_note_of(Code.NO_ANSWER_TO, proposal, status, answer))
             self._names.pop(0)
-        return found, answer
+        return result, answer
+
+    def _is_move_of_another_kind(self, proposal: Proposal, answer: Answer) -> bool:
+        """Whether a reply is a move of another kind from an agent that is known to understand this request.
+
+        From any other agent it shows that it took the request for that of another game: the next shape is tried.
+        """
+        if not is_of_another_kind(answer.message, self._message_type, self._choice_field):
+            return False
+        return self._only is not None or self.memory.spoken.get(self._message_type) == proposal.shape
+
+    def _go_on(self, proposal: Proposal, status: int, body: Any) -> None:
+        """Choose what comes after a request that was not understood."""
+        if self._objects(body):
+            # The agent knows the shape: send it once more, as it wants it.
+            self._tried.discard(self._last_mark)
+            return
+        if self._other_addresses(proposal, status, body):
+            return
+        if proposal.shape in shapes.GUESSES and _named_in(proposal) != GUESSED[self._message_type][-1]:
+            return
+        if self._patient:
+            # An impatient hunt tries no other address, so the shape may not be to blame.
+            self.memory.refused.setdefault(self._message_type, set()).add(proposal.shape)
+        self._names.pop(0)
+
+    @property
+    def may_ask_again(self) -> bool:
+        """Whether a request that was refused for a rate may be sent once more; the one of an excused try may not."""
+        return self._only is None
+
+    def ask_again(self) -> None:
+        """The last proposal was refused for a rate limit, which is over by now: propose it again."""
+        self.rate_limited = False
+        if self._last_method == GAME_START:
+            self.memory.begun = None
+        elif self._last_method != LIST_TOOLS:
+            self.take_back()
 
     def take_back(self) -> None:
-        """The last proposal has not arrived: it is the next one again."""
+        """The last proposal did not arrive: propose it again."""
         self._under_way = None
         self._tried.discard(self._last_mark)
         self._count -= 1
-        self._spelt -= 1
+        self._shapes_sent -= 1
 
     def give_up(self, proposal: Proposal) -> None:
-        """The connection broke over this spelling: go on with the next."""
-        self._told.append(note(Code.BROKE, request=proposal.method or proposal.shape))
+        """The connection broke over this request: go on with the next shape."""
+        self._notes.append(note(Code.BROKE, request=proposal.method or proposal.shape))
         self._names.pop(0)
 
     def called_back(self) -> None:
-        """The answer came by a POST: what is under way was understood, or what was acknowledged last."""
+        """The answer came by a POST: the request under way was understood, or the one acknowledged last."""
         understood = self._under_way or self._acknowledged
-        if understood is not None and understood.method != LIST_TOOLS:
+        if understood is not None and understood.method not in ASIDE:
             self.learn(understood)
-            self.memory.calls_back.add(self._kind)
+            self.memory.calls_back.add(self._message_type)
 
     @property
     def awaits_callback(self) -> bool:
-        """Whether the answer is known to come by a POST: then a receipt is waited out, and no other words tried."""
-        return self._kind in self.memory.calls_back
+        """Whether the agent is known to answer by a POST: after a receipt no other shape is tried."""
+        return self._message_type in self.memory.calls_back
 
     def learn(self, proposal: Proposal) -> None:
-        """This spelling was understood, at this address."""
-        memory = self.memory
-        memory.spoken[self._kind] = proposal.shape
-        memory.refused.get(self._kind, set()).discard(proposal.shape)
+        """Remember that this shape was understood, at this address."""
+        memory, name = self.memory, _named_in(proposal)
+        memory.spoken[self._message_type] = shapes.GUESSES.get(proposal.shape, proposal.shape)
+        if proposal.shape in shapes.GUESSES:
+            memory.own[self._message_type] = Tool(name)
+        elif proposal.shape in shapes.OF_TOOLS and (tool := memory.tool_for(self._message_type)) is not None:
+            memory.own[self._message_type] = tool
+        memory.refused.get(self._message_type, set()).discard(proposal.shape)
         memory.url = proposal.url if proposal.url != self.url else ""
+        if self._start_refused:
+            # It moves without GAME_START, so none is sent before its next games.
+            memory.refused.setdefault(GAME_START, set()).add(proposal.shape)
 
     def _objects(self, body: Any) -> bool:
-        """Whether the refusal is about something that we can leave out or change."""
+        """Whether the agent objects to something that we can leave out or change."""
         memory = self.memory
         if not memory.text_ids and objections.wants_text_id(body):
             memory.text_ids = True
             return True
-        named = objections.unwanted(body)
-        if named is None or (memory.unwanted is not None and named <= memory.unwanted):
+        rejected = objections.unwanted(body)
+        if rejected is None or (memory.unwanted is not None and rejected <= memory.unwanted):
             return False
-        if memory.unwanted is not None and len(memory.unwanted) >= objections.MOST_FIELDS:
+        if memory.unwanted is not None and len(memory.unwanted) >= objections.MAX_FIELDS:
             return False
-        memory.unwanted = (memory.unwanted or frozenset()) | named
+        memory.unwanted = (memory.unwanted or frozenset()) | rejected
         return True
 
     def _other_addresses(self, proposal: Proposal, status: int, body: Any) -> bool:
-        """On a bare 404 or a redirect the path may be wrong: a slash more or less, with or without ``/mcp``."""
+        """Go on to the next address after a bare 404 or a redirect, as the path may be wrong; False if none is left."""
         looks_like_rpc = isinstance(body, Mapping) and ("jsonrpc" in body or "message_type" in body)
         if status not in (301, 302, 303, 307, 308, 404, 405) or looks_like_rpc:
             return False
         if self.memory.stays or not self._patient:
             return False
-        if self._elsewhere is None:
-            self._elsewhere = [url for url in other_urls(self.url) if url != proposal.url]
+        if self._other_urls is None:
+            self._other_urls = [url for url in other_urls(self.url) if url != proposal.url]
             if proposal.url != self.url:
-                self._elsewhere.insert(0, self.url)
-        if self._elsewhere:
-            self._at = self._elsewhere.pop(0)
+                self._other_urls.insert(0, self.url)
+        if self._other_urls:
+            self._url = self._other_urls.pop(0)
             return True
-        # Nothing is anywhere: the address it gave stands.
-        self._at = self.url
+        # No server at any of them: go on at the address it gave.
+        self._url = self.url
         return False
 
 
+def _named_in(proposal: Proposal) -> str:
+    """The tool or method that a request names."""
+    return proposal.method.removeprefix("tools/call ")
+
+
+def _is_about_a_tool(answer: Answer) -> bool:
+    """Whether a refusal of ``tools/call`` shows that there are tools, but not this one."""
+    error = answer.refused
+    text = error.get("message") if isinstance(error, Mapping) else error
+    return answer.message.get("isError") is True or (isinstance(text, str) and "unknown tool" in text[:300].lower())
+
+
 def other_urls(url: str) -> list[str]:
-    """Addresses that may have been meant: a slash more or less, ``/mcp`` more or less."""
+    """Addresses that may have been meant: a slash more or less, ``/mcp`` more or less, a path in the other case."""
     parts = urlsplit(url)
     path = parts.path
     turned = path.rstrip("/") if path.endswith("/") else path + "/"
-    found = [turned or "/", "/mcp", "/mcp/", "/"]
-    return [
-        urlunsplit((parts.scheme, parts.netloc, one, parts.query, ""))
-        for one in dict.fromkeys(found)
-        if one != path and one
-    ]
+    others = dict.fromkeys([turned or "/", path.lower(), "/mcp", "/mcp/", "/", "/MCP"])
+    return [urlunsplit(parts._replace(path=other, fragment="")) for other in others if other != path]
 
 
-def _said(about: Code, proposal: Proposal, status: int, answer: Answer) -> Note:
+def _note_of(about: Code, proposal: Proposal, status: int, answer: Answer) -> Note:
     request = proposal.method or proposal.shape
     error = answer.refused.get("code") if isinstance(answer.refused, Mapping) else None
     if isinstance(error, int):

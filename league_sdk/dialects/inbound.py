@@ -1,7 +1,7 @@
-"""Inbound requests in every shape, and answers in the same (ruling, sections 2 and 3).
+"""Read inbound requests of every shape, and answer in the same shape (ruling, sections 2 and 3).
 
-:func:`read` finds which message a body carries; :func:`reply` and :func:`refuse` dress the answer
-as the question was dressed, because that is where its sender will look for it.
+:func:`read` finds which message a body carries; :func:`reply` and :func:`refuse` give the answer the shape of the
+request, because its sender looks for it there.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from league_sdk.dialects.shapes import legacy_message
-from league_sdk.dialects.words import ANSWERS, LEGACY_TYPES, message_type_of, unwrap
+from league_sdk.dialects.words import ANSWERS, LEGACY_TYPES, READY, message_type_of, unwrap
 from league_sdk.protocol import messages, rpc
 from league_sdk.protocol.errors import InvalidFormat, MissingField
 from league_sdk.protocol.messages import BY_METHOD, MessageType
 
 REGISTER_PATH = "register"
-"""What :attr:`Inbound.shape` says of a POST to ``/register``."""
+""":attr:`Inbound.shape` of a POST to ``/register``."""
 WRAPPER_METHODS = {
     "handle_message": "handle_message",
     "protocol/message": "protocol_message",
@@ -29,26 +29,30 @@ WRAPPER_METHODS = {
     "process_message": "message",
     "receive_message": "message",
 }
-"""Methods that say nothing; the message type inside decides. With the shape each stands for."""
-_OTHER_TOOLS = ("ping", "list_tools", "create_schedule", "get_match_state", "get_player_state")
-TOOLS = frozenset({*messages.QUERY_TYPES, *_OTHER_TOOLS})
-"""Tools that may be called as methods, whatever message type stands inside."""
+"""Methods that do not name the message, each with its shape; the message type inside decides."""
+TOOLS = frozenset(
+    {*messages.QUERY_TYPES, "ping", "list_tools", "get_match_state", "get_player_state"}
+    | {"create_league", "create_schedule", "start_round", "pause", "resume", "freeze", "replay_match"}
+    | {"check_agent", "next_message", "submit_response", "play"}
+)
+"""Tools that may be called as methods, whatever message type is inside."""
+_KNOWN_WORDS = frozenset({*map(str, MessageType), *LEGACY_TYPES.values(), READY})
 _CALLS = (MessageType.GAME_INVITATION, MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
 _HEAD = ("protocol", "message_type", "sender", "timestamp", "conversation_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """A request as it came.
+    """A request, read.
 
     Attributes:
-        shape: how it was dressed: a name of :data:`league_sdk.dialects.shapes.SHAPES`, or ``register``.
-        name: the message type it carries, or the method or tool it names when that is none.
+        shape: a name of :data:`league_sdk.dialects.shapes.SHAPES`, or ``register``.
+        name: the message type it carries; for other requests their method or tool.
         message: the fields, unwrapped.
         id: the JSON-RPC id.
         notification: no answer is expected.
-        rpc: whether there was JSON-RPC around it.
-        request_id: of ``/register`` bodies that have an envelope of their own.
+        rpc: whether it was JSON-RPC.
+        request_id: of a ``/register`` body with an envelope of its own.
     """
 
     shape: str
@@ -61,19 +65,18 @@ class Inbound:
 
     @property
     def plain(self) -> bool:
-        """Whether a successful answer is the message itself as the ``result``, and nothing of it stands twice."""
+        """Whether a successful answer is the message itself as the ``result``, without copies of its fields."""
         return self.rpc and self.shape not in (REGISTER_PATH, "legacy", "legacy_flat", "league_handle", "tools_call")
 
 
 def read(body: Any, *, register: bool = False) -> Inbound:
-    """Read a decoded body.
+    """Read a decoded JSON body.
 
     Args:
-        body: the JSON.
         register: it came to ``/register``, where a name and an address are enough.
 
     Raises:
-        NotARequest: it is no request in any shape.
+        NotARequest: it is no request of any shape.
         InvalidFormat, MissingField: a wrapper without its message.
     """
     if isinstance(body, dict) and "method" not in body:
@@ -81,7 +84,7 @@ def read(body: Any, *, register: bool = False) -> Inbound:
             return _flat(body, register)
         result = body.get("result")
         if isinstance(result, Mapping) and _type_in(result):
-            # An answer that is posted as the response it would have been.
+            # A player posts its answer as the JSON-RPC response that it would have been.
             return replace(_flat(dict(result), False), shape="canonical", id=rpc.request_id(body), rpc=True)
     request = rpc.read_request(body)
     if request.method == "tools/call":
@@ -93,7 +96,7 @@ def read(body: Any, *, register: bool = False) -> Inbound:
     shape = "canonical"
     if named is None:
         inside = message_type_of(message.get("message_type"))
-        # What a method of its own carries is told by the type inside; tools stand for themselves.
+        # An unknown method is read by the message type inside; a known tool is that tool.
         name = inside if inside and "sender" in message and request.method not in TOOLS else request.method
     else:
         name = _meant(named, message)
@@ -105,7 +108,7 @@ def read(body: Any, *, register: bool = False) -> Inbound:
 
 
 def _meant(named: str, message: Mapping[str, Any]) -> str:
-    """What a method or tool stands for; some send their answer under the name of what they were asked."""
+    """The message type of a method or tool; some agents answer under the method of the question."""
     inside = message_type_of(message.get("message_type"))
     return inside if named in _CALLS and inside in ANSWERS else named
 
@@ -136,12 +139,10 @@ def _tool(request: rpc.Request) -> Inbound:
     if not isinstance(name, str) or not name:
         raise MissingField("params.name is missing.", field="params.name", seen=name, expected="the name of a tool")
     arguments = request.params.get("arguments")
-    if arguments is None:
-        arguments = {}
+    arguments = {} if arguments is None else arguments
     if not isinstance(arguments, Mapping):
-        raise InvalidFormat(
-            "params.arguments must be an object.", field="params.arguments", seen=arguments, expected="an object"
-        )
+        field = "params.arguments"
+        raise InvalidFormat(f"{field} must be an object.", field=field, seen=arguments, expected="an object")
     message = unwrap(arguments)
     known = _meant(message_type_of(name) or name, message)
     return Inbound("tools_call", known, message, request.id, request.notification)
@@ -160,32 +161,30 @@ def _wrapped(request: rpc.Request) -> Inbound:
 
 
 def with_bearer(inbound: Inbound, header: str) -> None:
-    """Take a token from ``Authorization: Bearer tok_…`` for a message that holds none.
-
-    Args:
-        inbound: what came.
-        header: the header's value.
-    """
+    """Put the token of an ``Authorization: Bearer tok_…`` header into a message that has none."""
     scheme, _space, token = header.partition(" ")
     if scheme.lower() == "bearer" and token.startswith("tok_") and not inbound.message.get("auth_token"):
         inbound.message["auth_token"] = token.strip()
 
 
 def outbound_shape(inbound: Inbound) -> str:
-    """The shape to try first towards whoever sent this."""
-    return "canonical" if inbound.shape == REGISTER_PATH else inbound.shape
+    """The shape to try first in calls to the sender of this request."""
+    if inbound.shape == REGISTER_PATH:
+        return "canonical" if inbound.request_id is None else "data_envelope"
+    return inbound.shape
 
 
 def reply(inbound: Inbound, message: dict[str, Any]) -> dict[str, Any]:
-    """A successful answer, dressed as the request was."""
+    """A successful answer, in the shape of the request."""
     shape = inbound.shape
+    message = _in_their_word(inbound, message)
     if shape == REGISTER_PATH:
         if inbound.request_id is None:
             return message
         return {**message, "request_id": inbound.request_id, "data": message}
     if shape in ("legacy", "legacy_flat"):
-        # 002 calls the response to its own registration by its own name; the fields stay readable flat, too.
-        changed = legacy_message(message) if message.get("message_type") in LEGACY_TYPES else _legacy_as_is(message)
+        # The answer to a query has no message type, and none of the old protocol's (002) envelope either.
+        changed = legacy_message(message) if "message_type" in message else message
         message = changed | {"correlation_id": _their_id(inbound)}
     elif shape == "league_handle":
         head = {name: message[name] for name in _HEAD if name in message}
@@ -196,8 +195,14 @@ def reply(inbound: Inbound, message: dict[str, Any]) -> dict[str, Any]:
     return rpc.result(inbound.id, message) if inbound.rpc else message
 
 
-def _legacy_as_is(message: dict[str, Any]) -> dict[str, Any]:
-    return legacy_message(message) if "message_type" in message else message
+def _in_their_word(inbound: Inbound, message: dict[str, Any]) -> dict[str, Any]:
+    """The answer under the name that the sender's own word leads it to expect: REGISTER_PLAYER_RESPONSE."""
+    word = inbound.message.get("message_type")
+    if "message_type" not in message or not isinstance(word, str) or not word.endswith("_REQUEST"):
+        return message
+    if word in _KNOWN_WORDS or message_type_of(word) != inbound.name:
+        return message
+    return {**message, "message_type": word.removesuffix("_REQUEST") + "_RESPONSE"}
 
 
 def _their_id(inbound: Inbound) -> Any:
@@ -206,28 +211,22 @@ def _their_id(inbound: Inbound) -> Any:
 
 
 def tool_result(message: dict[str, Any], *, is_error: bool) -> dict[str, Any]:
-    """A result of ``tools/call``: the message as text and as structure, and flat for those who look there."""
-    text = json.dumps(message, ensure_ascii=False)
-    return {
-        **message,
-        "content": [{"type": "text", "text": text}],
-        "structuredContent": message,
-        "isError": is_error,
-    }
+    """A result of ``tools/call``: the message as text, as structured content, and as fields of the result."""
+    content = [{"type": "text", "text": json.dumps(message, ensure_ascii=False)}]
+    return {**message, "content": content, "structuredContent": message, "isError": is_error}
 
 
 def refuse(inbound: Inbound, *, code: int, sentence: str, data: dict[str, Any]) -> dict[str, Any]:
-    """An error, dressed as the request was: without JSON-RPC it is the LEAGUE_ERROR itself.
+    """An error, in the shape of the request: without JSON-RPC it is the LEAGUE_ERROR itself.
 
     Args:
-        inbound: what is refused.
         code: the JSON-RPC code.
         sentence: the short message.
         data: the whole LEAGUE_ERROR.
     """
     if inbound.rpc:
         if inbound.shape == "tools_call":
-            # Input and league errors of a tool are results (MCP); the error's fields are in it all the same.
+            # In MCP a tool reports wrong input and its own errors as a result.
             return rpc.result(inbound.id, tool_result(data, is_error=True))
         return rpc.error(inbound.id, code, sentence, data)
     if inbound.shape == REGISTER_PATH and inbound.request_id is not None:

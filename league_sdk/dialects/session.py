@@ -1,7 +1,8 @@
-"""Sessions of agents that are servers of the Model Context Protocol: they must be greeted before they listen.
+"""Sessions with agents that are servers of the Model Context Protocol (MCP).
 
-Such a server refuses every call until it had ``initialize`` and ``notifications/initialized``, and wants the
-session id that it gave in a header of each call from then on. No I/O: what is sent is sent by the caller.
+A server of the handshake versions refuses every call before ``initialize`` and ``notifications/initialized``, and wants
+the session id that it gave in a header of each later call. A server of the stateless version knows no ``initialize``:
+each call carries the version in ``params._meta`` and in headers. No I/O: the caller sends.
 """
 
 from __future__ import annotations
@@ -9,17 +10,31 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
+from league_sdk.dialects.mirrored import as_header
 from league_sdk.protocol import PROTOCOL_VERSION, rpc
+from league_sdk.protocol.errors import NotJson
 
 MCP_VERSION = "2025-06-18"
-"""The version of the Model Context Protocol that we offer; a server may answer with another."""
+"""The MCP version that we offer; a server may answer with another."""
+HANDSHAKE_VERSIONS = ("2025-11-25", MCP_VERSION, "2025-03-26", "2024-11-05")
+STATELESS_VERSION = "2026-07-28"
+UNSUPPORTED_VERSION, WRONG_HEADER = -32022, -32020
+METHOD_HEADER, NAME_HEADER = "mcp-method", "mcp-name"
+_META = "io.modelcontextprotocol/"
+_CLIENT = {"name": "league", "version": PROTOCOL_VERSION}
 ID_HEADER, VERSION_HEADER = "mcp-session-id", "mcp-protocol-version"
 _ID = re.compile(r"[\x21-\x7e]{1,256}", re.ASCII)
 _VERSION = re.compile(r"[0-9A-Za-z.-]{1,32}", re.ASCII)
-_LOST = re.compile(r"session|not (been )?initialized|initializ\w+ (was|is) (not )?(complete|required)|initialize first")
+_LOST = re.compile(
+    r"\b_meta\b|session|not (been )?initialized|initializ\w+ (was|is) (not )?(complete|required)|initialize first"
+)
+
+
+Mirror = Callable[[str, Mapping[str, Any]], Mapping[str, str]]
+"""By the name of a tool and the values of its arguments, the headers that repeat some of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +42,48 @@ class Session:
     """What was agreed with one server.
 
     Attributes:
-        id: of the session; empty when the server keeps none.
-        version: of the Model Context Protocol, as the server answered.
+        id: of the session; may be empty.
+        version: of MCP, as the server speaks it.
+        way: by which the server gave it (:class:`league_sdk.protocol.inbox.Way`); empty: it answered at its address.
     """
 
     id: str = ""
     version: str = MCP_VERSION
+    way: str = field(default="", compare=False)
+
+    @property
+    def is_stateless(self) -> bool:
+        """Whether each call says all by itself."""
+        return self.version == STATELESS_VERSION
 
     def headers(self) -> dict[str, str]:
-        """What goes into the header of every later call."""
+        """The headers of every later call."""
         return ({ID_HEADER: self.id} if self.id else {}) | {VERSION_HEADER: self.version}
+
+    def prepared(self, body: Any, mirror: Mirror | None = None) -> tuple[Any, dict[str, str]]:
+        """A body as this server takes it, and the headers beside the usual ones, with those of ``mirror``."""
+        if not self.is_stateless:
+            return body, self.headers()
+        try:
+            request = rpc.loads(body) if isinstance(body, bytes) else body
+        except NotJson:
+            # A check sends such a body on purpose.
+            return body, self.headers()
+        params = request.get("params", {}) if isinstance(request, Mapping) else None
+        if not isinstance(params, Mapping) or not isinstance(request, Mapping) or "method" not in request:
+            return body, self.headers()
+        meta = {"protocolVersion": self.version, "clientCapabilities": {}, "clientInfo": _CLIENT}
+        whole = {**params, "_meta": {f"{_META}{name}": value for name, value in meta.items()}}
+        names = {METHOD_HEADER: request["method"]} | ({NAME_HEADER: params["name"]} if "name" in params else {})
+        headers = {name: as_header(str(value)) for name, value in names.items()}
+        values = params.get("arguments")
+        if mirror is not None and "name" in params and isinstance(values, Mapping):
+            headers |= mirror(str(params["name"]), values)
+        return {**request, "params": whole}, self.headers() | headers
 
 
 class Answered(Protocol):
-    """What is needed of an HTTP answer here, and by the driver of a hunt."""
+    """What this module and the driver of a hunt need of an HTTP reply."""
 
     @property
     def status(self) -> int: ...
@@ -52,18 +95,47 @@ class Answered(Protocol):
     def problem(self) -> str: ...
     @property
     def text(self) -> str: ...
+    @property
+    def way(self) -> str: ...
 
 
 class Holder(Protocol):
-    """Where a session is kept: :class:`league_sdk.dialects.hunt.Memory`."""
+    """Holds the session of one server: :class:`league_sdk.dialects.hunt.Memory`."""
 
     session: Session | None
     sessions: int
+    wants_session: bool
+
+    def mirrored(self, name: str, values: Mapping[str, Any]) -> Mapping[str, str]: ...
 
 
 R = TypeVar("R", bound=Answered)
-MOST_SESSIONS = 3
-"""Sessions in a row that bring nothing; then none is opened any more."""
+MAX_USELESS_SESSIONS = 3
+"""After so many sessions in a row that did not help, no more are opened."""
+
+
+Send = Callable[[Any, Session | None], Awaitable[R]]
+"""Sends a body, prepared for a session if there is one."""
+
+
+def sender(
+    post: Callable[..., Awaitable[R]], *, limit_s: float, now: Callable[[], float], mirror: Mirror | None = None
+) -> Send[R]:
+    """What sends bodies one after the other, all of them within one limit.
+
+    Args:
+        post: sends a body within ``limit_s`` seconds, with ``headers`` beside the usual ones.
+        limit_s: seconds for all of them, from now on.
+        now: monotonic seconds.
+        mirror: gives the headers that repeat arguments of a call.
+    """
+    end = now() + limit_s
+
+    async def send(content: Any, session: Session | None) -> R:
+        prepared, headers = (content, None) if session is None else session.prepared(content, mirror)
+        return await post(prepared, limit_s=max(0.001, end - now()), headers=headers)
+
+    return send
 
 
 async def through(
@@ -75,86 +147,107 @@ async def through(
     limit_s: float,
     now: Callable[[], float] = time.monotonic,
 ) -> R:
-    """Send a body; when the server wants a session first, open one and send the body once more.
+    """Send a body; if the server wants a session first, open one and send the body, again if it was sent before.
 
     Args:
-        post: sends a body, with ``limit_s`` and with these ``headers`` besides the usual ones.
-        body: what is to be said.
-        holder: where the server's session is kept.
-        next_id: gives the JSON-RPC id of ``initialize``.
+        post: sends a body within ``limit_s`` seconds, with ``headers`` beside the usual ones.
+        holder: holds the server's session.
+        next_id: returns the JSON-RPC id of ``initialize``.
         limit_s: seconds for all of it.
         now: monotonic seconds.
     """
-    end = now() + limit_s
-
-    async def send(more: Any, headers: Mapping[str, str] | None) -> R:
-        return await post(more, limit_s=max(0.001, end - now()), headers=headers)
-
-    held = holder.session.headers() if holder.session is not None else None
-    reply = await post(body, limit_s=limit_s, headers=held)
-    if holder.sessions >= MOST_SESSIONS or not is_wanted(reply.status, reply.body):
-        return reply
+    send = sender(post, limit_s=limit_s, now=now, mirror=holder.mirrored)
+    reply: R | None = None
+    if holder.session is not None or not holder.wants_session:
+        reply = await send(body, holder.session)
+        if not is_wanted(reply.status, reply.body):
+            return reply
+    if holder.sessions >= MAX_USELESS_SESSIONS:
+        return reply if reply is not None else await send(body, None)
     holder.sessions += 1
-    hello = await send(opening(next_id()), None)
-    found = opened(hello.status, hello.body, hello.headers)
-    if found is None:
-        return reply
-    holder.session = found
-    await send(confirmation(), found.headers())
-    again = await send(body, found.headers())
+    session = await open_session(send, next_id)
+    if session is None:
+        holder.wants_session = False
+        return reply if reply is not None else await send(body, None)
+    holder.session = session
+    again = await send(body, session)
     if not is_wanted(again.status, again.body):
         holder.sessions = 0
     return again
 
 
+async def open_session(send: Send[R], next_id: Callable[[], int], version: str = MCP_VERSION) -> Session | None:
+    """Agree on a version with a server by ``initialize``, at most twice, and confirm it.
+
+    Args:
+        send: sends a body, prepared for a session.
+        version: the one to ask for first.
+
+    Returns what was agreed; None if the server has no sessions and does not name the stateless version.
+    """
+    hello = await send(opening(next_id(), version), None)
+    offered = supported(hello.body)
+    if STATELESS_VERSION in offered:
+        return Session(version=STATELESS_VERSION)
+    if known := [one for one in HANDSHAKE_VERSIONS if one in offered]:
+        hello = await send(opening(next_id(), known[0]), None)
+    session = opened(hello.body, hello.headers)
+    if session is None:
+        return None
+    session = replace(session, way=hello.way)
+    await send(confirmation(), session)
+    return session
+
+
 def is_wanted(status: int, body: Any) -> bool:
-    """Whether a refusal says that there must be a session first, or that the one we have is over.
+    """Whether a refusal (HTTP status and decoded JSON) says that a session is missing or over.
 
-    The libraries say so with an error under 200, 400 or 404 whose words differ (``Missing session ID``, ``Server
-    not initialized``, ``Session not found``), the code being -32600, -32000, -32001 or -32602.
-
-    Args:
-        status: of the HTTP answer.
-        body: the decoded JSON.
+    MCP libraries say so in different words (``Missing session ID``, ``Server not initialized``, ``Session not
+    found``), with different codes (-32600, -32000, -32001, -32602) and HTTP statuses.
     """
-    error = body.get("error") if isinstance(body, Mapping) else None
-    said = error.get("message") if isinstance(error, Mapping) else error
-    if isinstance(body, Mapping) and said is None:
-        said = body.get("detail") or body.get("message")
-    if not isinstance(said, str) or status not in (200, 400, 401, 403, 404, 409, 412, 425, 503):
+    if not isinstance(body, Mapping) or status not in (200, 400, 401, 403, 404, 409, 412, 425, 503):
         return False
-    return bool(_LOST.search(said[:300].lower()))
+    error = body.get("error")
+    if isinstance(error, Mapping) and error.get("code") in (UNSUPPORTED_VERSION, WRONG_HEADER):
+        return True
+    text = error.get("message") if isinstance(error, Mapping) else error
+    if text is None:
+        text = body.get("detail") or body.get("message")
+    return isinstance(text, str) and _LOST.search(text[:300].lower()) is not None
 
 
-def opening(rpc_id: int) -> dict[str, Any]:
-    """``initialize``: the first request of a session.
-
-    Args:
-        rpc_id: the JSON-RPC id.
-    """
-    who = {"name": "league", "version": PROTOCOL_VERSION}
-    hello = {"protocolVersion": MCP_VERSION, "capabilities": {}, "clientInfo": who}
-    return rpc.call("initialize", hello, rpc_id)
+def supported(body: Any) -> list[Any]:
+    """The versions that a server names when it refuses the one it was asked in; empty if it did not."""
+    error = body.get("error") if isinstance(body, Mapping) else None
+    data = error.get("data") if isinstance(error, Mapping) and error.get("code") == UNSUPPORTED_VERSION else None
+    versions = data.get("supported") if isinstance(data, Mapping) else None
+    return versions if isinstance(versions, list) else []
 
 
-def opened(status: int, body: Any, headers: Mapping[str, str]) -> Session | None:
-    """Read the answer to :func:`opening`; None when the server knows no sessions.
+def opening(rpc_id: int, version: str = MCP_VERSION) -> dict[str, Any]:
+    """``initialize``: the first request of a session."""
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": _CLIENT}
+    return rpc.call("initialize", params, rpc_id)
 
-    Args:
-        status: of the HTTP answer.
-        body: the decoded JSON.
-        headers: of the answer, names in lower case.
+
+def opened(body: Any, headers: Mapping[str, str]) -> Session | None:
+    """Read the reply to :func:`opening` (its headers with names in lower case).
+
+    Returns None if it is none: many programs answer something to everything, so its shape counts, whatever the status.
     """
     result = body.get("result") if isinstance(body, Mapping) else None
-    if not 200 <= status < 300 or not isinstance(result, Mapping):
+    version = result.get("protocolVersion") if isinstance(result, Mapping) else None
+    if not isinstance(result, Mapping) or not isinstance(version, str):
         return None
-    given, version = headers.get(ID_HEADER, ""), result.get("protocolVersion")
+    if not isinstance(result.get("capabilities"), Mapping):
+        return None
+    session_id = headers.get(ID_HEADER, "")
     return Session(
-        id=given if _ID.fullmatch(given) else "",
-        version=version if isinstance(version, str) and _VERSION.fullmatch(version) else MCP_VERSION,
+        id=session_id if _ID.fullmatch(session_id) else "",
+        version=version if _VERSION.fullmatch(version) else MCP_VERSION,
     )
 
 
 def confirmation() -> dict[str, Any]:
-    """``notifications/initialized``: sent with the session's headers, its answer does not matter."""
+    """``notifications/initialized``: sent with the session's headers, its reply does not matter."""
     return {"jsonrpc": "2.0", "method": "notifications/initialized"}

@@ -1,17 +1,23 @@
-"""Tools of agents that are MCP servers: which of an agent's own stands for which message. No I/O."""
+"""Agents that are MCP servers: which of their tools takes which message. No I/O."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from league_sdk.dialects import inbound, shapes
+from league_sdk.dialects.arguments import Argument, fill, plain_name, read_schema
+from league_sdk.dialects.mirrored import is_sound
+from league_sdk.protocol import rpc
 from league_sdk.protocol.messages import MessageType
 
 LIST_TOOLS = "tools/list"
-MOST_NAME_CHARS = 80
-"""Of a tool's name: it is repeated in every call and in notes."""
+MAX_TOOLS = 50
+"""Of one agent: each is compared with every message."""
+MAX_TOOL_NAME_CHARS = 80
+"""The name of a tool is repeated in every call and in notes."""
 _TOOL_WORDS: dict[str, tuple[str, ...]] = {
     MessageType.GAME_INVITATION: ("invit", "join", "accept"),
     MessageType.CHOOSE_PARITY_CALL: ("parity", "choose", "choice", "pick", "select", "even or odd"),
@@ -23,72 +29,104 @@ _TOOL_WORDS: dict[str, tuple[str, ...]] = {
     MessageType.ROUND_COMPLETED: ("round complete", "round end", "end of round"),
     MessageType.LEAGUE_COMPLETED: ("league complete", "league end", "champion"),
 }
-"""By which words in its name and description a tool is known for what it is."""
-_NAME_COUNTS = 3
-"""A word in a tool's name says as much as so many in its description."""
+"""Words in the name or the description of a tool for this message."""
+_HUMP = re.compile(r"[_\W]+|(?<=[a-z0-9])(?=[A-Z])")
+"""Where a name in whatever style has its next word."""
+_NAME_WEIGHT = 3
+"""A word in a tool's name counts as much as three in its description."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool of an agent that is an MCP server.
-
-    Attributes:
-        takes: its argument names, None when its schema names none.
-        texts: those of them that are texts.
-    """
+    """A tool of an agent, and its arguments; None if its schema names none."""
 
     name: str
-    description: str
-    takes: tuple[str, ...] | None
-    texts: frozenset[str] = frozenset()
+    description: str = ""
+    arguments: tuple[Argument, ...] | None = None
 
     def says(self, kind: str) -> int:
-        """How much it looks like the tool for a message type."""
-        name, described = self.name.lower().replace("_", " ").replace("-", " "), self.description.lower()
+        """How much it looks like the tool for a message type: a score."""
+        name, described = _HUMP.sub(" ", self.name).lower(), self.description.lower()
         words = _TOOL_WORDS.get(kind, ())
-        return sum(_NAME_COUNTS * (word in name) + (word in described) for word in words)
+        return sum(_NAME_WEIGHT * (word in name) + (word in described) for word in words)
+
+    def call(self, shape: str, message: Mapping[str, Any], rpc_id: int) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """A call of this tool.
+
+        Args:
+            shape: one of :data:`league_sdk.dialects.shapes.OF_TOOLS` or ``GUESSES``.
+            message: in its canonical form.
+
+        Returns:
+            The body, and the required arguments that are none of our fields.
+        """
+        if shape in ("tools_methods", "methods_guess"):
+            return rpc.call(self.name, message, rpc_id), ()
+        values, unfilled = (dict(message), ()) if self.arguments is None else fill(self.arguments, message)
+        return rpc.call("tools/call", {"name": self.name, "arguments": values}, rpc_id), unfilled
 
 
 def read_tools(body: Any) -> dict[str, Tool]:
-    """An agent's answer to ``tools/list``."""
+    """An agent's answer to ``tools/list``, without tools that MCP says not to call."""
     result = body.get("result") if isinstance(body, Mapping) else None
     listed = result.get("tools") if isinstance(result, Mapping) else None
-    found: dict[str, Tool] = {}
-    for tool in listed[:50] if isinstance(listed, list) else []:
+    tools: dict[str, Tool] = {}
+    for tool in listed[:MAX_TOOLS] if isinstance(listed, list) else []:
         facts = tool if isinstance(tool, Mapping) else {"name": tool}
         name, described, schema = facts.get("name"), facts.get("description"), facts.get("inputSchema")
-        if not isinstance(name, str) or len(name) > MOST_NAME_CHARS:
+        if not isinstance(name, str) or len(name) > MAX_TOOL_NAME_CHARS:
             continue
-        properties = schema.get("properties") if isinstance(schema, Mapping) else None
-        arguments = properties if isinstance(properties, Mapping) else {}
-        takes = tuple(str(key) for key in arguments) or None
-        texts = frozenset(
-            str(k) for k, of in arguments.items() if isinstance(of, Mapping) and of.get("type") == "string"
-        )
-        found[name] = Tool(name, described[:500] if isinstance(described, str) else "", takes, texts)
-    return found
+        arguments = read_schema(schema)
+        if is_sound(arguments or ()):
+            tools[name] = Tool(name, described[:500] if isinstance(described, str) else "", arguments)
+    return tools
+
+
+GUESSED: dict[str, tuple[str, ...]] = {
+    MessageType.GAME_INVITATION: (
+        *("receive_game_invitation", "receive_invitation", "game_invitation", "accept_invitation"),
+        *("handle_invitation", "join_game"),
+    ),
+    MessageType.CHOOSE_PARITY_CALL: (
+        *("submit_choice", "make_choice", "receive_choose_parity", "submit_parity_choice"),
+        *("get_choice", "choose"),
+    ),
+    MessageType.GAME_MOVE_CALL: (
+        "submit_move",
+        "receive_move_request",
+        "get_move",
+        "play_move",
+        "request_move",
+        "move",
+    ),
+    MessageType.GAME_OVER: (
+        *("notify_game_over", "receive_game_over", "receive_match_result", "notify_game_result"),
+        *("receive_game_result", "game_over"),
+    ),
+}
+"""Names that students give their tools and methods (DIALECTS, "Seen since"), tried when there is no list of them."""
 
 
 def choose_tool(tools: Mapping[str, Tool], kind: str) -> str | None:
-    """The agent's tool for a message: by chapter 8's name, else the one that looks most like it, else None.
-
-    Args:
-        tools: by name.
-        kind: the message type.
-    """
+    """The name of the agent's tool for a message type: 004 chapter 8's name or the type in any case, else the most
+    similar, else None."""
     canonical = shapes.canonical_method(kind)
     if canonical in tools:
         return canonical
+    for named in (plain_name(canonical), plain_name(kind)):
+        for name in tools:
+            if plain_name(name) == named:
+                return name
     ours = (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
-    # A move and a choice are one thing to an agent that has one tool for both.
+    # An agent may have one tool for moves and for parity choices: these two do not compete.
     rivals = [other for other in _TOOL_WORDS if other != kind and not (other in ours and kind in ours)]
-    best, most = None, 0
+    best, best_score = None, 0
     for name, tool in tools.items():
         score = tool.says(kind)
-        if score > most and score >= max(tool.says(other) for other in rivals):
-            best, most = name, score
+        if score > best_score and score >= max(tool.says(other) for other in rivals):
+            best, best_score = name, score
     if best is None:
-        # One tool for every message.
+        # The agent has one tool for every message.
         general = [name for name in tools if name.lower() in inbound.WRAPPER_METHODS]
         best = general[0] if general else next(iter(tools), None) if len(tools) == 1 else None
     return best

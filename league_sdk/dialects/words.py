@@ -1,4 +1,4 @@
-"""The names that agents use for our messages, methods and fields (ruling, section 3; 002)."""
+"""The names that agents use for our message types, methods and fields (ruling, section 3; 002)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,18 @@ LEGACY_TYPES: dict[str, str] = {
     MessageType.ROUND_COMPLETED: "ROUND_END",
     MessageType.MATCH_RESULT_REPORT: "MATCH_RESULT",
 }
-"""002's own names."""
+"""The names of 002."""
+
+LEGACY_SHAPES = ("legacy", "legacy_flat")
+"""The shapes of agents that registered in the words of 002."""
+LEGACY_SIGNALS: dict[str, tuple[str, ...]] = {
+    MessageType.ROUND_ANNOUNCEMENT: ("ROUND_START",),
+    MessageType.ROUND_COMPLETED: ("ROUND_RESULT",),
+}
+"""Messages that 002 has beside ours: such an agent is sent them after the one that has the same facts."""
 
 ANSWERS = (MessageType.GAME_JOIN_ACK, MessageType.CHOOSE_PARITY_RESPONSE, MessageType.GAME_MOVE_RESPONSE)
-"""What a player may also send by a POST of its own."""
+"""Answers that a player may also send by a POST of its own."""
 
 ALIASES: dict[str, str] = {
     "player_register": MessageType.LEAGUE_REGISTER_REQUEST,
@@ -50,91 +58,109 @@ ALIASES: dict[str, str] = {
     "move": MessageType.GAME_MOVE_RESPONSE,
     "move_response": MessageType.GAME_MOVE_RESPONSE,
 }
-"""Other names of the messages that come in, lower case."""
+"""Other names of inbound messages, lower case."""
+
+READY = "AGENT_READY_REQUEST"
+"""Some agents say after their registration that they are ready, and know no invitation."""
 
 _PREFIXES = (
-    "handle",
-    "receive",
-    "submit",
-    "send",
-    "process",
-    "on",
-    "league",
-    "leaguemanager",
-    "player",
-    "referee",
-    "mcp",
+    *("handle", "receive", "submit", "send", "process", "on"),
+    *("league", "leaguemanager", "player", "referee", "mcp"),
 )
-"""Also two of them, one after the other."""
+"""May stand before a name, also two of them."""
 _BY_NAME: dict[str, str] = {
     **{kind.lower(): kind for kind in MessageType},
     **BY_METHOD,
     **{legacy.lower(): kind for kind, legacy in LEGACY_TYPES.items() if kind != MessageType.GAME_MOVE_RESPONSE},
     **ALIASES,
+    **dict.fromkeys(("agent_ready_request", "agent_ready", "player_ready", "player_ready_request"), READY),
 }
 _NO_LETTER = re.compile(r"[^a-z0-9]+", re.ASCII)
 _BY_LETTERS: dict[str, str] = {_NO_LETTER.sub("", name): kind for name, kind in _BY_NAME.items()}
 
 
 def message_type_of(name: object) -> str | None:
-    """The message type that a method, tool or type name stands for, or None.
+    """The message type that a method, tool or type name means, or None.
 
-    Read without regard to case and to what joins its words (``registerPlayer``, ``register-player``); ``handle_``,
-    ``receive_``, ``league.`` and the like may stand before it.
+    Case and what joins the words do not matter (``registerPlayer``, ``register-player``); a prefix such as
+    ``handle_`` or ``league.`` may stand before it.
     """
     return _type_by_name(name) if isinstance(name, str) and len(name) <= 80 else None
 
 
 @lru_cache(maxsize=512)
 def _type_by_name(name: str) -> str | None:
-    rests = [_NO_LETTER.sub("", name.lower())]
+    candidates = [_NO_LETTER.sub("", name.lower())]
     for _ in range(3):
-        known = next((rest for rest in rests if rest in _BY_LETTERS), None)
-        if known is not None:
-            return str(_BY_LETTERS[known])
-        rests = [rest[len(prefix) :] for rest in rests for prefix in _PREFIXES if rest.startswith(prefix)]
-    return None
+        for candidate in candidates:
+            if candidate in _BY_LETTERS:
+                return str(_BY_LETTERS[candidate])
+        candidates = [text[len(prefix) :] for text in candidates for prefix in _PREFIXES if text.startswith(prefix)]
+    return _registration_by_words(name)
+
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", re.ASCII)
+_TO_REGISTER = frozenset({"register", "registration", "signup", "enroll", "enrol"})
+_OF_REGISTERING = _TO_REGISTER | {
+    "league",
+    "player",
+    "referee",
+    "agent",
+    "request",
+    "new",
+    "a",
+    "my",
+    "as",
+    "for",
+    "tool",
+}
+
+
+def _registration_by_words(name: str) -> str | None:
+    """The registration that a name means by its words, in whatever order: ``REGISTER_PLAYER_REQUEST``."""
+    words = {word.lower() for word in _WORD.findall(name)}
+    if not words & _TO_REGISTER or not words <= _OF_REGISTERING:
+        return None
+    return str(MessageType.REFEREE_REGISTER_REQUEST if "referee" in words else MessageType.LEAGUE_REGISTER_REQUEST)
 
 
 CONTAINERS = ("message", "payload", "data", "params", "arguments", "body", "request")
-"""Where a message may stand inside what was sent; looked into in this order."""
-_DEEPEST = 4
+"""Fields in which a message may be wrapped; they are opened in this order."""
+_MAX_DEPTH = 4
 _NOT_OURS = frozenset({"protocolVersion"})
-"""Of the Model Context Protocol: its version is a date."""
+"""Fields of MCP that must not be read as ours."""
+_OTHER_CASE = re.compile(r"[a-z0-9][A-Z]|-|^[A-Z]", re.ASCII)
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])", re.ASCII)
 
 
-def _snaked(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields with ``matchId`` as ``match_id`` too: in the languages of some agents the humps are the custom."""
-    found = dict(fields)
+def _with_snake_case(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields, each in another case (``matchId``, ``MATCH_ID``, ``match-id``) also in snake case (``match_id``)."""
+    both = dict(fields)
     for name in fields:
-        if not name.islower() and len(name) <= 40 and name not in _NOT_OURS and _HUMP.search(name):
-            found.setdefault(_HUMP.sub("_", name).lower(), fields[name])
-    return found
+        if (
+            (not name.islower() or "-" in name)
+            and len(name) <= 40
+            and name not in _NOT_OURS
+            and _OTHER_CASE.search(name)
+        ):
+            both.setdefault(_HUMP.sub("_", name).replace("-", "_").lower(), fields[name])
+    return both
 
 
 def unwrap(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a message, whatever containers it came in; what is further inside wins.
+    """The fields of a message, whatever it is wrapped in; of two fields with one name the inner one wins.
 
-    ``{envelope, payload}`` is put together; 002's ``type`` stands as ``message_type`` too, ``matchId`` as ``match_id``.
+    ``{envelope, payload}`` is put together; 002's ``type`` is copied to ``message_type``, ``matchId`` to ``match_id``.
     """
-    found = _snaked(value)
-    for _ in range(_DEEPEST):
-        inner = {name: found[name] for name in CONTAINERS if isinstance(found.get(name), Mapping)}
-        head = found.get("envelope")
-        if isinstance(head, Mapping):
-            inner["envelope"] = head
-        if not inner:
+    fields = _with_snake_case(value)
+    for _ in range(_MAX_DEPTH):
+        names = [name for name in ("envelope", *CONTAINERS) if isinstance(fields.get(name), Mapping)]
+        if not names:
             break
-        for name in inner:
-            del found[name]
-        if isinstance(head, Mapping):
-            found |= _snaked(head)
-        for name in CONTAINERS:
-            if name in inner:
-                found |= _snaked(inner[name])
-    if "message_type" not in found and message_type_of(found.get("type")):
-        found["message_type"] = found["type"]
-    if "conversation_id" not in found and isinstance(found.get("message_id"), str):
-        found["conversation_id"] = found["message_id"]
-    return found
+        for inner in [fields.pop(name) for name in names]:
+            fields |= _with_snake_case(inner)
+    if "message_type" not in fields and message_type_of(fields.get("type")):
+        fields["message_type"] = fields["type"]
+    if "conversation_id" not in fields and isinstance(fields.get("message_id"), str):
+        fields["conversation_id"] = fields["message_id"]
+    return fields

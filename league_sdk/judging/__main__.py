@@ -1,4 +1,4 @@
-"""``python -m league_sdk.judging``: one referee worker as a process."""
+"""``python -m league_sdk.judging``: one referee as a process."""
 
 from __future__ import annotations
 
@@ -6,22 +6,25 @@ import argparse
 import asyncio
 import logging
 import os
+import secrets
 import signal
 import sys
 from pathlib import Path
 
 from league_sdk import collector, log_files, tracing
 from league_sdk.judging import dry_run
-from league_sdk.judging.door_keeper import DoorKeeper, bind
-from league_sdk.judging.doors import more_files
-from league_sdk.judging.league_link import Card, LeagueLink, Refused
-from league_sdk.judging.referee import Referee
-from league_sdk.judging.server import RefereeServer
+from league_sdk.judging.door.dialled import DialledDoor
+from league_sdk.judging.door.keeper import DoorKeeper, bind
+from league_sdk.judging.door.server import RefereeServer
+from league_sdk.judging.worker.league_link import LeagueLink, RefereeMeta, Refused
+from league_sdk.judging.worker.match_runner import Dependencies
+from league_sdk.judging.worker.referee import Referee
 from league_sdk.logger import safe_name
+from league_sdk.open_files import raise_file_limit
 from league_sdk.protocol import records, redaction
 from league_sdk.rules.registry import games
 
-DRAIN_S = 3.0
+DRAIN_TIMEOUT_S = 3.0
 EXIT_PORT_TAKEN, EXIT_REJECTED, EXIT_FAILED = 4, 3, 1
 
 logger = logging.getLogger(__name__)
@@ -42,85 +45,105 @@ def main() -> int:
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="referee", description="A referee worker of a league.")
-    parser.add_argument("--league", help="the league manager's address, http://…/mcp")
+    parser = argparse.ArgumentParser(prog="referee", description="A referee of a league.")
+    parser.add_argument("--league", help="the league manager's endpoint, http://…/mcp")
     parser.add_argument(
-        "--dry-run", action="store_true", help="play every game here, without league and port, and say how"
+        "--dry-run", action="store_true", help="play every game without a network and print what is said"
     )
+    parser.add_argument("--dial-out", action="store_true", help="open no port: fetch messages from the league")
     parser.add_argument("--port", type=int, default=8001)
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at")
-    parser.add_argument("--endpoint", help="the address players and the league manager call")
+    parser.add_argument("--endpoint", help="the endpoint that players and the league manager call")
+    parser.add_argument("--league-for-players", default="", help="players answer there: they cannot reach --endpoint")
     parser.add_argument("--name", help="shown in the admin; with the port it fixes the referee's id")
     parser.add_argument("--max-concurrent", type=int, default=32, help="matches at once")
     parser.add_argument("--exit-with-parent", action="store_true", help="end when standard input ends")
     parser.add_argument("--started-by", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not options.league and not options.dry_run:
-        parser.error("--league is needed, unless it is a --dry-run")
-    options.name = options.name or f"Referee {options.port}"
+        parser.error("--league is required, except for a --dry-run")
+    # Without an address a referee is known by its name alone.
+    options.name = options.name or f"Referee {secrets.token_hex(3) if options.dial_out else options.port}"
     return options
 
 
 async def run(options: argparse.Namespace) -> int:
     """Listen, register, play until told to stop."""
-    endpoint = options.endpoint or f"http://{options.host}:{options.port}/mcp"
-    card = Card(
-        name=options.name,
-        endpoint=endpoint,
-        game_types=tuple(games()),
+    endpoint = "" if options.dial_out else options.endpoint or f"http://{options.host}:{options.port}/mcp"
+    meta = RefereeMeta(
+        display_name=options.name,
+        contact_endpoint=endpoint or None,
+        delivery=None if endpoint else "websocket",
+        game_types=list(games()),
         max_concurrent_matches=options.max_concurrent,
         registration_code=os.environ.get("LEAGUE_REFEREE_KEY", ""),
     )
-    link = LeagueLink(options.league, card)
+    link = LeagueLink(options.league, meta)
     parent = os.getppid()
     referee = Referee(
         link,
-        endpoint=endpoint,
+        endpoint="" if options.league_for_players else endpoint,
+        league_endpoint=options.league_for_players,
         max_concurrent=options.max_concurrent,
-        orphaned=lambda: options.exit_with_parent and os.getppid() != parent,
+        uses=Dependencies(orphaned=lambda: options.exit_with_parent and os.getppid() != parent),
     )
-    # Every player that is called takes a file.
-    more_files()
+    # Every connection to a player needs a file.
+    raise_file_limit()
+    stop = asyncio.Event()
     try:
-        listening = await bind(options.host, options.port)
+        door = await _open(options, referee, link, stop)
     except OSError as error:
         sys.stderr.write(f"referee: port {options.port} cannot be used: {error.strerror}\n")
         return EXIT_PORT_TAKEN
-    keys = (card.registration_code, os.environ.get("LEAGUE_METRICS_KEY", ""))
-    keeper = DoorKeeper(listening, RefereeServer(referee, link, keys))
-    referee.seats_changed = link.identified = keeper.tell
-    await keeper.open()
     collector.settle()
-    stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     if options.exit_with_parent:
-        loop.add_reader(sys.stdin.fileno(), _watch_parent, stop, loop)
+        loop.add_reader(sys.stdin.fileno(), _exit_with_parent)
     work = asyncio.create_task(_work(link, referee, options.name, stop))
     await stop.wait()
     if link.identity is not None:
-        await referee.drain(DRAIN_S)
+        await referee.drain(DRAIN_TIMEOUT_S)
     work.cancel()
     await asyncio.gather(work, return_exceptions=True)
-    await keeper.aclose()
+    await door.aclose()
     await referee.aclose()
     await link.aclose()
     failure = None if work.cancelled() else work.exception()
     return 0 if failure is None else EXIT_REJECTED if isinstance(failure, Refused) else EXIT_FAILED
 
 
-def _watch_parent(stop: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
-    """Whoever started us is gone when our standard input ends: nobody would stop us otherwise."""
+async def _open(
+    options: argparse.Namespace, referee: Referee, link: LeagueLink, stop: asyncio.Event
+) -> DoorKeeper | DialledDoor:
+    """Open the way in which messages come: a port, or from registration on a line to the inbox.
+
+    Raises:
+        OSError: the port cannot be used.
+    """
+    keys = (os.environ.get("LEAGUE_REFEREE_KEY", ""), os.environ.get("LEAGUE_METRICS_KEY", ""))
+    server = RefereeServer(referee, link, keys)
+    if options.dial_out:
+        line = DialledDoor(link, server, taken_over=stop.set)
+        link.identified = line.dial
+        return line
+    keeper = DoorKeeper(await bind(options.host, options.port), server)
+    referee.seats_changed = link.identified = keeper.send_state
+    await keeper.open()
+    return keeper
+
+
+def _exit_with_parent() -> None:
+    """End this process when its standard input ends: its parent is gone, and nobody else would stop it."""
     if not os.read(sys.stdin.fileno(), 4096):
-        loop.remove_reader(sys.stdin.fileno())
-        # There is nobody left to hand matches back to.
+        # The league manager is gone as well, so matches cannot be handed back.
         logging.shutdown()
         os._exit(0)
 
 
-def _begin_log(referee_id: str) -> None:
-    """From now on it has a name: on every line, and as that of its file where the site says where these go."""
+def _use_id_in_logs(referee_id: str) -> None:
+    """Name the referee on every log record, and open its log file if the site has set a folder for these."""
     who = f"referee:{referee_id}"
     records.identify(component=who, agent_id=who)
     folder = os.environ.get(log_files.FOLDER_VARIABLE)
@@ -129,21 +152,21 @@ def _begin_log(referee_id: str) -> None:
 
 
 async def _work(link: LeagueLink, referee: Referee, name: str, stop: asyncio.Event) -> None:
+    """Register and send heartbeats; without them the process is of no use and ends, and may be started again."""
     try:
         identity = await link.register()
-        _begin_log(identity.referee_id)
+        _use_id_in_logs(identity.referee_id)
         sys.stdout.write(f"{name} is {identity.referee_id}\n")
         sys.stdout.flush()
         await referee.keep_reporting()
     except Refused as error:
         sys.stderr.write(f"{name} is not wanted: {error}\n")
-        stop.set()
         raise
     except Exception:
-        # Without heartbeats it is of no use: whoever started it can start it anew.
         logger.exception("%s failed", name)
-        stop.set()
         raise
+    finally:
+        stop.set()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A referee's work without a network: every game played through, and an absent player (003 section 7).
+"""A referee's work without a network: every game is played, and one against an absent player (003 section 7).
 
-Two players that are part of this module answer in the process; time passes at once. What is said is
-printed, and held against the course's own text.
+Two playersed players answer in this process, and time passes at once. All messages are printed and checked against the
+protocol.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from league_sdk.judging.brief import Brief, Seat
-from league_sdk.judging.conversation import Conversation
-from league_sdk.judging.ending import Played
-from league_sdk.judging.heard import Heard
-from league_sdk.judging.log import MatchLog
-from league_sdk.judging.match import play_match
+from league_sdk.asking.call_result import CallResult
+from league_sdk.asking.clock import Clock
+from league_sdk.judging.match.brief import Brief, Seat, Standings
+from league_sdk.judging.match.conversation import Conversation
+from league_sdk.judging.match.ending import Verdict
+from league_sdk.judging.match.log import MatchLog
+from league_sdk.judging.match.play import play_match
 from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import envelope
 from league_sdk.protocol.league_settings import LeagueSettings
@@ -31,12 +32,11 @@ from league_sdk.rules.registry import games
 
 PLAYERS = ("P01", "P02")
 _BEGIN = datetime(2025, 1, 15, 10, 15, tzinfo=UTC)
-_EVERYTHING = 10**9
-"""A budget that no transcript exceeds."""
+_UNLIMITED_BYTES = 10**9
 
 
-class _Clock:
-    """Time that passes when somebody waits for it."""
+class _Clock(Clock):
+    """A clock that goes forward when somebody waits."""
 
     def __init__(self) -> None:
         self._now = _BEGIN
@@ -52,38 +52,40 @@ class _Clock:
         await asyncio.sleep(0)
 
 
-class _Script:
-    """The two players, and a check of everything that they are sent.
+class _ScriptedPlayers:
+    """The two players; they check every message that they are sent.
 
     Args:
         game: what is played.
         clock: of the match.
-        silent: players that never answer a request.
+        silent: players that never answer.
     """
 
     def __init__(self, game: Game, clock: _Clock, silent: tuple[str, ...]) -> None:
         self._game = game
         self._clock = clock
         self._silent = silent
-        self.wrong: list[str] = []
+        self.violations: list[str] = []
 
-    async def ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> Heard:
+    async def ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> CallResult:
         self._check(message)
         if seat.player_id in self._silent:
             await self._clock.sleep(limit_s)
-            return Heard(error_code="E001", problem=f"no answer within {limit_s:g} s", elapsed_s=limit_s)
+            return CallResult(error_code="E001", problem=f"no answer within {limit_s:g} s", elapsed_s=limit_s)
         answer = self._answer(seat, message)
-        return Heard(message=answer, http_status=200, body=rpc.result(1, answer))
+        return CallResult(message=answer, http_status=200, body=rpc.result(1, answer))
 
-    async def tell(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
+    async def tell(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> CallResult:
         self._check(message)
         received = {"status": "received"}
-        return Heard(message=received, http_status=200, body=rpc.result(1, received))
+        return CallResult(message=received, http_status=200, body=rpc.result(1, received))
 
     def _check(self, message: Mapping[str, Any]) -> None:
         kind = str(message["message_type"])
         for problem in problems(kind, message):
-            self.wrong.append(f"{kind}.{problem.field}: {problem.seen}, expected {problem.expected} ({problem.clause})")
+            self.violations.append(
+                f"{kind}.{problem.field}: {problem.seen}, expected {problem.expected} ({problem.clause})"
+            )
 
     def _answer(self, seat: Seat, message: Mapping[str, Any]) -> dict[str, Any]:
         fields: dict[str, Any] = {"accept": True, "arrival_timestamp": message["timestamp"]}
@@ -102,27 +104,26 @@ class _Script:
         )
 
     def _move(self, seat: Seat, message: Mapping[str, Any]) -> dict[str, Any]:
-        """PLAYER_A takes the first of its options, PLAYER_B the last of them."""
+        """PLAYER_A takes the first option, PLAYER_B the last one."""
         request = message.get("move_request")
         options = request["valid_options"] if request else list(even_odd.CHOICES)
         move = options[0 if seat.role == ROLES[0] else -1]
         return {self._game.choice_field: move} if request is None else {"move_data": {"choice": move}}
 
 
-def _brief(game: Game) -> Brief:
-    def seat(player_id: str, role: str) -> Seat:
-        return Seat(
-            player_id=player_id,
-            role=role,
-            endpoint=f"http://localhost/{player_id}/mcp",
-            dialect="canonical",
-            league_token="tok_" + "0" * 32,
-            token_digests=(),
-            standings={"wins": 0, "losses": 0, "draws": 0},
-            joined_before=False,
-            suspended=False,
-        )
+def _seat(player_id: str, role: str) -> Seat:
+    return Seat(
+        player_id=player_id,
+        role=role,
+        endpoint=f"http://localhost/{player_id}/mcp",
+        dialect="canonical",
+        league_token="tok_" + "0" * 32,
+        token_digests=(),
+        standings=Standings(),
+    )
 
+
+def _brief(game: Game) -> Brief:
     return Brief(
         league_id="dry_run",
         round_id=1,
@@ -130,19 +131,20 @@ def _brief(game: Game) -> Brief:
         attempt=1,
         game_type=game.game_type,
         conversation_id="conv-r1m1-001",
-        seats=(seat(PLAYERS[0], ROLES[0]), seat(PLAYERS[1], ROLES[1])),
+        player_a=_seat(PLAYERS[0], ROLES[0]),
+        player_b=_seat(PLAYERS[1], ROLES[1]),
         settings=LeagueSettings(),
         referee_id="REF01",
         referee_endpoint="http://localhost:8001/mcp",
     )
 
 
-async def _play(game: Game, silent: tuple[str, ...]) -> tuple[Played, MatchLog, list[str]]:
+async def _play(game: Game, silent: tuple[str, ...]) -> tuple[Verdict, MatchLog, list[str]]:
     clock, log = _Clock(), MatchLog()
-    script = _Script(game, clock, silent)
-    talk = Conversation(_brief(game), script.ask, script.tell, clock, log)
-    played = await play_match(talk, game, rng=random.Random(1))
-    return played, log, script.wrong
+    players = _ScriptedPlayers(game, clock, silent)
+    talk = Conversation(_brief(game), players.ask, players.tell, clock, log)
+    verdict = await play_match(talk, game, rng=random.Random(1))
+    return verdict, log, players.violations
 
 
 def _say(text: str) -> None:
@@ -150,29 +152,30 @@ def _say(text: str) -> None:
 
 
 async def run(write: Callable[[str], object] = _say) -> int:
-    """Play every game that is installed, and once against a silent player; print what was said.
+    """Play every installed game, and one against a silent player; print the messages.
 
     Args:
-        write: takes the lines.
+        write: prints text.
 
-    Returns the exit code: 0 when every match ended as it must and every message is one of the course's text.
+    Returns the exit code: 0 if every match ended as it must and every message conforms to the protocol.
     """
     matches: list[tuple[Game, tuple[str, ...]]] = [(game, ()) for game in games().values()]
     matches.append((games()[even_odd.EvenOdd.game_type], PLAYERS[1:]))
-    good = True
+    all_passed = True
     for game, silent in matches:
         write(f"== {game.display_name}{f', {silent[0]} is silent' if silent else ''}\n")
-        played, log, wrong = await _play(game, silent)
-        for one in log.take(_EVERYTHING):
-            body = rpc.dumps(one["body"]).decode()
-            what = f"{one['message_type']} {body}" if one["body"] is not None else one["problem"]
-            write(f"{one['sender']} -> {one['recipient']}: {what}\n")
+        verdict, log, violations = await _play(game, silent)
+        for entry in log.take(_UNLIMITED_BYTES):
+            body = rpc.dumps(entry["body"]).decode()
+            text = f"{entry['message_type']} {body}" if entry["body"] is not None else entry["problem"]
+            write(f"{entry['sender']} -> {entry['recipient']}: {text}\n")
         if silent:
-            ended = (played.status, played.winner) == (ResultStatus.TECHNICAL_LOSS, PLAYERS[0])
+            as_expected = (verdict.status, verdict.winner) == (ResultStatus.TECHNICAL_LOSS, PLAYERS[0])
         else:
-            ended = played.status in (ResultStatus.WIN, ResultStatus.DRAW)
-        for sentence in wrong:
-            write(f"WRONG {sentence}\n")
-        write(f"{'ok' if ended and not wrong else 'WRONG'} {played.status} {played.winner}: {played.reason}\n")
-        good = good and ended and not wrong
-    return 0 if good else 1
+            as_expected = verdict.status in (ResultStatus.WIN, ResultStatus.DRAW)
+        for violation in violations:
+            write(f"WRONG {violation}\n")
+        passed = as_expected and not violations
+        write(f"{'ok' if passed else 'WRONG'} {verdict.status} {verdict.winner}: {verdict.reason}\n")
+        all_passed = all_passed and passed
+    return 0 if all_passed else 1

@@ -1,4 +1,4 @@
-"""One value, one text: JSON with sorted keys, no spaces and unescaped UTF-8 (ruling, section 12). Pure."""
+"""Canonical JSON, so that equal values have equal digests (ruling, section 12). Pure."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from typing import Any
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True).encode
 MAX_DEPTH = 60
-"""Objects and lists within each other; no event of ours comes near it."""
+"""The deepest nesting of objects and lists that is accepted; events of the site are far below it."""
 
 
 def canonical(value: Any) -> bytes:
-    """The one way to write a value that digests are made of.
+    """Write a value as canonical JSON, from which digests are made.
 
-    Objects have their keys in the order of code points; between members there is no space; text is UTF-8 without
-    escapes beyond those that JSON demands. A float is refused, as languages write it in different ways: :func:`plain`
-    makes text of it.
+    Keys are sorted by code points, there are no spaces, and text is UTF-8 with only the escapes that JSON requires.
+    A float is refused, because programming languages write floats in different ways; :func:`plain` replaces it by text.
 
     Args:
         value: objects with text keys, lists, text, integers, true, false, null.
 
     Raises:
-        ValueError: something else is in it, text that UTF-8 cannot hold, or it is nested too deeply; says what.
+        ValueError: it contains another type or text that is not valid UTF-8, or is nested too deeply; the text says
+            which.
     """
     _refuse(value, MAX_DEPTH)
     try:
         return _encode(value).encode()
     except UnicodeEncodeError:
-        raise ValueError("a text holds half of a surrogate pair, which UTF-8 cannot hold") from None
+        raise ValueError("a text contains a lone surrogate, which UTF-8 cannot encode") from None
 
 
 def sha256_of(value: Any) -> str:
@@ -44,13 +44,13 @@ def sha256_of(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as :func:`canonical` takes it, and the same before a database stored it and after.
+    """Convert a value to one that :func:`canonical` accepts; the result is the same before and after database storage.
 
-    A float becomes an integer when it is whole (a database may give ``1.0`` back as ``1``), else the shortest text
-    that reads as the same number. A tuple becomes a list, a key becomes text, and a lone surrogate becomes U+FFFD.
-    What is nested deeper than :data:`MAX_DEPTH` is left out: an event is never refused for what somebody sent.
+    A whole float becomes an integer (a database may return ``1.0`` as ``1``), another float the shortest text that
+    reads as the same number. A tuple becomes a list, a key becomes text, and a lone surrogate becomes U+FFFD.
+    Values nested deeper than :data:`MAX_DEPTH` are left out: an event is never refused for what an agent sent.
     """
-    # An event has a few levels of its own around this.
+    # The event around this value has a few levels of its own.
     return _plain(value, MAX_DEPTH - 10)
 
 
@@ -64,7 +64,7 @@ def _plain(value: Any, left: int) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             return str(value)
-        # Of a large one the shortest digits, not those of the binary number: PostgreSQL keeps those that it is sent.
+        # Use the shortest decimal digits of a large float, not its exact binary value: PostgreSQL stores the former.
         return int(Decimal(repr(value))) if value.is_integer() else repr(value)
     if left == 0:
         return None

@@ -1,4 +1,4 @@
-"""Digests of events: how one is made, and a walk along the chain that names the first that does not hold. Pure."""
+"""Digests of events: making one, and walking along a chain to find the first event whose digest is wrong. Pure."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from league_sdk.ledger.canonical import canonical
-from league_sdk.ledger.parts import private_part, public_part
+from league_sdk.ledger.kinds import private_part, public_part
 
 BEGINNING = "0" * 64
-"""What stands for the predecessor's digest at the first event of a chain."""
+"""Used as the predecessor's digest by the first event of a chain."""
 SALT_BYTES = 16
 _SALT = re.compile(r"[0-9a-f]{32}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class Broken(Exception):
-    """Something does not hold; the text is a sentence.
+    """A ledger contradicts itself; the text is a sentence that names the place.
 
-    Attributes:
-        seq: the number of the first event that does not hold; None when it is not one event.
-        what: the event in words: number, kind, match.
+    Args:
+        place: where, in words: an event with number, kind and match, or a line of the table.
+        problem: a sentence.
+        seen: the value in the ledger.
+        expected: the value that follows from the rest of the ledger.
+        seq: the number of the first wrong event; None when the problem is not in one event.
     """
 
-    def __init__(self, what: str, *, problem: str, seen: object, expected: object, seq: int | None = None) -> None:
-        super().__init__(f"{what}: {problem} Seen: {short(seen)}. Expected: {short(expected)}.")
+    def __init__(self, place: str, *, problem: str, seen: object, expected: object, seq: int | None = None) -> None:
+        super().__init__(f"{place}: {problem} Seen: {short(seen)}. Expected: {short(expected)}.")
         self.seq = seq
-        self.what = what
 
 
 class Link(NamedTuple):
@@ -52,7 +54,7 @@ def is_hash(value: object) -> bool:
 
 
 def short(value: object) -> str:
-    """A value for a sentence, cut at 120 characters."""
+    """A value as text for a sentence: printable, cut at 120 characters."""
     text = str(value)
     text = text if text.isprintable() else repr(text)
     return text if len(text) <= 120 else text[:120] + "…"
@@ -62,13 +64,13 @@ def hash_private(salt: str, kind: str, data: Mapping[str, Any]) -> str:
     """The salted hash of an event's private part.
 
     Args:
-        salt: 32 hex digits; 64 are the hash itself, kept in place of the salt of an event whose private part was
-            erased or is left out.
+        salt: 32 hex digits. 64 hex digits are the hash itself, which replaces the salt of an event whose private part
+            was erased or left out.
         kind: the event's kind.
-        data: all that is stored of it.
+        data: all stored fields of the event.
 
     Raises:
-        ValueError: the salt is neither.
+        ValueError: the salt has another length or other characters.
     """
     if _HASH.fullmatch(salt):
         return salt
@@ -88,18 +90,19 @@ def digest_of(before: str, public: Mapping[str, Any], private_sha256: str) -> st
     Returns 64 lower-case hex digits.
 
     Raises:
-        ValueError: a hash is not one, or the public part cannot be written in one way only.
+        ValueError: a hash has another form, or the public part has no canonical JSON.
     """
-    seen = [bytes.fromhex(one) for one in (before or BEGINNING, private_sha256) if is_hash(one)]
-    if len(seen) != 2:
+    before = before or BEGINNING
+    if not is_hash(before) or not is_hash(private_sha256):
         raise ValueError("a hash has 64 lower-case hex digits")
-    return hashlib.sha256(seen[0] + canonical(dict(public)) + seen[1]).hexdigest()
+    hashed = bytes.fromhex(before) + canonical(dict(public)) + bytes.fromhex(private_sha256)
+    return hashlib.sha256(hashed).hexdigest()
 
 
-def link(  # noqa: PLR0913 - all that a digest is made of
+def link(  # noqa: PLR0913 - every fact that enters the digest
     before: str, salt: str, *, league_id: str, seq: int, kind: str, at: datetime, data: Mapping[str, Any]
 ) -> Link:
-    """An event with its digest; what it is made of are seven things, each of another kind.
+    """Make an event with its digest. It has seven arguments, because each is a fact that enters the digest.
 
     Args:
         before: the predecessor's digest; empty for the first event.
@@ -108,18 +111,18 @@ def link(  # noqa: PLR0913 - all that a digest is made of
         seq: the event's number.
         kind: its kind.
         at: when it happened, with a time zone.
-        data: all that is stored of it.
+        data: all its stored fields.
 
     Raises:
-        ValueError: the salt or the predecessor's digest is not one.
+        ValueError: the salt or the predecessor's digest has another form.
     """
     public = public_part(league_id, seq, kind, at, data)
     private = hash_private(salt, kind, data)
     return Link(public, private, digest_of(before, public, private))
 
 
-def named(public: Mapping[str, Any]) -> str:
-    """An event in words: number, kind and match."""
+def describe(public: Mapping[str, Any]) -> str:
+    """An event in words: its number, kind and match."""
     data = public.get("data")
     match_id = data.get("match_id") if isinstance(data, Mapping) else None
     about = f", match {short(match_id)}" if match_id else ""
@@ -132,51 +135,42 @@ def walk(links: Iterable[Link], *, league_id: str, head: str) -> list[str]:
     Args:
         links: the events in order.
         league_id: the league that all of them must belong to.
-        head: the digest that the last one must have; empty for a league without events.
+        head: the digest that the last event must have; empty for a league without events.
 
     Returns:
         The digests in order.
 
     Raises:
-        Broken: names the first event that does not hold.
+        Broken: names the first wrong event.
     """
-    before, last, found = "", 0, []
-    what = "the chain"
-    for one in links:
-        what = named(one.public)
-        last = _follows(one, last, league_id)
+    before, last, digests = "", 0, []
+    place = "the chain"
+    for event in links:
+        place = describe(event.public)
+        last = _next_seq(event, last, league_id)
         try:
-            expected = digest_of(before, one.public, one.private_sha256)
+            expected = digest_of(before, event.public, event.private_sha256)
         except ValueError as error:
-            raise Broken(what, seq=last, problem=f"{error}.", seen="that", expected="an event of a ledger") from None
-        if one.digest != expected:
-            raise Broken(
-                what,
-                seq=last,
-                problem="its digest does not follow from what it says and from the event before it.",
-                seen=one.digest,
-                expected=expected,
-            )
+            raise Broken(place, seq=last, problem=f"{error}.", seen="that", expected="an event of a ledger") from None
+        if event.digest != expected:
+            problem = "its digest does not follow from what it says and from the event before it."
+            raise Broken(place, seq=last, problem=problem, seen=event.digest, expected=expected)
         before = expected
-        found.append(expected)
+        digests.append(expected)
     if head != before:
-        raise Broken(
-            f"the head after {what}",
-            seq=last or None,
-            problem="the last event's digest is not the head: events are missing at the end, or were added.",
-            seen=head,
-            expected=before,
-        )
-    return found
+        problem = "the last event's digest is not the head: events are missing at the end, or were added."
+        raise Broken(f"the head after {place}", seq=last or None, problem=problem, seen=head, expected=before)
+    return digests
 
 
-def _follows(one: Link, last: int, league_id: str) -> int:
-    """The number of an event of this league that comes after number ``last``."""
-    what, seq = named(one.public), one.public.get("seq")
+def _next_seq(event: Link, last: int, league_id: str) -> int:
+    """The number of an event, which must come after number ``last`` and belong to the league."""
+    place, seq = describe(event.public), event.public.get("seq")
     if not isinstance(seq, int) or isinstance(seq, bool) or seq <= last:
         seen = seq if isinstance(seq, int) else None
-        raise Broken(what, seq=seen, problem="the number is out of order.", seen=seq, expected=f"a number above {last}")
-    whose = one.public.get("league_id")
-    if whose != league_id:
-        raise Broken(what, seq=seq, problem="it belongs to another league.", seen=whose, expected=league_id)
+        problem = "the number is out of order."
+        raise Broken(place, seq=seen, problem=problem, seen=seq, expected=f"a number above {last}")
+    owner = event.public.get("league_id")
+    if owner != league_id:
+        raise Broken(place, seq=seq, problem="it belongs to another league.", seen=owner, expected=league_id)
     return seq

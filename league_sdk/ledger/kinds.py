@@ -1,17 +1,20 @@
-"""Every kind of event, and which of its fields anyone may read. Pure.
+"""Every kind of event, and which of its fields are public. Pure.
 
-Digests are made of this division, so it is a format: a name is never taken off a kind here, and one is added only if
-no event of an older site has it. Personal facts (who has which role, reasons and announcements that people wrote,
-causes that quote an address) are private: they are committed by a salted hash and can be erased. What else a site
-keeps of each kind, says of it and makes of it is in its ``matches/events/registry.py``.
+Digests depend on this division, so it is a file format: never remove a name from a kind, and add one only if no event
+of an older site has a field of that name. Personal facts (who has which role, reasons and announcements that people
+wrote, causes that quote an address) are private: a salted hash commits to them, and they can be erased. The site's
+``matches/events/registry.py`` has the private fields, the sentences and the effects of each kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from enum import StrEnum
 from types import UnionType
-from typing import Self
+from typing import Any, Self
+
+from league_sdk.ledger.canonical import plain
 
 Fields = Mapping[str, "type | UnionType"]
 """The type of each field by name, as ``isinstance`` takes it."""
@@ -30,7 +33,7 @@ _RESULT: Fields = {
     "seal_sha256": str,
     "sealed_attempt": int | None,
 }
-"""What of a result is public as it stands; the number drawn and both choices come from its details."""
+"""The public fields of a result; the number drawn and both choices, which are public too, stand in its details."""
 _CORRECTION: Fields = {
     "number": int,
     "kind": str,
@@ -41,6 +44,7 @@ _CORRECTION: Fields = {
     "points": dict,
     "out": dict,
     "champion": dict | None,
+    "champions": list,
     "draw_commitments": dict,
     "plays": dict,
 }
@@ -49,7 +53,7 @@ _PLAYER: Fields = {"player_id": str, "name": str}
 
 
 class EventKind(StrEnum):
-    """The kinds, each as it is stored, with its public fields as ``public``."""
+    """The kinds; the value is stored in the database, and ``public`` has the public fields with their types."""
 
     public: Fields
 
@@ -76,8 +80,8 @@ class EventKind(StrEnum):
     MATCH_RELEASED = "match_released", {"match_id": str}
     PAUSED = "paused"
     RESUMED = "resumed"
-    PLAYED_AGAIN = "played_again", {"match_id": str, "champion": dict | None}
-    LEAGUE_COMPLETED = "league_completed", {"champion": dict | None}
+    PLAYED_AGAIN = "played_again", {"match_id": str, "champion": dict | None, "champions": list}
+    LEAGUE_COMPLETED = "league_completed", {"champion": dict | None, "champions": list}
     LEAGUE_STOPPED = "league_stopped"
     DEMO_AFRESH = "demo_afresh"
     FROZEN = "frozen", {"after_round": int}
@@ -96,4 +100,48 @@ class EventKind(StrEnum):
 
 
 CORRECTIONS = (EventKind.CORRECTED, EventKind.CORRECTION_UNDONE)
-"""A correction and its undoing: both say what holds afterwards."""
+"""A correction and its undoing; both contain the state after them."""
+
+_FROM_DETAILS = ("drawn_number", "choices")
+"""The public fields among a result's details."""
+_SAME_KIND: Mapping[str, str] = {EventKind.NOTICE_WITHDRAWN: EventKind.NOTICE}
+"""A withdrawn announcement keeps its kind in the chain, so that its digest stays; only its words are erased."""
+_PUBLIC: Mapping[str, Fields] = {kind: kind.public for kind in EventKind}
+"""A kind that this version does not know has no public fields."""
+
+
+def public_part(league_id: str, seq: int, kind: str, at: datetime, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of an event that anyone may read.
+
+    Args:
+        league_id: the league's id.
+        seq: the event's number in its league.
+        kind: its kind, as it is stored.
+        at: when it happened, with a time zone.
+        data: all its stored fields.
+    """
+    shown = _shown(kind, data)
+    results = data.get("results")
+    if kind in CORRECTIONS and isinstance(results, Mapping):
+        shown["results"] = {
+            match_id: _shown(EventKind.MATCH_FINISHED, result) if isinstance(result, Mapping) else result
+            for match_id, result in results.items()
+        }
+    moment = at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    kind = str(_SAME_KIND.get(kind, kind))
+    return {"league_id": league_id, "seq": seq, "kind": kind, "at": moment, "data": plain(shown)}
+
+
+def private_part(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The other fields of an event: a salted hash commits to them, and they are never shown with the public part."""
+    public = _PUBLIC.get(kind, {})
+    left: dict[str, Any] = plain({name: value for name, value in data.items() if name not in public})
+    return left
+
+
+def _shown(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {name: data[name] for name in _PUBLIC.get(kind, {}) if name in data}
+    details = data.get("details")
+    if kind == EventKind.MATCH_FINISHED and isinstance(details, Mapping):
+        shown |= {name: details[name] for name in _FROM_DETAILS if name in details}
+    return shown

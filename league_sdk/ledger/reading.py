@@ -1,63 +1,75 @@
-"""A ledger from a file or from a site, page by page; bounded, for whoever serves it may be hostile."""
+"""Read a ledger from a file, or from a site page by page. Everything is bounded, because the source may be hostile."""
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
+import ssl
 import time
-import urllib.error
-import urllib.request
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
+import httpx
+
 from league_sdk.ledger.chain import short
-from league_sdk.ledger.export import DOCUMENT
+from league_sdk.ledger.documents import LEAGUE_FILE
 from league_sdk.ledger.verify import NotALedger
+from league_sdk.protocol import SDK_VERSION
 
 MAX_BYTES = 256 * 1024 * 1024
-"""Of a file, and of all pages of a site together."""
+"""The largest file, and the largest sum of all pages of a site."""
 MAX_PAGES = 10_000
-PAGE_EVENTS = 1000
+EVENTS_PER_PAGE = 1000
 TIMEOUT_S = 30
-"""For each read of the connection."""
-MAX_SECONDS = 600
-"""For all pages together."""
-_PIECE = 65_536
+"""The longest wait for each read from the connection."""
+MAX_TOTAL_S = 600
+"""The longest time for all pages of a site."""
+MAX_REDIRECTS = 5
+_HEADERS = {
+    "User-Agent": f"verify/{SDK_VERSION}",
+    "Accept": "application/json",
+    # What comes is limited in size as it comes: little that is packed could unpack to gigabytes.
+    "Accept-Encoding": "identity",
+}
 _ZIP = b"PK\x03\x04"
 _LEAGUE = re.compile(r"^(?P<before>.*?)(?:/api)?/leagues/(?P<id>[A-Za-z0-9][A-Za-z0-9_-]*)(?:/.*)?$")
 
 
 def read(source: str, *, fetch: Callable[[str, int], bytes] | None = None) -> Any:
-    """The whole ledger, decoded; or the whole league, as the desk exports it.
+    """Read and decode a whole ledger, or a whole league as the desk exports it.
 
     Args:
-        source: a file (JSON, or the export's archive), or an address: the league's board or its ledger.
-        fetch: gets an address's body, of at most so many bytes; None asks over the network.
+        source: a file (JSON, or the archive of an export), or the URL of the league's board or ledger.
+        fetch: returns the body of a URL, of at most the given number of bytes; None for HTTP.
 
     Raises:
-        NotALedger: it cannot be read, is too large, or its pages do not fit together.
+        NotALedger: it cannot be read, is too large, or has pages that do not fit together.
     """
     if urlsplit(source).scheme in ("http", "https"):
-        return _read_site(source, fetch or _Fetch(time.monotonic).get)
+        if fetch is not None:
+            return _read_site(source, fetch)
+        with make_client() as http:
+            return _read_site(source, _Fetch(http, time.monotonic).get)
     return _decoded(_read_file(Path(source)), source)
 
 
 def address_of(url: str) -> str:
-    """The address of a league's ledger, from any address below the league.
+    """The URL of a league's ledger, from the URL of any page of the league.
 
     Raises:
-        NotALedger: no league is in it.
+        NotALedger: the URL names no league.
     """
     parts = urlsplit(url)
-    found = _LEAGUE.fullmatch(parts.path)
-    if found is None:
+    match = _LEAGUE.fullmatch(parts.path)
+    if match is None:
         raise NotALedger(f"{short(url)} names no league. An address is like https://site/leagues/league_2025_even_odd/")
-    path = f"{found['before']}/api/leagues/{found['id']}/ledger"
+    path = f"{match['before']}/api/leagues/{match['id']}/ledger"
     return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
@@ -76,13 +88,13 @@ def _read_file(path: Path) -> bytes:
 
 
 def _unpacked(file: BinaryIO) -> bytes:
-    """The league's document in an archive; of a larger one, one byte more than is taken."""
+    """The league's document from an archive; if it is too large, one byte more than is accepted."""
     try:
-        with zipfile.ZipFile(file) as archive, archive.open(DOCUMENT) as packed:
-            # What the archive says of the size is not believed.
+        with zipfile.ZipFile(file) as archive, archive.open(LEAGUE_FILE) as packed:
+            # Do not trust the size that the archive declares: it may be a zip bomb.
             return packed.read(MAX_BYTES + 1)
     except KeyError:
-        raise ValueError(f"the archive has no {DOCUMENT} in it") from None
+        raise ValueError(f"the archive has no {LEAGUE_FILE} in it") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
         raise ValueError(f"the archive cannot be unpacked ({short(error)})") from None
 
@@ -90,10 +102,10 @@ def _unpacked(file: BinaryIO) -> bytes:
 def _read_site(source: str, fetch: Callable[[str, int], bytes]) -> Any:
     url = address_of(source)
     left, after = MAX_BYTES, 0
-    asked: dict[str, int] = {"limit": PAGE_EVENTS}
+    query: dict[str, int] = {"limit": EVENTS_PER_PAGE}
     whole: dict[str, Any] = {}
     for _number in range(MAX_PAGES):
-        body = fetch(f"{url}?{urlencode(asked)}", left)
+        body = fetch(f"{url}?{urlencode(query)}", left)
         left -= len(body)
         page = _decoded(body, url)
         if not isinstance(page, dict) or not isinstance(page.get("events"), list):
@@ -109,8 +121,8 @@ def _read_site(source: str, fetch: Callable[[str, int], bytes]) -> Any:
         if not isinstance(following, int) or isinstance(following, bool) or following <= after:
             raise NotALedger(f"{url} sends its pages in a circle: next is {short(following)} after {after}.")
         after = following
-        # The league may go on being played: what the first page ended with is the end.
-        asked = {"limit": PAGE_EVENTS, "after": after, "upto": _end(whole, url)}
+        # New events may be added meanwhile: stop at the last event that the first page names.
+        query = {"limit": EVENTS_PER_PAGE, "after": after, "upto": _end(whole, url)}
     raise NotALedger(f"{url} has more than {MAX_PAGES} pages.")
 
 
@@ -121,31 +133,45 @@ def _end(whole: dict[str, Any], url: str) -> int:
     return last
 
 
+def make_client() -> httpx.Client:
+    """A client that uses the system's certificates, and no proxy or password of the environment."""
+    return httpx.Client(headers=_HEADERS, verify=ssl.create_default_context(), trust_env=False, timeout=TIMEOUT_S)
+
+
 class _Fetch:
-    """Bodies over the network, all of them within :data:`MAX_SECONDS`."""
+    """Fetches bodies over HTTP, all of them within :data:`MAX_TOTAL_S`."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, http: httpx.Client, clock: Callable[[], float]) -> None:
+        self._http = http
         self._clock = clock
-        self._until = clock() + MAX_SECONDS
+        self._until = clock() + MAX_TOTAL_S
 
-    def get(self, url: str, most: int) -> bytes:
-        request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - http(s) only
-        found = bytearray()
+    def get(self, url: str, max_bytes: int) -> bytes:
+        body = bytearray()
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310 - http(s) only
-                while piece := answer.read1(_PIECE):
-                    found += piece
-                    if len(found) > most:
+            with closing(self._open(url)) as response:
+                if not response.is_success:
+                    reason = next(response.iter_raw(500), b"").decode("utf-8", "replace")
+                    raise NotALedger(f"{url} answered {response.status_code}: {short(reason)}.")
+                for part in response.iter_raw():
+                    body += part
+                    if len(body) > max_bytes:
                         raise NotALedger(f"{url} sends more than {MAX_BYTES // 2**20} MB.")
                     if self._clock() > self._until:
-                        raise NotALedger(f"{url} took longer than {MAX_SECONDS} s.")
-        except urllib.error.HTTPError as error:
-            with error:
-                said = error.read(500).decode("utf-8", "replace")
-            raise NotALedger(f"{url} answered {error.code}: {short(said)}.") from None
-        except (OSError, http.client.HTTPException, ValueError) as error:
+                        raise NotALedger(f"{url} took longer than {MAX_TOTAL_S} s.")
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise NotALedger(f"{url} cannot be read: {short(error)}.") from None
-        return bytes(found)
+        return bytes(body)
+
+    def _open(self, url: str) -> httpx.Response:
+        """Begin to read; redirects are followed here, as httpx would read their bodies whatever their size."""
+        response = self._http.send(self._http.build_request("GET", url), stream=True)
+        for _number in range(MAX_REDIRECTS):
+            if response.next_request is None:
+                break
+            response.close()
+            response = self._http.send(response.next_request, stream=True)
+        return response
 
 
 def _decoded(body: bytes, where: str) -> Any:
@@ -158,13 +184,12 @@ def _decoded(body: bytes, where: str) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names differ: of two alike, other readers might take the one that we do not check."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _value in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"{short(twice)!r} stands twice in one object")
-    return found
+    """Refuse an object with a repeated name: another reader might use the value that was not checked here."""
+    counted = Counter(name for name, _value in pairs)
+    for name, count in counted.items():
+        if count > 1:
+            raise ValueError(f"{short(name)!r} stands twice in one object")
+    return dict(pairs)
 
 
 def _no_constant(name: str) -> Any:

@@ -1,6 +1,6 @@
-"""The table added up again from public parts of events, and what they prove of draws and seals (ruling, section 12).
+"""Compute the table again from the public parts of events, and check draws and seals (ruling, section 12). Pure.
 
-Pure. What an older event does not have is tolerated and counted, so that the reader learns what is not proven.
+Fields that older events do not have are tolerated and counted, so that the reader learns what is not proven.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from league_sdk.ledger.canonical import sha256_of
-from league_sdk.ledger.chain import Broken, is_hash, named
+from league_sdk.ledger.chain import Broken, describe, is_hash
 from league_sdk.ledger.kinds import CORRECTIONS, EventKind
 from league_sdk.ledger.standings import Result, Row, Scoring, table
 from league_sdk.rules import draws, even_odd
@@ -18,27 +18,27 @@ from league_sdk.rules.even_odd import parity
 
 SCORING = ("win", "draw", "loss", "technical_loss")
 DRAWING_GAMES = ("even_odd", "even_odd_numbers")
-"""Games whose number is drawn from a committed seed; of others no draw is checked."""
+"""Games whose number is drawn from a committed seed; the draws of other games are not checked."""
 COMMITTING = (EventKind.ROUND_STARTED, EventKind.DRAW_COMMITTED)
-"""Events that commit to draws by themselves; a correction opens the match anew with its commitment."""
+"""Events that only commit to draws; a correction that reopens a match also carries a commitment."""
 PLAYED = ("WIN", "DRAW")
-"""How a match ends that was played to its end."""
+"""The statuses of a match that was played to its end."""
 
 
 class Recount:
-    """A league as its public events tell it, one after the other.
+    """The state of a league, computed from its public events in order.
 
     Attributes:
-        counted: how many of what was checked, or could not be, by name.
-        scoring: the points in force as the events say; None when none of them says it (older events).
-        names: display names by player id as the schedule has them; None when it does not say.
-        results: those that count, by match.
+        counted: how many draws, seals and so on were checked or could not be checked, by name.
+        scoring: the points in force according to the events; None when no event has them (older events).
+        names: display names by player id according to the schedule; None when it has none.
+        results: the results that count, by match.
     """
 
     def __init__(self, game_type: str) -> None:
         """
         Args:
-            game_type: the game as the export names it; an event that names another one does not hold.
+            game_type: the game named by the export; every event that names a game must name the same.
         """
         self.game_type = game_type
         self.counted: Counter[str] = Counter()
@@ -51,20 +51,21 @@ class Recount:
         self._commitments: dict[str, str] = {}
         self._plays: dict[str, int] = {}
         self._late: set[str] = set()
+        """Matches whose commitment was made after the start of their round."""
 
-    def take(self, public: Mapping[str, Any]) -> None:
+    def add(self, public: Mapping[str, Any]) -> None:
         """Add one event.
 
         Raises:
-            Broken: it contradicts itself or one before it: a seed its commitment, a number its seed, a result its
-                number or its seal.
+            Broken: it contradicts itself or an earlier event, for example a seed its commitment, a number its seed, or
+                a result its number or seal.
         """
         data, kind = public["data"], public["kind"]
         if kind == EventKind.DEMO_AFRESH and self._begun:
             raise _broken(public, "a league begins once, with its first event.", kind, "nothing that undoes results")
         self._begun = True
         try:
-            self._take(public, kind, data)
+            self._add(public, kind, data)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _broken(
                 public, f"it cannot be read: {type(error).__name__}.", error, "the fields of its kind"
@@ -72,8 +73,8 @@ class Recount:
 
     @property
     def players(self) -> set[str]:
-        """Everyone who has a result, points or a place outside of the league."""
-        played = {player for one in self.results.values() for player in (one.player_a, one.player_b)}
+        """Everyone who has a result, was given or lost points, or was withdrawn or disqualified."""
+        played = {player for result in self.results.values() for player in (result.player_a, result.player_b)}
         return {*played, *self._points, *self._out}
 
     def rows(self, names: Mapping[str, str], scoring: Scoring) -> list[Row]:
@@ -86,7 +87,7 @@ class Recount:
         results = sorted(self.results.values(), key=lambda result: result.round_number)
         return table(names, results, scoring, points=self._points, out=self._out)
 
-    def _take(self, public: Mapping[str, Any], kind: str, data: Mapping[str, Any]) -> None:
+    def _add(self, public: Mapping[str, Any], kind: str, data: Mapping[str, Any]) -> None:
         if "scoring" in data:
             self.scoring = Scoring(*(_whole(data["scoring"][name]) for name in SCORING))
         if "game_type" in data and data["game_type"] != self.game_type:
@@ -106,7 +107,7 @@ class Recount:
                 raise _broken(public, "a commitment is no SHA-256.", commitment, "64 hex digits")
             known, play = self._plays.get(match_id, 1), plays.get(match_id, 1)
             if public["kind"] in COMMITTING and match_id in self._commitments and play <= known:
-                # Whoever has seen the choices could choose a seed with the number that is wanted.
+                # With the choices known, a seed could be chosen that gives the wanted number.
                 raise _broken(public, "a second commitment for one play of the match.", commitment, "the first")
             self._commitments[match_id] = commitment
             self._late.discard(match_id)
@@ -134,15 +135,15 @@ class Recount:
                 self._count(match_id, result)
         for player_id, points in data.get("points", {}).items():
             self._points[player_id] = self._points.get(player_id, 0) + _whole(points)
-        for player_id, word in data.get("out", {}).items():
-            if word is None:
+        for player_id, reason in data.get("out", {}).items():
+            if reason is None:
                 self._out.pop(player_id, None)
             else:
-                self._out[player_id] = str(word)
+                self._out[player_id] = str(reason)
 
     def _count(self, match_id: str, data: Mapping[str, Any]) -> None:
         first, second = data["players"]
-        # What counts anew counts last, as on the site: the form of a player goes by this order within a round.
+        # A corrected result moves to the end, as on the site: within a round, a player's form follows this order.
         self.results.pop(match_id, None)
         self.results[match_id] = Result(
             _whole(data["round_id"]), str(first), str(second), str(data["status"]), data["winner_id"]
@@ -165,9 +166,9 @@ class Recount:
         self.counted["sealed"] += 1
 
     def _check_draw(self, public: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """A seed against its commitment, the number against the seed, the result against the number."""
+        """Compare the seed with its commitment, the number with the seed, and the result with the number."""
         match_id, seed, number = data["match_id"], data.get("draw_seed"), data.get("drawn_number")
-        # A seed is revealed with the result: one that is used a second time proves nothing.
+        # The result reveals the seed, so the same seed proves nothing for a second result.
         committed = self._commitments.pop(match_id, None)
         if not seed:
             if committed and number is not None and data.get("seal_sha256"):
@@ -185,11 +186,11 @@ class Recount:
         if self.game_type not in DRAWING_GAMES:
             return
         if committed and data.get("seal_sha256") and (number is not None) != self._is_played(data):
-            # Without its number a result could be any, and so it could with one that it does not follow from.
+            # Any result could be claimed without its number, or with a number that it does not follow from.
             raise _broken(
                 public,
                 "a number and a result in play belong together.",
-                f"{_told(data['status'], data['winner_id'])}, number {number}",
+                f"{_verdict(data['status'], data['winner_id'])}, number {number}",
                 "a number with a win or a draw, and none without",
             )
         if number is None:
@@ -200,7 +201,7 @@ class Recount:
         self.counted["late draws"] += committed is not None and match_id in self._late
 
     def _has_draw(self, data: Mapping[str, Any]) -> bool:
-        """Whether a number decided a result, be it shown or not."""
+        """Whether a drawn number decided a result, also if the number is not shown."""
         drawn: bool = data.get("drawn_number") is not None
         return drawn or (self.game_type in DRAWING_GAMES and self._is_played(data))
 
@@ -211,13 +212,9 @@ class Recount:
     def _check_number(self, public: Mapping[str, Any], data: Mapping[str, Any], seed: bytes) -> None:
         first, second = data["players"]
         choices = data["choices"]
-        number = draws.draw(
-            seed,
-            league_id=public["league_id"],
-            match_id=data["match_id"],
-            play=_whole(data["play"]),
-            choice_a=str(choices[first]),
-            choice_b=str(choices[second]),
+        pair = (str(choices[first]), str(choices[second]))
+        number = even_odd.draw_number(
+            draws.CommittedDraw(seed, public["league_id"], data["match_id"], _whole(data["play"]), pair)
         )
         if data["drawn_number"] != number:
             raise _broken(
@@ -235,12 +232,12 @@ class Recount:
             raise _broken(
                 public,
                 "the result does not follow from the number and the choices.",
-                _told(data["status"], data["winner_id"]),
-                _told(*verdict),
+                _verdict(data["status"], data["winner_id"]),
+                _verdict(*verdict),
             )
 
 
-def _told(status: str, winner: str | None) -> str:
+def _verdict(status: str, winner: str | None) -> str:
     return f"{status} of {winner}" if winner else status
 
 
@@ -251,4 +248,4 @@ def _whole(value: Any) -> int:
 
 
 def _broken(public: Mapping[str, Any], problem: str, seen: object, expected: object) -> Broken:
-    return Broken(named(public), seq=public.get("seq"), problem=problem, seen=seen, expected=expected)
+    return Broken(describe(public), seq=public.get("seq"), problem=problem, seen=seen, expected=expected)

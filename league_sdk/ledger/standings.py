@@ -1,11 +1,12 @@
-"""The table: results and scoring in, ranked rows out (ruling, section 7). Pure."""
+"""The table: computes ranked rows from results and scoring (ruling, section 7). Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import groupby
 from typing import Any, NamedTuple
 
 _DIGITS = re.compile(r"(\d+)")
@@ -14,7 +15,7 @@ WITHDRAWN, DISQUALIFIED = "withdrawn", "disqualified"
 
 
 class Result(NamedTuple):
-    """One finished match, in the order in which matches finished."""
+    """A finished match."""
 
     round_number: int
     player_a: str
@@ -34,11 +35,17 @@ class Scoring(NamedTuple):
 
 @dataclass(slots=True)
 class Row:
-    """One player's line. ``losses`` includes ``technical_losses``; ``form`` is newest last."""
+    """One player's line. ``losses`` includes ``technical_losses``; ``form`` is newest last.
+
+    ``rank`` is the position in the table. ``tied_rank`` is the place that all those share whom only the player_id tells
+    apart, ``tied`` says whether somebody shares it.
+    """
 
     player_id: str
     display_name: str
     rank: int = 0
+    tied_rank: int = 0
+    tied: bool = False
     played: int = 0
     wins: int = 0
     draws: int = 0
@@ -47,9 +54,19 @@ class Row:
     points: int = 0
     form: list[str] = field(default_factory=list)
     given: int = 0
-    """Points in ``points`` that a correction gave or took."""
+    """The part of ``points`` that corrections added (or, if negative, took away)."""
     out: str | None = None
     """``withdrawn`` or ``disqualified``, when the player is out of the league."""
+
+    @property
+    def place(self) -> str:
+        """The place as people read it: "2", or "=2" if it is shared."""
+        return f"={self.tied_rank}" if self.tied else str(self.tied_rank)
+
+    @property
+    def leads(self) -> bool:
+        """Whether it is first with something to show for it: nobody leads a table of zeros."""
+        return self.tied_rank == 1 and self.points > 0
 
     def take(self, letter: str, points: int) -> None:
         """Count one match with outcome W, D, L or T."""
@@ -68,13 +85,36 @@ def natural(player_id: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _DIGITS.split(player_id) if part]
 
 
+def merit(row: Row) -> tuple[Any, ...]:
+    """The part of the order that a player has earned; players with the same one are tied."""
+    return (row.out == DISQUALIFIED, -row.points, -row.wins, -row.draws)
+
+
 def order(row: Row) -> tuple[Any, ...]:
-    """Where a row comes in the table: the least is the first."""
-    return (row.out == DISQUALIFIED, -row.points, -row.wins, -row.draws, natural(row.player_id))
+    """The sort key of a row in the table; the smallest key is first."""
+    return (*merit(row), natural(row.player_id))
+
+
+def give_ranks(rows: Sequence[Row]) -> None:
+    """Set the ranks of rows that stand in their order."""
+    rank = 1
+    for _, group in groupby(rows, merit):
+        tied = list(group)
+        for position, row in enumerate(tied, start=rank):
+            row.rank, row.tied_rank, row.tied = position, rank, len(tied) > 1
+        rank += len(tied)
+
+
+def for_people(rows: Iterable[Row]) -> list[Row]:
+    """The rows of a table as pages list them: among those who are tied, technical losers come last."""
+    shown: list[Row] = []
+    for _, tied in groupby(rows, lambda row: row.tied_rank):
+        shown += sorted(tied, key=lambda row: row.technical_losses)
+    return shown
 
 
 def count(rows: Mapping[str, Row], result: Result, scoring: Scoring) -> None:
-    """Count one match in the rows of its players; who has no row is left out."""
+    """Count a match in the rows of its players; players without a row are ignored."""
     for player_id in (result.player_a, result.player_b):
         row = rows.get(player_id)
         if row is None:
@@ -103,16 +143,16 @@ def table(
 ) -> list[Row]:
     """Fold results into ranked rows.
 
-    Order: points, wins, draws (all descending), then player_id with digits as numbers. Every rank is
-    given once. CANCELLED counts nowhere; a TECHNICAL_LOSS without a winner is both absent: a match
-    played and lost for each, no points.
+    Order: points, wins, draws (all descending), then player_id with digits as numbers. No two rows share a rank; those
+    whom only the id tells apart share a ``tied_rank``. CANCELLED counts nowhere. A TECHNICAL_LOSS without a winner
+    means that both were absent: it is a match played and lost for each, without points.
 
     Args:
         players: display names by player_id; everyone has a row.
-        results: finished matches; players who are not listed are left out.
+        results: finished matches in the order in which they finished; unknown players are ignored.
         scoring: the league's points.
-        points: what corrections gave or took, by player.
-        out: players that were withdrawn or disqualified; the disqualified come last.
+        points: points that corrections added (or, if negative, took away), by player.
+        out: ``withdrawn`` or ``disqualified``, by player; disqualified players come last.
     """
     rows = {
         player_id: Row(player_id, name, out=(out or {}).get(player_id), given=(points or {}).get(player_id, 0))
@@ -123,7 +163,7 @@ def table(
     for row in rows.values():
         row.points += row.given
     ranked = sorted(rows.values(), key=order)
-    for rank, row in enumerate(ranked, start=1):
-        row.rank = rank
+    give_ranks(ranked)
+    for row in ranked:
         row.form = row.form[-FORM_LENGTH:]
     return ranked

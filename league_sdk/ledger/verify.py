@@ -1,4 +1,4 @@
-"""Whether a league's public export holds: chain, commitments, seals, and the table added up again. Pure."""
+"""Verify a league's public ledger or export: its chain, commitments and seals, and the table computed again. Pure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from league_sdk.ledger import export
 from league_sdk.ledger.canonical import canonical
-from league_sdk.ledger.chain import Broken, Link, named, short, walk
-from league_sdk.ledger.document import Line, Page, Points, Public, Told
+from league_sdk.ledger.chain import Broken, Link, describe, short, walk
+from league_sdk.ledger.documents import LEAGUE_FORMAT, Export, LedgerEvent, Line, MatchRow, Page, Points, Public
 from league_sdk.ledger.recount import Recount
 from league_sdk.ledger.standings import Row, Scoring
 
@@ -19,25 +18,25 @@ MAX_EVENTS = 1_000_000
 
 
 class NotALedger(Exception):
-    """What was given cannot be read as a ledger; the text is a sentence."""
+    """The input cannot be read as a ledger; the text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was found to hold.
+    """The facts about a ledger that was verified.
 
     Attributes:
-        league_id: which league.
-        display_name: its name, which is the site's word.
+        league_id: the league's id.
+        display_name: its name; the chain does not prove it.
         head: the digest of the last event.
         events: how many events were checked.
         last_seq: the number of the last one; 0 without events.
-        kept_at: the number of the event whose digest was kept by the reader; None when none was given.
-        frozen_after_round: the round after which the public sees no more; None without a freeze.
+        kept_at: the number of the event whose digest the reader had kept; None when no digest was given.
+        frozen_after_round: the last round that the public sees; None without a freeze.
         points_in_chain: whether the points of the league are in the chain, not only beside it.
         players_in_chain: the same of its players.
-        table_shown: whether a table was compared; else it was the results that stand beside the events.
-        counted: what was checked, and what older events do not say, by name.
+        table_shown: whether a table was compared; otherwise the results beside the events were compared.
+        counted: how many facts were checked, and how many older events do not have, by name.
     """
 
     league_id: str
@@ -57,28 +56,28 @@ def verify(document: Any, *, head: str | None = None) -> Verified:
     """Check a whole ledger.
 
     Args:
-        document: the decoded JSON: a public ledger with all pages put together (its ``next`` is null), or the whole
+        document: the decoded JSON: a public ledger with all its pages joined (its ``next`` is null), or the whole
             league as the desk exports it.
-        head: a digest that was kept earlier, 64 hex digits; it must be the digest of one of the events.
+        head: a digest that was kept earlier, 64 hex digits; one of the events must have it.
 
     Raises:
-        NotALedger: it is no ledger, or not a whole one.
-        Broken: names the first event that does not hold.
+        NotALedger: it is no ledger, or only a part of one.
+        Broken: names the first wrong event.
     """
-    if isinstance(document, dict) and document.get("format") == export.FORMAT:
-        return _verify_export(_read(export.Export, document, "the export"), head)
+    if isinstance(document, dict) and document.get("format") == LEAGUE_FORMAT:
+        return _verify_export(_read(Export, document, "the export"), head)
     page: Page = _read(Page, document, "the export")
     if page.next is not None:
         raise NotALedger("The export is one page of several: take all of them, or give the league's address.")
     if page.scoring is None or page.table is None:
         raise NotALedger("The export has no table: take it from the first page on.")
     links, digests = _chain(page)
-    found = _recount(page, links)
-    _same_table(page.table, found, _scoring(page.scoring, found))
-    return _verified(page, links, digests, found, head)
+    recount = _recount(page, links)
+    _same_table(page.table, recount, _scoring(page.scoring, recount))
+    return _verified(page, links, digests, recount, head)
 
 
-def _verify_export(whole: export.Export, head: str | None) -> Verified:
+def _verify_export(whole: Export, head: str | None) -> Verified:
     if not whole.is_chained:
         raise NotALedger("The export is older than the ledger: its events have no digests.")
     try:
@@ -94,16 +93,16 @@ def _verify_export(whole: export.Export, head: str | None) -> Verified:
             "The export was made without people, which leaves events out: take the one with people, or the league's"
             f" public ledger. {broken}"
         ) from None
-    found = _recount(page, links)
+    recount = _recount(page, links)
     if page.scoring is not None:
-        _scoring(page.scoring, found)
-    _same_names(whole.names, found)
-    _same_results(whole.matches, found)
-    return _verified(page, links, digests, found, head)
+        _scoring(page.scoring, recount)
+    _same_names(whole.names, recount)
+    _same_results(whole.matches, recount)
+    return _verified(page, links, digests, recount, head)
 
 
 def _chain(page: Page) -> tuple[list[Link], list[str]]:
-    """The events, and their digests, which hold."""
+    """The events and their verified digests."""
     if len(page.events) > MAX_EVENTS:
         raise NotALedger(f"The export has more than {MAX_EVENTS} events.")
     links = _links(page)
@@ -111,13 +110,13 @@ def _chain(page: Page) -> tuple[list[Link], list[str]]:
 
 
 def _recount(page: Page, links: list[Link]) -> Recount:
-    found = Recount(page.game_type)
-    for one in links:
-        found.take(one.public)
-    return found
+    recount = Recount(page.game_type)
+    for event in links:
+        recount.add(event.public)
+    return recount
 
 
-def _verified(page: Page, links: list[Link], digests: list[str], found: Recount, head: str | None) -> Verified:
+def _verified(page: Page, links: list[Link], digests: list[str], recount: Recount, head: str | None) -> Verified:
     kept_at = None
     if head is not None:
         if head not in digests:
@@ -136,16 +135,16 @@ def _verified(page: Page, links: list[Link], digests: list[str], found: Recount,
         last_seq=links[-1].public["seq"] if links else 0,
         kept_at=kept_at,
         frozen_after_round=page.frozen_after_round,
-        points_in_chain=found.scoring is not None,
-        players_in_chain=found.names is not None,
+        points_in_chain=recount.scoring is not None,
+        players_in_chain=recount.names is not None,
         table_shown=page.table is not None,
-        counted=found.counted,
+        counted=recount.counted,
     )
 
 
-def _read(shape: type[BaseModel], value: Any, what: str) -> Any:
+def _read(model: type[BaseModel], value: Any, what: str) -> Any:
     try:
-        return shape.model_validate(value)
+        return model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -158,34 +157,34 @@ def _read(shape: type[BaseModel], value: Any, what: str) -> Any:
 def _links(page: Page) -> list[Link]:
     links = []
     for number, item in enumerate(page.events, start=1):
-        told: Told = _read(Told, item, f"entry {number} of the events")
-        _read(Public, told.public, f"entry {number} of the events, its public part")
+        event: LedgerEvent = _read(LedgerEvent, item, f"entry {number} of the events")
+        _read(Public, event.public, f"entry {number} of the events, its public part")
         try:
-            canonical(told.public)
+            canonical(event.public)
         except ValueError as error:
-            raise NotALedger(f"{named(told.public).capitalize()} cannot be read: {error}.") from None
-        links.append(Link(told.public, told.private_sha256, told.digest))
+            raise NotALedger(f"{describe(event.public).capitalize()} cannot be read: {error}.") from None
+        links.append(Link(event.public, event.private_sha256, event.digest))
     return links
 
 
-def _scoring(shown: Points, found: Recount) -> Scoring:
+def _scoring(shown: Points, recount: Recount) -> Scoring:
     scoring = Scoring(shown.win, shown.draw, shown.loss, shown.technical_loss)
-    if found.scoring is not None and found.scoring != scoring:
+    if recount.scoring is not None and recount.scoring != scoring:
         raise Broken(
             "the points of the league",
             problem="they are not those that the last event about them has.",
             seen=scoring,
-            expected=found.scoring,
+            expected=recount.scoring,
         )
     return scoring
 
 
-def _same_table(shown: list[Line], found: Recount, scoring: Scoring) -> None:
-    names = {line.player_id: line.display_name for line in shown}
-    if len(names) != len(shown):
-        raise Broken("the table", problem="a player stands in it twice.", seen=len(shown), expected=len(names))
-    _same_names(names, found)
-    for line, row in zip(shown, found.rows(names, scoring), strict=True):
+def _same_table(lines: list[Line], recount: Recount, scoring: Scoring) -> None:
+    names = {line.player_id: line.display_name for line in lines}
+    if len(names) != len(lines):
+        raise Broken("the table", problem="a player stands in it twice.", seen=len(lines), expected=len(names))
+    _same_names(names, recount)
+    for line, row in zip(lines, recount.rows(names, scoring), strict=True):
         expected = _line(row)
         seen = line.model_dump()
         if seen != expected:
@@ -198,16 +197,16 @@ def _same_table(shown: list[Line], found: Recount, scoring: Scoring) -> None:
             )
 
 
-def _same_names(names: dict[str, str], found: Recount) -> None:
-    if found.names is not None and found.names != names:
-        code = min(set(found.names.items()) ^ set(names.items()))[0]
+def _same_names(names: dict[str, str], recount: Recount) -> None:
+    if recount.names is not None and recount.names != names:
+        code = min(set(recount.names.items()) ^ set(names.items()))[0]
         raise Broken(
             f"the table, player {short(code)}",
             problem="its players are not those that the schedule has.",
             seen=names.get(code),
-            expected=found.names.get(code),
+            expected=recount.names.get(code),
         )
-    missing = found.players - set(names)
+    missing = recount.players - set(names)
     if missing:
         raise Broken(
             f"the table, player {short(min(missing))}",
@@ -217,10 +216,10 @@ def _same_names(names: dict[str, str], found: Recount) -> None:
         )
 
 
-def _same_results(rows: list[export.Row], found: Recount) -> None:
+def _same_results(rows: list[MatchRow], recount: Recount) -> None:
     shown = {row.match_id: (row.status, row.winner) for row in rows if row.status}
-    for match_id in sorted(shown.keys() | found.results.keys()):
-        counted = found.results.get(match_id)
+    for match_id in sorted(shown.keys() | recount.results.keys()):
+        counted = recount.results.get(match_id)
         expected = (counted.status, counted.winner) if counted is not None else None
         if shown.get(match_id) != expected:
             raise Broken(

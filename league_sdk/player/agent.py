@@ -1,4 +1,4 @@
-"""One player: a message in, an answer out, as 004 chapter 8 shows them. No sockets here."""
+"""A player's answers to the messages of 004 chapter 8. No sockets here."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from league_sdk.dialling import Inbox
 from league_sdk.player.deciding import Decider
 from league_sdk.player.memory import Memory, read_result
 from league_sdk.player.strategy import Random, Strategy
+from league_sdk.player.tools import list_tools
 from league_sdk.protocol.envelope import check_protocol, envelope, stamp
 from league_sdk.protocol.errors import InvalidFormat, MissingField, TokenInvalid, TokenMissing, UnknownMethod
 from league_sdk.protocol.messages import METHODS, WRAPPER_METHOD, MessageType
+from league_sdk.protocol.own_tools import LIST_NAMES
 from league_sdk.protocol.tokens import same
 from league_sdk.rules import even_odd
 from league_sdk.rules.registry import games
@@ -24,7 +27,7 @@ from league_sdk.rules.registry import games
 logger = logging.getLogger("league_sdk.player")
 
 REGISTRATION_GRACE_S = 3.0
-"""How long a call waits that has overtaken the answer to our registration."""
+"""How long to delay a call that arrives before the answer to our registration."""
 MAX_INVITATIONS = 256
 CONTEXT_FIELDS = (
     "match_id", "game_type", "league_id", "round_id", "opponent_id", "role_in_match", "deadline",
@@ -43,8 +46,11 @@ class Player:
         think_s: seconds that every choice takes at least, so that people can watch.
         game_types: the games it registers for, instead of its strategy's.
         player_id: given by the league; empty before.
-        auth_token: proves us to the league. league_token: what the league's messages to us carry.
-        registering: whether an answer to our registration is on its way.
+        auth_token: our token. league_token: the token in the league's messages to us.
+        registering: whether our registration has not been answered yet.
+        inbox: where its messages can be fetched; None if the league has no inboxes.
+        called: set as soon as the league has called it where it listens.
+        watchers: called when what it knows of itself, its matches or the table has changed.
     """
 
     name: str
@@ -58,6 +64,9 @@ class Player:
     league_token: str = ""
     registering: bool = False
     registered: asyncio.Event = field(default_factory=asyncio.Event)
+    inbox: Inbox | None = None
+    called: asyncio.Event = field(default_factory=asyncio.Event)
+    watchers: list[Callable[[], None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.decider = Decider(self.name, self.strategy, self.think_s)
@@ -74,10 +83,10 @@ class Player:
             MessageType.ROUND_COMPLETED: self._told,
             MessageType.LEAGUE_COMPLETED: self._told,
         }
-        self.tools: dict[str, Callable[[Params], Awaitable[Any]]] = {
-            METHODS[kind]: tool for kind, tool in by_type.items()
-        } | {"ping": self._ping, "get_player_state": self._state, "list_tools": self._list_tools}
-        self._by_name = self.tools | {str(kind): tool for kind, tool in by_type.items()}
+        self.tools = {METHODS[kind]: tool for kind, tool in by_type.items()}
+        self.tools |= {"ping": self._ping, "get_player_state": self._state, "list_tools": self._list_tools}
+        self._by_name = self.tools | dict.fromkeys(LIST_NAMES, self._list_tools)
+        self._by_name |= {str(kind): tool for kind, tool in by_type.items()}
 
     @property
     def plays(self) -> tuple[str, ...]:
@@ -107,8 +116,21 @@ class Player:
         check_protocol(params)
         return await tool(params)
 
+    async def note_call(self, params: Params) -> None:
+        """Note that the league has called where we listen: only its messages carry our league_token."""
+        if self.called.is_set():
+            return
+        await self._known()
+        token = params.get("auth_token")
+        if isinstance(token, str) and self.league_token and same(token, self.league_token):
+            self.called.set()
+
+    def is_own(self, token: str) -> bool:
+        """Whether a token is ours, or the league's in its messages to us."""
+        return any(own and same(token, own) for own in (self.auth_token, self.league_token))
+
     def accept(self, response: Params) -> None:
-        """Take up what LEAGUE_REGISTER_RESPONSE gave us (ruling, section 3)."""
+        """Store what LEAGUE_REGISTER_RESPONSE gave us (ruling, section 3)."""
         self.player_id = str(response.get("player_id") or "")
         self.auth_token = str(response.get("auth_token") or "")
         self.league_token = str(response.get("league_token") or "")
@@ -119,6 +141,7 @@ class Player:
             logger.warning("%s: starting without the history: %s", self.name, error)
         self.registering = False
         self.registered.set()
+        self._changed()
 
     # -- tools --------------------------------------------------------------------------------------------
 
@@ -128,14 +151,14 @@ class Player:
         if len(self._invitations) >= MAX_INVITATIONS:
             self._invitations.clear()
         self._invitations[match_id] = params
-        now = datetime.now(UTC)
-        return self._answer(MessageType.GAME_JOIN_ACK, params, now, arrival_timestamp=stamp(now), accept=True)
+        arrived = stamp(datetime.now(UTC))
+        return self._answer(MessageType.GAME_JOIN_ACK, params, arrival_timestamp=arrived, accept=True)
 
     async def _choose_parity(self, params: Params) -> Params:
         _text(params, "match_id")
         await self._known()
         choice = await self._move(params, list(even_odd.CHOICES), None)
-        return self._answer(MessageType.CHOOSE_PARITY_RESPONSE, params, datetime.now(UTC), parity_choice=choice)
+        return self._answer(MessageType.CHOOSE_PARITY_RESPONSE, params, parity_choice=choice)
 
     async def _make_move(self, params: Params) -> Params:
         """The generic move of 004 3.8.2."""
@@ -156,19 +179,14 @@ class Player:
         game_type = params.get("game_type")
         parity = game_type == even_odd.EvenOdd.game_type
         choice = await self._move(params, options, None if parity else _state(params, request))
-        return self._answer(
-            MessageType.GAME_MOVE_RESPONSE,
-            params,
-            datetime.now(UTC),
-            game_type=game_type,
-            move_data={"move_type": request.get("move_type"), "choice": choice},
-        )
+        move = {"move_type": request.get("move_type"), "choice": choice}
+        return self._answer(MessageType.GAME_MOVE_RESPONSE, params, game_type=game_type, move_data=move)
 
     async def _game_over(self, params: Params) -> Params:
         match_id = _text(params, "match_id")
         await self._known()
         invitation = self._invitations.pop(match_id, {})
-        # Chapter 8 shows neither league nor round here; the invitation had both.
+        # GAME_OVER of chapter 8 has neither league nor round; take them from the invitation.
         known = {name: params.get(name, invitation.get(name)) for name in ("league_id", "round_id")}
         row = read_result(params | known, player_id=self.player_id)
         if row["opponent_id"] is None:
@@ -178,12 +196,14 @@ class Player:
             self.memory.remember(row, player_id=self.player_id)
         except OSError as error:
             logger.warning("%s: the history could not be saved: %s", self.name, error)
+        self._changed()
         self._hook(self.strategy.on_result, row)
         return _RECEIVED
 
     async def _standings_update(self, params: Params) -> Params:
         rows = params.get("standings")
         self._standings = rows if isinstance(rows, list) else []
+        self._changed()
         return await self._told(params)
 
     async def _told(self, params: Params) -> Params:
@@ -194,30 +214,26 @@ class Player:
         return {"status": "ok"}
 
     async def _list_tools(self, params: Params) -> Params:
-        return {"tools": [{"name": name} for name in self.tools]}
+        return list_tools()
 
     async def _state(self, params: Params) -> Params:
-        """004 8.11.2: the games history, for those who hold one of our tokens only."""
+        """The games history (004 8.11.2), for callers with one of our tokens."""
         token = params.get("auth_token")
         if not isinstance(token, str) or not token:
             raise TokenMissing("get_player_state needs auth_token.", field="auth_token")
-        if not any(own and same(token, own) for own in (self.auth_token, self.league_token)):
+        if not self.is_own(token):
             raise TokenInvalid("That token is not this player's.", field="auth_token")
-        history = self.memory.as_dict(self.player_id)
-        return history | {
-            "display_name": self.name,
-            "league_id": self.league_id,
-            "standings": self._standings,
-        }
+        about = {"display_name": self.name, "league_id": self.league_id, "standings": self._standings}
+        return self.memory.as_dict(self.player_id) | about
 
     # -- deciding -----------------------------------------------------------------------------------------
 
     async def _move(self, params: Params, options: list[Any], state: Params | None) -> Any:
-        """A move; without a state it is the one choice of even_odd, which stands for the whole match."""
+        """Decide a move. Without a state it is the choice of even_odd, which stays the same for the whole match."""
         key: tuple[str, ...] = (params["match_id"], str(params.get("conversation_id")))
         once = state is None
         if not once:
-            # A turn-based game asks many times in one conversation.
+            # A game in turns asks many times in one conversation: the position is part of the key.
             key += (json.dumps(params["move_request"], sort_keys=True),)
         return await self.decider.decide(key, options, self._context(params), once=once, state=state)
 
@@ -237,13 +253,13 @@ class Player:
 
     # -- helpers ------------------------------------------------------------------------------------------
 
-    def _answer(self, kind: MessageType, params: Params, now: datetime, **fields: Any) -> Params:
+    def _answer(self, kind: MessageType, params: Params, **fields: Any) -> Params:
         conversation = params.get("conversation_id")
         return envelope(
             kind,
             sender=f"player:{self.player_id or self.name}",
             conversation_id=conversation if isinstance(conversation, str) else "conv-unknown",
-            now=now,
+            now=datetime.now(UTC),
             auth_token=self.auth_token,
             match_id=params["match_id"],
             player_id=self.player_id or str(params.get("player_id") or ""),
@@ -251,10 +267,14 @@ class Player:
         )
 
     async def _known(self) -> None:
-        """Wait a little for our id when a call has overtaken the answer to our registration."""
+        """Wait a little for our id if a call arrives before the answer to our registration."""
         if self.registering:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.registered.wait(), REGISTRATION_GRACE_S)
+
+    def _changed(self) -> None:
+        for watcher in self.watchers:
+            watcher()
 
     def _hook(self, hook: Callable[[Params], None], argument: Params) -> None:
         try:
@@ -264,7 +284,7 @@ class Player:
 
 
 def _state(params: Params, request: Params) -> Params:
-    """What we are shown of the game: in the request's context, or flat; an empty dict when there is nothing."""
+    """The state of the game in a request: in its context, or beside it; an empty dict when there is none."""
     inner = request.get("context")
     for holder in (inner if isinstance(inner, dict) else {}, request, params):
         for name in ("state", "game_state"):

@@ -1,4 +1,4 @@
-"""A player as a program: ``python -m league_sdk.player``, or ``run(MyStrategy)`` in a student's file."""
+"""The command line of a player: ``python -m league_sdk.player``, or ``run(MyStrategy)`` in a student's file."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from league_sdk.dialling import Ended
 from league_sdk.player.agent import Player
 from league_sdk.player.dry_run import dry_run
 from league_sdk.player.memory import Memory
+from league_sdk.player.reaching import CALL_WAIT_S, KeptTokens, keep_reachable
 from league_sdk.player.registration import RegistrationRefused, league_address, register_all
 from league_sdk.player.server import PlayerServer
 from league_sdk.player.strategy import STRATEGIES, Strategy
 from league_sdk.protocol.limits import MAX_NAME_CHARS
 from league_sdk.rules.registry import games
 
-EXIT_USAGE, EXIT_REJECTED = 2, 3
+EXIT_USAGE, EXIT_REJECTED, EXIT_ENDED = 2, 3, 4
 
 
 def _parser(own_strategy: bool, *, dry_run: bool = False) -> argparse.ArgumentParser:
@@ -30,6 +32,16 @@ def _parser(own_strategy: bool, *, dry_run: bool = False) -> argparse.ArgumentPa
     parser.add_argument("--name", required=not dry_run, default="Rehearsal", help="the name on the table")
     parser.add_argument(
         "--dry-run", action="store_true", help="play a match here, without league and port, and say how"
+    )
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--dial-out", action="store_true", help="open no port: fetch messages from the league")
+    ways.add_argument("--listen", action="store_true", help="never fetch messages, though the league does not call")
+    parser.add_argument(
+        "--call-wait",
+        type=float,
+        default=CALL_WAIT_S,
+        metavar="SECONDS",
+        help="without a call of the league for so long after registering, fetch messages, too (%(default)g)",
     )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on and to register")
     parser.add_argument("--port", type=int, default=8101, help="0 is a free one; with --count the first of N")
@@ -40,7 +52,7 @@ def _parser(own_strategy: bool, *, dry_run: bool = False) -> argparse.ArgumentPa
     parser.add_argument("--league-id", help="which league, when there are several")
     parser.add_argument("--think", type=float, default=0.0, metavar="SECONDS", help="how long a choice takes")
     parser.add_argument("--count", type=int, default=1, metavar="N", help="N players in one process, on N ports")
-    parser.add_argument("--data", type=Path, help="a folder to keep the history in")
+    parser.add_argument("--data", type=Path, help="a folder to keep the history and the auth_token in")
     parser.add_argument("--exit-with-parent", action="store_true", help="end when stdin ends")
     parser.add_argument("--registration-code", help=argparse.SUPPRESS)
     parser.add_argument(
@@ -52,7 +64,7 @@ def _parser(own_strategy: bool, *, dry_run: bool = False) -> argparse.ArgumentPa
 
 
 def make_players(options: argparse.Namespace, make: Callable[[], Strategy]) -> list[Player]:
-    """The players of one process; several are numbered from 1."""
+    """Make the players of one process; if there are several, their names are numbered from 1."""
     several = options.count > 1
     return [
         Player(
@@ -73,10 +85,10 @@ def _say(text: str) -> None:
 
 
 def read_line(descriptor: int) -> str:
-    """One line of a pipe and nothing after it, as what follows is the parent's (``--exit-with-parent``).
+    """Read one line of a pipe and nothing after it: ``--exit-with-parent`` waits for the end of the same pipe.
 
     Args:
-        descriptor: read until a line ends, the pipe ends, or 4096 bytes have come.
+        descriptor: read until a line ends, the pipe ends, or 4096 bytes were read.
     """
     line = b""
     while len(line) < 4096 and (byte := os.read(descriptor, 1)) not in (b"", b"\n"):
@@ -86,7 +98,7 @@ def read_line(descriptor: int) -> str:
 
 def _watch_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     def read() -> None:
-        # os.read and not sys.stdin, whose lock a daemon thread would hold at interpreter exit.
+        # Use os.read: a daemon thread would hold the lock of sys.stdin at interpreter exit.
         while os.read(0, 4096):
             pass
         loop.call_soon_threadsafe(stop.set)
@@ -94,21 +106,22 @@ def _watch_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     threading.Thread(target=read, name="watch-parent", daemon=True).start()
 
 
-def _summary(players: dict[str, Player]) -> str:
-    (endpoint, one), *rest = players.items()
+def _summary(players: Sequence[tuple[str, Player]]) -> str:
+    (endpoint, one), *rest = players
     if not rest:
-        return f"{one.name} is {one.player_id} of {one.league_id} at {endpoint}"
-    # They register at once, and whoever comes first is the first.
-    ids = sorted((player.player_id for player in players.values()), key=lambda code: (len(code), code))
-    where = f"at {endpoint} to {rest[-1][0]}"
+        where = f"at {endpoint}" if endpoint else "and fetches its messages"
+        return f"{one.name} is {one.player_id} of {one.league_id} {where}"
+    # They register concurrently, so that the order of their ids is arbitrary.
+    ids = sorted((player.player_id for _endpoint, player in players), key=lambda code: (len(code), code))
+    where = f"at {endpoint} to {rest[-1][0]}" if endpoint else "and fetch their messages"
     return f"{len(players)} players are {ids[0]} to {ids[-1]} of {one.league_id}, in any order, {where}"
 
 
 async def _open_ports(options: argparse.Namespace, players: Sequence[Player], servers: list[PlayerServer]) -> list[int]:
-    """Open a port for each player, as the league plays the matches of one address and port one after the other.
+    """Open a port for each player: the league never plays two matches at one address and port at the same time.
 
     Args:
-        servers: gets each server as soon as its port is open.
+        servers: each server is appended as soon as its port is open.
 
     Raises:
         OSError: a port is taken; the text names it.
@@ -133,34 +146,71 @@ async def serve(options: argparse.Namespace, players: Sequence[Player]) -> int:
     if options.exit_with_parent:
         _watch_parent(loop, stop)
     servers: list[PlayerServer] = []
+    kept = KeptTokens(options.data, options.league)
     try:
-        ports = await _open_ports(options, players, servers)
-    except OSError as error:
+        for player in players:
+            kept.recall(player)
+        endpoints = await _endpoints(options, players, servers)
+    except (OSError, ValueError) as error:
         await asyncio.gather(*(server.stop() for server in servers))
         _say(str(error))
         return 1
-    # An address that means "every interface" is not one to be called at.
-    host = "127.0.0.1" if options.host in ("0.0.0.0", "::") else options.host  # noqa: S104
-    host = f"[{host}]" if ":" in host else host
-    by_endpoint = {f"http://{host}:{port}/mcp": player for port, player in zip(ports, players, strict=True)}
-    registration = register_all(by_endpoint, league=options.league, code=options.registration_code)
-    registering, stopping = asyncio.create_task(registration), asyncio.create_task(stop.wait())
+    playing = asyncio.create_task(_play(options, list(zip(endpoints, players, strict=True)), kept))
+    stopping = asyncio.create_task(stop.wait())
     code = 0
     try:
-        await asyncio.wait({registering, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        if registering.done() and not stop.is_set():
-            registering.result()
-            _say(_summary(by_endpoint))
+        await asyncio.wait({playing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if playing.done() and not stop.is_set():
+            playing.result()
             await stopping
     except RegistrationRefused as refused:
         _say(f"REJECTED: {refused}")
         code = EXIT_REJECTED
+    except Ended as ended:
+        _say(f"ENDED: {ended}")
+        code = EXIT_ENDED
     finally:
-        for task in (registering, stopping):
+        for task in (playing, stopping):
             task.cancel()
-        await asyncio.gather(registering, stopping, return_exceptions=True)
+        await asyncio.gather(playing, stopping, return_exceptions=True)
         await asyncio.gather(*(server.stop() for server in servers))
     return code
+
+
+async def _endpoints(options: argparse.Namespace, players: Sequence[Player], servers: list[PlayerServer]) -> list[str]:
+    """Open the ports; the address of each player, empty texts if they listen nowhere.
+
+    Raises:
+        OSError: a port is taken.
+    """
+    if options.dial_out:
+        return [""] * len(players)
+    ports = await _open_ports(options, players, servers)
+    # The address of "every interface" cannot be called; register the loopback address instead.
+    host = "127.0.0.1" if options.host in ("0.0.0.0", "::") else options.host  # noqa: S104
+    host = f"[{host}]" if ":" in host else host
+    return [f"http://{host}:{port}/mcp" for port in ports]
+
+
+async def _play(options: argparse.Namespace, players: Sequence[tuple[str, Player]], kept: KeptTokens) -> None:
+    """Register, and see that the league reaches every player.
+
+    Raises:
+        RegistrationRefused: the league wants one of them not.
+        Ended: one cannot be reached any more; the text says why.
+    """
+
+    def accepted(player: Player) -> None:
+        try:
+            kept.keep(player)
+        except OSError as error:
+            _say(f"{player.name}: the auth_token could not be saved: {error}")
+
+    await register_all(players, league=options.league, code=options.registration_code, accepted=accepted)
+    _say(_summary(players))
+    if not options.listen:
+        wait_s = options.call_wait
+        await asyncio.gather(*(keep_reachable(one, at, say=_say, call_wait_s=wait_s) for at, one in players))
 
 
 def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str] | None = None) -> int:
@@ -171,8 +221,9 @@ def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str]
         arguments: the command line; None takes the process's own.
 
     Returns:
-        The exit code: 0 after SIGTERM, 1 when the port is taken, 3 when the league rejected us. With
-        ``--dry-run`` 0 when every reply was a valid answer, else 1.
+        The exit code: 0 after SIGTERM, 1 when the port is taken, 3 when the league rejected us, 4 when another program
+        fetches our messages or the league does not know our token any more.
+        With ``--dry-run`` 0 when every reply was a valid answer, else 1.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     parser = _parser(strategy is not None, dry_run="--dry-run" in given)
@@ -181,11 +232,13 @@ def run(strategy: Callable[[], Strategy] | None = None, arguments: Sequence[str]
         options.league = "" if options.dry_run else league_address(options.league)
     except ValueError as error:
         parser.error(str(error))
-    if options.count < 1 or options.think < 0 or not 0 < len(options.name) <= MAX_NAME_CHARS:
-        parser.error(f"--count from 1, --think from 0, --name of 1 to {MAX_NAME_CHARS} characters")
+    if options.count < 1 or min(options.think, options.call_wait) < 0 or not 0 < len(options.name) <= MAX_NAME_CHARS:
+        parser.error(f"--count from 1, --think and --call-wait from 0, --name of 1 to {MAX_NAME_CHARS} characters")
     if options.code_from_stdin:
         options.registration_code = read_line(0)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    # It has a line for every request.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
     return asyncio.run(_main(options, strategy or STRATEGIES[options.strategy]))
 
 

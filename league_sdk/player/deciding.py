@@ -1,4 +1,4 @@
-"""From a request to a legal move: runs the strategy, and asks it once for what is asked twice."""
+"""Asks the strategy for a move, once for a repeated request, and replaces an illegal move by a random one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 import random
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from league_sdk.player.strategy import Strategy
@@ -17,11 +17,11 @@ MAX_REMEMBERED_MOVES = 256
 
 
 class Decider:
-    """The strategy of one player, made safe: whatever it does, a legal move comes out.
+    """Asks the strategy of one player; the result is always a legal move.
 
     Args:
-        name: the player's, for the log.
-        strategy: what decides.
+        name: the player's name, for the log.
+        strategy: the strategy that is asked.
         think_s: seconds that every choice takes at least, so that people can watch.
     """
 
@@ -41,18 +41,20 @@ class Decider:
         once: bool,
         state: dict[str, Any] | None = None,
     ) -> Any:
-        """A move; a request that is asked again joins the thinking that is under way.
+        """Decide a move; a repeated request waits for the strategy's answer to the first one.
 
         Args:
-            key: the match id, the conversation, and what else tells this request from another.
-            options: the moves allowed now.
-            context: what the strategy is told.
-            once: whether the game has one move a match, so that the answer stands until :meth:`forget`.
-            state: what is seen of the game; None asks ``choose``, anything else ``move``.
+            key: the match id, the conversation id, and whatever else distinguishes this request from others.
+            options: the allowed moves.
+            context: passed on to the strategy.
+            once: whether the game has one move per match; the move is then kept until :meth:`forget`.
+            state: what the player may see of the game; None calls ``choose``, anything else ``move``.
         """
-        ask = _Question(self.strategy, list(options), context, state)
         if once and key in self._moves:
             return self._moves[key]
+        ask = partial(self.strategy.choose, list(options), context)
+        if state is not None:
+            ask = partial(self.strategy.move, list(options), state, context)
         if self.strategy.quick and not self.think_s:
             move = self._at_once(ask, options)
         else:
@@ -60,7 +62,7 @@ class Decider:
             if task is None:
                 task = self._thinking[key] = asyncio.create_task(self._think(ask, options))
                 task.add_done_callback(lambda _: self._thinking.pop(key, None))
-            # Shielded: a referee that hangs up and asks again finds the thought still being had.
+            # Shielded: if the referee hangs up and asks again, the strategy must still be running.
             move = await asyncio.shield(task)
         if once:
             if len(self._moves) >= MAX_REMEMBERED_MOVES:
@@ -69,20 +71,20 @@ class Decider:
         return move
 
     def forget(self, match_id: str) -> None:
-        """A match is over: its moves no longer stand."""
+        """Forget the moves of a match that is over."""
         for key in [key for key in self._moves if key[0] == match_id]:
             del self._moves[key]
 
-    def _at_once(self, ask: _Question, options: list[Any]) -> Any:
+    def _at_once(self, ask: partial[Any], options: list[Any]) -> Any:
         try:
             return self._legal(ask(), ask, options)
         except Exception:
             return self._failed(ask, options)
 
-    async def _think(self, ask: _Question, options: list[Any]) -> Any:
+    async def _think(self, ask: partial[Any], options: list[Any]) -> Any:
         done = asyncio.get_running_loop().time() + self.think_s
         try:
-            if self.strategy.quick or inspect.iscoroutinefunction(ask.method):
+            if self.strategy.quick or inspect.iscoroutinefunction(ask.func):
                 move = ask()
                 if inspect.isawaitable(move):
                     move = await move
@@ -94,29 +96,15 @@ class Decider:
         await asyncio.sleep(max(0.0, done - asyncio.get_running_loop().time()))
         return move
 
-    def _failed(self, ask: _Question, options: list[Any]) -> Any:
-        # A student's mistake must not cost the match: it is shown, and a random move goes out.
-        logger.exception("%s: %s() failed; playing at random", self.name, ask.method.__name__)
+    def _failed(self, ask: partial[Any], options: list[Any]) -> Any:
+        # A mistake of the student must not lose the match: log it and play a random move.
+        logger.exception("%s: %s() failed; playing at random", self.name, ask.func.__name__)
         return random.choice(options)
 
-    def _legal(self, move: Any, ask: _Question, options: list[Any]) -> Any:
-        # True equals 1, but is no column.
+    def _legal(self, move: Any, ask: partial[Any], options: list[Any]) -> Any:
+        # Reject booleans: True equals 1, but is not a move.
         if move in options and not isinstance(move, bool):
             return move
-        logger.warning(
-            "%s: %s() gave %r, not one of %r; playing at random", self.name, ask.method.__name__, move, options
-        )
+        name = ask.func.__name__
+        logger.warning("%s: %s() gave %r, not one of %r; playing at random", self.name, name, move, options)
         return random.choice(options)
-
-
-class _Question:
-    """What a strategy is asked: ``choose`` for even or odd, ``move`` when there is a state to look at."""
-
-    def __init__(
-        self, strategy: Strategy, options: list[Any], context: dict[str, Any], state: dict[str, Any] | None
-    ) -> None:
-        self.method: Callable[..., Any] = strategy.choose if state is None else strategy.move
-        self._arguments = (options, context) if state is None else (options, state, context)
-
-    def __call__(self) -> Any:
-        return self.method(*self._arguments)

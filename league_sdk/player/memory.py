@@ -1,4 +1,4 @@
-"""What a player remembers: its matches, in the layout of history.json (004 9.4.4)."""
+"""A player's history: its matches, in the layout of history.json (004 9.4.4)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ SCHEMA_VERSION = "1.0.0"
 
 
 def read_result(params: Mapping[str, Any], *, player_id: str) -> dict[str, Any]:
-    """One row of the history from a GAME_OVER (ruling, section 4).
+    """Make a row of the history from a GAME_OVER (ruling, section 4).
 
     Raises:
         InvalidFormat: E002, when there is no ``game_result`` object in it.
     """
-    found = params.get("game_result")
-    if not isinstance(found, Mapping):
-        raise InvalidFormat("GAME_OVER needs its game_result.", field="game_result", seen=found, expected="an object")
-    choices = found.get("choices")
+    result = params.get("game_result")
+    if not isinstance(result, Mapping):
+        raise InvalidFormat("GAME_OVER needs its game_result.", field="game_result", seen=result, expected="an object")
+    choices = result.get("choices")
     choices = choices if isinstance(choices, Mapping) else {}
     others = [str(player) for player in choices if player != player_id]
     opponent = others[0] if others else None
-    winner, status = found.get("winner_player_id"), found.get("status")
-    # Both absent is a technical loss without a winner; a draw is a draw only by its status.
+    winner, status = result.get("winner_player_id"), result.get("status")
+    # A result without a winner is a draw only if its status says so; else both players have lost.
     won, drawn = winner == player_id and bool(player_id), winner is None and status == ResultStatus.DRAW
     return {
         "match_id": params.get("match_id"),
@@ -40,15 +40,15 @@ def read_result(params: Mapping[str, Any], *, player_id: str) -> dict[str, Any]:
         "status": status,
         "my_choice": choices.get(player_id),
         "opponent_choice": choices.get(opponent) if opponent else None,
-        "drawn_number": found.get("drawn_number"),
+        "drawn_number": result.get("drawn_number"),
     }
 
 
 class Memory:
-    """Matches by league and id; the last GAME_OVER of a match stands (an earlier attempt may have been lost).
+    """The matches of one player. The last GAME_OVER of a match counts: it may have been played again.
 
     Args:
-        folder: where to keep ``<player_id>/history.json``; None keeps it in memory only.
+        folder: the folder of ``<player_id>/history.json``; None keeps the history in memory only.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -62,12 +62,12 @@ class Memory:
 
     @property
     def numbers_drawn(self) -> list[int]:
-        """Every number drawn in our matches, oldest first."""
+        """The drawn numbers of all matches, oldest first."""
         numbers = (row["drawn_number"] for row in self._matches.values())
         return [number for number in numbers if isinstance(number, int) and not isinstance(number, bool)]
 
     def stats(self) -> dict[str, int]:
-        """The totals of 004 9.4.4."""
+        """The totals in ``stats`` of history.json."""
         results = [row["result"] for row in self._matches.values()]
         return {
             "total_matches": len(results),
@@ -77,7 +77,7 @@ class Memory:
         }
 
     def remember(self, row: dict[str, Any], *, player_id: str) -> None:
-        """Take up one match, and write the file when there is a folder. A cancelled match is forgotten."""
+        """Store a match, and write the file if there is a folder. A cancelled match is removed."""
         key = (row["league_id"], row["match_id"])
         self._matches.pop(key, None)
         if row["status"] != ResultStatus.CANCELLED:
@@ -96,11 +96,11 @@ class Memory:
         }
 
     def _path(self, folder: Path, player_id: str) -> Path:
-        # The id comes from a server: only its last part may name a folder.
+        # The id comes from a server: use only its last part, so that it cannot lead out of the folder.
         return folder / (Path(player_id).name or "player") / "history.json"
 
     def save(self, folder: Path, player_id: str) -> None:
-        """Write history.json whole: a reader sees the old file or the new one.
+        """Write history.json atomically: a reader sees the old file or the new one.
 
         Raises:
             OSError: the folder cannot be written.

@@ -1,17 +1,19 @@
-"""Registering with the league: LEAGUE_REGISTER_REQUEST until it is answered (ruling, section 3)."""
+"""Registers a player with the league: repeats LEAGUE_REGISTER_REQUEST until it is answered (ruling, section 3)."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
 
-import aiohttp
+import httpx
 
+from league_sdk.dialling import inbox_of
 from league_sdk.player.agent import Player
-from league_sdk.protocol import PROTOCOL_VERSION, rpc
+from league_sdk.protocol import PROTOCOL_VERSION, SDK_VERSION, rpc
 from league_sdk.protocol.envelope import envelope
 from league_sdk.protocol.errors import NotJson
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES
@@ -19,15 +21,27 @@ from league_sdk.protocol.messages import METHODS, MessageType
 
 logger = logging.getLogger("league_sdk.player")
 
-FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 5.0
-TIMEOUT = aiohttp.ClientTimeout(total=10)
-AT_ONCE = 8
-"""Registrations of one process under way at the same time."""
-USER_AGENT = "player/1.0.0"
+FIRST_BACKOFF_S, MAX_BACKOFF_S = 0.2, 5.0
+LIMIT_S = 10.0
+"""For one request: connecting, sending, waiting and reading together."""
+MAX_CONCURRENT_REGISTRATIONS = 8
+"""In one process; httpx lets many more connections be open, so that no request waits for one."""
+Accepted = Callable[[Player], None]
+_HEADERS = {
+    "User-Agent": f"player/{SDK_VERSION}",
+    "Content-Type": "application/json",
+    "Accept": "application/json",
+    # The size of an answer is limited as it comes: a small packed one could unpack to gigabytes.
+    "Accept-Encoding": "identity",
+}
 
 
 class RegistrationRefused(Exception):
-    """The league said no; the text is its reason."""
+    """The league refused the registration; the text is its reason."""
+
+
+class Unusable(Exception):
+    """The league's answer cannot be used; the text says why."""
 
 
 def league_address(value: str) -> str:
@@ -36,20 +50,28 @@ def league_address(value: str) -> str:
     Raises:
         ValueError: not an http(s) address.
     """
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        url = httpx.URL(value)
+    except httpx.InvalidURL:
+        url = httpx.URL()
+    if url.scheme not in ("http", "https") or not url.host or not 0 < (url.port or 80) < 65536:
         raise ValueError(f"{value!r} is not an address such as http://127.0.0.1:8000/mcp")
-    return value if parts.path.strip("/") else value.rstrip("/") + "/mcp"
+    return value if url.path.strip("/") else value.rstrip("/") + "/mcp"
 
 
 def request_for(player: Player, endpoint: str, code: str | None) -> dict[str, Any]:
-    """The request as chapter 8 shows it, and what we know beyond it."""
+    """LEAGUE_REGISTER_REQUEST as chapter 8 shows it, with our league, registration code and token if we have them.
+
+    Args:
+        endpoint: empty for a player that listens nowhere and fetches its messages (ruling, section 13).
+    """
     meta: dict[str, Any] = {
         "display_name": player.name,
         "version": "1.0.0",
         "protocol_version": PROTOCOL_VERSION,
         "game_types": list(player.plays),
-        "contact_endpoint": endpoint,
+        # With "push" the league calls us at once, so that we know whether it can.
+        **({"contact_endpoint": endpoint, "delivery": "push"} if endpoint else {"delivery": "websocket"}),
     }
     if player.league_id:
         meta["league_id"] = player.league_id
@@ -60,16 +82,17 @@ def request_for(player: Player, endpoint: str, code: str | None) -> dict[str, An
         sender=f"player:{player.name}",
         conversation_id=f"conv-player-{player.name.lower().replace(' ', '-')}-reg-001",
         now=datetime.now(UTC),
+        auth_token=player.auth_token or None,
         league_id=player.league_id,
         player_meta=meta,
     )
 
 
 def read_response(body: Any) -> dict[str, Any] | None:
-    """The accepted response in a decoded reply, or None when it is worth another try.
+    """The accepted response in a decoded reply, or None if the request should be repeated.
 
     Raises:
-        RegistrationRefused: REJECTED, or an error that another try will not change.
+        RegistrationRefused: REJECTED, or an error that a retry would not change.
     """
     if not isinstance(body, dict):
         return None
@@ -88,52 +111,96 @@ def read_response(body: Any) -> dict[str, Any] | None:
     raise RegistrationRefused(str(reason or "no reason was given"))
 
 
+def make_client() -> httpx.AsyncClient:
+    """A client for the league: it uses no proxy or password of the environment, and follows no redirect."""
+    # The system's certificates, among which a school may have its own.
+    certificates = ssl.create_default_context()
+    return httpx.AsyncClient(headers=_HEADERS, verify=certificates, trust_env=False, timeout=LIMIT_S)
+
+
+async def ask(http: httpx.AsyncClient, league: str, body: bytes, limit_s: float = LIMIT_S) -> dict[str, Any] | None:
+    """Send one request; the accepted response, or None if the request should be repeated.
+
+    Args:
+        limit_s: seconds for all of it.
+
+    Raises:
+        RegistrationRefused: as :func:`read_response`.
+        httpx.HTTPError, NotJson, TimeoutError, Unusable: the request should be repeated; the text says why.
+    """
+    raw = bytearray()
+    # httpx's own limit is for each step of a request.
+    async with asyncio.timeout(limit_s), http.stream("POST", league, content=body) as reply:
+        if reply.has_redirect_location:
+            raise Unusable(f"it is at {reply.headers['Location']:.200} now: give that address")
+        if reply.status_code == 429 or reply.status_code >= 500:
+            raise Unusable(f"HTTP {reply.status_code}")
+        async for part in reply.aiter_raw():
+            raw += part
+            if len(raw) > MAX_ANSWER_BYTES:
+                raise Unusable(f"its answer is larger than {MAX_ANSWER_BYTES} bytes")
+    return read_response(rpc.loads(bytes(raw)))
+
+
 async def register(
-    player: Player, *, league: str, endpoint: str, session: aiohttp.ClientSession, code: str | None = None
+    player: Player,
+    *,
+    league: str,
+    endpoint: str,
+    http: httpx.AsyncClient,
+    code: str | None = None,
+    first_backoff_s: float = FIRST_BACKOFF_S,
 ) -> None:
-    """Register one player; waits and tries again until the league answers.
+    """Register one player; retry until the league answers.
+
+    Args:
+        endpoint: the player's own address; empty if it has none.
+        http: from :func:`make_client`.
+        first_backoff_s: seconds before the second request; the wait doubles up to :data:`MAX_BACKOFF_S`.
 
     Raises:
         RegistrationRefused: with the league's reason.
     """
-    wait = FIRST_WAIT_S
+    wait = first_backoff_s
     while True:
         body = rpc.dumps(rpc.call(METHODS[MessageType.LEAGUE_REGISTER_REQUEST], request_for(player, endpoint, code), 1))
         player.registering = True
         problem = "no usable answer"
         try:
-            headers = {"Content-Type": "application/json"}
-            async with session.post(league, data=body, headers=headers, timeout=TIMEOUT) as reply:
-                raw = await reply.content.read(MAX_ANSWER_BYTES)
-                problem = f"HTTP {reply.status}"
-                busy = reply.status == 429 or reply.status >= 500
-            found = None if busy else read_response(rpc.loads(raw))
-            if found is not None:
-                player.accept(found)
+            reply = await ask(http, league, body)
+            if reply is not None:
+                player.accept(reply)
+                player.inbox = inbox_of(reply, league)
                 return
-        except (aiohttp.ClientError, TimeoutError, NotJson) as error:
+        except (httpx.HTTPError, NotJson, TimeoutError, Unusable) as error:
             problem = str(error) or type(error).__name__
         player.registering = False
-        if wait == FIRST_WAIT_S:
+        if wait == first_backoff_s:
             logger.warning("%s: the league at %s does not answer (%s); trying again", player.name, league, problem)
         await asyncio.sleep(wait)
-        wait = min(wait * 2, LONGEST_WAIT_S)
+        wait = min(wait * 2, MAX_BACKOFF_S)
 
 
-async def register_all(players: dict[str, Player], *, league: str, code: str | None = None) -> None:
-    """Register players, given by their endpoints, a few at a time, in order.
+async def register_all(
+    players: Iterable[tuple[str, Player]], *, league: str, code: str | None = None, accepted: Accepted = lambda _: None
+) -> None:
+    """Register players, each given with its endpoint or an empty text, a few at the same time.
+
+    Args:
+        accepted: is called with each player that was accepted.
 
     Raises:
         RegistrationRefused: the first refusal, with the player's name.
     """
-    gate = asyncio.Semaphore(AT_ONCE)
+    gate = asyncio.Semaphore(MAX_CONCURRENT_REGISTRATIONS)
 
-    async def one(endpoint: str, player: Player, session: aiohttp.ClientSession) -> None:
+    async def one(endpoint: str, player: Player) -> None:
         async with gate:
             try:
-                await register(player, league=league, endpoint=endpoint, session=session, code=code)
+                await register(player, league=league, endpoint=endpoint, http=http, code=code)
             except RegistrationRefused as refused:
                 raise RegistrationRefused(f"{player.name} was rejected: {refused}") from None
+            accepted(player)
 
-    async with aiohttp.ClientSession(headers={"User-Agent": USER_AGENT}) as session:
-        await asyncio.gather(*(one(endpoint, player, session) for endpoint, player in players.items()))
+    async with make_client() as http:
+        await asyncio.gather(*(one(endpoint, player) for endpoint, player in players))

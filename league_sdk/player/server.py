@@ -1,17 +1,27 @@
-"""The HTTP side of players: POST /mcp with JSON-RPC, and /health (ruling, section 5)."""
+"""The HTTP server of players: POST /mcp with JSON-RPC (league.v2) or MCP, and /health (ruling, section 5)."""
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aiohttp import web
 
+from league_sdk.mcp.requests import HttpRequest
+from league_sdk.mcp.server import McpServer, Origins
+from league_sdk.mcp.sessions import Sessions
+from league_sdk.mcp.states import States
+from league_sdk.mcp.versions import is_mcp
 from league_sdk.player.agent import Player
+from league_sdk.player.offering import STATE, make_registry
 from league_sdk.protocol import rpc
-from league_sdk.protocol.dispatch import Exchange, Post, Reply, dispatch
+from league_sdk.protocol.dispatch import NOT_DECODED, Exchange, Post, Reply, dispatch
 from league_sdk.protocol.errors import LeagueError, NotARequest, UnknownMethod
-from league_sdk.serving import Port, read_post, response
+from league_sdk.serving import Port, read_post, respond, response
 
 
 class _Answering(Exchange[rpc.Request]):
@@ -19,12 +29,24 @@ class _Answering(Exchange[rpc.Request]):
 
 
 async def answer(player: Player, post: Post) -> Reply:
-    """Have a player answer one request."""
+    """Answer a JSON-RPC request that was fetched."""
     return await dispatch(_Answering(), post, lambda asked: player.call(asked.method, asked.params))
 
 
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    """A player at a path, as an agent of the league and as an MCP server."""
+
+    player: Player
+    mcp: McpServer
+
+    def changed(self) -> None:
+        """Tell the clients of MCP that want to know."""
+        self.mcp.listeners.updated([STATE])
+
+
 class PlayerServer:
-    """Players behind one port.
+    """Serves players at one port.
 
     Args:
         players: by path, such as ``{"/mcp": player}``.
@@ -32,33 +54,54 @@ class PlayerServer:
 
     def __init__(self, players: Mapping[str, Player]) -> None:
         self.players = dict(players)
-        # A slash too many is forgiven, as we ask the league to forgive it.
-        self._by_path = self.players | {path + "/": player for path, player in self.players.items()}
+        self._seats: dict[str, _Seat] = {}
         self._port = Port(self.handle)
         self.port = 0
 
     async def start(self, host: str, port: int) -> int:
         """Open the port; see :meth:`league_sdk.serving.Port.open`."""
+        seats = {path: _Seat(player, _mcp_server(player, host)) for path, player in self.players.items()}
+        # Accept a trailing slash, as we want the league to do.
+        self._seats = seats | {path + "/": seat for path, seat in seats.items()}
         self.port = await self._port.open(host, port)
+        for seat in seats.values():
+            seat.player.watchers.append(seat.changed)
         return self.port
 
     async def stop(self) -> None:
-        """Close the port at once; calls under way are dropped."""
+        """Close the port at once; calls under way are dropped, and the streams and sessions of MCP end."""
+        for seat in {id(seat): seat for seat in self._seats.values()}.values():
+            seat.mcp.close()
+            with suppress(ValueError):
+                seat.player.watchers.remove(seat.changed)
         await self._port.close()
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one HTTP request; whatever comes in, JSON goes out."""
-        player = self._by_path.get(request.path)
-        if player is None:
+        """Answer one HTTP request; what is not MCP is answered with JSON, whatever it is."""
+        seat = self._seats.get(request.path) or self._seats.get(request.path.lower())
+        if seat is None:
             return self._other(request)
+        post, body = Post(b""), NOT_DECODED
+        if request.method == "POST":
+            try:
+                post = await read_post(request)
+            except LeagueError as error:
+                return _refused(error, status=error.http_status)
+            # What cannot be read is refused in the words of the protocol that its headers show.
+            with suppress(LeagueError):
+                body = post.decode()
+                post = replace(post, decoded=body)
+        if is_mcp(body, request.headers):
+            return await respond(request, await seat.mcp.handle(_of_mcp(request, post)))
         if request.method != "POST":
             wrong = NotARequest("Send JSON-RPC requests by POST.", field="HTTP method", seen=request.method)
             return _refused(wrong, status=405, headers={"Allow": "POST"})
-        try:
-            post = await read_post(request)
-        except LeagueError as error:
-            return _refused(error, status=error.http_status)
-        return response(await answer(player, post))
+
+        async def handle(asked: rpc.Request) -> Any:
+            await seat.player.note_call(asked.params)
+            return await seat.player.call(asked.method, asked.params)
+
+        return response(await dispatch(_Answering(), post, handle))
 
     def _other(self, request: web.BaseRequest) -> web.Response:
         if request.path == "/health" and request.method in ("GET", "HEAD"):
@@ -67,6 +110,33 @@ class PlayerServer:
         hint = " or ".join([*list(self.players)[:3], "/health"])
         wrong = UnknownMethod("There is nothing here.", field="path", seen=request.path, expected=hint)
         return _refused(wrong, status=404)
+
+
+def _mcp_server(player: Player, host: str) -> McpServer:
+    """A player as an MCP server.
+
+    Args:
+        player: whose tools are offered.
+        host: where it listens, perhaps a name of this machine.
+    """
+    return McpServer(
+        make_registry(player),
+        states=States(secrets.token_bytes(32), time.time),
+        sessions=Sessions(time.monotonic),
+        origins=Origins([host.lower()]),
+    )
+
+
+def _of_mcp(request: web.BaseRequest, post: Post) -> HttpRequest:
+    scheme, _space, token = post.authorization.partition(" ")
+    return HttpRequest(
+        request.method,
+        {name.lower(): value for name, value in request.headers.items()},
+        post.body,
+        caller=request.remote or "",
+        scope=token.strip() if scheme.lower() == "bearer" else "",
+        decoded=post.decoded,
+    )
 
 
 def _refused(error: LeagueError, *, status: int, headers: dict[str, Any] | None = None) -> web.Response:

@@ -18,8 +18,8 @@ class Strategy:
     What is not overridden plays at random, so that every player can play every game.
 
     Attributes:
-        quick: True when neither method ever waits for anything. They then run on the server's own loop;
-            any other runs in a thread, so that a slow model does not keep the player from answering.
+        quick: True if neither method ever waits for anything. They are then called on the event loop of the player's
+            server; those of any other strategy in a thread, so that a slow one does not keep the player from answering.
         game_types: the games the player registers for; empty for every game that is installed.
     """
 
@@ -62,7 +62,11 @@ class Strategy:
 
 
 class Random(Strategy):
-    """Any of the allowed moves, each equally likely."""
+    """Any of the allowed moves, each equally likely.
+
+    Args:
+        rng: where the chance comes from.
+    """
 
     quick = True
 
@@ -76,34 +80,26 @@ class Random(Strategy):
         return self.rng.choice(options)
 
 
-class AlwaysEven(Strategy):
+class AlwaysEven(Random):
     """Always ``"even"``."""
-
-    quick = True
 
     def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
         return "even"
 
 
-class AlwaysOdd(Strategy):
+class AlwaysOdd(Random):
     """Always ``"odd"``."""
-
-    quick = True
 
     def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
         return "odd"
 
 
-class History(Strategy):
-    """The parity that was drawn more often so far; a coin when it is even between them.
+class History(Random):
+    """The parity that was drawn more often so far; a random one if both were drawn equally often.
 
-    The draws are independent, so this wins no more often than Random: which is the lesson (ruling, section 7).
+    It wins no more often than :class:`Random`, because the draws are independent of each other: students may find this
+    out with it (ruling, section 7).
     """
-
-    quick = True
-
-    def __init__(self, rng: random.Random | None = None) -> None:
-        self.rng = rng or random.Random()
 
     def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
         drawn = [even_odd.parity(number) for number in context["numbers_drawn"]]
@@ -113,17 +109,12 @@ class History(Strategy):
         return "even" if lead > 0 else "odd"
 
 
-class Careful(Strategy):
+class Careful(Random):
     """Wins if it can, keeps the other from winning next, else plays near the middle; for games in turns.
 
     It needs no knowledge of the game but its rules: it tries every move, and every answer to it. A game that
     is not installed here, or does not show its ``players`` and ``moves``, it plays at random.
     """
-
-    quick = True
-
-    def __init__(self, rng: random.Random | None = None) -> None:
-        self.rng = rng or random.Random()
 
     def move(self, options: list[Any], state: dict[str, Any], context: dict[str, Any]) -> Any:
         position = self._position(context.get("game_type"), state)
@@ -143,7 +134,7 @@ class Careful(Strategy):
 
     @staticmethod
     def _position(game_type: object, state: Mapping[str, Any]) -> tuple[Game, State] | None:
-        """The game and its state, played again from what we were shown; None when that is not possible."""
+        """The game, and its state after the moves that the referee showed; None if it cannot be computed."""
         game = games().get(game_type) if isinstance(game_type, str) else None
         if game is None or game.hidden:
             return None
@@ -177,4 +168,4 @@ STRATEGIES: Mapping[str, type[Strategy]] = {
     "history": History,
     "careful": Careful,
 }
-"""By the names of the command line."""
+"""The strategies by the names that the command line takes."""

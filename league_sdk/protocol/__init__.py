@@ -3,5 +3,5 @@
 PROTOCOL = "league.v2"
 PROTOCOL_VERSION = "2.1.0"
 MINIMUM_PROTOCOL_VERSION = "2.0.0"
-SDK_VERSION = "0.1.0"
-"""The version of this package, here because every layer may ask for it."""
+SDK_VERSION = "0.9.0"
+"""The version of this package; it is defined here because every layer may import this module."""

@@ -1,21 +1,19 @@
-"""The one dispatcher of JSON-RPC requests: bytes and headers in; status, headers and bytes out (ruling, section 5).
+"""The dispatcher of JSON-RPC requests: from bytes and headers to status, headers and bytes (ruling, section 5).
 
-The league manager, a referee's door, the SDK's player and the listeners of a check answer through it. It has no I/O, no
-clock and no thread, so a handler may wait as long as it likes::
+The league manager, a referee's door, the SDK's player and the listeners of a check use it. It has no I/O, no clock and
+no thread, so a handler may take as long as it needs::
 
     exchange = Exchange()
     with exchange.guarded():
         asked = exchange.read(Post(body, content_type))
         exchange.answer(await handle(asked))
     return exchange.reply
-
-:class:`Loopback` is its twin in memory, for tests and rehearsals.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
@@ -26,66 +24,81 @@ from league_sdk.protocol.errors import InternalError, LeagueError, TooOften
 logger = logging.getLogger(__name__)
 
 NO_CONTENT = 204
+NOT_DECODED: Any = object()
+"""Stands for a body that is still to be decoded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A request as HTTP brought it.
+    """An HTTP request.
 
     Attributes:
-        body: as it came.
-        content_type: the header's value; empty when there was none.
-        authorization: the header's value; empty when there was none.
+        body: the body as received.
+        content_type: the value of the header; empty without one.
+        authorization: the value of the header; empty without one.
+        decoded: the decoded body, if it was decoded and checked before.
     """
 
     body: bytes
     content_type: str = ""
     authorization: str = ""
+    decoded: Any = NOT_DECODED
+
+    def decode(self) -> Any:
+        """The body as JSON, once size and content type are right.
+
+        Raises:
+            LeagueError: something of it is wrong.
+        """
+        if self.decoded is not NOT_DECODED:
+            return self.decoded
+        rpc.check_http(self.content_type, len(self.body))
+        return rpc.loads(self.body)
 
 
 @dataclass(slots=True)
 class Reply:
-    """What HTTP takes back.
+    """An HTTP response.
 
     Attributes:
-        status: of HTTP.
-        body: JSON, or a stream of it; None when nothing is answered.
-        headers: besides Content-Type and Content-Length.
+        status: the HTTP status.
+        body: JSON, or a stream of it; None without a body.
+        headers: the headers besides Content-Type and Content-Length.
     """
 
     status: int = 200
-    body: bytes | AsyncIterator[bytes] | None = None
+    body: bytes | AsyncGenerator[bytes, None] | None = None
     headers: dict[str, str] = field(default_factory=dict)
 
 
 class Asked(Protocol):
-    """What a request asks for, read by :meth:`Exchange.understand`."""
+    """A request as :meth:`Exchange.understand` reads it."""
 
     @property
     def id(self) -> Any:
-        """Of JSON-RPC."""
+        """The JSON-RPC id."""
 
     @property
     def name(self) -> str:
-        """The method, or the message inside."""
+        """The method, or the type of the message inside."""
 
     @property
     def notification(self) -> bool:
-        """Whether no answer is expected."""
+        """Whether no reply is expected."""
 
 
 A = TypeVar("A", bound=Asked)
 
 
 class Exchange(Generic[A]):
-    """One request on its way to its reply. This one speaks plain JSON-RPC; a server overrides what it does otherwise.
+    """One request and its reply in plain JSON-RPC; a server overrides the steps that it does in another way.
 
     Attributes:
-        failure: the sentence for a request in which our own code failed.
-        body: the decoded body; None until it could be read.
-        asked: what the request asks for; None until it could be read.
-        error: what it was refused with, if it was.
-        reply: what goes back.
+        failure: the error message if the server's own code fails.
+        body: the decoded body; None until it was decoded.
+        asked: the request that was read from it; None until it was read.
+        error: the error with which the request was refused, if it was.
+        reply: the response.
     """
 
     failure = "The server failed; nothing was changed."
@@ -97,24 +110,23 @@ class Exchange(Generic[A]):
         self.reply = Reply()
 
     def read(self, post: Post) -> A:
-        """Climb the ladder: size, content type, JSON, request object, method, params.
+        """Check and read a request: size, content type, JSON, request object, method, params, in this order.
 
         Raises:
-            LeagueError: of the first rung that does not hold.
+            LeagueError: for the first check that fails.
         """
-        rpc.check_http(post.content_type, len(post.body))
-        self.body = rpc.loads(post.body)
+        self.body = post.decode()
         self.asked = asked = self.understand(self.body, post)
         return asked
 
     def answer(self, message: Any) -> None:
-        """The handler has answered: its message becomes the reply."""
+        """Put the message of the handler into the reply."""
         if self.asked is not None and not self.asked.notification:
             self.reply.body = rpc.dumps(self.dress(self.asked, message))
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Turn what is raised within into the reply; a failure of our own is logged, a notification gets no answer."""
+        """Turn an exception in the block into the reply; log it if it is unexpected. A notification gets no reply."""
         try:
             yield
         except LeagueError as error:
@@ -123,7 +135,7 @@ class Exchange(Generic[A]):
             logger.exception("a call of %s failed", self.asked.name if self.asked else "no method")
             self._refuse(InternalError(self.failure))
         if self.asked is not None and self.asked.notification:
-            # JSON-RPC 2.0, 4.1: not even an error is answered.
+            # JSON-RPC 2.0, 4.1: a notification gets no reply, not even an error.
             self.reply.body = None
             if self.reply.status != TooOften.http_status:
                 self.reply.status = self.status_of_silence(self.asked)
@@ -135,60 +147,48 @@ class Exchange(Generic[A]):
             self.reply.headers["Retry-After"] = str(error.context["retry_after_s"])
         self.reply.body = rpc.dumps(self.refusal(error, self.body))
 
-    # What a server may do otherwise -----------------------------------------------------------------
+    # Steps that a server may override ----------------------------------------------------------------
 
     def understand(self, body: Any, post: Post) -> A:
-        """What a decoded body asks for.
+        """Read a request from a decoded body.
 
         Raises:
-            LeagueError: nothing that can be understood.
+            LeagueError: the body is no request that this server understands.
         """
-        found: Any = rpc.read_request(body)
-        return found  # type: ignore[no-any-return]
+        request: Any = rpc.read_request(body)
+        return request  # type: ignore[no-any-return]
 
     def dress(self, asked: A, message: Any) -> Any:
-        """The whole reply around the message of a handler."""
+        """Build the reply around the message of a handler."""
         return rpc.result(asked.id, message)
 
     def refusal(self, error: LeagueError, body: Any) -> Any:
-        """The whole reply for an error.
+        """Build the reply for an error.
 
         Args:
-            error: why.
-            body: the decoded body; None when it could not be read.
+            error: the error.
+            body: the decoded body; None if it could not be decoded.
         """
-        data = {"error_code": error.error_code, "error_name": error.error_name, "context": error.context}
-        return rpc.error(rpc.request_id(body), error.rpc_code, error.message, data)
+        return rpc.error(rpc.request_id(body), error.rpc_code, error.message, error_data(error))
 
     def status_of_silence(self, asked: A) -> int:
-        """The HTTP status for a notification."""
+        """The HTTP status of the response to a notification."""
         return NO_CONTENT
+
+
+def error_data(error: LeagueError) -> dict[str, Any]:
+    """The ``data`` of a plain JSON-RPC error."""
+    return {"error_code": error.error_code, "error_name": error.error_name, "context": error.context}
 
 
 async def dispatch(exchange: Exchange[A], post: Post, handle: Callable[[A], Awaitable[Any]]) -> Reply:
     """Answer one request.
 
     Args:
-        exchange: a new one.
-        post: what came.
-        handle: gives the message of the answer; it may raise LeagueError.
+        exchange: a new exchange.
+        post: the HTTP request.
+        handle: returns the message of the reply; it may raise LeagueError.
     """
     with exchange.guarded():
         exchange.answer(await handle(exchange.read(post)))
     return exchange.reply
-
-
-class Loopback:
-    """A server and its client in memory: every request and every reply goes through bytes, and no socket.
-
-    Args:
-        serve: answers a request, such as :func:`dispatch` with a handler.
-    """
-
-    def __init__(self, serve: Callable[[Post], Awaitable[Reply]]) -> None:
-        self._serve = serve
-
-    async def send(self, request: Any) -> tuple[int, Any]:
-        """The HTTP status and the decoded reply to a request; None for no reply."""
-        reply = await self._serve(Post(rpc.dumps(request), "application/json"))
-        return reply.status, rpc.loads(reply.body) if isinstance(reply.body, bytes) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,23 +12,23 @@ from league_sdk.protocol import MINIMUM_PROTOCOL_VERSION, PROTOCOL
 from league_sdk.protocol.errors import InvalidTimestamp, VersionMismatch
 
 LEAGUE_MANAGER = "league_manager:LM01"
-"""Our sender: 000 allows the id, and some agents demand one."""
+"""The sender of the league manager's messages: 000 allows the id, and some agents require one."""
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|\+00:00)", re.ASCII)
 _PROTOCOL = re.compile(r"league\.v(\d{1,3})", re.ASCII)
 _VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(?:\.(\d{1,3}))?", re.ASCII)
-_OLDEST = (2, 0, 0)
-"""MINIMUM_PROTOCOL_VERSION, to compare with."""
+_MINIMUM_VERSION = (2, 0, 0)
+"""MINIMUM_PROTOCOL_VERSION as numbers."""
 _STAMP_EXPECTED = "YYYY-MM-DDTHH:MM:SSZ, in UTC"
 
 
 def stamp(moment: datetime) -> str:
-    """A moment as we write it: whole seconds, UTC, ``Z`` (ruling, section 2).
+    """Write a time as the league sends it: whole seconds, UTC, ``Z`` (ruling, section 2).
 
     Args:
         moment: an aware datetime.
     """
-    # Not strftime, which takes several times as long; a match has dozens of them.
+    # strftime takes several times as long, and a match has dozens of timestamps.
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -37,14 +38,11 @@ def parse_stamp(value: object, *, field: str = "timestamp") -> datetime:
     Raises:
         InvalidTimestamp: E021, for anything else.
     """
-    wrong = InvalidTimestamp(f"{field} is not a UTC timestamp.", field=field, seen=value, expected=_STAMP_EXPECTED)
-    if not isinstance(value, str) or not _STAMP.fullmatch(value):
-        raise wrong
-    try:
-        return datetime.fromisoformat(value)
-    except ValueError:
-        # Well formed and impossible, such as month 13.
-        raise wrong from None
+    if isinstance(value, str) and _STAMP.fullmatch(value):
+        # A well-formed timestamp may still be impossible, such as month 13.
+        with suppress(ValueError):
+            return datetime.fromisoformat(value)
+    raise InvalidTimestamp(f"{field} is not a UTC timestamp.", field=field, seen=value, expected=_STAMP_EXPECTED)
 
 
 def envelope(
@@ -55,10 +53,10 @@ def envelope(
     now: datetime,
     **fields: Any,
 ) -> dict[str, Any]:
-    """A whole message: the required envelope fields first, then ``fields`` (ruling, section 2).
+    """Build a message: the required envelope fields first, then ``fields`` (ruling, section 2).
 
-    Fields whose value is None are left out only for the optional envelope fields
-    ``auth_token``, ``league_id``, ``round_id`` and ``match_id`` (ruling, section 2).
+    Of the optional envelope fields ``auth_token``, ``league_id``, ``round_id`` and ``match_id``, those that are None
+    are left out.
     """
     message: dict[str, Any] = {
         "protocol": PROTOCOL,
@@ -76,7 +74,7 @@ def envelope(
 
 
 def parse_sender(value: str) -> tuple[str, str]:
-    """Split ``player:P01`` into its two halves; a bare word is a kind without an id (ruling, section 2)."""
+    """Split ``player:P01`` into kind and id; a word without a colon is a kind without an id (ruling, section 2)."""
     kind, _, name = value.partition(":")
     return kind, name
 
@@ -94,11 +92,11 @@ def _version(value: object) -> tuple[int, int, int] | None:
 def check_protocol(params: Mapping[str, Any]) -> None:
     """Check ``protocol`` and ``protocol_version`` (ruling, section 2).
 
-    Absent counts as 2.0.0. ``protocol`` must be league.v2; ``protocol_version`` may stand in the
+    An absent version counts as 2.0.0. ``protocol`` must be league.v2; ``protocol_version`` may stand in the
     envelope or in a registration's meta, as ``2.1.0`` or ``league.v2``.
 
     Raises:
-        VersionMismatch: E018, with the supported ones in the context.
+        VersionMismatch: E018, with the supported protocols in the context.
     """
     protocol = params.get("protocol")
     if protocol is not None and protocol != PROTOCOL:
@@ -114,7 +112,7 @@ def check_protocol(params: Mapping[str, Any]) -> None:
         if declared is None:
             continue
         version = _version(declared)
-        if version is None or version < _OLDEST:
+        if version is None or version < _MINIMUM_VERSION:
             raise VersionMismatch(
                 f"Protocol versions from {MINIMUM_PROTOCOL_VERSION} on are supported.",
                 field="protocol_version",

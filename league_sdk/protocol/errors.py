@@ -1,9 +1,9 @@
-"""What can go wrong, as one tree, and how each error is named on the wire.
+"""All errors of the protocol as one tree, and their codes on the wire.
 
 ::
 
     LeagueError                     an error that has an E-code
-    ├── WireError                   the request itself is not usable
+    ├── WireError                   the request itself cannot be used
     │   ├── NotJson                 -32700 E002
     │   ├── NotARequest             -32600 E002   (batch, no object, wrong content type)
     │   │   └── TooLarge            -32600 E002   (HTTP 413)
@@ -15,17 +15,16 @@
     ├── AuthError
     │   ├── TokenMissing            -32001 E011
     │   └── TokenInvalid            -32001 E012
-    └── RuleError                   -32000, the league says no
+    └── RuleError                   -32000, the league refuses the request
         ├── UnknownPlayer           E005
         ├── RefereeNotRegistered    E013
         ├── UnknownLeague           E014
         ├── VersionMismatch         E018
-        ├── OutOfTime               E001: an answer that came after the verdict
+        ├── OutOfTime               E001: an answer after the verdict
         ├── TooOften                E009   (HTTP 429)
-        └── InternalError           -32603 E009: our side failed, nothing changed
+        └── InternalError           -32603 E009: the server failed, nothing changed
 
-Raised anywhere, turned into a message in one place (:func:`league_error`).
-Implements 004 2.9, 4.10 and the ruling on error codes.
+They are raised anywhere and turned into messages in one place, :func:`league_error` (004 2.9, 4.10; ruling, section 5).
 """
 
 from __future__ import annotations
@@ -63,15 +62,15 @@ LEGACY_NAMES: dict[str, str] = {
     "G004": "NOT_YOUR_TURN",
     "G005": "GAME_ALREADY_STARTED",
 }
-"""002's codes."""
+"""The error codes of document 002."""
 LEGACY_CODES: dict[str, str] = {"E001": "G002", "E004": "G001", "E005": "L004", "E013": "L004", "E014": "L005"}
-"""The one of 002's codes that stands beside an E-code. The others name a situation: who raises the error gives it as
-``legacy_code`` in the context (G003, G004, G005), or the answer to a registration carries it (L001, L002, L003)."""
+"""The code of 002 that corresponds to an E-code. The other codes describe a situation: they are passed as
+``legacy_code`` in the context of an error (G003 to G005) or stand in the answer to a registration (L001 to L003)."""
 SECRET_FIELDS = frozenset({"auth_token", "league_token", "registration_code", "auth_token_sha256"})
 
 
 def seen_text(value: object) -> str:
-    """A wrong value as an error may repeat it: JSON without tokens, at most ``MAX_SEEN_CHARS`` characters."""
+    """A wrong value as an error quotes it: JSON without tokens, at most ``MAX_SEEN_CHARS`` characters."""
     try:
         text = redact(json.dumps(value, ensure_ascii=True, default=repr))
     except (ValueError, RecursionError):
@@ -84,10 +83,10 @@ class LeagueError(Exception):
 
     Args:
         message: a sentence for a person.
-        field: the field that is wrong, if one is.
-        seen: its value as it came (secrets are left out).
-        expected: what would have been right.
-        context: more facts for the error's ``context``; ``legacy_code`` among them is 002's code for the situation.
+        field: the wrong field, if there is one.
+        seen: its value as received; the value of a secret field is left out.
+        expected: a correct value, in words.
+        context: more fields of the error's ``context``, such as ``legacy_code``, the code of 002 for the situation.
     """
 
     error_code: ClassVar[str] = "E002"
@@ -115,23 +114,23 @@ class LeagueError(Exception):
 
     @property
     def error_name(self) -> str:
-        """The documents' name of the code."""
+        """The name of the code in the documents."""
         return NAMES[self.error_code]
 
     @property
     def legacy_code(self) -> str | None:
-        """002's code beside ours: the one of the situation, else the usual one, if there is one."""
-        given = self.context.get("legacy_code")
-        return given if isinstance(given, str) else LEGACY_CODES.get(self.error_code)
+        """The code of 002: the one passed for the situation, or else the one that corresponds to the E-code."""
+        code = self.context.get("legacy_code")
+        return code if isinstance(code, str) else LEGACY_CODES.get(self.error_code)
 
     @property
     def retryable(self) -> bool:
-        """Whether the documents let the sender try again (E001, E009)."""
+        """Whether the documents allow the sender to retry (E001, E009)."""
         return self.error_code in RETRYABLE
 
 
 class WireError(LeagueError):
-    """The request is not usable as it came."""
+    """The request cannot be used as it was received."""
 
     rpc_code = -32602
 
@@ -171,7 +170,7 @@ class InvalidTimestamp(WireError):
 
 
 class AuthError(LeagueError):
-    """Who is asking could not be shown."""
+    """The caller could not be authenticated."""
 
     rpc_code = -32001
 
@@ -185,7 +184,7 @@ class TokenInvalid(AuthError):
 
 
 class RuleError(LeagueError):
-    """The request is well made; the league cannot grant it."""
+    """The request is well formed, but the league refuses it."""
 
 
 class UnknownPlayer(RuleError):
@@ -205,66 +204,73 @@ class VersionMismatch(RuleError):
 
 
 class OutOfTime(RuleError):
-    """An answer to a request that has its verdict."""
+    """An answer that arrived after the verdict."""
 
     error_code = "E001"
 
 
 class TooOften(RuleError):
-    """More came from one sender than anybody needs; it may try again after ``retry_after_s`` (in the context)."""
+    """The sender exceeded a rate limit; it may retry after ``retry_after_s`` (in the context)."""
 
     error_code = "E009"
     http_status = 429
 
 
 class InternalError(RuleError):
-    """Our side failed; nothing was changed and the sender may try again."""
+    """The server failed; nothing was changed and the sender may retry."""
 
     error_code = "E009"
     rpc_code = -32603
 
 
 def error_of(data: object, *, fallback: str) -> LeagueError:
-    """The error that a LEAGUE_ERROR message stands for, to be passed on.
+    """The error that a received LEAGUE_ERROR message describes.
 
     Args:
-        data: the message, as it was received.
-        fallback: the sentence for one that has none.
+        data: the message as received.
+        fallback: the sentence if the message has none.
     """
     message: dict[str, Any] = data if isinstance(data, dict) else {}
-    found = message.get("context")
-    context: dict[str, Any] = found if isinstance(found, dict) else {}
+    context = message.get("context")
+    facts = (
+        {name: context[name] for name in ("field", "expected") if name in context} if isinstance(context, dict) else {}
+    )
     kinds: list[type[LeagueError]] = [InvalidFormat, MissingField, TokenMissing, TokenInvalid, OutOfTime, UnknownLeague]
-    kind = next((one for one in kinds if one.error_code == message.get("error_code")), InvalidFormat)
-    kept: dict[str, Any] = {name: value for name, value in context.items() if name in ("field", "expected")}
-    return kind(str(message.get("message", fallback)), legacy_code=message.get("legacy_code"), **kept)
+    kind = next((candidate for candidate in kinds if candidate.error_code == message.get("error_code")), InvalidFormat)
+    return kind(str(message.get("message", fallback)), legacy_code=message.get("legacy_code"), **facts)
 
 
 def rpc_codes() -> dict[str, list[int]]:
     """The JSON-RPC codes that each E-code can come with (ruling, section 5)."""
-    found: dict[str, set[int]] = {code: set() for code in NAMES}
+    rpc_codes_of: dict[str, set[int]] = {code: set() for code in NAMES}
     kinds: list[type[LeagueError]] = [LeagueError]
     for kind in kinds:
-        kinds += [one for one in kind.__subclasses__() if one.__module__ == __name__]
+        kinds += [child for child in kind.__subclasses__() if child.__module__ == __name__]
         if kind not in _NEVER_RAISED:
-            found[kind.error_code].add(kind.rpc_code)
-    return {code: sorted(codes) for code, codes in found.items()}
+            rpc_codes_of[kind.error_code].add(kind.rpc_code)
+    return {code: sorted(codes) for code, codes in rpc_codes_of.items()}
 
 
 _NEVER_RAISED = (LeagueError, WireError, AuthError, RuleError)
-"""Branches of the tree; only what grows on them is sent."""
+"""Inner nodes of the tree; only leaves and NotARequest are raised."""
 
 
 def league_error(error: LeagueError, *, original_message_type: str | None) -> dict[str, Any]:
     """The fields of a LEAGUE_ERROR message, without its envelope (ruling, section 5).
 
-    002's code stands beside the E-code where one corresponds, and is left out elsewhere.
+    ``legacy_code``, the code of 002, is left out if none corresponds.
 
     Args:
-        error: what was raised.
-        original_message_type: the message that caused it, where it is known.
+        error: the error that was raised.
+        original_message_type: the type of the message that caused it, if known.
     """
     beside = {"legacy_code": error.legacy_code} if error.legacy_code else {}
+    context = dict(error.context)
+    # The other names of 004 4.10.1 and 8.10.1; the token that stands there is never repeated.
+    if "expected" in context:
+        context["expected_format"] = context["expected"]
+    if original_message_type:
+        context["action"] = original_message_type
     return {
         "message_type": "LEAGUE_ERROR",
         "error_code": error.error_code,
@@ -272,7 +278,7 @@ def league_error(error: LeagueError, *, original_message_type: str | None) -> di
         "error_description": error.error_name,
         **beside,
         "message": error.message,
-        "context": error.context,
+        "context": context,
         "original_message_type": original_message_type,
         "retryable": error.retryable,
     }

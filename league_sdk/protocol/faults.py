@@ -1,7 +1,7 @@
-"""Whose fault a lost point is: one closed list of causes, and the one mapping from what is seen to a cause.
+"""Why a point was lost: the closed list of causes, and the mapping from observations to causes (our choice). Pure.
 
-All of it is our choice. Pure: the caller of an agent says what it saw (an error code, an HTTP answer, a number of the
-operating system), and this module says what that means. The sentences are English; the site translates them.
+The caller of an agent passes its observation (an error code, an HTTP answer, an error number of the operating system).
+The sentences are English; the site translates them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from league_sdk.protocol.notes import _
 
 
 class Cause(StrEnum):
-    """Why a point was lost. All but the last two are the player's own."""
+    """Why a point was lost. All but the last two causes are the player's fault."""
 
     NAME_LOOKUP = "NAME_LOOKUP"
     CONNECT = "CONNECT"
@@ -30,14 +30,14 @@ class Cause(StrEnum):
 
 
 OWN_SIDE = frozenset({Cause.REFEREE, Cause.LEAGUE})
-"""Not the player's: what failed through these is void and played again."""
+"""Causes that are not the player's fault: the match is void and played again."""
 
 BY_ERROR_CODE: dict[str, Cause] = {
     "E001": Cause.DEADLINE,
     "E002": Cause.WRONG_MESSAGE,
     "E003": Cause.WRONG_MESSAGE,
     "E004": Cause.ILLEGAL_MOVE,
-    # A player that is not called any more, because it has been silent too often.
+    # E005 stands for a player that is no longer called, because it was silent too often.
     "E005": Cause.DEADLINE,
     "E009": Cause.CONNECT,
     "E011": Cause.WRONG_MESSAGE,
@@ -46,42 +46,39 @@ BY_ERROR_CODE: dict[str, Cause] = {
     "E014": Cause.WRONG_MESSAGE,
     "E018": Cause.WRONG_MESSAGE,
     "E021": Cause.WRONG_MESSAGE,
-}
-"""Where nothing more is known than an error code, as in the reports of students' referees."""
-
-_BY_LEGACY_CODE = {
     "G001": Cause.ILLEGAL_MOVE,
     "G002": Cause.DEADLINE,
     "G003": Cause.WRONG_MESSAGE,
     "G004": Cause.ILLEGAL_MOVE,
     "G005": Cause.WRONG_MESSAGE,
 }
+"""The cause if only an error code is known (also one of 002), as in the reports of students' referees."""
 
-# By name: not every system has every one of them.
-_OUT_OF = ("EMFILE", "WSAEMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "ENETDOWN")
-_OWN_ERRNOS = {getattr(errno, name, None) for name in _OUT_OF}
+# Looked up by name, because not every operating system has all of them.
+_OWN_ERRNO_NAMES = ("EMFILE", "WSAEMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "ENETDOWN")
+_OWN_ERRNOS = {getattr(errno, name, None) for name in _OWN_ERRNO_NAMES}
 _NO_WAY_ERRNOS = {errno.ENETUNREACH, errno.EADDRNOTAVAIL}
 _OWN_LOOKUPS = {getattr(socket, name, None) for name in ("EAI_SYSTEM", "EAI_MEMORY")}
 SILENT_LOOKUPS = frozenset({socket.EAI_AGAIN, socket.EAI_FAIL})
-"""A name server gave no answer, or none of use: whoever owns the name can bring this about."""
+"""A name server did not answer or answered with a failure. The owner of the name can cause this."""
 
 
 def of_error(error_code: object) -> Cause:
-    """The cause that an error code stands for (also one of 002's); REFEREE when the code says nothing.
+    """The cause that an error code stands for; REFEREE if the code is unknown.
 
     Args:
-        error_code: such as ``E001`` or ``G002``.
+        error_code: such as ``E001``, or one of 002, such as ``G002``.
     """
     code = error_code if isinstance(error_code, str) else ""
-    return (BY_ERROR_CODE | _BY_LEGACY_CODE).get(code, Cause.REFEREE)
+    return BY_ERROR_CODE.get(code, Cause.REFEREE)
 
 
 def of_answer(*, status: int, readable: bool) -> Cause:
-    """The cause behind an HTTP answer that is no answer to what was asked.
+    """The cause of an HTTP response that does not answer the request.
 
     Args:
         status: the HTTP status.
-        readable: whether its body is JSON, or empty.
+        readable: whether its body is JSON or empty.
     """
     if not 200 <= status < 300:
         return Cause.HTTP_STATUS
@@ -89,32 +86,32 @@ def of_answer(*, status: int, readable: bool) -> Cause:
 
 
 def of_connecting(number: int | None, *, caller: Cause) -> Cause:
-    """The cause of a connection that was not made.
+    """The cause of a failed connection attempt.
 
     Args:
-        number: the operating system's error number, where there is one.
-        caller: who was calling: REFEREE or LEAGUE.
+        number: the error number of the operating system, if there is one.
+        caller: the side that called the agent: REFEREE or LEAGUE.
     """
     return caller if number is not None and number in _OWN_ERRNOS else Cause.CONNECT
 
 
 def of_lookup(number: int | None, *, caller: Cause) -> Cause:
-    """The cause of a name that was not found.
+    """The cause of a failed name lookup.
 
     Args:
-        number: of ``getaddrinfo``, where there is one.
-        caller: who was calling: REFEREE or LEAGUE.
+        number: the error number of ``getaddrinfo``, if there is one.
+        caller: the side that called the agent: REFEREE or LEAGUE.
     """
     return caller if number is not None and number in _OWN_LOOKUPS else Cause.NAME_LOOKUP
 
 
 def cut_off(number: int | None) -> bool:
-    """Whether it may be the caller that has no network: one agent alone does not tell.
+    """Whether the caller itself may have no network; one agent alone does not prove it.
 
-    Of a name that is not found nothing is told: its owner's name server says what it likes, or nothing.
+    A failed name lookup says nothing about this, because the owner of the name controls its name server.
 
     Args:
-        number: the error number of a connection that was not made.
+        number: the error number of a failed connection attempt.
     """
     return number in _NO_WAY_ERRNOS
 
@@ -134,11 +131,11 @@ SENTENCES: dict[Cause, str] = {
 
 
 def describe(fault: Mapping[str, Any], translate: Callable[[str], str] = str) -> str:
-    """A fault in a sentence, such as "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4)".
+    """Describe a fault in a sentence, such as "P02 did not answer CHOOSE_PARITY_CALL in 30 s (tries: 4)".
 
     Args:
-        fault: as a MATCH_RESULT_REPORT carries it, with ``cause`` and ``limit_s``.
-        translate: a sentence of :data:`SENTENCES` to the one in the reader's language.
+        fault: the fault as in a MATCH_RESULT_REPORT, with ``cause`` and ``limit_s``.
+        translate: translates a sentence of :data:`SENTENCES` for the reader.
 
     Returns the sentence without a full stop.
     """

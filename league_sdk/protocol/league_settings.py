@@ -11,9 +11,9 @@ Points = Annotated[int, Field(ge=-100, le=100)]
 
 
 class LeagueSettings(BaseModel):
-    """What an instructor may set. Times in seconds, fractions allowed.
+    """The settings of a league. Times are in seconds; fractions are allowed.
 
-    An unknown name or a value out of range raises ``pydantic.ValidationError``, which names it.
+    An unknown name or a value out of range raises ``pydantic.ValidationError``, which names the setting.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -27,6 +27,7 @@ class LeagueSettings(BaseModel):
     retry_base_s: Annotated[float, Field(ge=0, le=60, allow_inf_nan=False)] = 1
     retry_factor: Annotated[float, Field(ge=1, le=10, allow_inf_nan=False)] = 2
     request_patience_s: Seconds = 130
+    connect_grace_s: Seconds = 5
     breaker_threshold: Annotated[int, Field(ge=1, le=1000)] = 5
     breaker_reset_s: Seconds = 30
     win_points: Points = 3
@@ -47,14 +48,14 @@ class LeagueSettings(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _truth_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
-        """``true`` is not one second; that "2" is 2 and "true" is true is clear from what an instructor writes."""
+    def _reject_booleans_for_numbers(cls, value: Any, info: ValidationInfo) -> Any:
+        """Reject booleans for numeric settings, because pydantic would read true as 1. Texts such as "2" are fine."""
         if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation is not bool:
             raise ValueError("must not be true or false")
         return value
 
     @model_validator(mode="after")
-    def _consistent(self) -> LeagueSettings:
+    def _reject_contradictions(self) -> LeagueSettings:
         if self.max_players < self.min_players:
             raise ValueError("max_players is smaller than min_players")
         if self.shutdown_after < self.suspend_after:
@@ -62,7 +63,7 @@ class LeagueSettings(BaseModel):
         return self
 
     def longest_match_s(self) -> float:
-        """The longest a match can take when every try runs out of time (ruling, section 6)."""
+        """The longest duration of a match, in seconds, if every try runs into its timeout (ruling, section 6)."""
         tries = self.max_retries + 1
         waits = sum(self.retry_base_s * self.retry_factor**n for n in range(self.max_retries))
         join = min(self.request_patience_s, tries * self.join_timeout_s + waits)
@@ -70,13 +71,13 @@ class LeagueSettings(BaseModel):
         return join + move + 2 * self.game_over_timeout_s + self.generic_timeout_s
 
     def fence_s(self) -> float:
-        """After so many seconds without an accepted heartbeat a referee gives a match up (ruling, section 10)."""
+        """A referee gives a match up after this many seconds without an accepted heartbeat (ruling, section 10)."""
         return self.referee_lease_s * 0.75
 
     def start_limit_s(self) -> float:
-        """For so many seconds of a lease its start may be taken: the referee counts its fence from then on."""
+        """The timeout of ``start_match`` in seconds: the lease must outlast it and the fence, which begins after it."""
         return min(self.generic_timeout_s, self.referee_lease_s - self.fence_s())
 
     def for_referee(self) -> dict[str, Any]:
-        """What ``start_match`` carries: everything but what only the league manager needs."""
+        """The settings in ``start_match``: all but those that only the league manager needs."""
         return self.model_dump(exclude={"registration_code", "require_check", "min_players", "max_players"})

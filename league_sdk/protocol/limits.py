@@ -9,10 +9,10 @@ MAX_VERSION_CHARS = 32
 MAX_GAME_TYPES = 16
 MAX_CONCURRENT_MATCHES = 256
 MAX_TRANSCRIPT_BODY_BYTES = 4 * 1024
-"""A body on a transcript longer than this is cut, with a mark."""
+"""A longer body is cut in a transcript, with a mark."""
 MAX_TRANSCRIPT_DEPTH = 16
-"""A body nested deeper is cut, too: a report puts its own levels around it, and must be read."""
+"""A body nested deeper is cut in a transcript, too: a report adds levels around it, and must stay readable."""
 MAX_ANSWER_BYTES = 64 * 1024
-"""The most we read of any answer of an agent."""
+"""The longest answer of an agent that is read."""
 MAX_SEEN_CHARS = 120
-"""How much of a wrong value an error repeats."""
+"""The longest quotation of a wrong value in an error."""

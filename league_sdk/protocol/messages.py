@@ -43,12 +43,12 @@ METHODS: dict[MessageType, str] = {
     MessageType.ROUND_COMPLETED: "notify_round_completed",
     MessageType.LEAGUE_COMPLETED: "notify_league_completed",
 }
-"""The canonical method of every message that travels as a request."""
+"""The canonical method of every message that is sent as a request."""
 
 START_MATCH = "start_match"
 REPORT_PROGRESS = "report_progress"
 WRAPPER_METHOD = "mcp_message"
-"""004 5.11.2: a method that says nothing; the message type inside decides."""
+"""004 5.11.2: a method for any message; the message type inside says which it is."""
 
 BY_METHOD: dict[str, MessageType] = {method: kind for kind, method in METHODS.items()}
 
@@ -59,6 +59,6 @@ QUERY_TYPES: dict[str, str] = {
     "get_player_stats": "GET_PLAYER_STATS",
     "get_games": "GET_GAMES",
 }
-"""Direct tools and the query type each stands for (004 4.9.1, 8.11; GET_GAMES: 3.8.4)."""
+"""The query type of every tool that asks directly (004 4.9.1, 8.11; GET_GAMES: 3.8.4)."""
 
 ROLES = ("PLAYER_A", "PLAYER_B")

@@ -1,22 +1,22 @@
-"""What is said of an answer: codes with arguments, put into words when they are shown (our choice).
+"""Notes about an answer: codes with arguments, turned into sentences when they are shown (our choice).
 
-Every sentence stands once, in :class:`Code`, with the arguments that quote whoever answered: who may read these follows
-from that alone. The sentences are English; the site translates them.
+:class:`Code` has every sentence with the names of the arguments that quote the agent; the public never sees those. The
+sentences are English; the site translates them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, unique
 from functools import cache, lru_cache
 from typing import Any
 
 WHOLE = "*"
-"""Among what a sentence quotes: all of it tells what kind of program answered."""
+"""Used instead of an argument's name if the whole sentence describes the agent's program; the public never sees it."""
 FREE = "sentence"
-"""An argument of this name is a sentence of a game or a referee; any other that does not quote is one word."""
+"""An argument of this name is a sentence of a game or a referee; other arguments that quote nothing are one word."""
 _NAME = re.compile(r"%\((\w+)\)s")
 _PART = re.compile(r"\[([^|\]]*)(?:\|([^\]]*))?\]")
 _WORD = r"[\w./:-]{1,40}"
@@ -29,12 +29,12 @@ def _(sentence: str) -> str:
 
 @unique
 class Code(Enum):
-    """What can be said of an answer, each in a sentence with the names of the arguments that quote the answer.
+    """Every kind of note: its sentence, and the names of the arguments that quote the answer.
 
-    What stands in brackets is said if its arguments are there, and what follows a bar there if they are not.
+    A part in brackets is used if its arguments are given; after a bar in it stands the text to use otherwise.
     """
 
-    # How a reply was put together.
+    # The structure of a reply.
     LIST = _("a list around the reply")
     NO_OBJECT = _("the reply is not a JSON object")
     BARE_VALUE = _("a bare value in place of a message")
@@ -45,34 +45,36 @@ class Code(Enum):
     BESIDE_RESULT = _("the message stood beside result, not in it")
     IN_TOOL_RESULT = _("the message was inside a tool result")
     NESTED = _("the message was nested")
-    # What stood in its fields.
+    # The fields of a message.
     MISSING = _("%(field)s was missing[, expected %(expected)s]")
     DIFFERS = _("%(field)s was %(seen)s, expected %(expected)s"), "seen"
     ELSEWHERE = _("%(field)s was missing, read from another field")
     NOT_UTC = _("%(field)s not UTC")
     TEXT_FOR_NUMBER = _("the move was text, read as a number")
     FOREIGN_TOKEN = _("auth_token was not its own"), WHOLE
-    # How it travelled.
+    # The HTTP response.
     OLD_HTTP = _("the answer came by an old HTTP, which takes a new connection for each call"), WHOLE
     PACKED = _("the answer says that it is packed, which was not asked for"), WHOLE
     ENCODING = _("the answer is %(seen)s text, expected utf-8"), "seen"
     CHARSET = _("the answer says that it is %(seen)s text, and was taken for utf-8"), "seen"
     LARGE = _("the answer has %(size)s bytes"), "size"
     MORE_BEHIND = _("something came behind the answer: it was not read"), WHOLE
-    # The search for the agent's way of speaking.
+    # The hunt for the agent's dialect.
     ASKED_AS = _("asked as %(shape)s: [%(method)s|no method]")
     ASKED_TOOL = _("asked as %(shape)s: %(tool)s"), "tool"
+    NOT_FILLED = _("the argument %(name)s of %(tool)s is none of our fields and was sent empty"), "name", "tool"
     FOUND_AT = _("found at %(path)s"), "path"
     NOT_UNDERSTOOD = _("%(request)s was not understood[ (error %(error)s)][ (HTTP %(status)s)]"), "request"
     NO_ANSWER_TO = _("%(request)s brought no answer[ (error %(error)s)][ (HTTP %(status)s)]"), "request"
     TOO_MANY = _("%(request)s was one request too many[ (error %(error)s)][ (HTTP %(status)s)]"), "request"
     BROKE = _("%(request)s broke the connection"), "request"
-    # Answers by a POST of the player's own.
+    # Answers that a player posts to the referee.
     POSTED = _("answered by a POST of its own")
     SECOND = _("a second answer: the first stands")
     JOINED_AGAIN = _("joined by a POST of its own as well")
+    SAID_READY = _("it knows no invitation, but has said that it is ready")
     AFTER_VERDICT = _("came after the verdict: it changes nothing")
-    # Why there was no answer, or none of use.
+    # Reasons for a missing or useless answer.
     BAD_ADDRESS = _("the address cannot be read")
     NAME_NOT_CALLED = _("the name of the address leads to one that is not called")
     NO_TLS = _("no secure connection (%(kind)s)")
@@ -84,6 +86,11 @@ class Code(Enum):
     NOBODY_LISTENS = _("nobody listens at its address")
     WHOLE_NETWORK = _("its address is that of a whole network, not of one machine")
     NOT_IN_TIME = _("no answer in time")
+    NO_ROUTE = _("no way through the network to its address, as on guest Wi-Fi")
+    NO_CONNECTION_IN_TIME = _("no connection in time, as behind a router or a firewall")
+    WEB_PAGE = _("a web page is at its address (HTTP %(status)s)")
+    NO_AGENT = _("a program that does not speak JSON (HTTP %(status)s)")
+    OTHER_JSON = _("JSON that is no JSON-RPC reply (HTTP %(status)s)")
     ERROR_IN_REPLY = _("it answered with [the error %(said)s|an error]"), "said"
     ANSWERED_ERROR = _("the player answered with an error")
     NO_ANSWER_IN_REPLY = _("its reply [%(seen)s ]holds no answer, and none followed"), "seen"
@@ -91,7 +98,23 @@ class Code(Enum):
     NOT_WANTED = _("%(sentence)s[ (seen: %(seen)s)]"), "seen"
     LACKS = _("%(sentence)s[ (it has %(names)s)]"), "names"
     REFUSED = _("%(sentence)s was refused[: %(said)s]"), "said"
-    # Of the transcript itself.
+    # Why a match lost its referee.
+    REFEREE_LEAVING = _("the referee is leaving")
+    REFEREE_RESTARTED = _("the referee started again")
+    SITE_RESTARTED = _("the site started again")
+    NO_SIGN_OF_LIFE = _("no sign of life from the referee")
+    NOT_DIALLED_IN = _("was not connected: it had no poll and no socket open in time")
+    TAKEN_UNANSWERED = _("took the message and did not answer in time")
+    NO_REFEREE_REPLY = _("no answer of a referee: HTTP %(status)s")
+    NO_WAY_TO_START = _("it does not know how to start a match: tried %(sentence)s")
+    VERDICT_NOT_TAKEN = _("the league manager did not take the verdict")
+    RESULT_NOT_TAKEN = _("the league manager did not take the result: %(sentence)s")
+    REFEREE_ERROR = _("an error in the referee's own code (%(kind)s)")
+    # An address that was read in another way than it was written.
+    HTTP_ADDED = _("address had no http://, http is used")
+    CALLED_ELSEWHERE = _("address was %(host)s, called at %(caller)s"), "host", "caller"
+    PATH_ADDED = _("address had no path, called at %(path)s")
+    # The transcript itself.
     WIRE_LEFT_OUT = _("its requests were left out: it is too long")
 
     def __init__(self, sentence: str, *quotes: str) -> None:
@@ -100,17 +123,17 @@ class Code(Enum):
 
     @property
     def names(self) -> frozenset[str]:
-        """Of all its arguments."""
+        """The names of all its arguments."""
         return frozenset(_NAME.findall(self.sentence))
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that is said of an answer.
+    """A note about an answer.
 
     Attributes:
-        code: what.
-        args: words, numbers, and quotations of the answer.
+        code: the kind of note.
+        args: words, numbers and quotations of the answer, by name.
     """
 
     code: Code
@@ -124,56 +147,74 @@ class Note:
         """The sentence in another language, without a full stop.
 
         Args:
-            translate: a sentence of :class:`Code` to the one that takes its place.
+            translate: translates a sentence of :class:`Code`.
         """
         return _chosen(translate(self.code.sentence), self.args) % self.args
 
     def to_json(self) -> dict[str, Any]:
-        """As a transcript keeps it and :func:`read` takes it."""
+        """The JSON that a transcript stores and :func:`read` reads."""
         return {"code": self.code.name, "args": dict(self.args)}
 
     @property
     def public(self) -> Note | None:
-        """Without what it quotes, for everybody; None when nothing can be said then."""
+        """The note without quotations, for the public; None if no sentence is left."""
         left = Note(self.code, {name: value for name, value in self.args.items() if name not in self.code.quotes})
         return left if WHOLE not in self.code.quotes and left.is_whole else None
 
     @property
     def is_whole(self) -> bool:
-        """Whether every argument is there that its sentence needs."""
+        """Whether it has every argument that its sentence needs."""
         return set(_NAME.findall(_chosen(self.code.sentence, self.args))) <= set(self.args)
 
 
+SEARCH = frozenset(
+    {Code.ASKED_AS, Code.ASKED_TOOL, Code.FOUND_AT, Code.NOT_UNDERSTOOD, Code.NO_ANSWER_TO, Code.TOO_MANY, Code.BROKE}
+)
+"""Notes about the requests that searched for the agent's dialect; pages fold them away."""
+
+
+def apart(values: Iterable[object]) -> tuple[list[Note | str], list[Note | str]]:
+    """Read notes, and split them into those about an answer and those about the search for the agent's dialect."""
+    parsed = [read(value) for value in values]
+    searching = [isinstance(one, Note) and one.code in SEARCH for one in parsed]
+    return (
+        [one for one, of_search in zip(parsed, searching, strict=True) if not of_search],
+        [one for one, of_search in zip(parsed, searching, strict=True) if of_search],
+    )
+
+
 def note(code: Code, /, **args: str | int) -> Note:
-    """Say something of an answer.
+    """Make a note about an answer.
 
     Args:
-        code: what.
+        code: the kind of note.
         args: the arguments of its sentence.
     """
     return Note(code, args)
 
 
 def _chosen(sentence: str, args: Mapping[str, object]) -> str:
-    """A sentence with, of each pair of brackets, what can be said."""
+    """Resolve the brackets of a sentence by the arguments that are given."""
     return _PART.sub(lambda part: part[1] if set(_NAME.findall(part[1])) <= set(args) else part[2] or "", sentence)
 
 
 def read(value: object) -> Note | str:
-    """Read what a transcript or a report says of an answer.
+    """Read a note from a transcript or a report.
 
     Args:
-        value: the JSON of a note, or a text. A sentence of ours, as earlier versions wrote them, is its note again;
-            that of a referee of another kind stays a text, for the owner of the agent and the staff.
+        value: a note, the JSON of one, or a text. Earlier versions stored the sentences of :class:`Code`; such a text
+            becomes a note again. A sentence of a student's referee stays a text.
     """
+    if isinstance(value, Note):
+        return value
     if isinstance(value, str):
         return _of_sentence(value)
-    if isinstance(value, Mapping) and isinstance(given := value.get("args"), Mapping):
+    if isinstance(value, Mapping) and isinstance(args := value.get("args"), Mapping):
         code = Code.__members__.get(str(value.get("code")))
         if code is not None:
-            found = Note(code, {name: given[name] for name in sorted(code.names) if _fits(code, name, given.get(name))})
-            if found.is_whole:
-                return found
+            parsed = Note(code, {name: args[name] for name in sorted(code.names) if _fits(code, name, args.get(name))})
+            if parsed.is_whole:
+                return parsed
     return str(value)
 
 
@@ -186,62 +227,63 @@ def _fits(code: Code, name: str, value: object) -> bool:
 @lru_cache(maxsize=1000)
 def _of_sentence(text: str) -> Note | str:
     for code in Code:
-        found = _pattern(code).fullmatch(text)
-        if found is not None:
-            return Note(code, {name: value for name, value in found.groupdict().items() if value is not None})
+        match = _pattern(code).fullmatch(text)
+        if match is not None:
+            return Note(code, {name: value for name, value in match.groupdict().items() if value is not None})
     return text
 
 
 @cache
 def _pattern(code: Code) -> re.Pattern[str]:
-    """How earlier versions wrote a sentence: with what it quotes, and cut when it was long."""
+    """Matches a sentence as earlier versions stored it: with its quotations, perhaps cut at the end."""
 
-    def part(found: re.Match[str]) -> str:
-        said, instead = found.groups()
-        quotes = not code.quotes.isdisjoint(_NAME.findall(said))
-        said += "?" if quotes and said.endswith(")") else ""
-        return f"(?:{said}|{instead})" if instead else f"(?:{said}){'' if quotes else '?'}"
+    def part(brackets: re.Match[str]) -> str:
+        text, otherwise = brackets.groups()
+        quotes = not code.quotes.isdisjoint(_NAME.findall(text))
+        text += "?" if quotes and text.endswith(")") else ""
+        return f"(?:{text}|{otherwise})" if otherwise else f"(?:{text}){'' if quotes else '?'}"
 
-    def argument(found: re.Match[str]) -> str:
-        any_words = found[1] in code.quotes or found[1] == FREE
-        return f"(?P<{found[1]}>{'.+?' if any_words else _WORD})"
+    def argument(name: re.Match[str]) -> str:
+        any_words = name[1] in code.quotes or name[1] == FREE
+        return f"(?P<{name[1]}>{'.+?' if any_words else _WORD})"
 
     literal = re.sub(r"(?<!%)\(|\)(?!s)", r"\\\g<0>", code.sentence)
     return re.compile(_NAME.sub(argument, _PART.sub(part, literal)), re.DOTALL)
 
 
 def public(value: object) -> str | dict[str, Any]:
-    """What everybody may read of what was said: a text as it is, a note without what it quotes, or nothing.
+    """The part of a note that the public may read: a text as it is, a note without quotations, or an empty text.
 
     Args:
         value: the JSON of a note, or a text.
     """
-    found = read(value)
-    if isinstance(found, str):
-        return found
-    shown = found.public
-    return shown.to_json() if shown is not None else ""
+    note_or_text = read(value)
+    if isinstance(note_or_text, str):
+        return note_or_text
+    return note_or_text.public.to_json() if note_or_text.public is not None else ""
 
 
 def in_words(value: object, translate: Callable[[str], str] = str) -> str:
-    """What was said in a sentence.
+    """A note as a sentence.
 
     Args:
         value: the JSON of a note, or a text, which stays as it is.
-        translate: a sentence of :class:`Code` to the one that takes its place.
+        translate: translates a sentence of :class:`Code`.
     """
-    found = read(value or "")
-    return found if isinstance(found, str) else found.sentence(translate)
+    note_or_text = read(value or "")
+    return note_or_text if isinstance(note_or_text, str) else note_or_text.sentence(translate)
 
 
-def told(entry: Mapping[str, Any], translate: Callable[[str], str] = str) -> dict[str, Any]:
-    """An entry of a transcript with its problem and its notes in sentences.
+def entry_in_words(entry: Mapping[str, Any], translate: Callable[[str], str] = str) -> dict[str, Any]:
+    """An entry of a transcript with its problem and its notes as sentences.
 
     Args:
-        entry: as it is kept; a referee of another kind may have left either out.
-        translate: a sentence of :class:`Code` to the one that takes its place.
+        entry: the entry as stored; a student's referee may have left either out.
+        translate: translates a sentence of :class:`Code`.
     """
-    said = {"problem": in_words(entry["problem"], translate)} if "problem" in entry else {}
-    given = entry.get("notes")
-    notes = {"notes": [in_words(one, translate) for one in given]} if isinstance(given, list) else {}
-    return {**entry, **said, **notes}
+    sentences: dict[str, Any] = {}
+    if "problem" in entry:
+        sentences["problem"] = in_words(entry["problem"], translate)
+    if isinstance(entry.get("notes"), list):
+        sentences["notes"] = [in_words(one, translate) for one in entry["notes"]]
+    return {**entry, **sentences}

@@ -1,7 +1,7 @@
-"""Log records: one JSON object a line with the fields of 004 5.10 and 10.6, or one line for people.
+"""Format log records: as one JSON object per line with the fields of 004 5.10 and 10.6, or as lines for people.
 
-Everything is written by the standard library's ``logging``; what a record is about (league, match, conversation) is
-bound once where a piece of work begins (:func:`work`) and stands on every line until it ends, also in its tasks.
+The standard library's ``logging`` writes them. The context of a record (league, match, conversation) is bound once when
+a piece of work begins (:func:`work`) and is added to every record until it ends, also in tasks that the work starts.
 """
 
 from __future__ import annotations
@@ -33,61 +33,61 @@ FIELDS = (
     "cause",
     "data",
 )
-"""What a record may have beside the six fields that each has; ``peer`` is the other side, such as ``player:P01``."""
+"""The optional fields of a record, beside the six that every record has; ``peer`` is the other side: ``player:P01``."""
 NOTE = "NOTE"
-"""The event type of a record that names none: a sentence for people."""
+"""The event type of a record without one: its message is a sentence for people."""
 MAX_VALUE_CHARS, MAX_MESSAGE_CHARS, MAX_TRACE_CHARS = 200, 2000, 8000
 _MAILBOX = re.compile(r"[^\s\"'<>@:/\\]{1,64}@[^\s\"'<>@/\\]{1,255}")
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
-"""What moves the cursor, turns the text around, or cannot be seen."""
+"""Control characters, characters that change the direction of text, and invisible characters."""
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_:.-]{1,40}")
 _encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 Tracer = Callable[[str, Mapping[str, Any]], AbstractContextManager[None]]
 
-_about: ContextVar[dict[str, Any]] = ContextVar("what is being worked on")
+_about: ContextVar[dict[str, Any]] = ContextVar("fields of the current work")
 _tracers: list[Tracer] = []
 _process = {"component": "league", "agent_id": "league_manager"}
 
 
 def identify(*, component: str, agent_id: str) -> None:
-    """Say once who writes the records of this process.
+    """Set the component and the agent of all records of this process.
 
     Args:
         component: ``web``, ``conductor``, ``referee:REF01`` (004 10.6).
-        agent_id: the agent it speaks for: ``league_manager``, ``referee:REF01`` (004 5.10).
+        agent_id: the agent that the process runs: ``league_manager``, ``referee:REF01`` (004 5.10).
     """
     _process.update(component=component, agent_id=agent_id)
 
 
 def add_tracer(tracer: Tracer) -> Callable[[], None]:
-    """Have something measured around every piece of work.
+    """Add a tracer, which measures every piece of work.
 
     Args:
-        tracer: called with the name of the work and its fields, which may still grow; gives a context manager.
+        tracer: called with the name of the work and its fields, to which more may be added; returns a context manager.
 
-    Returns a callable that takes it away.
+    Returns a function that removes the tracer.
     """
     _tracers.append(tracer)
     return lambda: _tracers.remove(tracer)
 
 
 def bind(**fields: Any) -> None:
-    """Bind fields for the rest of this task, and in those it starts: what a whole process part is, ``component``."""
+    """Bind fields for the rest of this task and the tasks that it starts, for example ``component``."""
     _about.set(_about.get({}) | fields)
 
 
 @contextmanager
 def work(name: str, /, **fields: Any) -> Iterator[dict[str, Any]]:
-    """Bind fields to everything that is logged within, in tasks started there too.
+    """Bind fields to all records of a block, also in tasks that it starts.
 
     Args:
-        name: what is being done, for a tracer: ``agent call``, ``delivery``, ``match``.
-        fields: names of :data:`FIELDS`, or ``component``.
+        name: the kind of work, for tracers: ``agent call``, ``delivery``, ``match``.
+        fields: some of :data:`FIELDS`, or ``component``.
 
-    Yields the fields; what is put into them later stands on the lines from then on.
+    Yields the fields; fields added to them appear in the records from then on.
     """
     about = _about.get({}) | fields
     token = _about.set(about)
@@ -104,52 +104,51 @@ def work(name: str, /, **fields: Any) -> Iterator[dict[str, Any]]:
 
 
 def one_line(text: str) -> str:
-    """A text in which nothing moves the cursor, turns the direction or is unseen: such characters become escapes."""
+    """Replace line breaks, control, direction and invisible characters in a text by escapes."""
     return _UNSEEN.sub(_escaped, text)
 
 
 def without_secrets(text: str) -> str:
-    """A text without what proves anybody (:func:`redact_text`) and without e-mail addresses."""
+    """Remove credentials (:func:`redact_text`) and e-mail addresses from a text."""
     text = redact_text(text)
     return _MAILBOX.sub("…@…", text) if "@" in text else text
 
 
 def _id(text: str) -> str:
-    """An id as a record may hold it: it is the sender's own words until it has been looked up."""
-    # Looking for secrets takes longer than all the rest of a line, and nearly every id is plain.
+    """An id without secrets: until it was looked up, it is any text that a sender chose."""
+    # The search for secrets takes longer than everything else for a record, and nearly every id is plain.
     plain = _PLAIN_ID.fullmatch(text) is not None and "tok_" not in text
     return text if plain else without_secrets(text[:MAX_VALUE_CHARS])
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return json.dumps(found.group())[1:-1]
+def _escaped(match: re.Match[str]) -> str:
+    return json.dumps(match.group())[1:-1]
 
 
 def _about_of(record: logging.LogRecord) -> dict[str, Any]:
-    """The fields of a record, without secrets: what its work is about, and what it was given itself."""
+    """The fields of a record without secrets: its own, and those bound by :func:`work`."""
     own = vars(record)
     about = _about.get({})
-    found: dict[str, Any] = {"component": about.get("component", _process["component"])}
+    fields: dict[str, Any] = {"component": about.get("component", _process["component"])}
     for name in FIELDS:
         value = own.get(name)
         if value is None:
             value = about.get(name)
         if isinstance(value, str):
-            found[name] = _id(value)
+            fields[name] = _id(value)
         elif value is not None:
-            found[name] = value if isinstance(value, (int, float)) else redact(value)
-    return found
+            fields[name] = value if isinstance(value, (int, float)) else redact(value)
+    return fields
 
 
-def _message_of(record: logging.LogRecord) -> str:
-    return _clean_message(record.getMessage()[:MAX_MESSAGE_CHARS])
-
-
-# The few sentences of the busiest lines are cleaned once.
+# Most records have one of a few messages: each is cleaned once.
 _clean_message = lru_cache(maxsize=512)(without_secrets)
 
 
 class _Formatter(logging.Formatter):
+    def _message(self, record: logging.LogRecord) -> str:
+        return _clean_message(record.getMessage()[:MAX_MESSAGE_CHARS])
+
     def _trace(self, record: logging.LogRecord) -> str:
         """The exception of a record as text without secrets; empty without one."""
         return without_secrets(self.formatException(record.exc_info)[-MAX_TRACE_CHARS:]) if record.exc_info else ""
@@ -159,7 +158,7 @@ class JsonLines(_Formatter):
     """One JSON object a line (004 10.6.1)."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as JSON; ``timestamp`` in UTC with milliseconds."""
+        """Format a record as JSON; ``timestamp`` is in UTC with milliseconds."""
         about = _about_of(record)
         event_type = getattr(record, "event_type", NOTE)
         entry: dict[str, Any] = {
@@ -168,7 +167,7 @@ class JsonLines(_Formatter):
             "component": about.pop("component"),
             "agent_id": _process["agent_id"],
             "event_type": event_type,
-            "message": _message_of(record),
+            "message": self._message(record),
             **about,
         }
         if event_type == NOTE or record.exc_info:
@@ -176,19 +175,19 @@ class JsonLines(_Formatter):
         if record.exc_info:
             entry["exception"] = self._trace(record)
         line = _encode(entry)
-        # JSON has escaped what moves the cursor; most lines hold nothing else.
+        # JSON escapes ASCII control characters except DEL, so most lines need no further search.
         return line if line.isascii() and "\x7f" not in line else one_line(line)
 
 
 class PlainLine(_Formatter):
-    """A line for people: time, level, where, what, and what it is about; below it an exception, marked line by line."""
+    """A line for people: time, level, component, logger, message and fields; below it a marked traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as text; what others wrote cannot begin a line of its own."""
+        """Format a record as text; text from agents cannot begin a new line."""
         about = _about_of(record)
         where = about.pop("component")
         more = ", ".join(f"{name} {value}" for name, value in about.items())
-        line = f"{self.formatTime(record)} {record.levelname} {where} {record.name}: {_message_of(record)}"
+        line = f"{self.formatTime(record)} {record.levelname} {where} {record.name}: {self._message(record)}"
         lines = [f"{line} ({more})" if more else line]
         if record.exc_info:
             lines += [f"  | {part}" for part in self._trace(record).split("\n")]

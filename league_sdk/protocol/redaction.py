@@ -1,9 +1,9 @@
-"""Nothing that proves anybody is printed: for log lines, tracebacks and reports of crashes (ruling, section 9).
+"""Remove credentials from log lines, tracebacks and crash reports (ruling, section 9).
 
-Messages and transcripts are cleaned field by field (``transcript.clean``). A log line or a traceback is text of any
-make: JSON, a Python dict, a URL, a header. What is taken out here is found by its shape (our tokens), by the name in
-front of it (``auth_token``, ``Authorization: Bearer``, ``?code=``, a password in a URL), or because it was named
-(:func:`hide`). A word too many is better than a secret too few.
+Messages and transcripts are cleaned field by field (``transcript.clean``), but a log line or a traceback is text of any
+form: JSON, a Python dict, a URL, a header. Secrets in it are found by their form (tokens), by the name before them
+(``auth_token``, ``Authorization: Bearer``, ``?code=``, a password in a URL), or because they were registered
+(:func:`hide`). In doubt a word is removed.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ SECRET_NAMES = SECRET_FIELDS | {
     "csrftoken",
     "csrfmiddlewaretoken",
 }
-"""Fields whose values are blanked, whatever they hold; in any case, with ``-`` for ``_`` too."""
-SHORTEST_HIDDEN = 6
-"""A shorter secret would blank half of every line."""
+"""Fields whose values are always blanked; upper and lower case, ``-`` and ``_`` are the same."""
+MIN_HIDDEN_CHARS = 6
+"""Shorter secrets are not hidden, because they would blank parts of ordinary words."""
 
 _names = "|".join(sorted((name.replace("_", "[-_]?") for name in SECRET_NAMES), key=len, reverse=True))
-# In JSON, in JSON inside JSON (\"), as Python prints a dict, as a keyword argument, as a header.
+# A name and its value in JSON, in JSON inside JSON (\"), in a printed dict, as a keyword argument or as a header.
 _NAMED = re.compile(
     rf"""(?P<before>(?:{_names})\\*["']?\s*(?:=>|[:=])\s*(?:b?\\*["'])?)(?P<value>(?:(?:bearer|basic)\s+)?[^\s"'\\,;&)}}\]>]+)""",
     re.IGNORECASE,
@@ -48,29 +48,29 @@ _hidden: set[str] = set()
 
 
 def hide(*secrets: str) -> None:
-    """Have these values taken out of everything that is redacted in this process from now on.
+    """Register values that this process removes from every text that it redacts from now on.
 
     Args:
-        secrets: such as the site's keys; those shorter than ``SHORTEST_HIDDEN`` characters are left out.
+        secrets: for example the site's keys; those shorter than ``MIN_HIDDEN_CHARS`` characters are ignored.
     """
-    _hidden.update(secret for secret in secrets if len(secret) >= SHORTEST_HIDDEN)
+    _hidden.update(secret for secret in secrets if len(secret) >= MIN_HIDDEN_CHARS)
 
 
 def redact_text(text: str) -> str:
-    """A text without tokens, credentials, codes in addresses, passwords in URLs and hidden values."""
+    """Remove tokens, credentials, codes in URLs, passwords in URLs and registered values from a text."""
     for secret in _hidden:
         text = text.replace(secret, BLANK)
     text = redact_tokens(text)
-    text = _NAMED.sub(lambda found: found["before"] + BLANK, text)
+    text = _NAMED.sub(lambda match: match["before"] + BLANK, text)
     text = _SCHEME.sub(rf"\1{BLANK}", text)
     text = _QUERY.sub(rf"\1{BLANK}", text)
     return _USERINFO.sub(rf"\1{BLANK}", text)
 
 
 def redact(value: Any) -> Any:
-    """The same through mappings, lists and tuples: fields with a secret's name are blanked whole.
+    """Apply :func:`redact_text` inside mappings, lists and tuples, and blank the fields in ``SECRET_NAMES``.
 
-    Numbers, truth values and None stay as they are; anything else is taken as the text it would be printed as.
+    Numbers, booleans and None stay as they are; any other value is replaced by the text that it would be printed as.
     """
     if isinstance(value, str):
         return redact_text(value)

@@ -1,7 +1,6 @@
-"""JSON-RPC 2.0 as the league speaks it: bytes in, a request out; a result or an error in, a reply out.
+"""JSON-RPC 2.0: reading requests from bytes, and building requests and replies. No I/O.
 
-No I/O and no league knowledge. The ladder is that of the ruling's section 5: size, content type,
-JSON, request object, method, params.
+A request is checked in the order of the ruling's section 5: size, content type, JSON, request object, method, params.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 from league_sdk.protocol.errors import InvalidFormat, NotARequest, NotJson, TooLarge
 from league_sdk.protocol.limits import MAX_BODY_BYTES, MAX_JSON_DEPTH
 
-# json.dumps would make one for each call.
+# Made once: json.dumps would make an encoder for each call.
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _ID_TYPES = (str, int, float, type(None))
 _CONTAINERS = frozenset({dict, list})
@@ -25,10 +24,10 @@ class Request:
     """A well-formed JSON-RPC request.
 
     Attributes:
-        method: as sent.
-        params: an object, empty when absent.
-        id: echoed with its type.
-        notification: true when no id was sent; nothing is answered then.
+        method: the method as sent.
+        params: the object; empty if absent.
+        id: the id; the reply repeats it with its type.
+        notification: whether no id was sent, so that no reply is expected.
     """
 
     method: str
@@ -38,15 +37,15 @@ class Request:
 
     @property
     def name(self) -> str:
-        """What it asks for: its method."""
+        """The method."""
         return self.method
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    unique = dict(pairs)
+    if len(unique) != len(pairs):
         raise ValueError("a key stands twice in one object")
-    return found
+    return unique
 
 
 def _no_constant(name: str) -> Any:
@@ -54,8 +53,8 @@ def _no_constant(name: str) -> Any:
 
 
 def depth_ok(value: Any, left: int) -> bool:
-    """Whether decoded JSON is nested at most so many levels deep."""
-    # Nearly everything is no container: a call for each would cost more than reading the JSON.
+    """Whether decoded JSON is nested at most ``left`` levels deep."""
+    # Most values are no containers: a call for each of them would cost more than decoding the JSON.
     if type(value) not in _CONTAINERS:
         return True
     if left <= 0:
@@ -74,30 +73,29 @@ def _finite(text: str) -> float:
     return value
 
 
-# json.loads would make one for each call.
+# Made once: json.loads would make a decoder for each call.
 _decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite).decode
 
 
 def loads(raw: bytes) -> Any:
-    """Read JSON from a stranger.
+    """Decode JSON from an untrusted sender.
 
-    Refuses what later steps could choke on: invalid UTF-8, NaN and Infinity, duplicate keys,
-    integers too long to convert, lone surrogates, NUL characters, nesting deeper than
-    ``MAX_JSON_DEPTH``.
+    Refuses everything that later steps could fail on: invalid UTF-8, NaN and Infinity, duplicate keys, integers too
+    long to convert, lone surrogates, NUL characters, nesting deeper than ``MAX_JSON_DEPTH``.
 
     Raises:
-        NotJson: with a sentence that says which.
+        NotJson: the sentence says which of these it is.
     """
     try:
         text = raw.decode("utf-8")
         value = _decode(text)
-        # Most bodies escape nothing, and a copy of each is several times as dear as looking for that.
+        # Most bodies have no \u escape, and looking for one is several times cheaper than a lower-case copy.
         lowered = text.lower() if "\\u" in text else ""
-        # An escaped backslash before it makes "u0000" plain text.
+        # After an escaped backslash, "u0000" is plain text.
         if "\\u0000" in lowered.replace("\\\\", ""):
             raise ValueError("it holds a NUL character")
         if "\\ud" in lowered:
-            # An escaped lone surrogate decodes to a string that no encoder will take.
+            # An escaped lone surrogate decodes to a string that cannot be encoded again.
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except RecursionError:
         raise NotJson(f"The body is nested deeper than {MAX_JSON_DEPTH} levels.") from None
@@ -111,15 +109,15 @@ def loads(raw: bytes) -> Any:
 
 
 def check_http(content_type: str, size: int) -> None:
-    """The two rungs before the body is read: its size and its content type.
+    """The two checks before the body is decoded: its size and its content type.
 
     Args:
         content_type: the header's value, parameters allowed.
-        size: bytes of the body.
+        size: of the body, in bytes.
 
     Raises:
         TooLarge: over 64 KiB.
-        NotARequest: the content type is another than JSON.
+        NotARequest: the content type is not JSON.
     """
     if size > MAX_BODY_BYTES:
         raise TooLarge(
@@ -129,7 +127,7 @@ def check_http(content_type: str, size: int) -> None:
             expected=f"at most {MAX_BODY_BYTES} bytes",
         )
     kind = content_type.partition(";")[0].strip().lower()
-    # Some send JSON without saying so; who says something else means something else.
+    # Some agents send JSON without a content type; another content type means another format.
     if kind not in ("", "application/json"):
         raise NotARequest(
             "Send the body as application/json.",
@@ -140,20 +138,20 @@ def check_http(content_type: str, size: int) -> None:
 
 
 def request_id(value: Any) -> str | int | float | None:
-    """The id to answer with, also for a request that is refused; None when it has no usable one."""
+    """The id for the reply, also to a request that is refused; None if the request has no valid one."""
     if isinstance(value, Mapping):
-        found = value.get("id")
-        if isinstance(found, _ID_TYPES) and not isinstance(found, bool):
-            return found
+        rpc_id = value.get("id")
+        if isinstance(rpc_id, _ID_TYPES) and not isinstance(rpc_id, bool):
+            return rpc_id
     return None
 
 
 def read_request(value: Any) -> Request:
-    """Make a request of a decoded body.
+    """Read a request from a decoded body.
 
     Raises:
-        NotARequest: a batch, not an object, wrong ``jsonrpc``, no method, an id of a wrong type.
-        InvalidFormat: params are not an object.
+        NotARequest: the body is a batch or no object, or has a wrong ``jsonrpc``, no method, or an id of a wrong type.
+        InvalidFormat: ``params`` is not an object.
     """
     if isinstance(value, list):
         raise NotARequest(
@@ -187,20 +185,20 @@ def read_request(value: Any) -> Request:
 
 
 def call(method: str, params: Mapping[str, Any], rpc_id: int) -> dict[str, Any]:
-    """A request as we send it: always an integer id, never a batch."""
+    """Build a request; its id is always an integer."""
     return {"jsonrpc": "2.0", "method": method, "params": dict(params), "id": rpc_id}
 
 
 def result(rpc_id: Any, value: Any) -> dict[str, Any]:
-    """A successful reply."""
+    """Build a successful reply."""
     return {"jsonrpc": "2.0", "result": value, "id": rpc_id}
 
 
 def error(rpc_id: Any, code: int, message: str, data: Any) -> dict[str, Any]:
-    """A reply that carries an error."""
+    """Build a reply with an error."""
     return {"jsonrpc": "2.0", "error": {"code": code, "message": message, "data": data}, "id": rpc_id}
 
 
 def dumps(value: Any) -> bytes:
-    """Compact UTF-8 JSON, as every body of ours is written."""
+    """Encode as compact UTF-8 JSON."""
     return _COMPACT.encode(value).encode("utf-8")

@@ -1,4 +1,4 @@
-"""States and their arrows as data: agents and matches (ruling, section 8), rounds and leagues (our choice)."""
+"""States and their transitions: agents and matches (ruling, section 8), rounds and leagues (our choice)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RoundState(StrEnum):
 
 
 class MatchState(StrEnum):
-    """004 3.3 in the middle; what comes before a referee has it, and HELD, are ours."""
+    """WAITING_FOR_PLAYERS to FINISHED are from 004 3.3; the states before them and HELD are our choice."""
 
     PENDING = "PENDING"
     READY = "READY"
@@ -67,19 +67,10 @@ IN_PLAY = (
     MatchState.COLLECTING_CHOICES,
     MatchState.DRAWING_NUMBER,
 )
-"""A referee answers for these; they carry a lease."""
-
-PROGRESS_ORDER = (
-    MatchState.ASSIGNED,
-    MatchState.WAITING_FOR_PLAYERS,
-    MatchState.COLLECTING_CHOICES,
-    MatchState.DRAWING_NUMBER,
-)
-"""Progress reports move a match forward along this line only."""
-
+"""The states of a match that a referee plays under a lease, in order; its reports move the match forward only."""
 
 HANDED_BACK = "HANDED_BACK"
-"""What a referee that leaves says of a match it gives back (our choice)."""
+"""The state that a referee reports for a match that it hands back, for example when it stops (our choice)."""
 
 
 class ResultStatus(StrEnum):

@@ -1,4 +1,4 @@
-"""Tokens: what an agent proves itself with, and what we show to agents (ruling, section 9)."""
+"""Tokens: the auth_token that authenticates an agent, and the league_token in our messages (ruling, section 9)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import re
 import secrets
 
 _TOKEN_ANYWHERE = re.compile(r"tok_[0-9a-f]{16,}")
-"""Also one that a limit of length has cut."""
+"""Matches also a token whose end was cut off."""
 REDACTED = "tok_…"
-GUESSABLE_BITS = 45
-"""A code that the site makes has 49; at a thousand tries a second 45 bits last for a thousand years."""
+MIN_SECRET_BITS = 45
+"""A secret with fewer bits can be guessed. At a thousand guesses a second, 45 bits last for a thousand years; a code
+made by the site has 49."""
 
 
 def new_token() -> str:
-    """A fresh auth_token: ``tok_`` and 32 hex digits from the system's generator."""
+    """Make an auth_token: ``tok_`` and 32 hex digits from the system's secure random generator."""
     return "tok_" + secrets.token_hex(16)
 
 
@@ -31,26 +32,26 @@ def same(left: str, right: str) -> bool:
 
 
 def is_guessable(secret: str) -> bool:
-    """Whether a secret of this make could be found by trying: from its length and the kinds of its characters."""
+    """Whether a secret could be guessed, judged by its length and the kinds of its characters."""
     letters = any(character.isalpha() for character in secret)
     digits = any(character.isdigit() for character in secret)
     kinds = 26 * letters + 10 * digits + 4 * (not secret.isalnum())
-    return len(secret) * math.log2(max(kinds, 2)) < GUESSABLE_BITS
+    return len(secret) * math.log2(max(kinds, 2)) < MIN_SECRET_BITS
 
 
 def league_token(site_key: str, agent: str, epoch: int) -> str:
-    """The token that our messages to one agent carry: derived, never stored, no credential to us.
+    """The token in our messages to an agent: it is derived, never stored, and refused as a credential.
 
     Args:
         site_key: the site's secret.
         agent: the agent's primary key as text.
-        epoch: raised to revoke earlier ones.
+        epoch: increased to revoke earlier tokens.
     """
     mac = hmac.new(site_key.encode(), f"league-token:{agent}:{epoch}".encode(), hashlib.sha256)
     return "tok_" + mac.hexdigest()[:32]
 
 
 def redact(text: str) -> str:
-    """Take every token of ours out of a text."""
-    # Most texts hold none, and looking for four letters is several times cheaper than looking for a token.
+    """Replace every token in a text."""
+    # Most texts contain no token, and a search for four letters is several times faster than the regular expression.
     return _TOKEN_ANYWHERE.sub(REDACTED, text) if "tok_" in text else text

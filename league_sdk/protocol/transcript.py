@@ -1,4 +1,4 @@
-"""Entries of a match's transcript: every message, both directions, without secrets (004 9.4.3)."""
+"""Entries of a match's transcript: every message in both directions, without secrets (004 9.4.3)."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import SECRET_FIELDS
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES, MAX_TRANSCRIPT_DEPTH
 from league_sdk.protocol.notes import Code, Note, note
+from league_sdk.protocol.own_words import clean_words
 from league_sdk.protocol.tokens import REDACTED, redact
 
 _PLAIN = json.JSONEncoder(ensure_ascii=False)
-# A token, a secret field with anything in it but the mark, a NUL or a lone surrogate: as _PLAIN writes them, and no
-# escape can hide them there.
+# Finds a token, a secret field that is not blanked, a NUL character or a lone surrogate, in the form in which _PLAIN
+# writes it.
 _UNCLEAN = re.compile(
     rf'tok_[0-9a-f]{{16}}|"(?:{"|".join(sorted(SECRET_FIELDS))})": (?!"{REDACTED}"[,}}])|\\u0000|[\ud800-\udfff]'
 )
 MAX_WIRE_TEXT_CHARS = 500
-"""Of an answer that could not be read."""
+"""The longest quotation of an answer that could not be read."""
 MAX_ENTRY_CHARS = 2 * MAX_TRANSCRIPT_BODY_BYTES
-"""A longer entry is kept without its requests, and with few of its notes."""
-MOST_NOTES_OF_A_LONG_ENTRY, NOTE_CHARS = 8, 40
+"""A longer entry is stored without its requests and with few of its notes."""
+MAX_NOTES_OF_A_LONG_ENTRY, MAX_SHORT_NOTE_CHARS = 8, 40
 MAX_NOTE_CHARS = 200
-"""Of each argument of a note."""
+"""The longest argument of a note."""
 
 
 class Wire(TypedDict):
-    """One HTTP request of a try, as it went out: where to, in which clothes, and how its answer came.
+    """One HTTP request of a try, and the form of its answer.
 
-    ``path`` is the address without its host; ``shape`` and ``method`` the way of speaking; ``id`` the JSON-RPC id;
-    ``session`` whether the headers of an MCP session went with it; ``status`` and ``content_type`` are the answer's
-    (None and empty when none came). Only the last one of a try has ``text``, the beginning of an answer that was
-    not JSON, and ``request``, the body when it was not the message as it is under ``method``.
+    ``path`` is the URL without its host; ``shape`` and ``method`` are the dialect; ``id`` is the JSON-RPC id;
+    ``session`` says whether headers of an MCP session were sent; ``status`` and ``content_type`` are the answer's
+    (None and empty without one). ``way`` is a :class:`league_sdk.protocol.inbox.Way`, if the request did not go to the
+    agent's address; in its inbox it had an id of its own. Only the last request of a try has ``text``, the beginning of
+    an answer that was not JSON, and ``request``, the body if it was anything else than the message under ``method``.
     """
 
     path: str
@@ -45,18 +47,19 @@ class Wire(TypedDict):
     session: bool
     status: int | None
     content_type: str
+    way: NotRequired[str]
     text: NotRequired[str]
     request: NotRequired[Any]
 
 
 class Entry(TypedDict):
-    """One message as the transcript keeps it.
+    """One message in the transcript.
 
     ``n`` counts from 0 within an attempt; ``at`` is ISO 8601 with microseconds; ``sender`` and
     ``recipient`` are ids. For an answer ``elapsed_ms`` is the time since its request was sent and
-    ``limit_ms`` the time it was given. ``problem`` says what was wrong, ``notes`` what was odd, as
-    :func:`league_sdk.protocol.notes.read` takes it.
-    ``wire`` has the requests that brought the answer, where that is known.
+    ``limit_ms`` its timeout. ``problem`` says what was wrong and ``notes`` what was unusual, both as
+    :func:`league_sdk.protocol.notes.read` reads them. ``wire`` has the requests that led to the answer, if known.
+    ``said`` are the agent's own words in place of an answer, for its owner and the staff only.
     """
 
     n: int
@@ -72,25 +75,31 @@ class Entry(TypedDict):
     notes: list[dict[str, Any]]
     body: Any
     wire: NotRequired[list[Wire]]
+    said: NotRequired[str]
+
+
+def is_storable(text: str) -> bool:
+    """Whether every database and JSON reader accepts a text, because it has no NUL character and no lone surrogate."""
+    return "\x00" not in text and (text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text))
 
 
 def storable(text: str) -> str:
-    """A text without tokens of ours that every database and every JSON reader takes (ruling, section 12).
+    """Remove tokens from a text, and everything that a database or JSON reader may refuse (ruling, section 12).
 
-    NUL characters and lone surrogates, which an agent may answer with, become replacement characters.
+    NUL characters and lone surrogates, which may be in the answer of an agent, become replacement characters.
     """
     text = redact(text)
     if "\x00" in text:
         text = text.replace("\x00", "\ufffd")
     if not text.isascii():
-        # A byte of a header that is no UTF-8 arrives as a lone surrogate.
+        # A header byte that is not UTF-8 was decoded to a lone surrogate.
         text = text.encode("utf-8", "replace").decode("utf-8")
     return text
 
 
 def clean(value: Any) -> Any:
-    """A body that can be stored, without secrets: secret fields and what looks like a token are blanked."""
-    # Text first: most values are, and asking whether something is a Mapping is slow.
+    """Make a body that can be stored: secret fields and tokens are blanked, texts are made :func:`storable`."""
+    # Text comes first: most values are text, and the check for Mapping is slow.
     if isinstance(value, str):
         return storable(value)
     if value is None or isinstance(value, (int, float)):
@@ -104,7 +113,7 @@ def clean(value: Any) -> Any:
 
 
 def clean_json(value: Any) -> str:
-    """The JSON of :func:`clean`, for values that came as JSON: what is clean already, as nearly all is, is only read.
+    """The JSON of :func:`clean`; faster, because a value that is already clean, as nearly all are, is only searched.
 
     Args:
         value: decoded JSON.
@@ -114,11 +123,11 @@ def clean_json(value: Any) -> str:
 
 
 def body_for_transcript(value: Any) -> Any:
-    """A body as the transcript keeps it: cleaned, and cut with a mark beyond 4 KiB or 16 levels."""
+    """Clean a body for the transcript; beyond 4 KiB or 16 levels it is cut, with a mark."""
     cleaned = clean(value)
     text = _PLAIN.encode(cleaned)
     small = len(text.encode("utf-8", "replace")) <= MAX_TRANSCRIPT_BODY_BYTES
-    # With so few brackets it cannot be nested deeper.
+    # With so few brackets it cannot be nested too deeply, which saves the slower check.
     shallow = text.count("{") + text.count("[") <= MAX_TRANSCRIPT_DEPTH
     if small and (shallow or rpc.depth_ok(cleaned, MAX_TRANSCRIPT_DEPTH)):
         return cleaned
@@ -140,12 +149,13 @@ def entry(  # noqa: PLR0913 - the fields of an entry
     notes: Sequence[Note] = (),
     body: Any = None,
     wire: Sequence[Wire] = (),
+    said: str = "",
 ) -> Entry:
-    """Build an entry; the body is cleaned here so that no other place can forget to.
+    """Build an entry; the body is cleaned here, so that no caller can forget it.
 
-    Thirteen arguments: one for each field.
+    It has fourteen arguments, one for each field.
     """
-    made = Entry(
+    built = Entry(
         n=n,
         at=at.isoformat(),
         sender=sender,
@@ -155,46 +165,53 @@ def entry(  # noqa: PLR0913 - the fields of an entry
         elapsed_ms=elapsed_ms,
         limit_ms=limit_ms,
         http_status=http_status,
-        problem=storable(problem)[:500] if isinstance(problem, str) else note_for_storing(problem.to_json()),
-        notes=[note_for_storing(one.to_json()) for one in notes],
+        problem=storable(problem)[:500] if isinstance(problem, str) else storable_note(problem.to_json()),
+        notes=[storable_note(item.to_json()) for item in notes],
         body=body_for_transcript(body),
     )
+    if said:
+        built["said"] = clean_words(said)
     if wire:
-        made["wire"] = [_clean_wire(one, last=one is wire[-1]) for one in wire]
-    return made
+        built["wire"] = [_clean_wire(item, last=item is wire[-1]) for item in wire]
+    return built
 
 
-def fitting(made: Entry) -> Entry:
-    """An entry that every report has room for: one that is too long loses its requests and most of its notes.
+def shorten_entry(long_entry: Entry) -> Entry:
+    """Shorten an entry that is too long for a report: its requests and most of its notes are left out.
 
-    An agent that is asked in many words may fill its wire with what it answered to each, beyond what a report holds.
+    This happens when many dialects are tried and an agent gives a long answer to each.
     """
-    if len(_PLAIN.encode(made)) < MAX_ENTRY_CHARS:
-        return made
-    notes = [note_for_storing(one, NOTE_CHARS) for one in made["notes"][:MOST_NOTES_OF_A_LONG_ENTRY]]
-    shorter = Entry(**{**made, "notes": [*notes, note(Code.WIRE_LEFT_OUT).to_json()]})
+    if len(_PLAIN.encode(long_entry)) < MAX_ENTRY_CHARS:
+        return long_entry
+    notes = [storable_note(item, MAX_SHORT_NOTE_CHARS) for item in long_entry["notes"][:MAX_NOTES_OF_A_LONG_ENTRY]]
+    shorter = Entry(**{**long_entry, "notes": [*notes, note(Code.WIRE_LEFT_OUT).to_json()]})
     shorter.pop("wire", None)
     return shorter
 
 
-def note_for_storing(made: dict[str, Any], most: int = MAX_NOTE_CHARS) -> dict[str, Any]:
-    """The JSON of a note with clean texts in it, none longer than so many characters."""
-    args = {name: storable(one)[:most] if isinstance(one, str) else one for name, one in made["args"].items()}
-    return made | {"args": args}
+def storable_note(note_json: dict[str, Any], max_chars: int = MAX_NOTE_CHARS) -> dict[str, Any]:
+    """Clean the texts in the JSON of a note, and cut each to ``max_chars`` characters."""
+    args = {
+        name: storable(value)[:max_chars] if isinstance(value, str) else value
+        for name, value in note_json["args"].items()
+    }
+    return note_json | {"args": args}
 
 
-def _clean_wire(one: Wire, *, last: bool) -> Wire:
+def _clean_wire(wire: Wire, *, last: bool) -> Wire:
     cleaned = Wire(
-        path=storable(one["path"])[:100],
-        shape=one["shape"],
-        method=storable(one["method"])[:100],
-        id=storable(one["id"]) if isinstance(one["id"], str) else one["id"],
-        session=one["session"],
-        status=one["status"],
-        content_type=storable(one["content_type"])[:80],
+        path=storable(wire["path"])[:100],
+        shape=wire["shape"],
+        method=storable(wire["method"])[:100],
+        id=storable(wire["id"]) if isinstance(wire["id"], str) else wire["id"],
+        session=wire["session"],
+        status=wire["status"],
+        content_type=storable(wire["content_type"])[:80],
     )
-    if last and one.get("text"):
-        cleaned["text"] = storable(one["text"])[:MAX_WIRE_TEXT_CHARS]
-    if last and "request" in one:
-        cleaned["request"] = body_for_transcript(one["request"])
+    if wire.get("way"):
+        cleaned["way"] = wire["way"]
+    if last and wire.get("text"):
+        cleaned["text"] = storable(wire["text"])[:MAX_WIRE_TEXT_CHARS]
+    if last and "request" in wire:
+        cleaned["request"] = body_for_transcript(wire["request"])
     return cleaned

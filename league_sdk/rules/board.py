@@ -1,6 +1,6 @@
-"""What games on a board share: two players in turn, marks in cells, so many in a row win (ruling, section 7).
+"""The common base of board games: players take turns placing marks, a row of marks wins (ruling, section 7).
 
-No game by itself: ``tic_tac_toe`` and ``connect_four`` say how large the board is and which moves there are.
+``tic_tac_toe`` and ``connect_four`` define the size of the board and the legal moves.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from league_sdk.rules.game import Game, Outcome, Random, State
 from league_sdk.rules.moves import MOVE_FIELD, out_of_turn
 
 MARKS = ("X", "O")
-"""PLAYER_A's and PLAYER_B's; PLAYER_A begins."""
+"""The marks of PLAYER_A, who begins, and PLAYER_B."""
 EMPTY = ""
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
@@ -22,15 +22,15 @@ Cell = tuple[int, int]
 
 
 class BoardGame(Game):
-    """A game in which a move puts one mark on the board, and so many of one's own in a row win.
+    """A game in which each move puts one mark on the board, and a row of the player's own marks wins.
 
-    The state is the players and their moves in order; everything else follows from it.
+    The state has the players and their moves in order; the board follows from the moves.
 
     Attributes:
-        rows: how many the board has; row 0 is at the top.
-        columns: how many; column 0 is on the left.
-        in_a_row: how many win, in any direction.
-        column_names: headings for those who watch, where a move names a column.
+        rows: the number of rows; row 0 is at the top.
+        columns: the number of columns; column 0 is on the left.
+        in_a_row: the number of marks in a row that wins, in any direction.
+        column_names: headings shown to spectators if a move is the name of a column.
     """
 
     call_message = MessageType.GAME_MOVE_CALL
@@ -44,11 +44,11 @@ class BoardGame(Game):
 
     @abstractmethod
     def legal_moves(self, board: Board) -> list[int]:
-        """The moves that are left."""
+        """The moves that are allowed on this board."""
 
     @abstractmethod
     def read_move(self, board: Board, move: Any) -> int:
-        """A move as it came.
+        """Read a move as it was received.
 
         Raises:
             IllegalMove: E004 with ``legacy_code`` G001.
@@ -56,7 +56,7 @@ class BoardGame(Game):
 
     @abstractmethod
     def cell_of(self, board: Board, move: int) -> Cell:
-        """Row and column in which a legal move puts its mark."""
+        """The row and column of the mark that a legal move places."""
 
     def new_state(self, players: tuple[str, str]) -> State:
         return {"players": list(players), "moves": []}
@@ -80,11 +80,11 @@ class BoardGame(Game):
         raise ValueError(f"there is no chance in {self.game_type}")
 
     def view(self, state: State, viewer: str | None) -> dict[str, Any]:
-        """The whole board: nothing of it is secret.
+        """The whole board, because nothing is secret.
 
         Both players and the public see ``players`` (PLAYER_A first), ``marks``, ``board`` (rows of cells, each a
-        mark or empty), ``moves`` in order and in turn, ``last_move`` with its cell, ``to_move`` (null at the end) and
-        ``winning_cells``; a player sees its own mark as ``your_mark`` too.
+        mark or empty), ``moves`` in order, ``last_move`` with its cell, ``to_move`` (null at the end) and
+        ``winning_cells``. A player also sees its own mark as ``your_mark``.
         """
         board, cells = self._replay(state)
         players, moves = state["players"], state["moves"]
@@ -94,7 +94,7 @@ class BoardGame(Game):
         if moves:
             row, column = cells[-1]
             last = {"player_id": players[(len(moves) - 1) % 2], "move": moves[-1], "row": row, "column": column}
-        seen = {
+        view = {
             "players": list(players),
             "marks": marks,
             "board": board,
@@ -104,10 +104,10 @@ class BoardGame(Game):
             "winning_cells": [list(cell) for cell in self._line(board, cells)],
         }
         if self.column_names:
-            seen["column_names"] = list(self.column_names)
+            view["column_names"] = list(self.column_names)
         if viewer in marks:
-            seen["your_mark"] = marks[viewer]
-        return seen
+            view["your_mark"] = marks[viewer]
+        return view
 
     def outcome(self, state: State) -> Outcome | None:
         board, cells = self._replay(state)
@@ -122,17 +122,17 @@ class BoardGame(Game):
         return None
 
     def unfinished(self, state: State) -> dict[str, Any]:
-        """The final view under the names of a result; ``choices`` are each player's moves, null where none came.
+        """The final view with the fields of a result; ``choices`` has the moves of each player, null if there are none.
 
-        No number is drawn here, which 004 4.6.1 says by null.
+        ``drawn_number`` and ``number_parity`` are null, because no number is drawn (004 4.6.1).
         """
         players, moves = state["players"], state["moves"]
         choices = {player: moves[seat::2] or None for seat, player in enumerate(players)}
-        shown = self.view(state, None) | {"to_move": None}
-        return {"drawn_number": None, "number_parity": None, "choices": choices, **shown}
+        view = self.view(state, None) | {"to_move": None}
+        return {"drawn_number": None, "number_parity": None, "choices": choices, **view}
 
     def _replay(self, state: State) -> tuple[Board, list[Cell]]:
-        """The board, and the cell of every move."""
+        """The board after all moves, and the cell of each move."""
         board = [[EMPTY] * self.columns for _ in range(self.rows)]
         cells = []
         for turn, move in enumerate(state["moves"]):
@@ -142,15 +142,15 @@ class BoardGame(Game):
         return board, cells
 
     def _line(self, board: Board, cells: list[Cell]) -> list[Cell]:
-        """The cells that won with the last move, or none: an earlier move would have ended the game."""
+        """The winning cells, or none. Only the last move can have won: an earlier win would have ended the game."""
         if not cells:
             return []
-        found = set[Cell]()
+        winning = set[Cell]()
         for direction in DIRECTIONS:
             line = self._through(board, cells[-1], direction)
             if len(line) >= self.in_a_row:
-                found.update(line)
-        return sorted(found)
+                winning.update(line)
+        return sorted(winning)
 
     def _through(self, board: Board, cell: Cell, direction: tuple[int, int]) -> list[Cell]:
         """The unbroken run of one mark through a cell."""

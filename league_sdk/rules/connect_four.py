@@ -17,7 +17,7 @@ class ConnectFour(BoardGame):
     display_name = "Connect Four"
     move_type = "drop_disc"
     valid_choices = ("0-6",)
-    # 42 moves of 30 s, and the time to join and to be told the end.
+    # 42 moves of 30 s each, and 30 s for the invitation and GAME_OVER.
     max_round_time_sec = 1290
     rows, columns, in_a_row = ROWS, COLUMNS, 4
     column_names = tuple(str(column) for column in range(COLUMNS))
@@ -27,9 +27,9 @@ class ConnectFour(BoardGame):
 
     def read_move(self, board: Board, move: Any) -> int:
         column = whole_number(move, 0, COLUMNS - 1, what="a column")
-        left = self.legal_moves(board)
-        if column not in left:
-            expected = f"a column that is not full: {', '.join(map(str, left))}"
+        free = self.legal_moves(board)
+        if column not in free:
+            expected = f"a column that is not full: {', '.join(map(str, free))}"
             raise illegal(f"column {column} is full.", seen=move, expected=expected)
         return column
 

@@ -1,4 +1,4 @@
-"""Even/Odd (ruling, section 7): both choose in secret, then a number from 1 to 10 is drawn."""
+"""Even/Odd: both players choose in secret, then a number from 1 to 10 is drawn (ruling, section 7)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ LOWEST, HIGHEST = 1, 10
 
 
 def init_game_state(players: tuple[str, str]) -> State:
-    """004 3.7.1: a new game for PLAYER_A and PLAYER_B."""
+    """The state of a new game of PLAYER_A and PLAYER_B (004 3.7.1)."""
     return {"players": list(players), "choices": dict.fromkeys(players), "number": None}
 
 
 def validate_choice(choice: object) -> bool:
-    """004 3.7.1 and 4.12.2: exactly ``"even"`` or ``"odd"``."""
+    """Whether a choice is exactly ``"even"`` or ``"odd"`` (004 3.7.1, 4.12.2)."""
     return isinstance(choice, str) and choice in CHOICES
 
 
 def draw_number(rng: Random) -> int:
-    """004 3.7.1: a number from 1 to 10, each equally likely."""
+    """Draw a number from 1 to 10, each equally likely (004 3.7.1)."""
     return rng.randint(LOWEST, HIGHEST)
 
 
@@ -34,7 +34,7 @@ def parity(number: int) -> str:
 
 
 def determine_winner(choices: Mapping[str, str], number: int) -> str | None:
-    """004 3.7.1: who alone guessed right; None when both or neither did."""
+    """The player who alone guessed right; None if both or neither did (004 3.7.1)."""
     right = [player for player, choice in choices.items() if choice == parity(number)]
     return right[0] if len(right) == 1 else None
 
@@ -88,7 +88,7 @@ class EvenOdd(Game):
         return state | {"number": draw_number(rng)}
 
     def drawn_from(self, state: State) -> tuple[str, str]:
-        """Both choices as the draw is made from them (ruling, section 12), PLAYER_A's first.
+        """Both choices as they enter the draw, PLAYER_A's first (ruling, section 12).
 
         Raises:
             ValueError: a choice is missing.

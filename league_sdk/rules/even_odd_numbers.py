@@ -1,6 +1,6 @@
-"""Even/Odd with numbers, the variant of 002: both pick 1 to 5 in secret, a number from 1 to 10 is drawn.
+"""Even/Odd with numbers, the variant of 002: both pick 1 to 5 in secret, and a number from 1 to 10 is drawn.
 
-The parity of the sum of the three names the winner; there are no draws (ruling, section 7).
+The parity of the sum of the three numbers decides who wins; no match is a draw (ruling, section 7).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LOWEST, HIGHEST = 1, 5
 
 
 class EvenOddNumbers(EvenOdd):
-    """Chosen and drawn as in Even/Odd; PLAYER_A stands for even, PLAYER_B for odd; a move is a number from 1 to 5."""
+    """As Even/Odd, but a move is a number from 1 to 5; PLAYER_A wins on an even sum, PLAYER_B on an odd one."""
 
     game_type = "even_odd_numbers"
     display_name = "Even/Odd with numbers"
@@ -30,7 +30,7 @@ class EvenOddNumbers(EvenOdd):
         return list(range(LOWEST, HIGHEST + 1)) if player in self.to_move(state) else []
 
     def view(self, state: State, viewer: str | None) -> dict[str, Any]:
-        """Who stands for which parity; after the draw also what was chosen and drawn."""
+        """The parity of each player; after the draw also the choices, the number drawn and the sum."""
         seen: dict[str, Any] = {"parities": dict(zip(state["players"], CHOICES, strict=True))}
         if state["number"] is None:
             return seen

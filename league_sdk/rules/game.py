@@ -1,7 +1,7 @@
 """The interface every game implements (ruling, section 7).
 
-A state is a plain JSON-able dict that only the game reads. Nothing is changed in place:
-``apply`` and ``draw`` return a new state.
+A state is a JSON object that only the game reads. It is never changed in place: ``apply`` and ``draw`` return a new
+state.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ State = dict[str, Any]
 
 
 class Random(Protocol):
-    """The part of :class:`random.Random` that games use."""
+    """The methods of :class:`random.Random` that games use."""
 
     def randint(self, a: int, b: int, /) -> int: ...
 
@@ -28,8 +28,8 @@ class Outcome:
 
     Attributes:
         winner: a player id, or None for a draw.
-        reason: one sentence, in English, as ``game_result.reason`` carries it.
-        details: facts for ``game_result`` and ``result.details``, such as ``drawn_number``.
+        reason: one English sentence for ``game_result.reason``.
+        details: fields of ``game_result`` and ``result.details``, such as ``drawn_number``.
     """
 
     winner: str | None
@@ -44,13 +44,13 @@ class Game(ABC):
         game_type: its name on the wire.
         display_name: its name for people.
         move_type: what a move is called (ruling, section 7).
-        valid_choices: the closed list or ranges shown in the games registry.
-        call_message: the message type that asks for a move.
-        response_message: the message type that answers it.
-        choice_field: where a response holds the move.
-        hidden: whether moves are made at the same time and stay secret until all are in.
-        max_round_time_sec: the longest a match should take, in seconds (004 9.3.4).
-        draws: whether a number is drawn, out of a seed that the league manager commits to (ruling, section 12).
+        valid_choices: the possible moves as a list of words or ranges, for the games registry.
+        call_message: the type of the message that asks for a move.
+        response_message: the type of the message that answers it.
+        choice_field: the path of the move in the response.
+        hidden: whether both players move at the same time and moves stay secret until all are made.
+        max_round_time_sec: the longest expected duration of a match, in seconds (004 9.3.4).
+        draws: whether a number is drawn from a seed that the league manager commits to (ruling, section 12).
     """
 
     game_type: ClassVar[str]
@@ -70,7 +70,7 @@ class Game(ABC):
 
     @abstractmethod
     def to_move(self, state: State) -> tuple[str, ...]:
-        """Who must move now; several move in parallel. Empty when the game waits for a draw or is over."""
+        """The players who must move now, in parallel. Empty if a number must be drawn or the game is over."""
 
     @abstractmethod
     def options(self, state: State, player: str) -> list[Any]:
@@ -78,10 +78,10 @@ class Game(ABC):
 
     @abstractmethod
     def view(self, state: State, viewer: str | None) -> dict[str, Any]:
-        """What ``viewer`` may see; None is the public. Never a hidden choice.
+        """The facts that ``viewer`` may see, never a hidden choice; None is the public.
 
-        Any JSON will do. The site draws the board of a game that shows ``board`` (rows of cells, each a mark of at
-        most three characters or ``""``), and beside it, as far as they are there: ``marks`` (by player), ``moves``
+        It may be any JSON object. If it has ``board`` (rows of cells, each a mark of at most three characters or
+        ``""``), the site draws the board, and beside it these fields if they exist: ``marks`` (by player), ``moves``
         (in order, taking turns), ``last_move`` and ``winning_cells`` (``row`` and ``column`` from 0 at the top
         left), ``to_move`` (a player id) and ``column_names``.
         """
@@ -91,27 +91,27 @@ class Game(ABC):
         """Make a move.
 
         Raises:
-            IllegalMove: E004, saying what was seen and what was expected.
+            IllegalMove: E004, with the move that was seen and the moves that were expected.
         """
 
     @abstractmethod
     def draw(self, state: State, rng: Random) -> State:
-        """The chance step, taken when nobody is to move and there is no outcome yet."""
+        """Draw a number; called when no player must move and there is no outcome yet."""
 
     def drawn_from(self, state: State) -> tuple[str, str]:
-        """The two choices that the draw depends on, as text, PLAYER_A's first (ruling, section 12).
+        """The two choices on which the draw depends, PLAYER_A's first (ruling, section 12).
 
-        A game that draws gives its choices normalised, numbers in decimal.
+        They are normalised texts; numbers are decimal.
 
         Raises:
-            ValueError: the game draws nothing, or a choice is not there yet.
+            ValueError: the game draws nothing, or a choice is missing.
         """
         raise ValueError(f"nothing is drawn in {self.game_type}")
 
     @abstractmethod
     def outcome(self, state: State) -> Outcome | None:
-        """The end of the game, or None while it goes on."""
+        """The outcome, or None while the game goes on."""
 
     @abstractmethod
     def unfinished(self, state: State) -> dict[str, Any]:
-        """The details of a result when the game ended without being played out."""
+        """The details of the result if the game ends before it was played out."""

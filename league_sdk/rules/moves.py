@@ -1,4 +1,4 @@
-"""What the games share in refusing a move: E004, with the code 002 gives it as ``legacy_code``."""
+"""Refusing illegal moves in all games: E004, with the code of 002 as ``legacy_code``."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from league_sdk.protocol.errors import IllegalMove
 
 INVALID_MOVE, NOT_YOUR_TURN = "G001", "G004"
 MOVE_FIELD = "move_data.choice"
-"""Where GAME_MOVE_RESPONSE holds the move (ruling, section 7)."""
+"""The path of the move in GAME_MOVE_RESPONSE (ruling, section 7)."""
 
 
 def illegal(sentence: str, *, seen: object, expected: str) -> IllegalMove:
-    """A move the game does not allow; ``expected`` says which ones it does."""
+    """The error for an illegal move; ``expected`` names the legal ones."""
     return IllegalMove(sentence, field=MOVE_FIELD, seen=seen, expected=expected, legacy_code=INVALID_MOVE)
 
 
 def out_of_turn(player: str, to_move: Sequence[str]) -> IllegalMove:
-    """A move of someone who is not to move now."""
+    """The error for a move of a player whose turn it is not."""
     return IllegalMove(
         f"{player} is not to move now.",
         field="player_id",
@@ -28,15 +28,14 @@ def out_of_turn(player: str, to_move: Sequence[str]) -> IllegalMove:
 
 
 def whole_number(move: object, lowest: int, highest: int, *, what: str) -> int:
-    """A move that is a number, as JSON carries it: an integer, or (our choice) its digits in a string.
+    """Read a move that is a whole number: an integer, or (our choice) its digits in a string.
 
-    Language models answer ``"4"`` as often as ``4``; true, 4.0 and " 4" stay wrong, because nobody
-    who writes them means a move.
+    Language models answer ``"4"`` as often as ``4``. Other forms, such as true, 4.0 and " 4", are refused.
 
     Args:
-        move: what came.
-        lowest: the smallest number the game knows.
-        highest: the largest.
+        move: the move as received.
+        lowest: the smallest valid number.
+        highest: the largest valid number.
         what: a move of this game in words, such as ``a cell``.
 
     Raises:

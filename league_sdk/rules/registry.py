@@ -1,4 +1,4 @@
-"""Which games there are: ours, and those that installed packages add (004 3.8.3, 9.3.4)."""
+"""The registry of games: our own, and those that installed packages add (004 3.8.3, 9.3.4)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OURS: tuple[type[Game], ...] = (
     TicTacToe,
     ConnectFour,
 )
-_SAID: dict[str, Any] = {
+_REQUIRED_ATTRIBUTES: dict[str, Any] = {
     "game_type": str,
     "display_name": str,
     "move_type": str,
@@ -34,40 +34,40 @@ _SAID: dict[str, Any] = {
     "hidden": bool,
     "max_round_time_sec": int,
 }
-"""What a game says of itself, which everyone relies on."""
+"""The attributes that every game must have, with their types."""
 
 
 @cache
 def games() -> dict[str, Game]:
-    """Every game by its ``game_type``; looked up once a process.
+    """Every game by its ``game_type``; computed once per process.
 
-    A package adds one by an entry point in the group ``league_sdk.games`` that names a subclass of
-    :class:`~league_sdk.rules.game.Game` without arguments. One that cannot be used, or whose ``game_type``
-    is taken, is left out and logged: it must not keep the others from being played.
+    A package adds a game by an entry point in the group ``league_sdk.games`` that names a subclass of
+    :class:`~league_sdk.rules.game.Game` whose constructor needs no arguments. A game that cannot be loaded or whose
+    ``game_type`` exists already is left out and logged, so that the other games can still be played.
     """
-    found = {game.game_type: game for game in (one() for one in OURS)}
+    loaded = {game.game_type: game for game in (game_class() for game_class in OURS)}
     for point in entry_points(group=ENTRY_POINT_GROUP):
         game = _load(point)
         if game is None:
             continue
-        if game.game_type in found:
+        if game.game_type in loaded:
             logger.error("game %s is left out: there is a game_type %r already", _name(point), game.game_type)
         else:
-            found[game.game_type] = game
-    return found
+            loaded[game.game_type] = game
+    return loaded
 
 
 def get_game(game_type: str) -> Game:
-    """The game of that name.
+    """The game with this ``game_type``.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such game.
     """
     return games()[game_type]
 
 
 def describe() -> dict[str, dict[str, Any]]:
-    """The games registry as 004 3.8.3 and 9.3.4 show it."""
+    """The games registry in the form of 004 3.8.3 and 9.3.4."""
     return {name: _describe(game) for name, game in games().items()}
 
 
@@ -85,12 +85,12 @@ def _describe(game: Game) -> dict[str, Any]:
 
 
 def _load(point: EntryPoint) -> Game | None:
-    """The game of an entry point, or None when it cannot be used; anything may be wrong with others' code."""
+    """The game of an entry point; None if it cannot be used, since the code of others may fail in any way."""
     try:
         game = point.load()()
         if not isinstance(game, Game):
             raise TypeError(f"{point.value} is no subclass of league_sdk.rules.game.Game")
-        for name, kind in _SAID.items():
+        for name, kind in _REQUIRED_ATTRIBUTES.items():
             value = getattr(game, name)
             if not isinstance(value, kind) or value in ("", (), []):
                 raise TypeError(f"its {name} is {value!r}")

@@ -18,7 +18,7 @@ class TicTacToe(BoardGame):
     display_name = "Tic-Tac-Toe"
     move_type = "place_mark"
     valid_choices = ("0-8",)
-    # Nine moves of 30 s, and the time to join and to be told the end.
+    # Nine moves of 30 s each, and 30 s for the invitation and GAME_OVER.
     max_round_time_sec = 300
     rows = columns = in_a_row = SIDE
 

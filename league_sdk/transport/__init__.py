@@ -1,1 +1,1 @@
-"""The one HTTP client: deadlines, size caps, circuit breaker, and which addresses may be called."""
+"""HTTP clients: deadlines, size caps, circuit breaker, and which addresses may be called."""

@@ -16,7 +16,7 @@ class _Circuit:
 
 
 class Breaker:
-    """Counts consecutive failures per endpoint; while open, calls to it are not made.
+    """Counts consecutive failures per endpoint; while its circuit is open the endpoint is not called.
 
     Args:
         clock: monotonic seconds.
@@ -27,10 +27,7 @@ class Breaker:
         self._circuits: dict[str, _Circuit] = {}
 
     def allows(self, endpoint: str, *, reset_s: float) -> bool:
-        """Whether a call may be made now; after ``reset_s`` seconds one test call may (HALF_OPEN).
-
-        A test call of which nothing is heard (its match was given up) leaves room for another as late.
-        """
+        """Whether a call may be made now; an open circuit allows a test call every ``reset_s`` seconds (HALF_OPEN)."""
         circuit = self._circuits.get(endpoint)
         if circuit is None or circuit.opened_at is None:
             return True
@@ -41,15 +38,15 @@ class Breaker:
         return True
 
     def succeeded(self, endpoint: str) -> None:
-        """An answer came: CLOSED, the count starts anew."""
+        """A reply came: close the circuit and reset the count."""
         self._circuits.pop(endpoint, None)
 
     def cause(self, endpoint: str) -> Cause:
-        """Why the last of the failures was one; CONNECT where there was none."""
+        """The cause of the last failure; CONNECT if there was none."""
         return self._circuits.get(endpoint, _Circuit()).cause
 
     def failed(self, endpoint: str, *, threshold: int, cause: Cause = Cause.CONNECT) -> None:
-        """No answer came, and why; at ``threshold`` failures in a row, or in the test call, OPEN."""
+        """No reply came: open the circuit after ``threshold`` failures in a row, or after a failed test call."""
         circuit = self._circuits.setdefault(endpoint, _Circuit())
         circuit.failures += 1
         circuit.cause = cause

@@ -1,10 +1,12 @@
-"""Why a call brought no usable answer, and whose fault that is."""
+"""Why a call brought no usable reply, and whose fault that is."""
 
 from __future__ import annotations
 
 import errno
 import os
 import socket
+from contextlib import ExitStack
+from pathlib import Path
 
 import aiohttp
 
@@ -13,26 +15,28 @@ from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.transport.policy import NotCalled
 
-FILES_OF_A_LOOKUP = 8
-"""More than one search for a name needs at a time."""
+FILES_PER_LOOKUP = 8
+"""More files than one name lookup opens at a time."""
 _DETAILS = {
     errno.ECONNREFUSED: note(Code.NOBODY_LISTENS),
-    # The system's answer to a connection to a broadcast address.
+    errno.EHOSTUNREACH: note(Code.NO_ROUTE),
+    # How the system refuses a connection to a broadcast address.
     errno.EACCES: note(Code.WHOLE_NETWORK),
 }
 NOT_CALLED = note(Code.NAME_NOT_CALLED)
 
 
 class CallFailed(Exception):
-    """No usable HTTP answer came.
+    """No usable HTTP reply came.
 
     Attributes:
         problem: what happened.
         error_code: E001 (out of time) or E009 (everything else).
         connected: whether the request may have reached the agent.
-        cause: whose fault it is; REFEREE or LEAGUE when this machine could not even try.
-        detail: the same for the student whose agent it is; the problem unless something else is said.
-        cut_off: it may be this machine that has no network: a second agent tells.
+        cause: whose fault it is; REFEREE or LEAGUE if this machine could not even try.
+        detail: what happened, in words for the owner of the agent; by default the problem.
+        cut_off: this machine may have no network; whether another agent can be called shows it.
+        way: a :class:`league_sdk.protocol.inbox.Way`; empty for a call at the agent's address.
     """
 
     error_code = "E009"
@@ -45,6 +49,7 @@ class CallFailed(Exception):
         cause: Cause | None = None,
         detail: Note | None = None,
         cut_off: bool = False,
+        way: str = "",
     ) -> None:
         super().__init__(str(problem))
         self.problem = problem
@@ -52,10 +57,11 @@ class CallFailed(Exception):
         self.cause = cause or faults.of_error(self.error_code)
         self.detail = detail or problem
         self.cut_off = cut_off
+        self.way = way
 
 
 class TimedOut(CallFailed):
-    """The time was over: for the answer, or already for the connection or the name (``cause``)."""
+    """The time was over, while waiting for the reply, the connection or the name (``cause`` says which)."""
 
     error_code = "E001"
 
@@ -65,33 +71,31 @@ class NotReached(CallFailed):
 
 
 class Broken(CallFailed):
-    """The connection or the answer broke off, or the answer was too large."""
+    """The connection or the reply broke off, or the reply was too large."""
 
 
 def out_of_time(waited_for: Cause, limit_s: float) -> TimedOut:
-    """Say for what the time was not enough.
+    """The error of a call that ran out of its ``limit_s`` seconds.
 
     Args:
-        waited_for: NAME_LOOKUP, CONNECT or DEADLINE: how far the call had come; REFEREE or LEAGUE when it was not
-            begun, as too many names were being looked up here.
-        limit_s: the seconds it had.
+        waited_for: NAME_LOOKUP, CONNECT or DEADLINE: how far the call had come; REFEREE or LEAGUE if this machine
+            was busy with other names.
     """
-    what = {
+    missing = {
         Cause.NAME_LOOKUP: "the name of the address was not found",
         Cause.CONNECT: "no connection",
         **dict.fromkeys(faults.OWN_SIDE, "this machine was busy with other names and did not look this one up"),
     }
-    sentence = f"{what.get(waited_for, 'no answer')} within {limit_s:g} s"
-    # That a name server is silent says nothing of our network: its owner can have it be silent.
+    sentence = f"{missing.get(waited_for, 'no answer')} within {round(limit_s, 2):g} s"
+    # A silent name server is no sign that our network is down: its owner may keep it silent.
     return TimedOut(sentence, connected=waited_for is Cause.DEADLINE, cause=waited_for)
 
 
 def failure(error: Exception, caller: Cause) -> CallFailed:
-    """Say what happened, and whose fault it is; what was before the connection stood is told from what came after.
+    """Turn an error of the HTTP library into one that says what happened and whose fault it is.
 
     Args:
-        error: what the HTTP library raised.
-        caller: whose side we are: REFEREE or LEAGUE.
+        caller: what we are: REFEREE or LEAGUE.
     """
     if isinstance(error, (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError, UnicodeError)):
         return NotReached(note(Code.BAD_ADDRESS), connected=False)
@@ -110,36 +114,33 @@ def failure(error: Exception, caller: Cause) -> CallFailed:
 
 def _no_name(error: OSError, caller: Cause) -> NotReached:
     number = error.errno if isinstance(error, socket.gaierror) else None
-    # The system's own search for a name calls it unknown when it could not open a file for it.
-    found = faults.of_lookup(number, caller=caller) if _can_open_files() else caller
-    if found is caller:
-        return NotReached(note(Code.NO_LOOKUPS), connected=False, cause=found)
+    # The system calls a name unknown also when it could not open a file to look it up.
+    cause = faults.of_lookup(number, caller=caller) if _can_open_files() else caller
+    if cause is caller:
+        return NotReached(note(Code.NO_LOOKUPS), connected=False, cause=cause)
     silent = number in faults.SILENT_LOOKUPS
-    return NotReached(note(Code.SILENT_NAME_SERVER if silent else Code.UNKNOWN_NAME), connected=False, cause=found)
+    return NotReached(note(Code.SILENT_NAME_SERVER if silent else Code.UNKNOWN_NAME), connected=False, cause=cause)
 
 
 def _can_open_files() -> bool:
-    opened: list[int] = []
     try:
-        while len(opened) < FILES_OF_A_LOOKUP:
-            opened.append(os.open(os.devnull, os.O_RDONLY))
+        with ExitStack() as files:
+            for _ in range(FILES_PER_LOOKUP):
+                files.enter_context(Path(os.devnull).open("rb"))
     except OSError:
         return False
-    finally:
-        for one in opened:
-            os.close(one)
     return True
 
 
 def _no_connection(number: int | None, caller: Cause) -> NotReached:
-    found = faults.of_connecting(number, caller=caller)
-    if number and found is caller:
-        return NotReached(f"this machine cannot call anyone: {os.strerror(number)}", connected=False, cause=found)
+    cause = faults.of_connecting(number, caller=caller)
+    if number and cause is caller:
+        return NotReached(f"this machine cannot call anyone: {os.strerror(number)}", connected=False, cause=cause)
     return NotReached(
-        # Without a number several addresses failed in several ways, and the text of that would show them.
+        # Several addresses failed in several ways: the error has no number, and its text would show the addresses.
         f"no connection: {os.strerror(number)}" if number else "no connection",
         connected=False,
-        cause=found,
+        cause=cause,
         detail=_DETAILS.get(number or 0),
         cut_off=faults.cut_off(number),
     )

@@ -1,4 +1,4 @@
-"""A limit on a call's time that does not count against the other side what this side was late."""
+"""A time limit for a call that does not count our own delay against the other side."""
 
 from __future__ import annotations
 
@@ -6,29 +6,26 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-MOST_GRACE_S = 0.5
-"""Reading what has come takes no longer, however long this process stood still."""
+MAX_GRACE_S = 0.5
+"""Reading what has arrived takes no longer, however long this process stood still."""
 
 
 @asynccontextmanager
 async def within(limit_s: float) -> AsyncIterator[None]:
-    """Let the body run for so long; then end it with ``TimeoutError``.
+    """Let the body run for ``limit_s`` seconds, then end it with ``TimeoutError``.
 
-    When the event loop notices the end late, an answer may have come in time and lie unread. As late as we were,
-    so long it is still read, half a second at most; a punctual loop gives nothing.
-
-    Args:
-        limit_s: seconds.
+    If the event loop notices the deadline late, a reply may have arrived in time and be unread. So the body gets as
+    much more time as the loop was late, at most :data:`MAX_GRACE_S`.
     """
     loop = asyncio.get_running_loop()
-    due = loop.time() + limit_s
+    deadline = loop.time() + limit_s
 
-    def over() -> None:
+    def expire() -> None:
         now = loop.time()
-        timer.reschedule(now + min(now - due, MOST_GRACE_S))
+        timer.reschedule(now + min(now - deadline, MAX_GRACE_S))
 
     async with asyncio.timeout(None) as timer:
-        handle = loop.call_at(due, over)
+        handle = loop.call_at(deadline, expire)
         try:
             yield
         finally:

@@ -1,4 +1,4 @@
-"""Which addresses are this machine's own. No packet is sent, and no name is looked up."""
+"""Which addresses and names are this machine's own. Sends no packet and looks no name up."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from league_sdk.transport.targets import IP
 _ELSEWHERE = {
     getattr(errno, name, None) for name in ("EADDRNOTAVAIL", "WSAEADDRNOTAVAIL", "EAFNOSUPPORT", "WSAEAFNOSUPPORT")
 }
-_FAR = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
-"""Addresses of documentation: nobody is there, and the way to them is the way to everywhere."""
+_FAR_AWAY = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
+"""Addresses reserved for documentation: nobody has them, so the route to them is the default route."""
 
 
 def is_own(address: IP) -> bool:
-    """Whether an address is one of this machine's: only those can be bound. What cannot be found out is one."""
+    """Whether an address is this machine's own, which only such an address can be bound to; True if that is unknown."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -39,41 +39,37 @@ def is_own_name(name: str) -> bool:
 
 def outward_addresses() -> list[str]:
     """The addresses by which others see this machine: of IPv4 and of IPv6, as far as it has them."""
-    found = []
-    for family, far in _FAR.items():
-        try:
-            with socket.socket(family, socket.SOCK_DGRAM) as probe:
-                # Connecting a datagram socket only asks the routing table.
-                probe.connect((far, 9))
-                own = ipaddress.ip_address(str(probe.getsockname()[0]).partition("%")[0])
-        except OSError:
-            continue
-        if not own.is_unspecified and not own.is_loopback:
-            found.append(str(own))
-    return found
+    addresses = [_outward_address(family) for family in _FAR_AWAY]
+    return [str(ip) for ip in addresses if not isinstance(ip, OSError) and not ip.is_unspecified and not ip.is_loopback]
 
 
 def network_problem() -> str:
     """Why this machine can call nobody at the moment, as far as it can tell by itself; empty when it can.
 
-    It opens a socket and asks the routing table for a way out. No agent has a part in that.
+    It only asks the machine's own routing table, so no agent can influence the answer.
     """
-    problems = []
-    for family, far in _FAR.items():
-        try:
-            with socket.socket(family, socket.SOCK_DGRAM) as probe:
-                probe.connect((far, 9))
-        except OSError as error:
-            problems.append(os.strerror(error.errno) if error.errno else "no reason given")
-        else:
-            return ""
-    return f"this machine has no network: {problems[0]}"
+    problems = [problem for family in _FAR_AWAY if isinstance(problem := _outward_address(family), OSError)]
+    if len(problems) < len(_FAR_AWAY):
+        return ""
+    number = problems[0].errno
+    return f"this machine has no network: {os.strerror(number) if number else 'no reason given'}"
+
+
+def _outward_address(family: socket.AddressFamily) -> IP | OSError:
+    """The address from which this machine would call somebody far away, or why it cannot."""
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            # Connecting a datagram socket only asks the routing table.
+            probe.connect((_FAR_AWAY[family], 9))
+            return ipaddress.ip_address(str(probe.getsockname()[0]).partition("%")[0])
+    except OSError as error:
+        return error
 
 
 _ROUTES = Path("/proc/net/route")
 _ROUTE_FIELDS = 8
 _HOST_BITS = 0b11
-"""A network's first and last address end in two equal bits, whatever its size: all others are asked about nothing."""
+"""The first and the last address of any network end in two equal bits; other addresses need no further check."""
 
 
 def is_no_host(address: IP) -> bool:
@@ -84,7 +80,7 @@ def is_no_host(address: IP) -> bool:
         return any(address == network.network_address for network in _networks())
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            # Connecting a datagram socket sends nothing; to a broadcast address it takes a permission not asked for.
+            # Connecting a datagram socket sends nothing; for a broadcast address the system wants a permission.
             probe.connect((str(address), 9))
         except OSError as error:
             return error.errno == errno.EACCES
@@ -92,12 +88,12 @@ def is_no_host(address: IP) -> bool:
 
 
 def _networks() -> list[ipaddress.IPv4Network]:
-    """The IPv4 networks that this machine is in, as its routing table has them; the loopback's where it has none."""
-    found = [ipaddress.IPv4Network("127.0.0.0/8")]
+    """The IPv4 networks that this machine is in, by its routing table; only the loopback network if it has none."""
+    networks = [ipaddress.IPv4Network("127.0.0.0/8")]
     try:
         lines = _ROUTES.read_text().splitlines()[1:]
     except OSError:
-        return found
+        return networks
     for line in lines:
         fields = line.split()
         if len(fields) < _ROUTE_FIELDS or int(fields[2], 16):
@@ -106,5 +102,5 @@ def _networks() -> list[ipaddress.IPv4Network]:
         first, mask = (int(field, 16).to_bytes(4, sys.byteorder) for field in (fields[1], fields[7]))
         network = ipaddress.IPv4Network((int.from_bytes(first), str(ipaddress.IPv4Address(mask))), strict=False)
         if 0 < network.prefixlen < 31:
-            found.append(network)
-    return found
+            networks.append(network)
+    return networks

@@ -1,4 +1,4 @@
-"""A connection that takes so much for one call and no more, whatever the other side sends."""
+"""A connection that limits how much it receives in one call, whatever the other side sends."""
 
 from __future__ import annotations
 
@@ -10,42 +10,51 @@ from aiohttp.client_proto import ResponseHandler
 
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES
 
-MOST_ON_THE_WIRE = 4 * MAX_ANSWER_BYTES
-"""For one call: an answer with its header, in chunks, and whatever comes before and behind it."""
-MOST_LINES = 4096
-"""For one call, ended by CR LF: what costs time is not a byte but a chunk (two lines), a header, a 100 Continue."""
-MOST_UNREAD = 8
-"""Answers that nobody has read: 100 Continue, or whole ones to calls that were not made."""
-MOST_AT_ONCE = 8 * 1024
-"""Bytes in one reading, before the event loop does something else: hundreds of tiny answers fit into it."""
+MAX_RECEIVED_BYTES = 4 * MAX_ANSWER_BYTES
+"""Per call: a reply with its headers, in chunks, and whatever comes before and after it."""
+MAX_LINES = 4096
+"""Lines (ended by CR LF) per call: chunks (two lines each), headers and 100 Continue cost time even if short."""
+MAX_UNREAD_REPLIES = 8
+"""Replies that nobody has read: 100 Continue, or replies without a call."""
+FIRST_CALL = 2
+"""How often a connection has begun at its first call: once when it was made."""
+MAX_READ_BYTES = 8 * 1024
+"""Per read of the socket: hundreds of tiny replies in one read would block the event loop."""
 
 
 class Measured(ResponseHandler):
-    """aiohttp's connection with a measure; between two calls it takes no more than during one."""
+    """aiohttp's connection with limits; those of a call also hold until the next one."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
+        self._calls = 0
         self.begin()
 
     def begin(self) -> None:
-        """A call begins: the measure is full again."""
-        self._left, self._lines_left = MOST_ON_THE_WIRE, MOST_LINES
+        """Reset the limits: a call starts."""
+        self._calls += 1
+        self._left, self._lines_left = MAX_RECEIVED_BYTES, MAX_LINES
+
+    @property
+    def was_stale(self) -> bool:
+        """Whether it was kept from an earlier call, and nothing came in this one."""
+        return self._calls > FIRST_CALL and self._left == MAX_RECEIVED_BYTES
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Have asyncio read little at a time, where its transport can be told so."""
+        """Limit the size of one read, if the transport allows it."""
         if hasattr(transport, "max_size"):
-            told: Any = transport
-            told.max_size = MOST_AT_ONCE
+            limited: Any = transport
+            limited.max_size = MAX_READ_BYTES
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, or end the connection when it is enough."""
+        """Pass on what was received; end the connection when it is too much."""
         self._left -= len(data)
         self._lines_left -= data.count(b"\r\n")
-        enough = min(self._left, self._lines_left) < 0
-        if not enough:
+        too_much = min(self._left, self._lines_left) < 0
+        if not too_much:
             super().data_received(data)
-        if enough or len(self) > MOST_UNREAD:
+        if too_much or len(self) > MAX_UNREAD_REPLIES:
             transport, error = self.transport, aiohttp.ClientPayloadError("more came than an answer has")
             self.set_exception(error)
             if self._payload is not None:

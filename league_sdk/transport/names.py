@@ -1,4 +1,4 @@
-"""What names lead to, for whoever may not wait: asked now, looked up in other threads, known a moment later."""
+"""A cache of the addresses of names for callers that must not wait: other threads look the names up."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 from league_sdk.transport.lookups import LOOKUPS, Found, Lookups
 
-FRESH_S = 20.0
-"""So long what was found, or that nothing was, is taken for true."""
-AGAIN_S = 1.0
-PATIENCE_S = 5.0
-"""A name server that is silent is asked again so long; then its name counts as not found."""
-MOST = 4096
-MOST_ADDRESSES = 8
-"""Of one name; the others are never called."""
+CACHE_S = 20.0
+"""How long the addresses of a name, or that it has none, are taken as known."""
+RETRY_INTERVAL_S = 1.0
+SILENCE_TIMEOUT_S = 5.0
+"""How long a silent name server is asked again; after that its name counts as not found."""
+MAX_NAMES = 4096
+MAX_ADDRESSES_PER_NAME = 8
+"""Further addresses of a name are never called."""
 
 
 @dataclass(slots=True)
@@ -33,50 +33,53 @@ class _Name:
 
 
 class Names:
-    """What the names of agents' addresses lead to.
+    """The IP addresses of names.
 
     Args:
-        lookups: does the looking up.
+        lookups: looks names up.
         clock: monotonic seconds.
+        max_names: how many names are kept; the least recently asked for are forgotten first.
     """
 
-    def __init__(self, lookups: Lookups = LOOKUPS, clock: Callable[[], float] = time.monotonic) -> None:
-        self._lookups, self._clock = lookups, clock
+    def __init__(
+        self, lookups: Lookups = LOOKUPS, clock: Callable[[], float] = time.monotonic, max_names: int = MAX_NAMES
+    ) -> None:
+        self._lookups, self._clock, self._max_names = lookups, clock, max_names
         self._lock = threading.Lock()
         self._names: OrderedDict[str, _Name] = OrderedDict()
 
     def addresses(self, host: str, tell: Callable[[], None]) -> tuple[str, ...] | None:
-        """The IP addresses a name leads to; empty when it leads nowhere, None while that is being found out.
+        """The IP addresses of a name; empty if it has none, None while it is being looked up.
 
-        Never waits: a name that is not known, or was looked up more than :data:`FRESH_S` seconds ago, is looked up
-        in another thread; if its name server is silent for :data:`PATIENCE_S` seconds, it leads nowhere.
+        Never waits: a name that is not known, or was looked up more than :data:`CACHE_S` seconds ago, is looked up in
+        another thread. If its name server is silent for :data:`SILENCE_TIMEOUT_S` seconds, it has no addresses.
 
         Args:
             host: the name, in lower case.
-            tell: called in another thread when there is an answer after all.
+            tell: called in another thread when the lookup has ended.
         """
         with self._lock:
             name = self._names.setdefault(host, _Name())
             self._names.move_to_end(host)
-            if len(self._names) > MOST:
+            if len(self._names) > self._max_names:
                 self._names.popitem(last=False)
             now = self._clock()
-            if name.addresses is not None and now - name.known_at <= FRESH_S:
+            if name.addresses is not None and now - name.known_at <= CACHE_S:
                 return name.addresses
-            if name.addresses is not None or now - name.wanted_since > FRESH_S + PATIENCE_S:
-                # What was known is too old, or nobody has asked for long: patience begins anew.
+            if name.addresses is not None or now - name.wanted_since > CACHE_S + SILENCE_TIMEOUT_S:
+                # What was known is too old, or nobody has asked for long: start the timeout again.
                 name.addresses, name.wanted_since = None, now
-            # Where other zones' names have the threads it is not this name that is silent.
-            if now - name.wanted_since > PATIENCE_S and not self._lookups.waits_for_others(host):
+            # If names of other zones hold the threads, this name's server is not silent.
+            if now - name.wanted_since > SILENCE_TIMEOUT_S and not self._lookups.waits_for_others(host):
                 name.addresses, name.known_at = (), now
                 return ()
-            begin = not name.pending and (not name.asked_at or now - name.asked_at >= AGAIN_S)
-            if begin:
+            start = not name.pending and (not name.asked_at or now - name.asked_at >= RETRY_INTERVAL_S)
+            if start:
                 name.pending, name.asked_at = True, now
             if tell not in name.waiting:
                 name.waiting.append(tell)
-        if begin:
-            # Not under the lock: where no thread is to be had, the answer comes at once.
+        if start:
+            # Not under the lock: if no thread can be started, the answer comes at once.
             self._lookups.look_up(host, 0, lambda found, problem: self._end(name, found, problem))
         return None
 
@@ -85,12 +88,12 @@ class Names:
             name.pending = False
             silent = isinstance(problem, socket.gaierror) and problem.errno != socket.EAI_NONAME
             if not silent:
-                seen = {str(one[4][0]).partition("%")[0] for one in found}
-                name.addresses, name.known_at = tuple(sorted(seen)[:MOST_ADDRESSES]), self._clock()
+                addresses = {str(address[0]).partition("%")[0] for *_, address in found}
+                name.addresses, name.known_at = tuple(sorted(addresses)[:MAX_ADDRESSES_PER_NAME]), self._clock()
             waiting, name.waiting = name.waiting, []
         for tell in waiting:
             tell()
 
 
 NAMES = Names()
-"""This process' own."""
+"""The names of this process."""

@@ -8,19 +8,16 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Annotated, Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.resolver import ThreadedResolver
+from pydantic import BaseModel, BeforeValidator
 
 from league_sdk.transport import machine
-from league_sdk.transport.lookups import LOOKUPS
+from league_sdk.transport.lookups import LOOKUPS, Lookups
 from league_sdk.transport.targets import IP, PLAIN_ONLY, Target, Unreadable, read_target
-
-if TYPE_CHECKING:
-    import asyncio
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 SCHEMES = ("http", "https")
@@ -40,7 +37,7 @@ NEVER = (
     "fd00:ec2::254/128",  # metadata, Amazon
     "fd20:ce::254/128",  # metadata, Google
     "100::/64",  # discard
-    # IPv4 in other clothes: whoever means an IPv4 address gives it as one.
+    # IPv4 inside IPv6: somebody who means an IPv4 address writes an IPv4 address.
     "64:ff9b::/96",
     "64:ff9b:1::/48",
     "::ffff:0:0:0/96",
@@ -49,14 +46,14 @@ NEVER = (
 )
 """Never called, whatever is configured."""
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
-"""IPv4 as the deprecated ``::192.0.2.7``, and the unspecified address; the loopback address is in it, too."""
+"""The unspecified address, and IPv4 in the deprecated form ``::192.0.2.7``; it also holds the loopback address."""
 _LINK_LOCAL = ipaddress.IPv6Network("fe80::/10")
 
 NEVER_PORTS = frozenset(
     {21, 22, 23, 25, 53, 69, 110, 111, 119, 135, 137, 139, 143, 161, 179, 389, 427, 445, 465, 512, 513, 514, 515}
     | {526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995}
 )
-"""Mail, shells, file and name services: no agent is there, and browsers refuse them, too (Fetch, "bad port")."""
+"""Ports of mail, shells, file and name services: no agent listens there, and browsers refuse them, too (Fetch)."""
 
 
 class Forbidden(Exception):
@@ -64,11 +61,57 @@ class Forbidden(Exception):
 
 
 class NotCalled(OSError):
-    """The same, found out while connecting; an OSError, as a connector expects of what it asks."""
+    """The same while connecting; an OSError, as a connector expects one from resolvers and sockets."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointPolicy:
+# Reading: what cannot be read in a policy is left out --------------------------------------------
+
+
+def _numbers(value: object) -> tuple[int, ...]:
+    items = value if isinstance(value, (list, tuple)) else ()
+    return tuple(item for item in items if isinstance(item, int) and not isinstance(item, bool))
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    items = value if isinstance(value, (list, tuple)) else ()
+    return tuple(item for item in items if isinstance(item, str))
+
+
+def _networks(value: object) -> tuple[str, ...]:
+    networks = []
+    for text in _texts(value):
+        with suppress(ValueError):
+            networks.append(str(_network(text)))
+    return tuple(networks)
+
+
+def _hosts(value: object) -> tuple[str, ...]:
+    return tuple(text for text in _texts(value) if "/" not in text or _networks([text]))
+
+
+def _schemes(value: object) -> tuple[str, ...]:
+    return SCHEMES if value is None else tuple(text for text in _texts(value) if text in SCHEMES)
+
+
+def _port_ranges(value: object) -> tuple[tuple[int, ...], ...]:
+    if value is None:
+        return EVERY_PORT
+    pairs = map(_numbers, value) if isinstance(value, (list, tuple)) else ()
+    return tuple(pair for pair in pairs if len(pair) == 2)
+
+
+def _pins(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if isinstance(value, tuple):
+        return value
+    items = value.items() if isinstance(value, Mapping) else ()
+    return tuple(sorted((name, _texts(addresses)) for name, addresses in items if isinstance(name, str)))
+
+
+Ports = Annotated[tuple[int, ...], BeforeValidator(_numbers)]
+Networks = Annotated[tuple[str, ...], BeforeValidator(_networks)]
+
+
+class EndpointPolicy(BaseModel, frozen=True):
     """Which addresses agents may have on one site.
 
     Attributes:
@@ -83,15 +126,15 @@ class EndpointPolicy:
         pinned: names, each with the only addresses that are called for it; such a name is not looked up.
     """
 
-    refused_ports: tuple[int, ...] = ()
-    own_hosts: tuple[str, ...] = ()
-    closed_ports: tuple[int, ...] = ()
-    networks: tuple[str, ...] | None = None
-    refused_networks: tuple[str, ...] = ()
-    ports: tuple[tuple[int, int], ...] = EVERY_PORT
-    schemes: tuple[str, ...] = SCHEMES
-    loopback_by_name: bool = True
-    pinned: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    refused_ports: Ports = ()
+    own_hosts: Annotated[tuple[str, ...], BeforeValidator(_hosts)] = ()
+    closed_ports: Ports = ()
+    networks: Networks | None = None
+    refused_networks: Networks = ()
+    ports: Annotated[tuple[tuple[int, int], ...], BeforeValidator(_port_ranges)] = EVERY_PORT
+    schemes: Annotated[tuple[str, ...], BeforeValidator(_schemes)] = SCHEMES
+    loopback_by_name: Annotated[bool, BeforeValidator(lambda value: value is not False)] = True
+    pinned: Annotated[tuple[tuple[str, tuple[str, ...]], ...], BeforeValidator(_pins)] = ()
 
     @classmethod
     def from_params(cls, value: object) -> EndpointPolicy:
@@ -99,39 +142,15 @@ class EndpointPolicy:
 
         Of a list of what is allowed only what can be read is allowed: of one in which nothing can, nothing is.
         """
-        given = value if isinstance(value, Mapping) else {}
-        return cls(
-            refused_ports=_numbers(given.get("refused_ports")),
-            own_hosts=tuple(one for one in _texts(given.get("own_hosts")) if "/" not in one or _readable([one])),
-            closed_ports=_numbers(given.get("closed_ports")),
-            networks=None if given.get("networks") is None else _readable(given["networks"]),
-            refused_networks=_readable(given.get("refused_networks")),
-            ports=EVERY_PORT if given.get("ports") is None else _ranges(given["ports"]),
-            schemes=SCHEMES
-            if given.get("schemes") is None
-            else tuple(one for one in _texts(given["schemes"]) if one in SCHEMES),
-            loopback_by_name=given.get("loopback_by_name") is not False,
-            pinned=_pins(given.get("pinned")),
-        )
+        return cls.model_validate(value if isinstance(value, Mapping) else {})
 
     def to_params(self) -> dict[str, Any]:
         """The policy as ``start_match`` carries it."""
-        return {
-            "refused_ports": list(self.refused_ports),
-            "own_hosts": list(self.own_hosts),
-            "closed_ports": list(self.closed_ports),
-            "networks": None if self.networks is None else list(self.networks),
-            "refused_networks": list(self.refused_networks),
-            "ports": [list(one) for one in self.ports],
-            "schemes": list(self.schemes),
-            "loopback_by_name": self.loopback_by_name,
-            **({"pinned": {name: list(addresses) for name, addresses in self.pinned}} if self.pinned else {}),
-        }
+        params = self.model_dump(mode="json", exclude={"pinned"})
+        return params | ({"pinned": {name: list(ips) for name, ips in self.pinned}} if self.pinned else {})
 
     def check_url(self, url: str) -> Target:
-        """Check what can be seen in a URL, without looking a name up.
-
-        Returns the address in the one spelling that is to be called.
+        """Check a URL without looking its name up; what it returns is to be called.
 
         Raises:
             Forbidden: it may not be called.
@@ -141,8 +160,8 @@ class EndpointPolicy:
         except Unreadable as error:
             raise Forbidden(str(error)) from None
         if target.scheme not in self.schemes:
-            one_only = f"only {', '.join(self.schemes) or 'no'} addresses are called"
-            raise Forbidden(PLAIN_ONLY if self.schemes == SCHEMES else one_only)
+            allowed = f"only {', '.join(self.schemes) or 'no'} addresses are called"
+            raise Forbidden(PLAIN_ONLY if self.schemes == SCHEMES else allowed)
         if target.ip is not None:
             self.check_ip(target.ip, target.number)
         else:
@@ -163,39 +182,32 @@ class EndpointPolicy:
             raise Forbidden(f"{ip} is the address of a whole network, not of one machine")
         if self.networks is not None and _first(ip, self.networks) is None:
             raise Forbidden(f"only addresses in {', '.join(self.networks) or 'no network'} are called")
-        # Whether an address is this machine's costs a look at the system: only where it matters.
+        # Asking the system whether an address is this machine's costs a system call: only where it matters.
         own = port in self.refused_ports and (ip.is_loopback or self._is_sites(ip) or machine.is_own(ip))
         self._check_port(port, own=own)
 
     def check_found(self, host: str, addresses: Sequence[str], port: int) -> list[str]:
-        """Check what a name resolves to.
+        """Check what a name resolves to; the addresses that may be called.
 
-        One address that may not be called, and the name is not: that is what a name looks like that is to lead
-        somewhere else. Link-local IPv6 is left out instead: names of machines in a room often have such a one, too.
-
-        Args:
-            host: the name.
-            addresses: what was found for it.
-            port: that is to be called.
-
-        Returns those of the addresses that are to be called.
+        If one address is forbidden the name is not called at all: such a name is meant to lead elsewhere. Link-local
+        IPv6 addresses are ignored instead: the names of machines in a room often have one.
 
         Raises:
             Forbidden: the name may not be called.
         """
-        called = [one for one in addresses if not _is_link_local(one)]
-        for one in called:
-            self.check_ip(one, port)
-            if one != host and _plain(one).is_loopback and not self._may_mean_this_machine(host):
+        called = [address for address in addresses if not _is_link_local(address)]
+        for address in called:
+            self.check_ip(address, port)
+            if address != host and _plain(address).is_loopback and not self._may_mean_this_machine(host):
                 raise Forbidden("a name of the network that leads to this machine's loopback is not called")
         return called
 
     def _is_sites(self, ip: IP) -> bool:
-        networks = (one for one in self.own_hosts if "/" in one)
+        networks = (host for host in self.own_hosts if "/" in host)
         return str(ip) in self.own_hosts or _first(ip, networks) is not None
 
     def _may_mean_this_machine(self, host: str) -> bool:
-        """Whether a name may lead to the loopback; one without a dot is of this machine's own list, or the room's."""
+        """Whether a name may lead to the loopback; names without a dot are local names of this machine or network."""
         name = host.removesuffix(".")
         return self.loopback_by_name or "." not in name or name in self.own_hosts or machine.is_own_name(name)
 
@@ -207,32 +219,31 @@ class EndpointPolicy:
 
 
 class PolicyResolver(AbstractResolver):
-    """Resolves a name once per connection and lets only an allowed one through, so that what was
-    checked is what is connected to."""
+    """Resolves a name once per connection and lets only allowed addresses through, so that the
+    address that was checked is the one that is connected to."""
 
-    def __init__(self, policy: EndpointPolicy) -> None:
-        self._policy = policy
-        # Of an event loop it uses the lookups alone; those of ours have threads that no slow name takes from others.
-        self._inner = ThreadedResolver(cast("asyncio.AbstractEventLoop", LOOKUPS))
+    def __init__(self, policy: EndpointPolicy, lookups: Lookups = LOOKUPS) -> None:
+        self._policy, self._lookups = policy, lookups
 
     async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[ResolveResult]:
-        pinned = dict(self._policy.pinned).get(host.removesuffix("."))
-        if pinned is None:
-            found = await self._inner.resolve(host, port, family)
-        elif pinned:
-            found = [_result(host, one, port) for one in pinned]
-        else:
+        addresses = dict(self._policy.pinned).get(host.removesuffix("."))
+        if addresses is None:
+            # "localhost" is found also while this machine has no network.
+            flags = 0 if machine.is_own_name(host) else socket.AI_ADDRCONFIG
+            resolved = await self._lookups.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM, flags=flags)
+            addresses = tuple(str(address[0]) for *_, address in resolved)
+        elif not addresses:
             raise OSError("the name was not found when this call was planned")
         try:
-            called = self._policy.check_found(host, [one["host"] for one in found], port)
+            called = self._policy.check_found(host, addresses, port)
         except Forbidden:
             called = []
         if not called:
             raise NotCalled(f"{host} resolves to no address that may be called")
-        return [one for one in found if one["host"] in called]
+        return [_result(host, address, port) for address in called]
 
     async def close(self) -> None:
-        await self._inner.close()
+        """Nothing is open."""
 
 
 def _result(host: str, address: str, port: int) -> ResolveResult:
@@ -242,10 +253,10 @@ def _result(host: str, address: str, port: int) -> ResolveResult:
 
 
 def guarded_socket(policy: EndpointPolicy, info: tuple[Any, ...]) -> socket.socket:
-    """The socket for one connection, once its address is checked: nothing is between this and the connection.
+    """Check the address of a connection and open its socket; nothing happens between this and connecting.
 
     Args:
-        info: as of ``getaddrinfo``: family, type, protocol, canonical name, address.
+        info: as from ``getaddrinfo``: family, type, protocol, canonical name, address.
 
     Raises:
         NotCalled: the address may not be called.
@@ -271,7 +282,7 @@ def _plain(address: str | IP) -> IP:
 
 @lru_cache(maxsize=4096)
 def _never(ip: IP) -> str | None:
-    """The network for whose sake an address is never called."""
+    """The network because of which an address is never called; None if it may be called."""
     if ip.version == 6 and ip in _COMPATIBLE and not ip.is_loopback:
         return str(_COMPATIBLE)
     return _first(ip, NEVER)
@@ -294,36 +305,3 @@ def _first(ip: IP, networks: Iterable[str]) -> str | None:
 def _is_link_local(address: str) -> bool:
     ip = _plain(address)
     return ip.version == 6 and ip in _LINK_LOCAL
-
-
-# Reading --------------------------------------------------------------------------------------
-
-
-def _numbers(value: object) -> tuple[int, ...]:
-    given = value if isinstance(value, (list, tuple)) else ()
-    return tuple(one for one in given if isinstance(one, int) and not isinstance(one, bool))
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    given = value if isinstance(value, (list, tuple)) else ()
-    return tuple(one for one in given if isinstance(one, str))
-
-
-def _readable(value: object) -> tuple[str, ...]:
-    found = []
-    for text in _texts(value):
-        try:
-            found.append(str(_network(text)))
-        except ValueError:
-            continue
-    return tuple(found)
-
-
-def _pins(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    given = value if isinstance(value, Mapping) else {}
-    return tuple(sorted((name, _texts(addresses)) for name, addresses in given.items() if isinstance(name, str)))
-
-
-def _ranges(value: object) -> tuple[tuple[int, int], ...]:
-    pairs = [_numbers(one) for one in value] if isinstance(value, (list, tuple)) else []
-    return tuple((one[0], one[1]) for one in pairs if len(one) == 2)

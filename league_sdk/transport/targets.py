@@ -1,8 +1,8 @@
-"""The one reading of an agent's address: what is checked here is what every library behind us is given. Pure.
+"""Read an agent's address once, for all checks and for every library that gets it. Pure.
 
 Libraries read addresses differently (tabs are dropped, ``127.1`` and ``2130706433`` are IPv4, full-width digits become
-digits), and each difference is a way around a check. So an address is read once, by a narrow grammar, and put
-together again from its parts: in one spelling, about which nobody disagrees.
+digits), and each difference is a way around a check. So an address is parsed once, by a narrow grammar, and put
+together again from its parts, in a spelling that all libraries read alike.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _URL = re.compile(
 )
 _AUTHORITY = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(?P<port>[0-9]{0,5}))?", re.ASCII | re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
-"""A name that ends in such a label is an IPv4 address to any resolver, or nothing."""
+"""If the last label of a name is such a number, a resolver takes the name for an IPv4 address."""
 
 
 class Unreadable(ValueError):
-    """This is no address of an agent; the text says why, in words for its owner."""
+    """This cannot be the address of an agent; the text says why, in words for its owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An address in its parts, each in one spelling.
+    """A parsed address; each part is in one spelling.
 
     Attributes:
         scheme: in lower case; not checked against any list.
@@ -60,44 +60,45 @@ class Target:
 
     @property
     def place(self) -> str:
-        """Host and port, as the header ``Host`` has them."""
+        """Host and port, as in the ``Host`` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port is None else f"{host}:{self.port}"
 
     @property
-    def question(self) -> str:
-        """The query with its question mark, empty when there is none."""
-        return f"?{self.query}" if self.query else ""
-
-    @property
     def url(self) -> str:
         """The address put together again."""
-        return f"{self.scheme}://{self.place}{self.path}{self.question}"
+        query = f"?{self.query}" if self.query else ""
+        return f"{self.scheme}://{self.place}{self.path}{query}"
 
 
 @lru_cache(maxsize=4096)
 def read_target(url: str) -> Target:
-    """Read an address.
-
-    Args:
-        url: in ASCII; a name in another script as the name servers know it (``xn--…``).
+    """Parse an address in ASCII; a name in another script must be in the form of name servers (``xn--…``).
 
     Raises:
         Unreadable: it is none.
     """
     if not url.isascii() or not url.isprintable() or not _NOT_IN_A_URL.isdisjoint(url):
         raise Unreadable(UNREADABLE)
-    found = _URL.fullmatch(url)
-    if found is None or not found["authority"] or "@" in found["authority"]:
+    parts = _URL.fullmatch(url)
+    if parts is None or not parts["authority"] or "@" in parts["authority"]:
         raise Unreadable(PLAIN_ONLY)
-    place = _AUTHORITY.fullmatch(found["authority"])
-    if place is None or found["rest"]:
+    place = _AUTHORITY.fullmatch(parts["authority"])
+    if place is None or parts["rest"]:
         raise Unreadable(UNREADABLE)
     port = int(place["port"]) if place["port"] else None
     if port is not None and not 0 < port < 65536:
         raise Unreadable(UNREADABLE)
     host, ip = _read_host(place["host"].lower())
-    return Target(found["scheme"].lower(), host, ip, port, found["path"] or "", found["query"] or "")
+    return Target(parts["scheme"].lower(), host, ip, port, parts["path"] or "", parts["query"] or "")
+
+
+def find_target(url: str) -> Target | None:
+    """Parse an address; None if it is not one."""
+    try:
+        return read_target(url)
+    except Unreadable:
+        return None
 
 
 def _read_host(text: str) -> tuple[str, IP | None]:

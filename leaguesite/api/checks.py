@@ -1,68 +1,62 @@
-"""The API of the check: asking for one, and reading its report."""
+"""Endpoints of the check of an agent: asking for one, and reading its report."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from ninja import Schema, Status
+from ninja import Schema
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
-from agents_registry.callers import Caller
+from agents_registry.addresses.callers import Caller, sender_of
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
-from leaguesite.api.base import Refusal, router
+from leaguesite.api.base import answer, refusals, router
 from leaguesite.api.keys import KEY
 from matches.checks import asking, report
+from matches.checks.report import CheckRow
 from matches.league.errors import NotFound
 
 
-class NotDone(Refusal):
-    """Why it is refused, and what to do."""
-
-
-class Wanted(Schema):
-    """What to check: with the instructor's key any address, else the caller's own or that of the token's agent."""
+class CheckWanted(Schema):
+    """What to check. With the instructor's key any address; else the caller's own or that of the token's agent."""
 
     model_config = ConfigDict(extra="forbid")
-    endpoint: str = Field(default="", max_length=MAX_ENDPOINT_CHARS)
-    role: str = Field(default="", max_length=40)
-    game_type: str = Field(default="", max_length=64)
-    auth_token: str = Field(default="", max_length=200)
+    endpoint: str = Field(
+        default="", max_length=MAX_ENDPOINT_CHARS, description="Its address; empty: that of the token's agent."
+    )
+    role: str = Field(default="", max_length=40, description="player, referee or manager; empty: as it registered.")
+    game_type: str = Field(default="", max_length=64, description="The game to play; empty: those the agent plays.")
+    auth_token: str = Field(default="", max_length=200, description="The agent's token, if it is registered.")
 
 
-@router.post(
-    "/checks",
-    tags=["check"],
-    response={201: dict, 400: NotDone, 401: NotDone, 403: NotDone, 422: NotDone, 429: NotDone},
-)
-def ask_for_check(request: HttpRequest, wanted: Wanted) -> Status[dict[str, Any]]:
-    """Have an agent checked against every message; one that is on its way for this address is returned as it is."""
-    asked = asking.ask(
+@router.post("/checks", tags=["check"], response={201: CheckRow} | refusals(401, 403, 422, 429))
+def ask_for_check(request: HttpRequest, wanted: CheckWanted) -> HttpResponse:
+    """Have an agent checked against every message. A check of this address that is not done yet is returned instead."""
+    check = asking.ask(
         endpoint=wanted.endpoint,
         role=wanted.role,
         game_type=wanted.game_type,
         token=wanted.auth_token,
         caller=_caller(request),
     )
-    return Status(201, report.wire(asked))
+    return answer(report.wire(check), status=201)
 
 
-@router.get("/checks/{check_id}", tags=["check"], response={200: dict, 404: NotDone})
-def show_check(request: HttpRequest, check_id: str) -> dict[str, Any]:
-    """A check; its report is there when it is DONE."""
-    found = report.find(check_id)
-    if found is None:
+@router.get("/checks/{check_id}", tags=["check"], response={200: CheckRow} | refusals(404))
+def show_check(request: HttpRequest, check_id: str) -> HttpResponse:
+    """A check; it has a report when it is DONE."""
+    check = report.find(check_id)
+    if check is None:
         raise NotFound(_("There is no such check: reports are kept for a while only."))
-    return report.wire(found)
+    return answer(report.wire(check))
 
 
 def _caller(request: HttpRequest) -> Caller:
-    """Whoever calls, or the instructor by the API key. A key that is wrong is refused, not passed over."""
+    """Who calls, or the instructor by the API key. A wrong key is refused, not ignored."""
     if not request.headers.get("Authorization"):
-        return request.caller
-    if KEY(request) is None:
+        return sender_of(request)
+    if not KEY(request):
         raise HttpError(401, "")
-    return replace(request.caller, instructor=True)
+    return replace(sender_of(request), instructor=True)

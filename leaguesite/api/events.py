@@ -1,4 +1,4 @@
-"""The feed of a league's events for machines, read from where one was: ``GET /api/leagues/{id}/events``."""
+"""The feed of a league's events, read on from a token: ``GET /api/leagues/{id}/events``."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ninja import Field, Query, Schema
 
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.envelope import stamp
-from leaguesite.api.base import Refused, router
+from leaguesite.api.base import refusals, router
 from matches.events import registry
-from matches.league import lifecycle
 from matches.league.errors import Invalid
+from matches.league.leagues import get_league
 from matches.models import Event, League
 from matches.view import sight
 from matches.words.events import happened
 
-MOST = 500
+MAX_LIMIT = 500
 
 
 class Happened(Schema):
@@ -29,7 +29,7 @@ class Happened(Schema):
 
     seq: int = Field(description="Its number: later events have higher ones.")
     at: str = Field(description="When, in UTC.")
-    kind: str
+    kind: str = Field(description="Its kind, such as `match_finished`.")
     text: str = Field(description="The event in a sentence, in the language of the request (Accept-Language).")
     data: dict[str, Any] = Field(description="What it was about, as the kind has it.")
 
@@ -37,8 +37,8 @@ class Happened(Schema):
 class Feed(Schema):
     """A part of a league's events, in order."""
 
-    league_id: str
-    events: list[Happened]
+    league_id: str = Field(description="The league.")
+    events: list[Happened] = Field(description="The events, in order.")
     next: str = Field(description="Send it as `since` to go on from here, now or later.")
     more: bool = Field(description="Whether there is more already.")
     reset: bool = Field(
@@ -48,47 +48,45 @@ class Feed(Schema):
 
 
 class Wanted(Schema):
-    """From where, and how many."""
+    """Where to go on, and how many events to send."""
 
     since: str = Field("", max_length=200, description="`next` of the answer before; empty for the beginning.")
-    limit: int = Field(100, ge=1, le=MOST)
+    limit: int = Field(100, ge=1, le=MAX_LIMIT, description="How many events at most.")
 
 
-@router.get(
-    "/leagues/{league_id}/events", tags=["public"], response={200: Feed, 404: Refused, 422: Refused}, by_alias=True
-)
-def show_events(request: HttpRequest, league_id: str, wanted: Query[Wanted]) -> dict[str, Any]:
+@router.get("/leagues/{league_id}/events", tags=["public"], response={200: Feed} | refusals(404, 422))
+def show_events(request: HttpRequest, league_id: str, wanted: Query[Wanted]) -> Feed:
     """What has happened in a league, from the beginning or after the answer before. While its board is frozen the
     feed ends with the freeze, and goes on when it is unveiled. Nothing is told twice and nothing is left out."""
-    league = lifecycle.get_league(league_id)
+    league = get_league(league_id)
     view = sight.public(league)
     shown = Event.objects.filter(league_id=league.pk, seq__lte=view.moment.seq, kind__in=registry.PUBLIC)
     last = _read_token(wanted.since)
     known = _known(league, last, view.moment.seq)
     after = last[0] if last is not None and known else 0
-    found = list(shown.filter(seq__gt=after).order_by("seq")[: wanted.limit + 1])
-    events = found[: wanted.limit]
-    return {
-        "league_id": league.pk,
-        "events": [_told(event) for event in events],
-        "next": _token(league, events[-1]) if events else wanted.since if known and last else _token(league, None),
-        "more": len(found) > len(events),
-        "reset": not known,
-    }
+    rows = list(shown.filter(seq__gt=after).order_by("seq")[: wanted.limit + 1])
+    events = rows[: wanted.limit]
+    return Feed(
+        league_id=league.pk,
+        events=[_as_sent(event) for event in events],
+        next=_token(league, events[-1]) if events else wanted.since if known and last else _token(league, None),
+        more=len(rows) > len(events),
+        reset=not known,
+    )
 
 
-def _told(event: Event) -> dict[str, Any]:
-    return {
-        "seq": event.seq,
-        "at": stamp(event.at),
-        "kind": event.kind,
-        "text": happened(event.kind, event.data),
-        "data": registry.told(EventKind(event.kind), event.data),
-    }
+def _as_sent(event: Event) -> Happened:
+    return Happened(
+        seq=event.seq,
+        at=stamp(event.at),
+        kind=event.kind,
+        text=happened(event.kind, event.data),
+        data=registry.told(EventKind(event.kind), event.data),
+    )
 
 
 def _known(league: League, last: tuple[int, str] | None, end: int) -> bool:
-    """Whether the event that a token stands for is on record and within sight, as it was."""
+    """Whether the event that a token names is still on record, unchanged and not hidden."""
     if last is None:
         return True
     seq, mark = last
@@ -97,10 +95,10 @@ def _known(league: League, last: tuple[int, str] | None, end: int) -> bool:
 
 
 def _mark(league: League, event: Event | None) -> str:
-    """What tells an event from another one of the same number, in another life of the league."""
+    """A digest by which an event differs from one of the same number before the league was reset or restored."""
     parts = [league.pk, league.created_at.isoformat()]
     if event is not None:
-        # Not its kind: an announcement that is withdrawn has another one afterwards, and is the same event.
+        # Without its kind: that of an announcement changes when it is withdrawn, and it is the same event.
         parts += [str(event.seq), event.at.isoformat()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
@@ -111,10 +109,10 @@ def _token(league: League, event: Event | None) -> str:
 
 
 def _read_token(token: str) -> tuple[int, str] | None:
-    """What :func:`_token` wrote: number and mark; None for the beginning.
+    """Number and mark in a token of :func:`_token`; None for the beginning.
 
     Raises:
-        Invalid: something else was sent.
+        Invalid: it is no such token.
     """
     if not token:
         return None
@@ -124,7 +122,7 @@ def _read_token(token: str) -> tuple[int, str] | None:
         if len(mark) == 16 and len(seq) < 19 and seq.isdecimal():
             return int(seq), mark
     except (ValueError, binascii.Error):
-        pass  # the sentence is the same for everything that is no token
+        pass  # refused below, like every other text that is no token
     raise Invalid(
         _('since is no token of this feed: it was "%(seen)s". Send next of the answer before, or leave it out.')
         % {"seen": token[:40]},

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
@@ -13,27 +15,34 @@ from django.utils.translation import gettext as _
 from django.views import defaults
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
+from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
-from league_sdk.protocol.errors import NotARequest
-from leaguesite.api import (  # noqa: F401 - each adds its operations to the router
+from agents_registry.rosters.files import RosterRefused
+from league_sdk.protocol.errors import NotARequest, TooOften
+from leaguesite.api import (  # noqa: F401 - each module adds its operations to the router
     actions,
+    audit,
     checks,
     corrections,
     events,
-    gateways,
     leagues,
     ledger,
-    notices,
+    papers,
     protocol,
+    staff,
 )
-from leaguesite.api.base import Refusal, router
-from leaguesite.api.keys import METRICS_KEY, TooManyKeys
-from leaguesite.observing import health, metrics
+from leaguesite.api.base import REFUSED, answer, refusals, router
+from leaguesite.api.keys import METRICS_KEY
+from leaguesite.login.accounts import too_many_attempts
+from leaguesite.observing import health
+from leaguesite.observing.health import Health
+from leaguesite.observing.logs import keep_out_of_the_log
 from leaguesite.serving.paths import is_agent_path
 from leaguesite.serving.refusals import refusal
 from matches.desk import busy
 from matches.league.errors import ActionRefused, Invalid
+from matches.observing import metrics
 
 
 class Api(NinjaAPI):
@@ -47,11 +56,24 @@ class Api(NinjaAPI):
         name = super().get_openapi_operation_id(operation)
         return re.sub("^leaguesite_api_leagues_", "leaguesite_api_routes_", name)
 
+    def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
+        """The document; its refusals say what their status means."""
+        document = super().get_openapi_schema(**options)
+        operations = [one for path in document["paths"].values() for one in path.values()]
+        for status, response in [pair for one in operations for pair in one["responses"].items()]:
+            if "Refusal" in str(response.get("content")):
+                response["description"] = REFUSED[status]
+        return document
+
 
 api = Api(
     title="leaguesite",
     version="1",
-    description="What the admin does, for scripts; reading is public.",
+    description=(
+        "Everything that the desk does, for scripts: each of its actions is an operation here, with the same checks, "
+        "refusals and entries in the log of who did what. It takes the instructor's API key, "
+        "`Authorization: Bearer <key>`; reading a league is public. Sentences are in the language of `Accept-Language`."
+    ),
     docs_url="/api/docs",
     openapi_url="/api/openapi.json",
     urls_namespace="api",
@@ -61,26 +83,39 @@ PLAIN_TEXT = {"responses": {200: {"description": "OK", "content": {"text/plain":
 
 @api.exception_handler(ActionRefused)
 def refused(request: HttpRequest, error: ActionRefused) -> HttpResponse:
-    """Every refused action is a sentence, under its status."""
+    """An action that is refused: a sentence, with the status of the refusal."""
     field = error.field if isinstance(error, Invalid) else None
     return api.create_response(request, {"error": str(error), "field": field}, status=error.status)
 
 
+@api.exception_handler(RosterRefused)
+def roster_refused(request: HttpRequest, error: RosterRefused) -> HttpResponse:
+    """A roster file that cannot be used: a sentence for every wrong line."""
+    return api.create_response(request, {"error": str(error), "field": "text"}, status=422)
+
+
 @api.exception_handler(HttpError)
 def not_taken(request: HttpRequest, error: HttpError) -> HttpResponse:
-    """No key, or a body that is not JSON, in the same shape."""
+    """A missing or wrong key, or a body that is not JSON."""
     keyless = _("Send the instructor's API key: Authorization: Bearer <key>.")
     sentence = keyless if error.status_code == 401 else str(error)
-    response = api.create_response(request, {"error": sentence, "field": None}, status=error.status_code)
-    if isinstance(error, TooManyKeys):
-        response["Retry-After"] = str(error.seconds)
+    return api.create_response(request, {"error": sentence, "field": None}, status=error.status_code)
+
+
+@api.exception_handler(TooOften)
+def too_often(request: HttpRequest, error: TooOften) -> HttpResponse:
+    """Too many wrong keys came from there."""
+    seconds = error.context["retry_after_s"]
+    content = {"error": too_many_attempts(seconds), "field": None}
+    response = api.create_response(request, content, status=429)
+    response["Retry-After"] = str(seconds)
     return response
 
 
 @api.exception_handler(OperationalError)
 @api.exception_handler(InterfaceError)
 def database_away(request: HttpRequest, error: OperationalError | InterfaceError) -> HttpResponse:
-    """A deadlock, a lost connection: no fault of the caller's, and no bug."""
+    """The database ended the request (a deadlock, a lost connection): it may be sent again."""
     response = api.create_response(request, {"error": busy.sentence(error), "field": None}, status=503)
     response["Retry-After"] = "1"
     return response
@@ -88,24 +123,24 @@ def database_away(request: HttpRequest, error: OperationalError | InterfaceError
 
 @api.exception_handler(ValidationError)
 def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """A body that does not fit: the first field that is wrong."""
+    """A body that does not fit its schema: the first field that is wrong."""
     first = error.errors[0]
     # The location begins with "body" and the name of the operation's argument, or with "query" alone.
     field = ".".join(str(part) for part in first["loc"][1 if first["loc"][0] == "query" else 2 :]) or "body"
     return api.create_response(request, {"error": f"{field}: {first['msg']}", "field": field}, status=422)
 
 
-# As Django has them they look for a CSRF token in the body first, and fail on one that cannot be read.
-_bad_request: Callable[..., HttpResponse] = defaults.bad_request.__wrapped__  # type: ignore[attr-defined]
-_page_not_found: Callable[..., HttpResponse] = defaults.page_not_found.__wrapped__  # type: ignore[attr-defined]
+# Django wraps its views so that they look for a CSRF token first, which fails on a body that cannot be read.
+_bad_request: Callable[..., HttpResponse] = inspect.unwrap(defaults.bad_request)
+_page_not_found: Callable[..., HttpResponse] = inspect.unwrap(defaults.page_not_found)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """What Django refuses itself, such as a Host that is not this site's: agents and scripts get it as JSON."""
+    """Answer what Django itself refuses, such as a foreign Host; agents and scripts get JSON."""
     if isinstance(exception, DisallowedHost):
         sentence, field, expected = "This request was not meant for this site.", "Host", settings.LEAGUE_PUBLIC_URL
     else:
-        # Too many parameters, too many bytes: what it is stands in the log.
+        # Too many parameters or too many bytes: the log says which.
         sentence, field, expected = "This request cannot be read.", "request", "a smaller or simpler one"
     if is_agent_path(request.path) or (request.path == "/" and request.method == "POST"):
         seen = request.META.get("HTTP_HOST", "") if field == "Host" else None
@@ -117,7 +152,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """An address that leads nowhere: scripts get that as JSON, too."""
+    """Answer for an address that does not exist; scripts get JSON."""
     if request.path.startswith("/api/"):
         return JsonResponse(
             {"error": "There is no such address. Expected: one of /api/docs", "field": None}, status=404
@@ -125,23 +160,17 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _page_not_found(request, exception)
 
 
-@api.get("/health", tags=["public"])
+@api.get("/health", tags=["public"], response={200: Health, 503: Health})
 def health_endpoint(request: HttpRequest) -> HttpResponse:
     """200 when leagues can be played here now, else 503 with the reason."""
-    found = health.status()
-    response = api.create_response(request, found, status=200 if found["status"] == "ok" else 503)
-    # "Not yet" is an answer here, not an error for the log.
-    response._has_been_logged = True
+    status = health.status()
+    response = answer(status, status=200 if status["status"] == "ok" else 503)
+    # "Not yet" is an answer here, and no error.
+    keep_out_of_the_log(response)
     return response
 
 
-@api.get(
-    "/metrics",
-    auth=METRICS_KEY,
-    tags=["instructor"],
-    response={401: Refusal, 429: Refusal},
-    openapi_extra=PLAIN_TEXT,
-)
+@api.get("/metrics", auth=METRICS_KEY, tags=["instructor"], response=refusals(401, 429), openapi_extra=PLAIN_TEXT)
 def metrics_endpoint(request: HttpRequest) -> HttpResponse:
     """The metrics of this process for Prometheus."""
     return HttpResponse(metrics.text(), content_type=metrics.CONTENT_TYPE)

@@ -1,1 +1,1 @@
-"""The site's processes: host, children, their place on this machine, backups."""
+"""The site's processes: host, web and conductor, child processes, what is settled before they serve, backups."""

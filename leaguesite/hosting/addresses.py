@@ -1,9 +1,12 @@
-"""Where this site is: its public URL, and free ports on this machine."""
+"""The site's public URL, and free ports on this machine."""
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 from urllib.parse import urlsplit
+
+from league_sdk.transport import machine
 
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound
 
@@ -21,24 +24,63 @@ def lan_address() -> str:
             return "127.0.0.1"
 
 
+class UnusableUrl(ValueError):
+    """The public URL cannot be used; the text says what is wrong and what to do."""
+
+
 def public_url(host: str, port: int, given: str | None) -> str:
-    """The URL under which students reach the site."""
+    """The URL under which students reach the site.
+
+    Raises:
+        UnusableUrl: the one that is given is not a scheme, a host and perhaps a port.
+    """
     if given:
-        return given.rstrip("/")
+        return _checked(given.strip().rstrip("/"))
     shown = lan_address() if host in EVERYWHERE else host
     return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
 
 
-def own_names() -> list[str]:
+def _checked(url: str) -> str:
+    parts = urlsplit(url)
+    try:
+        plain = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        plain = False
+    if not plain or url != f"{parts.scheme}://{parts.netloc}" or "@" in url:
+        raise UnusableUrl(
+            f"The public URL {url} cannot be used: expected http:// or https://, a host, perhaps a port, and nothing "
+            "behind it, such as https://league.example.org."
+        )
+    # As browsers write it: a name in small letters, and no port that goes without saying.
+    port = {"http": ":80", "https": ":443"}[parts.scheme]
+    return url.lower().removesuffix(port)
+
+
+def is_elsewhere(url: str) -> bool:
+    """Whether a public URL names another machine than this one, such as that of a tunnel.
+
+    Its name is looked up. One that cannot be looked up is taken for another machine's.
+    """
+    name = urlsplit(url).hostname or ""
+    if name in names_of_this_machine() or machine.is_own_name(name):
+        return False
+    try:
+        addresses = {str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(name, None)}
+    except (OSError, UnicodeError):
+        return True
+    return not any(machine.is_own(ipaddress.ip_address(address)) for address in addresses)
+
+
+def names_of_this_machine() -> list[str]:
     """The names and addresses by which others may call this machine."""
     name = socket.gethostname().lower()
-    found = {name, f"{name.partition('.')[0]}.local", lan_address()}
+    names = {name, f"{name.partition('.')[0]}.local", lan_address()}
     try:
-        found.update(str(entry[4][0]) for entry in socket.getaddrinfo(name, None, socket.AF_INET))
+        names.update(str(entry[4][0]) for entry in socket.getaddrinfo(name, None, socket.AF_INET))
     except OSError:
-        # A machine whose own name is not known to it has its address all the same.
-        found.add("localhost")
-    return sorted(found)
+        # A machine that cannot look up its own name still has its address.
+        names.add("localhost")
+    return sorted(names)
 
 
 def host_of(url: str) -> str:
@@ -54,7 +96,7 @@ def is_free(host: str, port: int) -> bool:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-            # Only listening shows a port that another process listens on under another address.
+            # Binding succeeds where another process listens at another address; listening does not.
             probe.listen(1)
         except OSError:
             return False

@@ -1,7 +1,7 @@
-"""A copy of everything the site knows, taken while it runs: the database as of one moment, keys, the referees' ports.
+"""Back up a running site into one archive: the database as of one moment, keys, the referees' ports.
 
-One archive, so that nobody keeps a database without the keys that its tokens were made with. Restoring needs no command
-of ours: docs/deployment.md.
+It is one archive, so that nobody keeps a database without the keys that its tokens were made with. Restoring needs no
+command of ours (docs/deployment.md).
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from typing import Any
 
 SQLITE, POSTGRES = "league.sqlite3", "league.sql"
 BESIDE = ("keys", "ports.json")
-"""What of the data folder goes with the database. Logs and static files do not."""
-FASTEST = 3
-"""Of gzip's levels: the smaller files of higher ones take several times as long, and the site runs beside us."""
+"""The other parts of the data folder that are backed up. Logs and static files are not."""
+COMPRESSION = 3
+"""Level of gzip: higher ones take several times as long, and the site is running meanwhile."""
 _STILL_HIDDEN = "state <> 'FINISHED' AND (seal IS NULL OR json_extract(seal, '$.told') IS NOT 1)"
-"""Matches whose seed, and verdict if there is one, nobody may know yet (ruling, section 12)."""
+"""SQL for matches whose seed and verdict nobody may know yet (ruling, section 12)."""
 
 
 class BackupFailed(Exception):
-    """Nothing was written; the sentence says why."""
+    """No backup was written; the text says why."""
 
 
 def back_up(file: Path, *, database: dict[str, Any], data: Path) -> int:
-    """Write the archive; its size in bytes.
+    """Write the archive and return its size in bytes.
 
     Args:
         file: the archive, ``.tar.gz``; not there yet.
@@ -40,7 +40,7 @@ def back_up(file: Path, *, database: dict[str, Any], data: Path) -> int:
         data: the data folder.
 
     Raises:
-        BackupFailed: it is there already, cannot be written, or the database cannot be read.
+        BackupFailed: the archive exists or cannot be written, or the database cannot be read.
     """
     if file.exists():
         raise BackupFailed(f"{file} is there already: choose another name, such as one with the date in it.")
@@ -49,7 +49,7 @@ def back_up(file: Path, *, database: dict[str, Any], data: Path) -> int:
             copy = _copy(database, Path(scratch))
             archive = Path(scratch) / "archive"
             _pack(archive, copy, data)
-            # Whole, or not at all; and never over another one.
+            # The archive appears whole or not at all, and never replaces another one.
             os.link(archive, file)
     except FileExistsError:
         raise BackupFailed(f"{file} has just been written by somebody else.") from None
@@ -65,7 +65,7 @@ def _copy(database: dict[str, Any], scratch: Path) -> Path:
 
 
 def _copy_sqlite(source: Path, target: Path) -> Path:
-    """In one step, so that what is written meanwhile is in it whole or not at all; nobody waits for us."""
+    """Copy in one step: a transaction that is committed meanwhile is in it whole or not at all, and no writer waits."""
     if not source.exists():
         raise BackupFailed(f"There is no database at {source}.")
     target.touch(mode=0o600)
@@ -75,18 +75,18 @@ def _copy_sqlite(source: Path, target: Path) -> Path:
             closing(sqlite3.connect(target)) as copy,
         ):
             live.backup(copy)
-            # Whoever reads a backup must not know the numbers of matches that are still to be drawn, nor how one ended
-            # whose players have not heard it (ruling, section 12).
+            # A reader of the backup must not learn numbers that are still to be drawn, nor the end of a match whose
+            # players have not been told (ruling, section 12).
             if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'matches_match'").fetchone():
                 copy.execute(f"UPDATE matches_match SET draw_seed = '', seal = NULL WHERE {_STILL_HIDDEN}")  # noqa: S608 - ours
                 copy.commit()
-                # What was blanked is not left in pages that are free.
+                # VACUUM, as the blanked values are still in free pages of the file.
                 copy.execute("VACUUM")
-            found = copy.execute("PRAGMA quick_check").fetchone()[0]
+            verdict = copy.execute("PRAGMA quick_check").fetchone()[0]
     except sqlite3.Error as error:
         raise BackupFailed(f"The database cannot be read: {error}.") from None
-    if found != "ok":
-        raise BackupFailed(f"The database is damaged: {found}")
+    if verdict != "ok":
+        raise BackupFailed(f"The database is damaged: {verdict}")
     return target
 
 
@@ -94,17 +94,17 @@ def _dump_postgres(database: dict[str, Any], target: Path) -> Path:
     if shutil.which("pg_dump") is None:
         raise BackupFailed("pg_dump is not installed: it comes with PostgreSQL's client (postgresql-client).")
     target.touch(mode=0o600)
-    # By the environment: a password in a command line is seen by everybody on the machine.
+    # In the environment, as everybody on the machine can see a command line.
     where = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
-    given = {variable: database[name] for variable, name in where.items() if database[name]}
-    # As text, so that what is secret is left out on its way: it is never on the disk.
+    connection = {variable: database[name] for variable, name in where.items() if database[name]}
+    # As text, so that secrets are left out before anything is on the disk.
     command = ["pg_dump", "--format=plain", "--encoding=UTF8", "--no-owner", "--no-privileges"]
-    with tempfile.TemporaryFile() as said, target.open("wb") as dump:
-        with subprocess.Popen(command, env=os.environ | given, stdout=subprocess.PIPE, stderr=said) as dumping:
+    with tempfile.TemporaryFile() as errors, target.open("wb") as dump:
+        with subprocess.Popen(command, env=os.environ | connection, stdout=subprocess.PIPE, stderr=errors) as dumping:
             dump.writelines(without_secrets(dumping.stdout or ()))
         if dumping.returncode:
-            said.seek(0)
-            raise BackupFailed(f"pg_dump failed: {said.read().decode(errors='replace').strip()}")
+            errors.seek(0)
+            raise BackupFailed(f"pg_dump failed: {errors.read().decode(errors='replace').strip()}")
     return target
 
 
@@ -115,7 +115,7 @@ def without_secrets(dump: Iterable[bytes]) -> Iterator[bytes]:
         dump: its lines, with their ends.
 
     Raises:
-        BackupFailed: the matches are not written as expected; what is secret could not be told from the rest.
+        BackupFailed: the dump has another form than expected, so secrets cannot be found in it.
     """
     columns: list[bytes] = []
     for line in dump:
@@ -133,10 +133,10 @@ def without_secrets(dump: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _cleaned(row: bytes, columns: list[bytes]) -> bytes:
-    """One match as COPY writes it: cells between tabs, with backslashes before what is special."""
+    """A match as COPY writes it, cleaned: cells between tabs, special characters escaped by backslashes."""
     cells = dict(zip(columns, row.rstrip(b"\n").split(b"\t"), strict=True))
     seal = cells.get(b"seal", b"\\N")
-    # JSON has no other backslashes than its own, which COPY doubles.
+    # COPY doubles the backslashes of the JSON.
     told = seal != b"\\N" and json.loads(seal.replace(b"\\\\", b"\\")).get("told")
     if cells[b"state"] != b"FINISHED" and not told:
         cells |= {name: blank for name, blank in ((b"draw_seed", b""), (b"seal", b"\\N")) if name in cells}
@@ -145,7 +145,7 @@ def _cleaned(row: bytes, columns: list[bytes]) -> bytes:
 
 def _pack(archive: Path, copy: Path, data: Path) -> None:
     archive.touch(mode=0o600)
-    with tarfile.open(archive, "w:gz", compresslevel=FASTEST) as packed:
+    with tarfile.open(archive, "w:gz", compresslevel=COMPRESSION) as packed:
         packed.add(copy, copy.name)
         for name in BESIDE:
             if (data / name).exists():

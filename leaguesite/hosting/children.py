@@ -1,4 +1,4 @@
-"""Child processes of the host: started, restarted when they die, ended with the host in every case."""
+"""Child processes of the host: started, restarted when they end, ended with the host in every case."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leaguesite.environment import BASE_DIR
 
 logger = logging.getLogger(__name__)
 
-FIRST_WAIT_S, LONGEST_WAIT_S, STEADY_S = 0.2, 5.0, 10.0
+MIN_BACKOFF_S, MAX_BACKOFF_S, STEADY_AFTER_S = 0.2, 5.0, 10.0
 
 PASSED_ON = frozenset(
     (
@@ -23,40 +23,41 @@ PASSED_ON = frozenset(
         *("LEAGUE_LOG_FORMAT", "LEAGUE_LOG_LEVEL", "LEAGUE_LOG_FILE_LEVEL"),
     )
 )
-PASSED_ON_BEGINNINGS = ("LC_", "PYTHON")
+PASSED_ON_PREFIXES = ("LC_", "PYTHON")
 
 
-def harmless(environment: Mapping[str, str]) -> dict[str, str]:
-    """What of an environment any child may have: a list of what is passed on, so that nothing secret is forgotten.
+def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of an environment that every child may have.
 
-    Whoever may look at a child (``/proc/*/environ``) must not find the password of the desk or the database there.
-    ``LEAGUE_PASS_ON`` names more, with commas between them: what a profiler or another tool of the operator needs.
+    They are listed, so that no secret is passed on by oversight: whoever can read the environment of a child
+    (``/proc/*/environ``) must not find the password of the desk or of the database there. ``LEAGUE_PASS_ON`` names
+    more, separated by commas: what a profiler or another tool of the operator needs.
     """
     more = {"LEAGUE_PASS_ON", *(name.strip() for name in environment.get("LEAGUE_PASS_ON", "").split(","))}
-    more.update(name for name in environment if name.startswith(PASSED_ON_BEGINNINGS))
+    more.update(name for name in environment if name.startswith(PASSED_ON_PREFIXES))
     return {name: value for name, value in environment.items() if name in PASSED_ON or name in more}
 
 
 class Child:
     """One process that is kept running.
 
-    It gets a pipe as standard input: when the host dies, by whatever signal, the pipe ends and the
-    child ends itself. It has a process group of its own, so that Ctrl-C reaches the host alone.
+    Its standard input is a pipe from the host: when the host dies, by whatever signal, the pipe ends and the child ends
+    itself. It has a process group of its own, so that Ctrl-C reaches the host alone.
 
     Args:
         name: for the log.
         command: makes the command line anew for each start (a port may have been taken meanwhile).
-        environment: what it gets beside what :func:`harmless` lets through: no password or key of anybody else.
-        told: one line that it reads first from its standard input: what no other process may see.
+        environment: what it gets beside :func:`child_environment`: no password or key that is not its own.
+        first_line: what it reads first from its standard input: a secret that no other process may see.
     """
 
     def __init__(
-        self, name: str, command: Callable[[], Sequence[str]], environment: dict[str, str], *, told: str = ""
+        self, name: str, command: Callable[[], Sequence[str]], environment: dict[str, str], *, first_line: str = ""
     ) -> None:
         self.name = name
         self._command = command
         self._environment = environment
-        self._told = told
+        self._first_line = first_line
         self._process: asyncio.subprocess.Process | None = None
         self._keeper: asyncio.Task[None] | None = None
 
@@ -65,19 +66,21 @@ class Child:
         self._keeper = asyncio.create_task(self._keep())
 
     async def _keep(self) -> None:
-        wait = FIRST_WAIT_S
+        backoff_s = MIN_BACKOFF_S
         while True:
-            begun = time.monotonic()
+            started = time.monotonic()
             try:
                 self._process = await self._spawn()
             except OSError as error:
-                # No free port, no room for another process: that may pass.
-                code: object = error
+                # There may be a free port, or room for another process, in a while.
+                reason: object = error
             else:
-                code = await self._process.wait()
-            wait = FIRST_WAIT_S if time.monotonic() - begun > STEADY_S else min(wait * 2, LONGEST_WAIT_S)
-            logger.warning("%s ended (%s); starting it again in %.1f s", self.name, code, wait)
-            await asyncio.sleep(wait)
+                reason = await self._process.wait()
+            backoff_s = (
+                MIN_BACKOFF_S if time.monotonic() - started > STEADY_AFTER_S else min(backoff_s * 2, MAX_BACKOFF_S)
+            )
+            logger.warning("%s ended (%s); starting it again in %.1f s", self.name, reason, backoff_s)
+            await asyncio.sleep(backoff_s)
 
     async def _spawn(self) -> asyncio.subprocess.Process:
         process = await asyncio.create_subprocess_exec(
@@ -85,11 +88,11 @@ class Child:
             stdin=PIPE,
             stdout=DEVNULL,
             cwd=BASE_DIR,
-            env=harmless(os.environ) | self._environment,
+            env=child_environment(os.environ) | self._environment,
             start_new_session=True,
         )
-        if self._told and process.stdin is not None:
-            process.stdin.write(f"{self._told}\n".encode())
+        if self._first_line and process.stdin is not None:
+            process.stdin.write(f"{self._first_line}\n".encode())
         return process
 
     def release(self) -> None:
@@ -97,18 +100,18 @@ class Child:
         if self._keeper is not None:
             self._keeper.cancel()
 
-    async def stop(self, patience_s: float) -> None:
-        """SIGTERM, and SIGKILL after ``patience_s`` seconds."""
+    async def stop(self, timeout_s: float, *, has_work: bool = True) -> None:
+        """SIGTERM, and SIGKILL after ``timeout_s`` seconds; that is worth a warning if it may have had work to save."""
         self.release()
         process = self._process
         if process is None or process.returncode is not None:
             return
         _signal(process, signal.SIGTERM)
         try:
-            async with asyncio.timeout(patience_s):
+            async with asyncio.timeout(timeout_s):
                 await process.wait()
         except TimeoutError:
-            logger.warning("%s does not stop; killing it", self.name)
+            logger.log(logging.WARNING if has_work else logging.DEBUG, "%s does not stop; killing it", self.name)
             _signal(process, signal.SIGKILL)
             await process.wait()
 

@@ -1,52 +1,50 @@
-"""A conductor as a process of its own; it listens to nothing but the channel layer."""
+"""A conductor as a process of its own; it listens to the channel layer, and where it is watched to one port."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
 
 from league_sdk import collector
+from leaguesite.hosting import monitor
 from leaguesite.serving.threads import conductor_thread
 from matches.conducting.conductor import Conductor
+from matches.inbox import serving
 from matches.push import notify
 
-DRAIN_S = 3.0
-"""What is on its way to agents has so long when the process is told to stop."""
-
-Beside = Callable[[Conductor], Awaitable[None]]
-"""Work that runs beside the conductor, on its loop, until it is cancelled."""
+DRAIN_TIMEOUT_S = 3.0
+"""How long deliveries under way may take when the process is told to stop."""
 
 
-def conduct(beside: Sequence[Beside] = ()) -> None:
+def conduct(host: str, port: int) -> None:
     """Conduct until told to stop by SIGTERM or Ctrl-C.
 
     Args:
-        beside: what else runs here, such as an address at which the process is watched.
+        host: the address at which the process is watched.
+        port: its port; 0: nobody watches.
     """
     collector.settle()
-    asyncio.run(_conduct(beside))
+    asyncio.run(_conduct(host, port))
 
 
-async def _conduct(beside: Sequence[Beside]) -> None:
+async def _conduct(host: str, port: int) -> None:
     loop = asyncio.get_running_loop()
     notify.attach(loop)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     conductor = Conductor(conductor_thread)
-    conducting = asyncio.create_task(conductor.run())
-    tasks = [conducting, *(asyncio.ensure_future(work(conductor)) for work in beside)]
-    stopping = asyncio.create_task(stop.wait())
+    tasks = [loop.create_task(conductor.run()), loop.create_task(monitor.watch(conductor, host, port))]
+    tasks += serving.start(conductor_thread)
+    stopping = loop.create_task(stop.wait())
     await asyncio.wait({stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
     if stop.is_set():
         sys.stderr.write("Stopping: what is on its way is waited for, and the next conductor takes over.\n")
-        await conductor.leave(DRAIN_S)
+        await conductor.leave(DRAIN_TIMEOUT_S)
     for task in (*tasks, stopping):
         task.cancel()
-    ended = await asyncio.gather(*tasks, return_exceptions=True)
-    for error in ended:
-        # One that ended by itself says why, and whoever started us starts us again.
+    for error in await asyncio.gather(*tasks, return_exceptions=True):
+        # A task that ended by itself says why, and whoever started this process starts it again.
         if isinstance(error, Exception):
             raise error

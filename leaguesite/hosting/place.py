@@ -1,60 +1,121 @@
-"""What every process of the site that serves has to settle before it begins: its names, its ports, its first rows."""
+"""What a process of the site settles before it serves: its names, its port, its data folder, its first rows."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shlex
-from collections.abc import Iterable
+from pathlib import Path
 
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from leaguesite.environment import security
-from leaguesite.hosting.addresses import EVERYWHERE, host_of, own_names
+from leaguesite.environment import LOOPBACK, UnusableData, security
+from leaguesite.hosting.addresses import EVERYWHERE, host_of, is_elsewhere, is_free, names_of_this_machine
 from matches.league import opening
 from matches.models import League
 
 _CREATE = ("createdb", "--encoding", "UTF8", "--locale", "C.UTF-8", "--template", "template0")
 
+NO_REDIS = (
+    "REDIS_URL is not set. Without Redis a process cannot tell the browsers of another one what has changed, nor wake "
+    "its conductor: run `manage.py host`, which is the whole site in one process, or set REDIS_URL for all processes."
+)
+
 _migrated = False
 
 
-def near_url(host: str, port: int) -> str:
+def local_url(host: str, port: int) -> str:
     """The site as this machine reaches it."""
     near = "127.0.0.1" if host in EVERYWHERE else host
     return f"http://[{near}]:{port}" if ":" in near else f"http://{near}:{port}"
 
 
-def settle(*, public_url: str, host: str, port: int) -> None:
-    """Put into the settings where this process is; to be called before the application is imported.
+def apply_addresses(*, public_url: str, host: str, port: int) -> None:
+    """Put the addresses of this process into the settings. To be called before the application is imported.
+
+    The site itself speaks plain http. So behind a public address with https, or of another machine, stands a proxy or a
+    tunnel, which connects from this machine: it is trusted, unless ``LEAGUE_TRUSTED_PROXIES`` says who is.
 
     Args:
         public_url: the address students use.
         host: the address it listens at.
-        port: its port, at which no agent can be.
+        port: its port, which no agent can have.
     """
-    names = {host_of(public_url), host_of(near_url(host, port))}
+    names = {host_of(public_url), host_of(local_url(host, port))}
     if host in EVERYWHERE:
-        names.update(own_names())
+        names.update(names_of_this_machine())
     settings.ALLOWED_HOSTS = sorted({*settings.ALLOWED_HOSTS, *names})
-    settings.CSRF_TRUSTED_ORIGINS = sorted({*settings.CSRF_TRUSTED_ORIGINS, public_url})
+    https = public_url.startswith("https://")
+    if "LEAGUE_TRUSTED_PROXIES" not in os.environ and (https or is_elsewhere(public_url)):
+        settings.LEAGUE_TRUSTED_PROXIES = LOOPBACK
+    # Some tunnels write this machine's address in place of their own into Origin, with either scheme.
+    near = [f"{scheme}://{name}:{port}" for scheme in ("http", "https") for name in ("localhost", "127.0.0.1")]
+    own = [public_url, *(near if https else [])]
+    settings.CSRF_TRUSTED_ORIGINS = sorted({*settings.CSRF_TRUSTED_ORIGINS, *own})
     settings.LEAGUE_PUBLIC_URL = public_url
-    refuse_ports([port])
+    settings.LEAGUE_REFUSED_PORTS = sorted({*settings.LEAGUE_REFUSED_PORTS, port})
     for name, value in security(public_url, settings.LEAGUE_TRUSTED_PROXIES).items():
         setattr(settings, name, value)
 
 
-def refuse_ports(ports: Iterable[int]) -> None:
-    """No agent may have these ports of this machine as its address."""
-    settings.LEAGUE_REFUSED_PORTS = sorted({*settings.LEAGUE_REFUSED_PORTS, *ports})
+def require_port(host: str, port: int) -> None:
+    """Refuse a port that somebody else listens at.
+
+    Raises:
+        CommandError: with a sentence that says what to do.
+    """
+    if not is_free(host, port):
+        raise CommandError(f"Port {port} at {host} is in use. Stop what listens there, or choose another with --port.")
 
 
-def make_tables() -> None:
+def require_redis() -> None:
+    """Refuse to be one of several processes that do not hear of each other.
+
+    Raises:
+        CommandError: with a sentence that says what to run instead.
+    """
+    if settings.CHANNEL_LAYERS["default"]["BACKEND"] == "channels.layers.InMemoryChannelLayer":
+        raise CommandError(NO_REDIS)
+
+
+def lock_data_folder(folder: Path, about: str) -> int:
+    """Lock the data folder for as long as this process lives, however it ends; children do not inherit the lock.
+
+    Two hosts on one database would each give the matches of the other away.
+
+    Args:
+        folder: the data folder.
+        about: who we are, to be told to a second host.
+
+    Returns the descriptor that holds the lock; closing it releases the folder.
+
+    Raises:
+        UnusableData: another process has it; the text says which, and what to do.
+        OSError: the folder cannot be written to.
+    """
+    descriptor = os.open(folder / "host.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.read(descriptor, 200).decode("utf-8", "replace").strip()
+        os.close(descriptor)
+        raise UnusableData(
+            f"The data folder {folder} is in use by another host ({holder or 'it does not say which'}). "
+            "Stop that one, or choose another folder with --data."
+        ) from None
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, about.encode(), 0)
+    return descriptor
+
+
+def migrate_database() -> None:
     """Bring the database's tables up to date.
 
     Raises:
-        CommandError: the database cannot hold what agents say, or cannot be used at all.
+        CommandError: the database cannot store UTF-8 text, or cannot be used at all.
     """
     try:
         _refuse_encoding()
@@ -72,7 +133,7 @@ def _refuse_encoding() -> None:
         with connection.cursor() as cursor:
             cursor.execute("SHOW server_encoding")
             [encoding] = cursor.fetchone()
-        # A server that was installed without a locale makes others: found out at the first match, in front of a class.
+        # A server installed without a locale makes other encodings, which would fail at the first match of a class.
         if encoding != "UTF8":
             user, name = connection.settings_dict["USER"], connection.settings_dict["NAME"]
             words = [*_CREATE, *(("--owner", user) if user else ()), name]
@@ -83,13 +144,13 @@ def _refuse_encoding() -> None:
 
 
 def ensure_league() -> None:
-    """A site has a league that agents can register for, unless there are leagues already."""
+    """Create a league that agents can register for, unless there are leagues already."""
     if not League.objects.filter(demo=False).exists():
         opening.create_league(league_id=settings.LEAGUE_DEFAULT_ID, display_name="Even/Odd League 2025")
 
 
-def migrations_checked() -> str:
-    """What is wrong with the database's tables; empty when nothing is, which is found out once."""
+def check_migrations() -> str:
+    """What is wrong with the database's tables; empty when nothing is. A good result is remembered."""
     global _migrated  # noqa: PLW0603 - a running process does not lose migrations
     if not _migrated:
         executor = MigrationExecutor(connection)

@@ -3,69 +3,121 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import threading
+from collections.abc import Callable
 
-from agents_registry.endpoints import endpoint_policy
+from agents_registry.addresses.endpoints import endpoint_policy
 from league_sdk import collector
+from league_sdk.open_files import raise_file_limit
 from league_sdk.transport.client import Client
-from leaguesite.hosting.place import migrations_checked, settle
+from leaguesite.hosting.place import apply_addresses, check_migrations
+from leaguesite.mcp import mounting
 from leaguesite.observing import health
 from leaguesite.serving.daphne_server import CappedServer
+from leaguesite.serving.threads import AGENTS, THREADS
 from matches.conducting import trials
+from matches.inbox import serving
+from matches.inbox.hub import hub
 from matches.push import notify
 
-DRAIN_S = 5.0
-"""Requests under way have so long when the process is told to stop; sockets are closed at once and go elsewhere."""
+STOP_TIMEOUT_S = 4.8
+"""After this time a process that was told to stop ends in any case: docs/deployment.md promises five seconds."""
+DRAIN_TIMEOUT_S = 4.0
+"""How long requests under way may take when the process is told to stop; sockets are closed at once."""
 
 
 class Web:
-    """Serves until it is told to stop by SIGTERM or Ctrl-C.
+    """Serves until it is told to stop by SIGTERM or Ctrl-C; a second signal stops it at once.
 
     Args:
         host: the address to listen at.
         port: 1 to 65535.
-        public_url: the address students use, that of the proxy.
+        public_url: the address students use; behind a proxy, that of the proxy.
     """
 
-    def __init__(self, *, host: str, port: int, public_url: str) -> None:
-        settle(public_url=public_url, host=host, port=port)
-        health.add_check("migrations", migrations_checked)
-        health.add_check("database", health.database_missing)
-        from leaguesite.asgi import application  # noqa: PLC0415 - reads the hosts that settle() has set
+    _server: CappedServer
 
-        self._server = CappedServer(application, host=host, port=port, begin=self._begin)
-        self._trying: asyncio.Task[None] | None = None
+    def __init__(self, *, host: str, port: int, public_url: str) -> None:
+        self._host, self._port, self._public_url = host, port, public_url
+        self._background: list[asyncio.Task[None]] = []
         self._stopping: asyncio.Task[None] | None = None
 
     def run(self) -> None:
-        """Serve; returns when requests under way have ended, or ``DRAIN_S`` seconds after the signal."""
+        """Serve; returns when everything has stopped."""
+        apply_addresses(public_url=self._public_url, host=self._host, port=self._port)
+        health.add_check("migrations", check_migrations)
+        health.add_check("database", health.check_database)
+        self._prepare()
+        from leaguesite.asgi import application  # noqa: PLC0415 - reads the hosts that apply_addresses() has set
+
+        self._server = CappedServer(application, host=self._host, port=self._port, begin=self._begin)
         collector.settle()
+        # Streams and sockets stay open: a class has more of them than many systems let a process begin with.
+        raise_file_limit()
         self._server.run()
 
     def _begin(self) -> None:
-        """What is sent to other processes and to agents uses the server's loop."""
+        """Use the server's loop for what is sent to other processes and to agents."""
         loop = asyncio.get_running_loop()
         notify.attach(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
-        self._trying = loop.create_task(_keep_trying())
+        self._start()
+        self._background += [loop.create_task(mounting.keep_telling())]
+        self._background += serving.start(THREADS[AGENTS])
 
     def _stop(self) -> None:
         if self._stopping is not None:
-            # A second signal means now.
-            self._server.stop()
-            return
-        self._stopping = asyncio.get_running_loop().create_task(self._drain())
+            self._quit()
+        else:
+            end_in_any_case(STOP_TIMEOUT_S)
+            self._stopping = asyncio.get_running_loop().create_task(self._drain())
+
+    async def _end_background(self) -> None:
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+
+    # What a process with more in it does otherwise
+
+    def _prepare(self) -> None:
+        """Before anything is served."""
+
+    def _start(self) -> None:
+        """Start what runs beside the server, on its loop."""
+        self._background = [asyncio.get_running_loop().create_task(_keep_sending())]
 
     async def _drain(self) -> None:
-        if self._trying is not None:
-            self._trying.cancel()
-            await asyncio.gather(self._trying, return_exceptions=True)
-        await self._server.drain(DRAIN_S)
+        """End in good order."""
+        hub.close()
+        mounting.server.close()
+        await self._end_background()
+        await self._server.drain(DRAIN_TIMEOUT_S)
+
+    def _quit(self) -> None:
+        """End at once."""
+        self._server.stop()
 
 
-async def _keep_trying() -> None:
-    """What my agent's page has sent again: nobody waits for it in a request, so it is sent from this loop."""
+def end_in_any_case(seconds: float, end: Callable[[int], object] = os._exit) -> threading.Timer:
+    """End this process after some time, whatever its threads still do, such as writing a large export.
+
+    Nothing is lost by that: the site may be killed at any moment, and its children end with it.
+
+    Args:
+        seconds: until then it may end in good order.
+        end: ends the process with the given code.
+    """
+    timer = threading.Timer(seconds, end, [0])
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+async def _keep_sending() -> None:
+    """Send again what the page "my agent" asks for: no request waits for an agent, so it is sent from this loop."""
     client = Client(agent_type="league_manager", policy=endpoint_policy())
     try:
         await trials.keep_sending(client)

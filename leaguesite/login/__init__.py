@@ -1,1 +1,1 @@
-"""The door of the desk: accounts, and what wrong passwords cost."""
+"""Logging in to the desk: accounts and keys, and limits on wrong ones."""

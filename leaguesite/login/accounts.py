@@ -1,22 +1,26 @@
-"""The instructor's login and API key: made at first use, shown once, kept as hashes."""
+"""The instructor's login and API key: made at first use, shown once, kept as hashes, never found by trying."""
 
 from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
+from agents_registry import words
+from agents_registry.rate_limits.attempts import API_KEY, attempts, too_often
 from league_sdk.protocol import tokens
+from matches.observing import metrics
 
 INSTRUCTOR = "instructor"
 
 
 @dataclass(frozen=True, slots=True)
 class FirstRun:
-    """What was made now and is shown once; None where it was there already or is fixed from outside."""
+    """Secrets that were made now and are shown once; None for those that exist already or come from the environment."""
 
     password: str | None
     api_key: str | None
@@ -53,3 +57,29 @@ def is_api_key(key: str) -> bool:
         return tokens.same(key, fixed)
     path = settings.LEAGUE_API_KEY_FILE
     return path.exists() and tokens.same(tokens.digest(key), path.read_text(encoding="ascii").strip())
+
+
+def opens(key: str, address: str, is_right: Callable[[str], bool] = is_api_key) -> bool:
+    """Whether a key is the right one; a wrong one is counted. Every door that takes a key asks here.
+
+    Args:
+        key: the key that was sent.
+        address: the IP address it was sent from.
+        is_right: the test of the key.
+
+    Raises:
+        TooOften: too many wrong ones were sent; this one is not looked at.
+    """
+    wait = attempts.refuse_secret(API_KEY, address, key)
+    if wait is not None:
+        metrics.limited(wait.name)
+        raise too_often(wait, field="auth_token")
+    right = is_right(key)
+    if not right:
+        attempts.secret_was_wrong(API_KEY, address, key)
+    return right
+
+
+def too_many_attempts(seconds: int) -> str:
+    """The text for somebody who has to wait."""
+    return words.too_many_attempts(seconds)

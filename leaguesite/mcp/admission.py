@@ -1,25 +1,39 @@
-"""Before an agent's call is carried out: has it come too often? (``agents_registry.attempts`` counts; SECURITY.md.)
+"""Before an agent's call is carried out: has it come too often? (SECURITY.md; ``rate_limits.attempts`` counts.)
 
-All of it raises :class:`TooOften`: HTTP 429 with a LEAGUE_ERROR that says what was counted, and ``Retry-After``.
+All of it raises ``TooOften``: HTTP 429 with a LEAGUE_ERROR that says what was counted, and ``Retry-After``.
+
+The site's own processes on this machine are recognised here, too. Behind a trusted proxy on this machine loopback
+says nothing of a caller: it is empty then, and "localhost" nobody's. Our own referees and sample players call directly
+and look the same. Their key alone tells them: a connection of this machine without it may be anybody's.
 """
 
 from __future__ import annotations
 
 from django.conf import settings
 
-from agents_registry import attempts as counting
-from agents_registry import credentials
-from agents_registry.attempts import API_KEY, CODE, REFEREE_KEY, TOKEN, Wait, attempts
 from agents_registry.models import Agent, Kind
-from agents_registry.requests import Request
+from agents_registry.rate_limits import attempts as counting
+from agents_registry.rate_limits.attempts import (
+    CALLS,
+    CODE,
+    ENTRANTS,
+    REFEREE_KEY,
+    STRANGERS,
+    TOKEN,
+    Wait,
+    attempts,
+)
+from agents_registry.registering import credentials
+from agents_registry.requests.reading import Request
 from league_sdk.protocol import tokens
-from league_sdk.protocol.errors import TokenInvalid
+from league_sdk.protocol.errors import TokenInvalid, TokenMissing, TooOften
 from league_sdk.protocol.messages import MessageType
-from leaguesite.mcp.calls import Call
-from leaguesite.mcp.home import home
-from leaguesite.observing import metrics
-from leaguesite.serving.turns import known_tokens
+from leaguesite.login.accounts import opens
+from leaguesite.mcp.calls import Call, Source
+from leaguesite.serving.callers import THIS_MACHINE
+from leaguesite.serving.known_tokens import known_tokens
 from matches.league import refusing
+from matches.observing import metrics
 
 REGISTERING = frozenset({MessageType.LEAGUE_REGISTER_REQUEST, MessageType.REFEREE_REGISTER_REQUEST})
 """Counted apart from all other calls without a token that is known."""
@@ -33,93 +47,134 @@ def admit(call: Call, *, known: bool) -> None:
         known: whether the method looks at the token, so that its owner will be known.
     """
     token = call.params.get("auth_token")
-    address = call.came.caller.ip
+    address = call.source.caller.ip
     if call.name in REGISTERING:
         # It is counted once it is read: who registers one agent without end uses up no other's registrations.
-        if _is_anybody(call):
-            _refuse(attempts.refuse_entrant(address))
+        if _is_stranger(call):
+            _refuse(attempts.refuse_call(ENTRANTS, address))
         return
     if not (known and isinstance(token, str) and token):
-        _refuse(attempts.count_stranger(address))
+        _refuse(attempts.count_call(STRANGERS, address))
         return
     _refuse(attempts.refuse_secret(TOKEN, address, token), "auth_token")
     # Where strangers have called too often a token is counted when it is known: made-up ones leave nothing behind.
-    count = attempts.count_call if attempts.refuse_stranger(address) is None else attempts.refuse_call
-    _refuse(count(token), "auth_token")
+    count = attempts.count_call if attempts.refuse_call(STRANGERS, address) is None else attempts.refuse_call
+    _refuse(count(CALLS, token), "auth_token")
+
+
+def admit_instructor(call: Call) -> None:
+    """Let a call of the instructor in: the API key is its ``Authorization: Bearer``, or its ``auth_token``.
+
+    Nobody uses up these calls for the instructor, who may be behind the same address as the class.
+
+    Raises:
+        TokenMissing, TokenInvalid: no key, or another; it is counted as a stranger's call.
+    """
+    bearer, expected = call.source.bearer, "the instructor's API key"
+    key = bearer if bearer and not bearer.startswith("tok_") else call.params.get("auth_token")
+    if isinstance(key, str) and key and opens(key, call.source.caller.ip):
+        return
+    _refuse(attempts.count_call(STRANGERS, call.source.caller.ip))
+    if key in (None, ""):
+        raise TokenMissing(f"{call.name} is for the instructor.", field="auth_token", expected=expected)
+    raise TokenInvalid("This is not the instructor's API key.", field="auth_token", expected=expected)
+
+
+def is_instructor(source: Source) -> bool:
+    """Whether a request that calls no tool shows the API key in its head; a wrong one is counted as anywhere else.
+
+    Whoever has tried too often is nobody in particular: an MCP client may have been given another server's credential.
+    """
+    key = source.bearer
+    try:
+        return bool(key) and not key.startswith("tok_") and opens(key, source.caller.ip)
+    except TooOften:
+        return False
 
 
 def owner_of(call: Call, token: str) -> Agent:
-    """Whose token this is.
+    """The agent that owns a token.
 
     Raises:
-        TokenInvalid: nobody's; it is counted.
+        TokenInvalid: nobody does; it is counted.
     """
-    uncounted = attempts.refuse_stranger(call.came.caller.ip) is not None
+    uncounted = attempts.refuse_call(STRANGERS, call.source.caller.ip) is not None
     try:
         agent = call.agent or credentials.authenticate(token)
     except TokenInvalid:
         known_tokens.forget(token)
-        _refuse(attempts.count_stranger(call.came.caller.ip))
-        attempts.secret_was_wrong(TOKEN, call.came.caller.ip, token)
+        _refuse(attempts.count_call(STRANGERS, call.source.caller.ip))
+        attempts.secret_was_wrong(TOKEN, call.source.caller.ip, token)
         raise
     known_tokens.learn(token, agent)
     if agent.site_key:
         attempts.let_call(token)
     if uncounted:
-        _refuse(attempts.count_call(token), "auth_token")
+        _refuse(attempts.count_call(CALLS, token), "auth_token")
     return agent
 
 
-def note_failed(call: Call) -> None:
+def count_failed_call(call: Call) -> None:
     """Count a call that failed before its token was looked at, if the token is nobody's: any is easily made up."""
     token = call.params.get("auth_token")
     if isinstance(token, str) and token and call.agent is None and credentials.find_agent(token) is None:
-        _refuse(attempts.count_stranger(call.came.caller.ip))
+        _refuse(attempts.count_call(STRANGERS, call.source.caller.ip))
 
 
-def note_unreadable(call: Call) -> None:
+def count_unreadable_registration(call: Call) -> None:
     """Count a registration that cannot be read as a stranger's call."""
-    if _is_anybody(call):
-        _refuse(attempts.count_stranger(call.came.caller.ip))
-
-
-def _is_anybody(call: Call) -> bool:
-    """Whoever a proxy hides is counted as one; our own processes are not, or strangers would use up their share."""
-    return bool(call.came.caller.near) or not home(call)
+    if _is_stranger(call):
+        _refuse(attempts.count_call(STRANGERS, call.source.caller.ip))
 
 
 def admit_registration(call: Call, request: Request) -> None:
     """Let a registration in, or not."""
-    address = call.came.caller.ip
-    _refuse(attempts.count_registration(address, request.name, request.address.key, request.codes))
-    if _is_anybody(call):
-        _refuse(attempts.count_entrant(address))
+    address = call.source.caller.ip
+    _refuse(attempts.count_registration(address, request.name, request.endpoint_key, request.codes))
+    if _is_stranger(call):
+        _refuse(attempts.count_call(ENTRANTS, address))
     kind = REFEREE_KEY if request.kind == Kind.REFEREE else CODE
     for code in request.codes:
         _refuse(attempts.refuse_secret(kind, address, code), "registration_code")
 
 
-def note_codes(call: Call, request: Request, league_id: str | None) -> None:
-    """Count the codes of a registration that were nobody's, whether or not it was let in for another reason."""
+def count_wrong_codes(call: Call, request: Request, league_id: str | None) -> None:
+    """Count the codes of a player that were nobody's, whether or not it was let in for another reason."""
     for code in refusing.wrong_codes(league_id, request.codes):
-        attempts.secret_was_wrong(CODE, call.came.caller.ip, code)
+        attempts.secret_was_wrong(CODE, call.source.caller.ip, code)
 
 
-def note_referee_codes(call: Call, request: Request) -> None:
-    """Count the codes of a referee that are not the site's key. It is taken in without one, and judges nothing."""
+def count_wrong_referee_keys(call: Call, request: Request) -> None:
+    """Count the codes of a referee that are not the site's key; without it one is taken in, but judges nothing."""
     for code in request.codes:
         if not tokens.same(code, settings.LEAGUE_REFEREE_KEY):
-            attempts.guess_was_wrong(REFEREE_KEY, call.came.caller.ip, code)
+            attempts.guess_was_wrong(REFEREE_KEY, call.source.caller.ip, code)
 
 
-def admit_key(call: Call, key: str) -> None:
-    """Have the instructor's API key looked at, or not."""
-    _refuse(attempts.refuse_secret(API_KEY, call.came.caller.ip, key), "auth_token")
+def home(call: Call) -> str:
+    """The address of this machine, if one of the site's own processes registers (our choice; ruling, section 9).
+
+    Args:
+        call: a registration.
+
+    Returns:
+        This machine's address for a connection of this machine, without a proxy's headers, that brings the referees'
+        key in ``referee_meta`` or the demo's in ``player_meta``; empty for anybody else.
+    """
+    if not call.source.caller.past_proxy:
+        return ""
+    keys = {"referee_meta": settings.LEAGUE_REFEREE_KEY, "player_meta": settings.LEAGUE_DEMO_KEY}
+    for name, key in keys.items():
+        meta = call.params.get(name)
+        code = meta.get("registration_code") if isinstance(meta, dict) else None
+        if isinstance(code, str) and key and tokens.same(code, key):
+            return THIS_MACHINE
+    return ""
 
 
-def key_was_wrong(call: Call, key: str) -> None:
-    """Count a wrong API key."""
-    attempts.secret_was_wrong(API_KEY, call.came.caller.ip, key)
+def _is_stranger(call: Call) -> bool:
+    """All callers that a proxy hides count as one; our own processes do not, or strangers would use up their share."""
+    return bool(call.source.caller.near) or not home(call)
 
 
 def _refuse(wait: Wait | None, field: str | None = None) -> None:

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
 
-from agents_registry.callers import Caller
+from agents_registry.addresses.callers import Caller
 from agents_registry.models import Agent
 from league_sdk.dialects.inbound import Inbound
-from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
+from league_sdk.mcp.context import Context
+from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope, stamp
+from league_sdk.protocol.limits import MAX_ID_CHARS
 from leaguesite.serving.refusals import new_conversation_id
+from matches.league import leagues
 from matches.models import League
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class Source:
     """Where a request came from, and to which of our addresses.
 
     Attributes:
-        caller: from whom.
+        caller: who sent it.
         league_id: the league whose own address it came to, if any.
         code: the registration code in the address (``?code=…``).
-        register: it came to ``/register``.
+        register: whether it came to ``/register``.
         authorization: its ``Authorization`` header.
+        site: scheme, host and port by which the caller reaches the site.
     """
 
     caller: Caller
@@ -33,29 +38,32 @@ class Came:
     code: str = ""
     register: bool = False
     authorization: str = ""
+    site: str = ""
 
     @property
     def bearer(self) -> str:
-        """What its ``Authorization: Bearer`` header held."""
+        """The credential of its ``Authorization: Bearer`` header."""
         scheme, _space, credential = self.authorization.partition(" ")
         return credential.strip() if scheme.lower() == "bearer" else ""
 
 
 @dataclass(slots=True)
 class Call:
-    """One request on its way through the ladder.
+    """One request that could be read.
 
     Attributes:
-        asked: what it asks for, and how it was dressed.
-        came: from where.
+        asked: what it asks for, and in which shape.
+        source: where it comes from.
         agent: who asks, once the token has shown it.
         league: the league meant, once known.
+        filled: whether its envelope may be left out: it is a tool of MCP that a person or a language model calls.
     """
 
     asked: Inbound
-    came: Came
+    source: Source
     agent: Agent | None = None
     league: League | None = None
+    filled: bool = False
 
     @property
     def name(self) -> str:
@@ -68,13 +76,13 @@ class Call:
         return self.asked.message
 
     @property
-    def address_league(self) -> str | None:
-        """The league whose own address it came to, if any."""
-        return self.came.league_id
+    def league_id(self) -> Any:
+        """The league that it names: by its address, else by a value that may be anything."""
+        return self.source.league_id or self.params.get("league_id")
 
     @property
     def conversation_id(self) -> str:
-        """Theirs when it is usable, else a new one."""
+        """The sender's if it is usable, else a new one."""
         given = self.params.get("conversation_id")
         return given if isinstance(given, str) and 0 < len(given) <= 200 else new_conversation_id()
 
@@ -89,18 +97,43 @@ class Call:
         )
 
 
+Deferred = Callable[[], dict[str, Any]]
+"""What a handler returns if the answer takes long: it is called where no other call waits, and may raise as well."""
+
+
 @dataclass(frozen=True, slots=True)
-class Later:
-    """What a handler returns whose answer takes long to make: it is made where no other call waits for it.
+class Held:
+    """What a handler returns if the answer has to be waited for.
 
     Attributes:
-        make: makes the answer; it may raise what a handler may.
+        wait: makes the answer on the event loop, where no thread is occupied and there is no database; may raise as
+            well. It is cancelled when the caller breaks off. It is given the request of MCP, through which the client
+            can be asked; None for a call of league.v2.
     """
 
-    make: Callable[[], dict[str, Any]]
+    wait: Callable[[Context | None], Coroutine[Any, Any, dict[str, Any]]]
 
 
-class Json(bytes):
+class RawJson(bytes):
     """A value in an answer that is JSON already: it is put into the body as it is."""
 
     __slots__ = ()
+
+
+def as_sent(value: Any) -> Any:
+    """A row with its times as messages have them."""
+    if isinstance(value, datetime):
+        return stamp(value)
+    if isinstance(value, Mapping):
+        return {name: as_sent(one) for name, one in value.items()}
+    return [as_sent(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def find_league(league_id: Any) -> League | None:
+    """The league with this id; None if there is none, or if no id can look like this."""
+    return leagues.LEAGUE.one(pk=league_id) if is_id(league_id) else None
+
+
+def is_id(value: Any) -> bool:
+    """Whether a league's id may look like this: PostgreSQL refuses even to look for a NUL."""
+    return isinstance(value, str) and len(value) <= MAX_ID_CHARS and "\x00" not in value

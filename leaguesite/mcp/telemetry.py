@@ -1,18 +1,15 @@
-"""One call of an agent, as it is counted and logged: what it was, whose, how long it took, and how it was answered."""
+"""What is counted and logged of a call of an agent: message, sender, how long it took, how it was answered."""
 
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from league_sdk.protocol import records
+from league_sdk.protocol.errors import LeagueError, TooOften
 from league_sdk.protocol.messages import REPORT_PROGRESS, MessageType
 from leaguesite.mcp.calls import Call
 from leaguesite.mcp.methods import METHODS
-from leaguesite.observing import metrics
+from matches.observing import metrics
 
 logger = logging.getLogger(__name__)
 
@@ -22,72 +19,56 @@ QUIET = {name for name in METHODS if name not in set(MessageType) and "/" in nam
     "ping",
     "list_tools",
     "initialize",
+    "next_message",
 }
-"""What comes all the time and says little, such as heartbeats: at DEBUG when nothing was wrong with it."""
+"""Calls that come all the time and say little, such as heartbeats: logged at DEBUG when nothing was wrong with them."""
 
 
-class Seen:
-    """What is known of a call by the time it is answered.
+def message_fields(call: Call) -> dict[str, Any]:
+    """The fields of a log record that name a call's message and its conversation."""
+    conversation_id = call.params.get("conversation_id")
+    return {
+        "message_type": call.name,
+        "conversation_id": conversation_id if isinstance(conversation_id, str) else None,
+    }
 
-    Attributes:
-        call: the call, once it could be read.
+
+def code_of(error: LeagueError) -> str:
+    """What an error is counted as: its E-code, or the HTTP status of one that has no code of its own."""
+    return str(error.http_status) if isinstance(error, TooOften) else error.error_code
+
+
+def record(call: Call | None, error_code: str, seconds: float, fields: dict[str, Any]) -> None:
+    """Count and log a call that has been answered.
+
+    Args:
+        call: the call; None if it could not be read.
         error_code: of the error it was answered with; empty for none.
-        put_off: its answer is made elsewhere, and told of there.
+        seconds: how long the answer took.
+        fields: of the log record; those about the call are added.
     """
-
-    __slots__ = ("_about", "call", "error_code", "put_off")
-
-    def __init__(self, about: dict[str, Any]) -> None:
-        self._about = about
-        self.call: Call | None = None
-        self.error_code = ""
-        self.put_off = False
-
-    def read(self, call: Call) -> Call:
-        """The call can be read: what is logged from now on names its message and its conversation."""
-        self.call = call
-        given = call.params.get("conversation_id")
-        self._about.update(message_type=call.name, conversation_id=given if isinstance(given, str) else None)
-        return call
-
-
-@contextmanager
-def recorded() -> Iterator[Seen]:
-    """Around the whole ladder of one call."""
-    begun = time.perf_counter()
-    with records.work("agent call") as about:
-        seen = Seen(about)
-        try:
-            yield seen
-        finally:
-            if not seen.put_off:
-                _tell(seen, about, time.perf_counter() - begun)
-
-
-def _tell(seen: Seen, about: dict[str, Any], seconds: float) -> None:
-    call, code = seen.call, seen.error_code
     name = UNREADABLE if call is None else call.name if call.name in METHODS else metrics.OTHER
-    metrics.called(name, code, seconds)
+    metrics.called(name, error_code, seconds)
     if call is not None:
-        about.update(_about(call))
-    about["duration_ms"] = round(seconds * 1000, 1)
-    level = logging.DEBUG if name in QUIET and not code else logging.INFO
-    if code:
-        about["error_code"] = code
+        fields.update(_subject_fields(call))
+    fields["duration_ms"] = round(seconds * 1000, 1)
+    level = logging.DEBUG if name in QUIET and not error_code else logging.INFO
+    if error_code:
+        fields["error_code"] = error_code
         logger.log(level, "%s was refused", name, extra={"event_type": "CALL_REFUSED"})
-    elif logger.isEnabledFor(level):
+    else:
         logger.log(level, "%s was answered", name, extra={"event_type": "CALL_ANSWERED"})
 
 
-def _about(call: Call) -> dict[str, Any]:
-    """Whom and what a call was about, as far as the ladder has come; a league and an agent are known, or not named."""
-    found: dict[str, Any] = {}
+def _subject_fields(call: Call) -> dict[str, Any]:
+    """Agent, league, match and round of a call; an agent and a league are left out until they have been looked up."""
+    fields: dict[str, Any] = {}
     if call.agent is not None:
-        found["peer"] = f"{call.agent.kind}:{call.agent.code}"
+        fields["peer"] = f"{call.agent.kind}:{call.agent.code}"
     if call.league is not None:
-        found["league_id"] = call.league.pk
+        fields["league_id"] = call.league.pk
     for name in ("match_id", "round_id"):
         value = call.params.get(name)
         if isinstance(value, (str, int)):
-            found[name] = value
-    return found
+            fields[name] = value
+    return fields

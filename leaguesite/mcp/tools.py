@@ -1,156 +1,174 @@
-"""The league manager's tools by name (ruling, section 3), and the one that only the instructor may call."""
+"""The league manager's tools: names, schemas and hints (ruling, section 3; 004 2.6, 8.11.2).
+
+``list_tools`` shows them to agents, and the registry of MCP offers them (:mod:`leaguesite.mcp.offering`).
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from league_sdk.protocol.errors import MissingField, RuleError, TokenInvalid, TokenMissing, UnknownLeague
-from league_sdk.protocol.limits import MAX_ID_CHARS
+from league_sdk.mcp.declaring import DeclaredTool
 from league_sdk.rules.registry import games
-from leaguesite.login.accounts import is_api_key
-from leaguesite.mcp.admission import admit_key, key_was_wrong
-from leaguesite.mcp.calls import Call, Later
-from matches.league import entry, opening
-from matches.league.errors import ActionRefused
-from matches.models import League
-from matches.view import queries, sight
-
-
-def create_schedule(call: Call) -> Later:
-    """Close registration and make the schedule (ruling, section 3), for who holds the instructor's API key.
-
-    The key is the request's ``Authorization: Bearer``, or its ``auth_token``. The league is the one of the address
-    or of ``league_id``, else the one that a registration would go to.
-
-    Returns the league's id, its state and the rounds, as GET_SCHEDULE shows them.
-
-    Raises:
-        TokenMissing, TokenInvalid: no key, or another.
-        UnknownLeague, MissingField: no such league, or none that is meant.
-        RuleError: the league is not open, or has too few players.
-    """
-    _check_key(call)
-    return Later(lambda: _create_schedule(call))
-
-
-def _create_schedule(call: Call) -> dict[str, Any]:
-    league = _meant(call)
-    try:
-        league = opening.close_registration(league_id=league.pk)
-    except ActionRefused as refused:
-        raise RuleError(str(refused), field="league_id", seen=league.pk, expected="a league to be closed") from None
-    rounds = queries.schedule(sight.public(league), wire=True)
-    return call.message(
-        "SCHEDULE_CREATED",
-        league_id=league.pk,
-        status=str(league.state),
-        total_rounds=len(rounds),
-        total_matches=sum(len(one["matches"]) for one in rounds),
-        rounds=rounds,
-    )
-
-
-def _check_key(call: Call) -> None:
-    key = call.came.bearer or call.params.get("auth_token")
-    expected = "the instructor's API key"
-    if key in (None, ""):
-        raise TokenMissing("create_schedule is for the instructor.", field="auth_token", expected=expected)
-    if isinstance(key, str):
-        admit_key(call, key)
-    if not isinstance(key, str) or not is_api_key(key):
-        key_was_wrong(call, str(key))
-        raise TokenInvalid("This is not the instructor's API key.", field="auth_token", expected=expected)
-
-
-def _meant(call: Call) -> League:
-    named = call.address_league or call.params.get("league_id")
-    if named in (None, ""):
-        league = entry.choose_league(None)
-        if league is None:
-            raise MissingField("league_id is missing.", field="league_id", expected="the league to be scheduled")
-        return league
-    # No id holds a NUL, and PostgreSQL would not even look for one.
-    usable = isinstance(named, str) and len(named) <= MAX_ID_CHARS and "\x00" not in named
-    league = League.objects.filter(pk=named).first() if usable else None
-    if league is None:
-        raise UnknownLeague("There is no such league.", field="league_id", seen=named, expected="a league id")
-    return league
-
-
-# The list of tools ----------------------------------------------------------------------------
+from leaguesite.inbox.answering import MAX_RESPONSES, MAX_WAIT_S
+from leaguesite.mcp import answers, instructing
+from leaguesite.mcp.calls import Call
 
 _TEXT = {"type": "string"}
 _ENVELOPE = {
     "protocol": {"type": "string", "const": "league.v2"},
-    "sender": {"type": "string", "description": "type:id, such as player:P01"},
-    "timestamp": {"type": "string", "description": "YYYY-MM-DDTHH:MM:SSZ, in UTC"},
-    "conversation_id": _TEXT,
+    "sender": {"type": "string", "description": "type:id, such as player:P01; left out, the owner of the token"},
+    "timestamp": {"type": "string", "description": "YYYY-MM-DDTHH:MM:SSZ, in UTC; left out, now"},
+    "conversation_id": {"type": "string", "description": "left out, a new one"},
 }
-_TOKEN = {"auth_token": {"type": "string", "description": "from your registration"}}
+_TOKEN = {
+    "auth_token": {"type": "string", "description": "from your registration; or send it as Authorization: Bearer"}
+}
 _LEAGUE = {"league_id": {"type": "string", "description": "when you mean another than your own"}}
 _PLAYER = {"player_id": {"type": "string", "description": "when you mean another than yourself"}}
+_RESPONSE = {
+    "type": "object",
+    "properties": {"id": {"type": "integer", "description": "of the request"}, "result": {"type": "object"}},
+    "required": ["id"],
+    "description": "a JSON-RPC response; its result is the message with which your agent answers",
+}
+_WAIT = {"type": "number", "minimum": 0, "maximum": MAX_WAIT_S, "description": "how long; left out, 25"}
+_PART = {
+    "limit": {"type": "integer", "minimum": 1, "description": "how many rows at most"},
+    "cursor": {"type": "string", "description": "next_cursor of the part before"},
+}
 
 
-def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
-    # Unknown fields are always taken: agents send more than is asked for.
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": True}
-
-
-def _meta() -> dict[str, Any]:
-    return _schema(
-        {
-            "display_name": {"type": "string", "description": "the name on the table"},
-            "contact_endpoint": {"type": "string", "description": "where you listen, http://…/mcp"},
-            "version": _TEXT,
-            "game_types": {"type": "array", "items": {"enum": sorted(games())}},
-            "registration_code": _TEXT,
+def _about(kind: str) -> dict[str, Any]:
+    """What an agent says of itself, flat or in its meta."""
+    flat = {
+        "display_name": {"type": "string", "description": "the name on the table"},
+        "contact_endpoint": {
+            "type": "string",
+            "description": "where you listen, http://…/mcp; left out if you fetch your messages",
         },
-        "display_name",
-        "contact_endpoint",
-    )
-
-
-def _signed(optional: dict[str, Any], **properties: Any) -> dict[str, Any]:
-    signed = ("sender", "timestamp", "conversation_id", "auth_token")
-    return _schema(_ENVELOPE | _TOKEN | optional | properties, *signed, *properties)
-
-
-def tool_list() -> list[dict[str, Any]]:
-    """Every tool with name, description and inputSchema, as ``list_tools`` and MCP's ``tools/list`` show it."""
-    tools: dict[str, tuple[str, dict[str, Any]]] = {
-        "register_player": (
-            "Register a player (LEAGUE_REGISTER_REQUEST): gives a player_id and an auth_token.",
-            _schema(_ENVELOPE | _LEAGUE | {"player_meta": _meta()}, "player_meta"),
-        ),
-        "register_referee": (
-            "Register a referee (REFEREE_REGISTER_REQUEST). It judges once the instructor lets it.",
-            _schema(_ENVELOPE | {"referee_meta": _meta()}, "referee_meta"),
-        ),
-        "report_match_result": (
-            "Report a match that you judged (MATCH_RESULT_REPORT). A match counts once.",
-            _signed(_LEAGUE, match_id=_TEXT, result={"type": "object"}),
-        ),
-        "report_progress": (
-            "Report the progress of the matches that you judge, at least every two seconds.",
-            _signed({}, matches={"type": "array", "items": {"type": "object"}}),
-        ),
-        "league_query": (
-            "Ask the league (LEAGUE_QUERY): standings, schedule, next match, statistics, games.",
-            _signed(_LEAGUE | {"query_params": {"type": "object"}}, query_type=_TEXT),
-        ),
-        "get_standings": ("The table as it is now.", _schema(_TOKEN | _LEAGUE)),
-        "get_schedule": ("Every round with its matches.", _schema(_TOKEN | _LEAGUE)),
-        "get_next_match": ("A player's next match.", _schema(_TOKEN | _LEAGUE | _PLAYER)),
-        "get_player_stats": ("A player's results so far.", _schema(_TOKEN | _LEAGUE | _PLAYER)),
-        "get_games": ("The games that can be played here, with their rules modules.", _schema({})),
-        "create_schedule": (
-            "Close registration and make the schedule; for the instructor, with the API key.",
-            _schema(_LEAGUE | {"auth_token": {"type": "string", "description": "the API key"}}),
-        ),
-        "ping": ("Whether the league manager answers.", _schema({})),
-        "list_tools": ("This list.", _schema({})),
+        "delivery": {
+            "enum": ["push", "poll", "websocket"],
+            "description": "poll or websocket: you fetch your messages",
+        },
+        "version": _TEXT,
+        "game_types": {"type": "array", "items": {"enum": sorted(games())}},
+        "registration_code": {"type": "string", "description": "if the instructor gave you one"},
     }
-    return [
-        {"name": name, "description": description, "inputSchema": schema}
-        for name, (description, schema) in tools.items()
-    ]
+    meta = {"type": "object", "properties": flat, "description": "the same fields, as the course's documents have them"}
+    return flat | {f"{kind}_meta": meta}
+
+
+_TOOLS: tuple[DeclaredTool, ...] = (
+    DeclaredTool(
+        "register_player",
+        "Register a player",
+        "Register a player (LEAGUE_REGISTER_REQUEST): gives a player_id and an auth_token, which all other calls need.",
+        _about("player") | _LEAGUE | _TOKEN | _ENVELOPE,
+        writes=True,
+    ),
+    DeclaredTool(
+        "register_referee",
+        "Register a referee",
+        "Register a referee (REFEREE_REGISTER_REQUEST). It judges once the instructor lets it.",
+        _about("referee") | _TOKEN | _ENVELOPE,
+        writes=True,
+    ),
+    DeclaredTool(
+        "report_match_result",
+        "Report a result",
+        "Report a match that you judged (MATCH_RESULT_REPORT). A match counts once.",
+        _TOKEN | _LEAGUE | {"match_id": _TEXT, "result": {"type": "object"}} | _ENVELOPE,
+        ("match_id", "result"),
+        writes=True,
+    ),
+    DeclaredTool(
+        "report_progress",
+        "Report progress",
+        "Report the progress of the matches that you judge, at least every two seconds.",
+        _TOKEN | {"matches": {"type": "array", "items": {"type": "object"}}} | _ENVELOPE,
+        ("matches",),
+        writes=True,
+    ),
+    DeclaredTool(
+        "league_query",
+        "Ask the league",
+        "Ask the league (LEAGUE_QUERY): standings, schedule, next match, statistics, games.",
+        {
+            "query_type": {
+                "enum": ["GET_STANDINGS", "GET_SCHEDULE", "GET_NEXT_MATCH", "GET_PLAYER_STATS", "GET_GAMES"],
+            },
+            "query_params": {"type": "object"},
+        }
+        | _TOKEN
+        | _LEAGUE
+        | _ENVELOPE,
+        ("query_type",),
+        slow=True,
+    ),
+    DeclaredTool("get_standings", "Standings", "The table as it is now.", _TOKEN | _LEAGUE | _PART, slow=True),
+    DeclaredTool("get_schedule", "Schedule", "Every round with its matches.", _TOKEN | _LEAGUE | _PART, slow=True),
+    DeclaredTool("get_next_match", "Next match", "A player's next match.", _TOKEN | _LEAGUE | _PLAYER, slow=True),
+    DeclaredTool(
+        "get_player_stats",
+        "Statistics of a player",
+        "A player's results so far.",
+        _TOKEN | _LEAGUE | _PLAYER,
+        slow=True,
+    ),
+    DeclaredTool("get_games", "Games", "The games that can be played here, with their rules modules."),
+    DeclaredTool("list_games", "Games", "The same as get_games."),
+    DeclaredTool("list_leagues", "Leagues", "The leagues of this site: ids, names, games and states."),
+    DeclaredTool(
+        "check_agent",
+        "Check your agent",
+        "Have your agent called with every message of a match, as the league would, and read what it does well and "
+        "what to mend. With the check_id of the answer you read on how far the check is; without it you ask for one.",
+        _TOKEN | {"check_id": {"type": "string", "description": "from an earlier answer: read that check"}},
+        writes=True,
+        repeatable=False,
+        slow=True,
+    ),
+    DeclaredTool(
+        "next_message",
+        "Next message",
+        "Wait for the messages of your inbox: the JSON-RPC requests that the league and referees have for your agent. "
+        "Answer each before its deadline, with submit_response or by `responses` of the next call.",
+        _TOKEN
+        | {
+            "wait_s": _WAIT,
+            "after": {"type": "string", "description": "`next` of the answer before: what you have is not sent again"},
+            "responses": {"type": "array", "items": _RESPONSE, "maxItems": MAX_RESPONSES},
+        },
+        writes=True,
+        repeatable=False,
+    ),
+    DeclaredTool(
+        "submit_response",
+        "Submit a response",
+        "Answer a message of your inbox: a JSON-RPC response with the id of its request.",
+        _TOKEN | {"response": _RESPONSE},
+        ("response",),
+        writes=True,
+    ),
+    DeclaredTool(
+        "play",
+        "Play",
+        "Play as a person: while it waits (25 s at most) it accepts your invitations, and asks you for each move. "
+        "Call it again and again, until `call_again` is false. Register without contact_endpoint first. "
+        "Needs a client with elicitation.",
+        _TOKEN | {"wait_s": _WAIT},
+        writes=True,
+        repeatable=False,
+    ),
+    *instructing.TOOLS,
+    DeclaredTool("ping", "Ping", "Whether the league manager answers."),
+    DeclaredTool("list_tools", "Tools", "This list."),
+)
+TOOLS = tuple(replace(tool, output_schema=answers.SCHEMAS[tool.name]) for tool in _TOOLS)
+"""Each with the schema of its answer."""
+
+
+def list_tools(call: Call) -> dict[str, Any]:
+    """Every tool with name, description and inputSchema: ``list_tools`` of the course."""
+    return {"tools": [tool.as_line for tool in TOOLS]}

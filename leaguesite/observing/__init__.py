@@ -1,1 +1,1 @@
-"""Health, metrics, logs, reports of crashes."""
+"""Health, logs, reports of crashes."""

@@ -1,18 +1,20 @@
-"""The report of a crash: settings, the request and local variables are in it, secrets are in none of them."""
+"""Crash reports without secrets: they hold settings, the request and local variables."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import ItemsView
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
 
 from league_sdk.protocol.redaction import redact, redact_text
 
 
 class WithoutSecrets(SafeExceptionReporterFilter):
-    """Django's, also while developing, with the names and shapes of our secrets."""
+    """Django's filter, active also while developing, that knows the names and shapes of our secrets."""
 
     hidden_settings = re.compile(
         "API|AUTH|TOKEN|KEY|SECRET|PASS|SIGNATURE|COOKIE|SESSION|CSRF|CODE|QUERY_STRING|CREDENTIAL|"
@@ -21,47 +23,47 @@ class WithoutSecrets(SafeExceptionReporterFilter):
     )
 
     def is_active(self, request: HttpRequest | None) -> bool:
-        """Always: a developer's screen is on the wall, too."""
+        """Always: a developer's screen may be on the wall of a class room."""
         return True
 
     def cleanse_setting(self, key: Any, value: Any) -> Any:
-        """A setting, a header or a variable of the environment."""
+        """Clean a setting, a header or a variable of the environment."""
         cleansed = super().cleanse_setting(key, value)
         return redact_text(cleansed) if isinstance(cleansed, str) else cleansed
 
     def get_post_parameters(self, request: HttpRequest | None) -> Any:
-        """What a form held: names only."""
+        """The names of a form's fields without their values."""
         return {} if request is None else dict.fromkeys(request.POST, self.cleansed_substitute)
 
-    def get_traceback_frame_variables(self, request: HttpRequest | None, tb_frame: Any) -> list[tuple[str, Any]]:
-        """Local variables as they would be printed."""
-        found = super().get_traceback_frame_variables(request, tb_frame)
-        return [(name, _shown(name, value)) for name, value in found]
+    def get_traceback_frame_variables(self, request: HttpRequest | None, tb_frame: Any) -> ItemsView[str, Any]:
+        """The local variables of a frame, cleaned."""
+        variables = super().get_traceback_frame_variables(request, tb_frame)
+        return {name: _cleaned(name, value) for name, value in variables}.items()
 
 
 class Reporter(ExceptionReporter):
-    """Django's, with no secret in its text: not in the error's own sentence, not in the address."""
+    """Django's report with no secret in its text: neither in the error's message nor in the address."""
 
     def get_traceback_data(self) -> dict[str, Any]:
-        """What the report is made of; of a query only the names."""
+        """The data of the report; of a query only the names."""
         data = super().get_traceback_data()
         query = data.get("request_GET_items") or ()
         data["request_GET_items"] = [(name, SafeExceptionReporterFilter.cleansed_substitute) for name, _value in query]
         return data
 
-    def get_traceback_html(self) -> str:
-        """For the browser, and for mail."""
-        return redact_text(super().get_traceback_html())
+    def get_traceback_html(self) -> SafeString:
+        """The report for the browser and for mail."""
+        return SafeString(redact_text(super().get_traceback_html()))
 
-    def get_traceback_text(self) -> str:
-        """For mail, and for the terminal."""
-        return redact_text(super().get_traceback_text())
+    def get_traceback_text(self) -> SafeString:
+        """The report for mail and for the terminal."""
+        return SafeString(redact_text(super().get_traceback_text()))
 
 
-def _shown(name: str, value: Any) -> Any:
+def _cleaned(name: str, value: Any) -> Any:
     try:
-        [shown] = redact({name: value if isinstance(value, (dict, list, tuple, str)) else repr(value)}).values()
+        [cleaned] = redact({name: value if isinstance(value, (dict, list, tuple, str)) else repr(value)}).values()
     except Exception as error:
-        # Whatever a broken __repr__ raises: the report of one crash must not be another.
+        # A __repr__ may raise anything: the report of a crash must not crash.
         return f"a value that cannot be printed ({type(error).__name__})"
-    return shown
+    return cleaned

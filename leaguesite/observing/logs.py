@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpResponseBase
 
 from league_sdk import log_files
-from league_sdk.log_files import FOLDER_VARIABLE, LogFile
+from league_sdk.log_files import FOLDER_VARIABLE
 from league_sdk.protocol import records
 from league_sdk.protocol.envelope import LEAGUE_MANAGER
 
-_files: list[LogFile] = []
 _REFUSED = ("DisallowedHost", "RequestDataTooBig", "SuspiciousOperation", "TooManyFieldsSent", "TooManyFilesSent")
-"""What Django refuses itself; each has a logger of its own."""
+"""Errors with which Django itself refuses a request; each has a logger of its own."""
 
 
 class OneLine(logging.Filter):
-    """What a caller did wrong is a line; with its traceback anybody could fill the log."""
+    """Logs a caller's mistake as one line: if each had a traceback, anybody could fill the log."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Take the traceback out."""
@@ -28,8 +28,13 @@ class OneLine(logging.Filter):
         return True
 
 
+def keep_out_of_the_log(response: HttpResponseBase) -> None:
+    """Keep Django from logging a response because of its status, which it does with every one from 400 on."""
+    vars(response)["_has_been_logged"] = True
+
+
 def terminal() -> dict[str, Any]:
-    """Django's ``LOGGING``: the terminal, as the environment says (:func:`league_sdk.log_files.terminal`)."""
+    """Django's ``LOGGING``: the terminal, configured by the environment (``league_sdk.log_files.terminal``)."""
     formatter, level = log_files.terminal()
     return {
         "version": 1,
@@ -44,23 +49,13 @@ def terminal() -> dict[str, Any]:
     }
 
 
-def start(component: str, *, name: str) -> LogFile | None:
-    """Begin the log file of this process, and have its children write beside it.
+def start(component: str, *, name: str) -> None:
+    """Open the log file of this process; its children write into the same folder.
 
     Args:
         component: ``web`` or ``conductor``, on every line.
         name: of the file under ``logs/system``, different for each process on a data folder: ``host``, ``web-8000``.
-
-    Returns the handler; None where no file is wanted.
     """
     records.identify(component=component, agent_id=LEAGUE_MANAGER)
     folder = Path(os.environ.setdefault(FOLDER_VARIABLE, str(settings.DATA_DIR / "logs")))
-    file = log_files.open_file(folder / "system" / f"{name}.log.jsonl")
-    if file is not None:
-        _files.append(file)
-    return file
-
-
-def lost() -> int:
-    """How many lines of this process could not be written."""
-    return sum(file.lost for file in _files)
+    log_files.open_file(folder / "system" / f"{name}.log.jsonl")

@@ -1,1 +1,1 @@
-"""HTTP and sockets: servers with limits, the threads that requests run in, who is calling."""
+"""HTTP and sockets: the server and its limits, the threads that requests run in, who is calling."""

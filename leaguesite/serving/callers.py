@@ -1,97 +1,126 @@
-"""Who is calling: told once for each request and each socket, and carried by it from there on.
+"""Who is calling: found out once for each request and each socket, which carry it from there on.
 
-A forwarded address is believed only from a proxy that was named (``LEAGUE_TRUSTED_PROXIES``). From anybody else such a
-header shows nothing but that the caller may not be whom the connection comes from.
+What a proxy says is believed only if ``LEAGUE_TRUSTED_PROXIES`` names it. From anybody else such a header shows only
+that the connection may come from somebody other than the caller.
 """
 
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 
-from agents_registry.addresses import comes_from, plain_ip
-from agents_registry.callers import Caller
+from agents_registry.addresses.callers import Caller, note_sender
+from agents_registry.addresses.reading import comes_from, plain_ip
+from agents_registry.addresses.seen import seen
 from leaguesite.environment import Network
 
 FORWARDED_FOR, FORWARDED = "x-forwarded-for", "forwarded"
-_OF_PROXIES = (FORWARDED_FOR, FORWARDED, "via", "x-real-ip")
+_OF_PROXIES = (
+    *(FORWARDED_FOR, FORWARDED, "x-forwarded-proto", "x-forwarded-host", "x-original-host"),
+    *("via", "x-real-ip", "cf-connecting-ip"),
+)
 _IN_META = {f"HTTP_{name.upper().replace('-', '_')}": name for name in _OF_PROXIES}
 THIS_MACHINE = "127.0.0.1"
 
 
 class KnownCaller:
-    """Middleware: puts a :class:`Caller` into ``request.caller``; only a proxy of ours is believed that it is https."""
+    """Middleware: note who sends a request; believe only our own proxies about https, and send browsers there."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
+        self._stay = [re.compile(one) for one in settings.SECURE_REDIRECT_EXEMPT]
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         meta = request.META
         peer = meta.get("REMOTE_ADDR", "")
-        request.caller = _caller(peer, {name: meta[key] for key, name in _IN_META.items() if key in meta})
-        if "HTTP_X_FORWARDED_PROTO" in meta:
-            # What the nearest proxy said; whatever stands before that, its caller may have sent.
-            said = meta.pop("HTTP_X_FORWARDED_PROTO").rpartition(",")[2].strip().lower()
-            if _is_in(peer, settings.LEAGUE_TRUSTED_PROXIES):
-                meta["HTTP_X_FORWARDED_PROTO"] = said
+        caller = _caller(peer, {name: meta[key] for key, name in _IN_META.items() if key in meta})
+        note_sender(request, caller)
+        seen.note(caller)
+        said = meta.pop("HTTP_X_FORWARDED_PROTO", "")
+        if _is_in(peer, settings.LEAGUE_TRUSTED_PROXIES):
+            meta["HTTP_X_FORWARDED_PROTO"] = _scheme(said, meta.get("HTTP_HOST", ""), caller)
+        if self._is_to_use_https(request, caller):
+            # Not for good: a tunnel has another address tomorrow, and browsers would remember this one.
+            return HttpResponseRedirect(f"{settings.LEAGUE_PUBLIC_URL}{request.get_full_path()}")
         return self.get_response(request)
 
+    def _is_to_use_https(self, request: HttpRequest, caller: Caller) -> bool:
+        """Whether a browser came by plain http to a site that has a proxy with https.
 
-class KnownSocket:
-    """ASGI application that puts the caller's address into ``scope["caller"]``; empty where it cannot be told."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        """Serve one socket."""
-        await self._inner(scope | {"caller": caller_of(scope).ip}, receive, send)
+        Browsers of the site's own machine may stay: the instructor needs the desk when the tunnel is down.
+        """
+        if not settings.LEAGUE_TRUSTED_PROXIES or not settings.LEAGUE_PUBLIC_URL.startswith("https://"):
+            return False
+        stays = caller.past_proxy or any(one.search(request.path.lstrip("/")) for one in self._stay)
+        return not (stays or request.is_secure())
 
 
 def caller_of(scope: Mapping[str, Any]) -> Caller:
-    """Who calls by an ASGI connection: the caller of a request before it is Django's, and of a socket."""
-    told: dict[str, str] = {}
+    """The caller of an ASGI connection: of a socket, or of a request that Django has not read yet."""
+    forwarded: dict[str, str] = {}
     for raw, value in scope["headers"]:
         name = raw.decode("latin1")
         if name in _OF_PROXIES:
-            told[name] = f"{told[name]},{value.decode('latin1')}" if name in told else value.decode("latin1")
-    return _caller((scope.get("client") or ("", 0))[0], told)
+            text = value.decode("latin1")
+            forwarded[name] = f"{forwarded[name]},{text}" if name in forwarded else text
+    return _caller((scope.get("client") or ("", 0))[0], forwarded)
 
 
-def _caller(peer: str, told: Mapping[str, str]) -> Caller:
-    """Who calls.
+def _caller(peer: str, forwarded: Mapping[str, str]) -> Caller:
+    """The caller of a connection.
 
     Args:
         peer: the IP address of the connection.
-        told: what headers of proxies say, by their names.
+        forwarded: the headers that proxies add, by name.
     """
     trusted = settings.LEAGUE_TRUSTED_PROXIES
     if not _is_in(peer, trusted):
-        return Caller(plain_ip(peer), direct=not (told.get(FORWARDED_FOR) or told.get(FORWARDED)))
-    past_proxy = not told and comes_from(f"http://{THIS_MACHINE}", peer)
-    return Caller(forwarded_for(told.get(FORWARDED_FOR, ""), trusted), past_proxy=past_proxy)
+        return Caller(plain_ip(peer), direct=not (forwarded.get(FORWARDED_FOR) or forwarded.get(FORWARDED)))
+    past_proxy = not forwarded and comes_from(f"http://{THIS_MACHINE}", peer)
+    ip = forwarded_for(forwarded.get(FORWARDED_FOR, ""), trusted)
+    return Caller(ip, past_proxy=past_proxy, proxied=bool(forwarded))
+
+
+def _scheme(said: str, host: str, caller: Caller) -> str:
+    """By which scheme a caller came that a trusted proxy passed on.
+
+    Args:
+        said: the proxy's ``X-Forwarded-Proto``. The nearest proxy wrote the last value; its caller may have sent more.
+        host: the request's ``Host``.
+        caller: who it is.
+
+    Returns:
+        What the proxy said. Some say nothing: then whoever came through one, or to the public address, came by its
+        scheme.
+    """
+    scheme = said.rpartition(",")[2].strip().lower()
+    public = urlsplit(settings.LEAGUE_PUBLIC_URL)
+    passed_on = caller.proxied or host.lower() == public.netloc
+    return scheme or (public.scheme if passed_on else "http")
 
 
 def forwarded_for(header: str, trusted: Sequence[Network]) -> str:
     """The caller in an ``X-Forwarded-For`` that a trusted proxy sent; empty where it cannot be told.
 
-    Read from the right: each proxy adds whom it was called by, so the first that is not a proxy of ours is the caller.
-    Everything further left was written by the caller.
+    It is read from the right: each proxy appends the address it was called from, so the first address that is not a
+    proxy of ours is the caller's. The caller may have written everything further left.
 
     Args:
-        header: ``client, proxy, proxy``; a port behind an address does no harm.
+        header: ``client, proxy, proxy``; an address may have a port.
         trusted: the networks of our proxies.
     """
-    found = ""
+    address = ""
     for item in reversed(header.split(",")):
-        found = _address(item)
-        if not found or not _is_in(found, trusted):
+        address = _address(item)
+        if not address or not _is_in(address, trusted):
             break
-    return found
+    return address
 
 
 def _address(item: str) -> str:
@@ -111,7 +140,7 @@ def _is_in(address: str, networks: Sequence[Network]) -> bool:
     if not networks:
         return False
     try:
-        found = ipaddress.ip_address(plain_ip(address))
+        ip = ipaddress.ip_address(plain_ip(address))
     except ValueError:
         return False
-    return any(found in network for network in networks)
+    return any(ip in network for network in networks)

@@ -1,4 +1,4 @@
-"""The site's web server: daphne with limits on what it reads; it calls the application only when a whole body is in."""
+"""The site's web server: daphne with limits on what it reads. It calls the application when it has the whole body."""
 
 from __future__ import annotations
 
@@ -9,57 +9,71 @@ from typing import Any
 from daphne.http_protocol import WebRequest
 from daphne.server import Server
 from twisted.internet import reactor
+from twisted.internet.interfaces import IDelayedCall
 
-from leaguesite.serving.daphne_sockets import CappedSocket
-from leaguesite.serving.listening import BACKLOG, end_stalled
-from leaguesite.serving.paths import BODY_LIMIT_S, body_cap
+from leaguesite.serving.daphne_sockets import CappedSocket, end_stalled
+from leaguesite.serving.paths import BODY_TIMEOUT_S, body_limits
 from leaguesite.serving.refusals import too_large
 
+BACKLOG = 2048
+"""How many may wait to be accepted while the process is busy; the others try again after a second. Twisted lets 50."""
 LINGER_S = 1.0
+"""How long a body that is refused is still read."""
 MAX_FRAME_BYTES = 4 * 1024 * 1024
-"""Of one WebSocket message that we send; what is read is held to less (``daphne_sockets``)."""
-GOES_AWAY = 1012
-"""The close code for browsers when the process stops: they connect again, to another process."""
+"""Of one WebSocket message that we send; those that we read have a smaller limit (``daphne_sockets``)."""
+CLOSE_CODE_RESTART = 1012
+"""Sent to browsers when the process stops: they connect again, to another process."""
+
+
+def _call_later(delay_s: float, call: Callable[..., object], *args: object) -> IDelayedCall:
+    """Have twisted call a function after some seconds."""
+    # Twisted declares its interfaces without self, so mypy takes the first argument for it.
+    return reactor.callLater(delay_s, call, *args)  # type: ignore[arg-type]
 
 
 class CappedRequest(WebRequest):
-    """Refuses a body as soon as it is known to be too large, and one that takes too long."""
+    """Refuses a body as soon as it is known to be too large, and one that takes too long; waits for a slow reader.
+
+    As a producer of twisted it is told when more than 64 KiB of its parts wait to be written, and when all is written.
+    """
 
     _refused = False
     _received = 0
     _timer: Any = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # Forms are Django's to read: twisted would read every body for one first.
+        # Django reads forms; by default twisted would parse every body as one first.
         super().__init__(*args, parsePOSTFormSubmission=False, **kwargs)
-        # Made with the request's first line; its head may take as long as a body.
+        # Twisted makes a request when its first line is in; the head may then take as long as a body.
         self.channel.has_asked = True
-        self._timer = reactor.callLater(BODY_LIMIT_S, self._too_slow)
+        self._room = asyncio.Event()
+        self._room.set()
+        self._timer = _call_later(BODY_TIMEOUT_S, self._too_slow)
 
-    def _cap(self) -> tuple[int, float]:
-        # The path is known here only as the raw request line has it.
+    def _limits(self) -> tuple[int, float]:
+        # Twisted has not parsed the path yet; the channel has it as it stands in the request line.
         raw = getattr(self.channel, "_path", b"")
-        return body_cap(raw.partition(b"?")[0].decode("latin1"))
+        return body_limits(raw.partition(b"?")[0].decode("latin1"))
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - twisted's name
-        most, limit_s = self._cap()
-        if length is not None and length > most:
+        max_bytes, timeout_s = self._limits()
+        if length is not None and length > max_bytes:
             self._stop_timer()
-            self._refuse(f"{length} bytes", most)
-            # Nothing of the body is kept from here on.
+            self._refuse(f"{length} bytes", max_bytes)
+            # Twisted keeps nothing of a body without length.
             length = 0
         elif self._timer is not None and self._timer.active():
-            # From here on it is the body that may take so long.
-            self._timer.reset(limit_s)
+            # The head is in: from here on the time counts for the body.
+            self._timer.reset(timeout_s)
         super().gotLength(length)
 
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802 - twisted's name
         if self._refused:
             return
         self._received += len(data)
-        most = self._cap()[0]
-        if self._received > most:
-            self._refuse(f"more than {self._received} bytes", most)
+        max_bytes = self._limits()[0]
+        if self._received > max_bytes:
+            self._refuse(f"more than {self._received} bytes", max_bytes)
             return
         super().handleContentChunk(data)
 
@@ -72,7 +86,31 @@ class CappedRequest(WebRequest):
 
     def connectionLost(self, reason: Any) -> None:  # noqa: N802 - twisted's name
         self._stop_timer()
+        self._room.set()
         super().connectionLost(reason)
+
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        """See daphne's: write what an application says. A response in parts is told when its reader is slow."""
+        if not self.finished and self.channel is not None:
+            in_parts, told = message.get("more_body", False), self.producer is not None
+            if in_parts and not told:
+                self.registerProducer(self, True)
+            elif told and not in_parts:
+                self.unregisterProducer()
+        super().handle_reply(message)
+
+    def pauseProducing(self) -> None:  # noqa: N802 - twisted's name
+        self._room.clear()
+
+    def resumeProducing(self) -> None:  # noqa: N802 - twisted's name
+        self._room.set()
+
+    def stopProducing(self) -> None:  # noqa: N802 - twisted's name
+        self._room.set()
+
+    async def has_room(self) -> None:
+        """Wait until the reader of a response in parts has taken what was sent, or the connection has ended."""
+        await self._room.wait()
 
     def _stop_timer(self) -> None:
         if self._timer is not None and self._timer.active():
@@ -84,20 +122,20 @@ class CappedRequest(WebRequest):
         self._refused = True
         self.channel.transport.abortConnection()
 
-    def _refuse(self, seen: str, most: int) -> None:
-        """413 with a JSON-RPC body at once; what still comes is thrown away, for a second at most.
+    def _refuse(self, seen: str, max_bytes: int) -> None:
+        """Answer 413 with a JSON-RPC body at once, and discard the rest of the body for a second.
 
-        Closing without reading on would reset the connection before the sender has read the answer.
+        Closing at once would reset the connection before the sender has read the answer.
         """
         self._refused = True
         self._stop_timer()
-        content = too_large(seen, most)
+        content = too_large(seen, max_bytes)
         head = (
             b"HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\nConnection: close\r\n"
             b"Content-Length: " + str(len(content)).encode() + b"\r\n\r\n"
         )
         self.channel.transport.write(head + content)
-        self._timer = reactor.callLater(LINGER_S, self.channel.transport.abortConnection)
+        self._timer = _call_later(LINGER_S, self.channel.transport.abortConnection)
 
 
 class CappedServer(Server):
@@ -107,11 +145,10 @@ class CappedServer(Server):
         application: the ASGI application.
         host: the address to listen at, of IPv4 or IPv6.
         port: 1 to 65535.
-        begin: called on the event loop as soon as it runs; what else the process does hangs on that loop.
+        begin: called on the event loop as soon as it runs, to start what else the process does.
     """
 
     def __init__(self, application: Any, *, host: str, port: int, begin: Callable[[], None]) -> None:
-        # By default twisted lets 50 connections wait to be accepted, fewer than a class.
         interface = host.replace(":", chr(92) + ":")
         super().__init__(
             application,
@@ -127,49 +164,53 @@ class CappedServer(Server):
 
     def run(self) -> None:
         """Serve until stopped."""
-        # Daphne makes its factories inside run(); the reactor calls this as soon as it turns.
-        reactor.callWhenRunning(self._cap)
+        # Daphne makes its factories inside run(); the reactor calls this when it starts.
+        reactor.callWhenRunning(self._limit_factories)
         super().run()
 
-    async def drain(self, within_s: float) -> None:
-        """Listen no more, close the browsers' sockets, wait ``within_s`` seconds for open requests, then stop."""
+    async def drain(self, timeout_s: float) -> None:
+        """Stop listening, close the browsers' sockets, wait ``timeout_s`` seconds for open requests, then stop."""
         for listener in self.listeners:
-            listener.addCallback(lambda port: port.stopListening())
+            listener.addCallback(_stop_listening)
         for protocol in list(self.connections):
             if isinstance(protocol, CappedSocket) and protocol.state == protocol.STATE_OPEN:
-                protocol.serverClose(GOES_AWAY)
-        under_way = [one["application_instance"] for one in self.connections.values() if "application_instance" in one]
-        if under_way:
-            await asyncio.wait(under_way, timeout=within_s)
+                protocol.serverClose(CLOSE_CODE_RESTART)
+        open_requests = [
+            details["application_instance"]
+            for details in self.connections.values()
+            if "application_instance" in details
+        ]
+        if open_requests:
+            await asyncio.wait(open_requests, timeout=timeout_s)
         self.stop()
 
     def _ready(self) -> None:
         for listener in self.listeners:
-            listener.addCallback(_end_stalled)
+            listener.addCallback(end_stalled)
         asyncio.get_event_loop().call_soon(self._begin)
 
-    def _cap(self) -> None:
+    def _limit_factories(self) -> None:
         self.ws_factory.protocol = CappedSocket
-        # Twisted's own access log is read by nobody; what was asked is in ours.
+        # Twisted's access log is not needed: requests are in our own log.
         self.http_factory.log = lambda request: None
         build = self.http_factory.buildProtocol
 
-        def capped(address: Any) -> Any:
+        def build_limited(address: Any) -> Any:
             protocol = build(address)
             protocol.requestFactory = CappedRequest
-            reactor.callLater(BODY_LIMIT_S, _drop_if_silent, protocol)
+            _call_later(BODY_TIMEOUT_S, _drop_if_silent, protocol)
             return protocol
 
-        self.http_factory.buildProtocol = capped
+        self.http_factory.buildProtocol = build_limited
 
     async def handle_reply(self, protocol: Any, message: Any) -> None:
-        """Send what an application says; it waits while a browser takes nothing."""
+        """Send what an application says; the application waits while a browser or a stream's reader does not read."""
         await super().handle_reply(protocol, message)
-        if isinstance(protocol, CappedSocket):
+        if isinstance(protocol, CappedSocket | CappedRequest):
             await protocol.has_room()
 
     def kill_all_applications(self) -> Any:
-        """Cancel what is running; a connection whose request has not come in whole has nothing to cancel."""
+        """Cancel what is running. Daphne expects an application for every connection, even before its request is in."""
         nothing = asyncio.get_event_loop().create_future()
         nothing.set_result(None)
         for details in self.connections.values():
@@ -177,13 +218,13 @@ class CappedServer(Server):
         return super().kill_all_applications()
 
 
-def _end_stalled(port: Any) -> Any:
-    end_stalled(port.socket)
-    return port
+def _stop_listening(port: Any) -> Any:
+    """Have a port of twisted take no more connections."""
+    return port.stopListening()
 
 
 def _drop_if_silent(protocol: Any) -> None:
-    """Whoever has connected and asked for nothing goes; a browser that meant to ask comes again."""
+    """End a connection on which nothing was asked; a browser that needs it connects again."""
     channel = getattr(protocol, "_channel", protocol)
     if channel.transport is not None and not getattr(channel, "has_asked", False):
         channel.transport.abortConnection()

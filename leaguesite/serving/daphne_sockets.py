@@ -1,28 +1,36 @@
-"""A browser's socket under daphne, with limits on what it says and on what waits to be sent to it.
+"""A browser's socket under daphne, with limits on what it sends and on what waits to be sent to it.
 
-Daphne has one limit for what is read and for what is sent, and tables are large; a browser says nothing but
-acknowledgements. And daphne writes whatever it is given at once, whether or not anybody reads: it would all stay in
-memory.
+Daphne has one size limit for both directions: tables that we send are large, and a browser sends acknowledgements only.
+And daphne writes whatever it is given at once, whether or not the browser reads: it would all stay in memory.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 from daphne.ws_protocol import WebSocketProtocol
 
-LARGEST_WISH, MOST_FRAGMENTS = 4096, 16
-"""Of what a browser says: it says nothing but acknowledgements, and has no reason to divide one."""
-UNFINISHED_S = 10.0
+from league_sdk.protocol.limits import MAX_BODY_BYTES
+from leaguesite.serving.paths import INBOX_SOCKET
+
+MAX_MESSAGE_BYTES, MAX_FRAGMENTS = 4096, 16
+"""Of a message that a browser sends: an acknowledgement is short, and there is no reason to divide it."""
+MAX_AGENT_MESSAGE_BYTES = MAX_BODY_BYTES
+"""Of a message that an agent sends at its inbox: an answer to a referee."""
+MESSAGE_TIMEOUT_S = 10.0
 """How long a message may take from its first byte to its last."""
+STALLED_TIMEOUT_S = 30
+"""After how long the system ends a connection whose other end takes nothing, also one that we have closed: what was
+written to it would wait in memory for ever otherwise."""
 
 
 class CappedSocket(WebSocketProtocol):
-    """Drops who sends a message that is too long, in too many pieces, or never done; waits for who does not read.
+    """Drops a browser whose message is too long, in too many fragments or never complete; waits for one that is slow.
 
-    To the transport it is a producer: it is told when more than twisted's 64 KiB wait to be written, and when nothing
-    does any more. In between nothing is read either: we would keep the answers for who sends pings and reads none.
+    It registers as a producer: the transport tells it when more than twisted's 64 KiB wait to be written, and when
+    all is written. In between nothing is read: answers to a browser that sends pings and does not read would pile up.
     """
 
     _fragments = 0
@@ -34,7 +42,7 @@ class CappedSocket(WebSocketProtocol):
         self._room.set()
 
     def connectionMade(self) -> None:  # noqa: N802 - twisted's name
-        # Until now it was an HTTP connection, which has no part in this any more.
+        # The HTTP connection that it was until now is registered as the producer.
         self.transport.unregisterProducer()
         self.transport.registerProducer(self, True)
         super().connectionMade()
@@ -42,7 +50,7 @@ class CappedSocket(WebSocketProtocol):
     def pauseProducing(self) -> None:  # noqa: N802 - twisted's name
         self._room.clear()
         self.transport.pauseProducing()
-        # For as long as we do not read, it cannot finish anything.
+        # While we do not read, the browser cannot complete its message.
         self._stop_timer()
 
     def resumeProducing(self) -> None:  # noqa: N802 - twisted's name
@@ -54,13 +62,13 @@ class CappedSocket(WebSocketProtocol):
         self._room.set()
 
     async def has_room(self) -> None:
-        """Wait until what was sent has been taken, or the connection has ended."""
+        """Wait until the browser has taken what was sent, or the connection has ended."""
         await self._room.wait()
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 - twisted's name
         super().dataReceived(data)
-        # What comes before the site has answered is kept until it has.
-        if self.state == self.STATE_CONNECTING and len(self.data) > LARGEST_WISH:
+        # Daphne buffers what comes before the application has accepted the socket.
+        if self.state == self.STATE_CONNECTING and len(self.data) > MAX_MESSAGE_BYTES:
             self.transport.abortConnection()
         self._watch()
 
@@ -70,10 +78,14 @@ class CappedSocket(WebSocketProtocol):
 
     def onMessageFrameBegin(self, length: int) -> None:  # noqa: N802 - autobahn's name
         super().onMessageFrameBegin(length)
-        # Counted, too: a fragment of nothing has no length.
+        # Count fragments too: empty ones bypass the size limit.
         self._fragments += 1
-        if self.message_data_total_length > LARGEST_WISH or self._fragments > MOST_FRAGMENTS:
+        if self.message_data_total_length > self._max_bytes() or self._fragments > MAX_FRAGMENTS:
             self._drop()
+
+    def _max_bytes(self) -> int:
+        is_agents = self.path.partition(b"?")[0].strip(b"/") == INBOX_SOCKET.encode()
+        return MAX_AGENT_MESSAGE_BYTES if is_agents else MAX_MESSAGE_BYTES
 
     def onMessageEnd(self) -> None:  # noqa: N802 - autobahn's name
         self._stop_timer()
@@ -85,7 +97,7 @@ class CappedSocket(WebSocketProtocol):
         super().connectionLost(reason)
 
     def serverClose(self, code: int | None = None) -> None:  # noqa: N802 - daphne's name
-        # Autobahn's own way knows fewer codes than there are: "try again later" (1013) would be an error.
+        # Autobahn's own method refuses codes that it does not know, such as "try again later" (1013).
         self.sendCloseFrame(code=1000 if code is None else code)
 
     def _watch(self) -> None:
@@ -94,7 +106,7 @@ class CappedSocket(WebSocketProtocol):
         if not (self.data or self.current_frame is not None or self.inside_message):
             self._stop_timer()
         elif self._timer is None and self._room.is_set():
-            self._timer = asyncio.get_running_loop().call_later(UNFINISHED_S, self._drop)
+            self._timer = asyncio.get_running_loop().call_later(MESSAGE_TIMEOUT_S, self._drop)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -103,3 +115,11 @@ class CappedSocket(WebSocketProtocol):
 
     def _drop(self) -> None:
         self.dropConnection(abort=True)
+
+
+def end_stalled(port: Any) -> Any:
+    """Have connections that come in at a port of twisted ended when they stall; returns the port. Only Linux can."""
+    option = getattr(socket, "TCP_USER_TIMEOUT", None)
+    if option is not None:
+        port.socket.setsockopt(socket.IPPROTO_TCP, option, STALLED_TIMEOUT_S * 1000)
+    return port

@@ -1,6 +1,6 @@
-"""The browsers in which somebody has logged in before: told by a signed cookie ("device cookie").
+"""Browsers in which somebody has logged in before, recognised by a signed cookie ("device cookie").
 
-Read in two places: before a request is given a thread (``serving``), and where a password is looked at (``logins``).
+It is read before a request is given a thread (``serving.queues``) and where a password is checked (``login.throttle``).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from django.core import signing
 from league_sdk.protocol import tokens
 
 COOKIE = "league_device"
-KNOWN_FOR_S = 180 * 24 * 3600
-# As the cookies of before were signed.
+COOKIE_AGE_S = 180 * 24 * 3600
+# An earlier module of this name signed the cookies that are in use.
 _SALT = "leaguesite.login.throttle"
 
 
@@ -27,7 +27,7 @@ class Device:
 
 
 def name_digest(username: str) -> str:
-    """How a name stands in the cookie."""
+    """The form in which a name stands in the cookie."""
     return tokens.digest(username)
 
 
@@ -37,9 +37,9 @@ def new_cookie(username: str) -> str:
 
 
 def known(cookie: str) -> Device | None:
-    """Whose cookie this is; None for one that is none of ours, or too old."""
+    """The browser with this cookie; None if we did not sign it, or if it is too old."""
     try:
-        name, key = signing.loads(cookie, salt=_SALT, max_age=KNOWN_FOR_S)
+        name, key = signing.loads(cookie, salt=_SALT, max_age=COOKIE_AGE_S)
     except (signing.BadSignature, ValueError, TypeError):
         return None
     return Device(key=key, name=name)

@@ -1,70 +1,97 @@
-"""Django as an ASGI application that runs a whole request in one job of a kept thread ("one hop").
+"""Django as an ASGI application that runs each request whole, synchronously, in one job of a persistent thread.
 
-Django's own ASGI handler crosses into a new thread for every middleware, signal and query. In front of a thread callers
-take turns (:mod:`leaguesite.serving.lines`).
+Django's own ASGI handler crosses into a new thread for every middleware, signal and query. Here callers take turns in
+front of each thread (:mod:`leaguesite.serving.queues`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import aclosing
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope
+from asgiref.typing import ASGISendCallable, HTTPScope
 from django.conf import settings
 from django.core import signals
-from django.core.exceptions import SuspiciousOperation
-from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.core.exceptions import RequestAborted, SuspiciousOperation
+from django.core.handlers.asgi import ASGIHandler, ASGIRequest, get_script_prefix
 from django.db import reset_queries
 from django.http import HttpResponse, HttpResponseBase
 from django.urls import set_script_prefix
 
 from league_sdk.protocol.errors import NotARequest, TooOften
-from leaguesite.observing import metrics
-from leaguesite.serving.lines import Line, line_of
-from leaguesite.serving.paths import BODY_LIMIT_S, body_cap
-from leaguesite.serving.refusals import refusal, too_large
+from leaguesite.serving.fair_queue import FairQueue
+from leaguesite.serving.queues import Queue, queue_of
+from leaguesite.serving.refusals import refusal
 from leaguesite.serving.threads import QUERIES, THREADS
-from leaguesite.serving.turns import Turns
+from matches.observing import metrics
 
-MEMORY_BYTES = 256 * 1024
-_TOO_SLOW = NotARequest(
-    "The body took too long.", field="body", seen="not all of it", expected=f"all of it in {BODY_LIMIT_S:.0f} s"
-)
+MAX_WHOLE_BYTES = 256 * 1024
+"""A file that is larger is sent in parts: it is never in memory as a whole."""
 _UNREADABLE = NotARequest("This request cannot be read.", field="request", expected="a smaller or simpler one")
 _BUSY = TooOften("The site has too much to do: try again in a second.", expected="patience", retry_after_s=1)
 
-
+T = TypeVar("T")
 _Answer = tuple[int, list[tuple[bytes, bytes]], bytes, Any]
-"""Status, headers and bytes; a large response besides, which is sent in parts."""
+"""Status, headers and body; a large response besides, which is sent in parts."""
 
 
-class PutOff(HttpResponse):
-    """What a view returns, if the request ``may_be_put_off``, whose answer is made in the thread of queries.
+class DeferredResponse(HttpResponse):
+    """What a view returns for an answer that takes long, if the request is a :class:`OneHopRequest`.
+
+    The thread of queries makes the real response, so that no short call waits for it.
 
     Args:
+        request: the request that is answered.
         finish: makes the response.
     """
 
-    def __init__(self, finish: Callable[[], HttpResponse]) -> None:
+    def __init__(self, request: Any, finish: Callable[[], HttpResponse]) -> None:
         super().__init__()
+        self.request = request
         self.finish = finish
 
 
-@dataclass(frozen=True, slots=True)
-class _Unfinished:
-    request: Any
-    response: PutOff
+class HeldResponse(HttpResponse):
+    """What a view returns for an answer that has to be waited for: it is made on the event loop and occupies no thread.
+
+    Args:
+        request: the request that is answered.
+        wait: makes the real response, which must be whole. It is cancelled when the caller breaks off.
+    """
+
+    def __init__(self, request: Any, wait: Callable[[], Coroutine[Any, Any, HttpResponse]]) -> None:
+        super().__init__()
+        self.request = request
+        self.wait = wait
+
+
+class StreamResponse(HttpResponse):
+    """What a :class:`HeldResponse` may come to instead of a whole response: parts, as they are made.
+
+    Args:
+        parts: made on the event loop; closed when the caller breaks off.
+        arguments: of the response.
+    """
+
+    def __init__(self, parts: AsyncGenerator[bytes, None], **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.parts = parts
+
+
+class OneHopRequest(ASGIRequest):
+    """A request to :class:`OneHopHandler`, which takes a :class:`DeferredResponse` for it."""
 
 
 class OneHopHandler(ASGIHandler):
-    """Django as an ASGI application whose requests run whole, synchronously, in one job of a kept thread."""
+    """Django as an ASGI application whose requests run whole, synchronously, in one job of a persistent thread."""
+
+    request_class = OneHopRequest
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,47 +100,52 @@ class OneHopHandler(ASGIHandler):
             # Statements are noted for debugging only.
             signals.request_started.disconnect(reset_queries)
         self._waiting: Counter[str] = Counter()
-        self._turns: defaultdict[str, Turns] = defaultdict(Turns)
+        self._queues: defaultdict[str, FairQueue] = defaultdict(FairQueue)
 
-    async def __call__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+    # Django declares dictionaries and asgiref typed ones: what comes in is read by asgiref's types from here on.
+    async def __call__(self, scope: Any, receive: Any, send: ASGISendCallable) -> None:
         """Read the body, run the request, send the response."""
-        with tempfile.SpooledTemporaryFile(max_size=MEMORY_BYTES) as body:
-            if not await _read_body(scope, receive, send, body):
+        try:
+            # Daphne calls us when the body is in; size and time were limited before (``daphne_server``).
+            body = await self.read_body(receive)
+        except RequestAborted:
+            return
+        with body:
+            queue = queue_of(scope, body)
+            if any(self._waiting[counter] >= max_waiting for counter, max_waiting in queue.limits.items()):
+                metrics.limited(f"waiting-{queue.thread}")
+                await _send_busy(send)
                 return
-            line = line_of(scope, body)
-            if any(self._waiting[name] >= most for name, most in line.counts.items()):
-                metrics.limited(f"waiting-{line.kind}")
-                await _send_refusal(send, 429, refusal(_BUSY), (b"retry-after", b"1"))
-                return
-            self._waiting.update(list(line.counts))
+            self._waiting.update(list(queue.limits))
             try:
-                with metrics.in_progress(line.kind):
-                    status, headers, content, rest = await self._run(scope, body, line)
+                with metrics.in_progress(queue.thread):
+                    answer = await self._run(scope, body, queue)
             finally:
-                # Lines that nobody stands in are forgotten.
-                self._waiting -= Counter(list(line.counts))
+                # Subtraction drops the counters that have come to zero.
+                self._waiting -= Counter(list(queue.limits))
+        if isinstance(answer, HeldResponse):
+            # One wait for all of it: that the caller has gone is said only once.
+            await unless_gone(_send_held(answer, send), receive)
+            return
+        status, headers, content, large = answer
         await send({"type": "http.response.start", "status": status, "headers": headers, "trailers": False})
-        if rest is not None:
-            await self._send_parts(rest, THREADS[line.kind], send)
+        if large is not None:
+            await self._send_parts(large, THREADS[queue.thread], send)
         await send({"type": "http.response.body", "body": content, "more_body": False})
 
-    async def _run(self, scope: HTTPScope, body: Any, line: Line) -> _Answer:
-        """The request in the thread of its line, and what it leaves to be made in the thread of queries."""
+    async def _run(self, scope: HTTPScope, body: Any, queue: Queue) -> _Answer | HeldResponse:
+        """Run the request in its thread, and what it defers in the thread of queries."""
         context = contextvars.copy_context()
-        found = await self._in_turn(line.kind, line.who, partial(context.run, self._respond, scope, body))
-        if not isinstance(found, _Unfinished):
-            return found
-        finish = partial(context.run, self._finish, scope, found)
-        finished = await self._in_turn(QUERIES, line.who, finish)
-        if isinstance(finished, _Unfinished):
-            raise TypeError("an answer is put off once")
-        return finished
+        response = await self._in_turn(queue.thread, queue.caller, partial(context.run, self._respond, scope, body))
+        if isinstance(response, DeferredResponse):
+            return await self._in_turn(QUERIES, queue.caller, partial(context.run, self._finish, scope, response))
+        return response
 
-    async def _in_turn(self, kind: str, who: str, run: Callable[[], _Answer | _Unfinished]) -> _Answer | _Unfinished:
-        return await asyncio.wrap_future(self._turns[kind].submit(THREADS[kind], who, run))
+    async def _in_turn(self, thread: str, caller: str, run: Callable[[], T]) -> T:
+        return await asyncio.wrap_future(self._queues[thread].submit(THREADS[thread], caller, run))
 
     async def _send_parts(self, response: Any, executor: ThreadPoolExecutor, send: ASGISendCallable) -> None:
-        """A large file, a part at a time: it is never in memory as a whole, and others have their turn in between."""
+        """Send a large file a part at a time; other requests have their turn in between."""
         loop = asyncio.get_running_loop()
         try:
             parts = iter(response.streaming_content)
@@ -122,86 +154,92 @@ class OneHopHandler(ASGIHandler):
         finally:
             await loop.run_in_executor(executor, response.close)
 
-    def create_request(self, scope: HTTPScope, body_file: Any) -> tuple[Any, HttpResponseBase | None]:
-        """As Django's. Its own fails where the address is read for another charset and has too many parameters."""
+    def create_request(
+        self, scope: Mapping[str, Any], body_file: Any
+    ) -> tuple[ASGIRequest, None] | tuple[None, HttpResponseBase]:
+        """As Django's, which fails where the query has too many parameters and another charset is named."""
         try:
             return super().create_request(scope, body_file)
         except SuspiciousOperation:
             return None, HttpResponse(refusal(_UNREADABLE), status=400, content_type="application/json")
 
-    def _respond(self, scope: HTTPScope, body: Any) -> _Answer | _Unfinished:
-        """The whole request in this thread; the response as status, headers and bytes, or itself if it is large."""
+    def _respond(self, scope: HTTPScope, body: Any) -> _Answer | DeferredResponse | HeldResponse:
+        """Run the whole request in this thread."""
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
-        request, error = self.create_request(scope, body)
-        if request is not None:
-            # Whoever answers may put off what takes long (``PutOff``).
-            request.may_be_put_off = True
-        response: HttpResponseBase = error if request is None else self.get_response(request)
-        if isinstance(response, PutOff):
-            # Sends request_finished in this thread: the rest of the request has its own, in the other one.
+        made = self.create_request(scope, body)
+        response = made[1] if made[0] is None else self.get_response(made[0])
+        if isinstance(response, DeferredResponse | HeldResponse):
+            # Sends request_finished in this thread; the rest of the request has a cycle of its own in the other one.
             response.close()
-            return _Unfinished(request, response)
-        return _as_answer(request, response)
+            return response
+        return _as_answer(made[0], response)
 
-    def _finish(self, scope: HTTPScope, unfinished: _Unfinished) -> _Answer:
-        """The answer that was put off, in this thread."""
+    def _finish(self, scope: HTTPScope, deferred: DeferredResponse) -> _Answer:
+        """Make the deferred answer in this thread."""
         signals.request_started.send(sender=self.__class__, scope=scope)
-        response = unfinished.response.finish()
-        for name, value in unfinished.response.items():
-            # What the middlewares added to it.
-            if not response.has_header(name):
-                response[name] = value
-        return _as_answer(unfinished.request, response)
+        response = deferred.finish()
+        for name, value in deferred.items():
+            # Headers that the middlewares have added.
+            response.headers.setdefault(name, value)
+        return _as_answer(deferred.request, response)
+
+
+async def _send_held(held: HeldResponse, send: ASGISendCallable) -> None:
+    """Wait for a response and send it; the parts of a stream as they are made."""
+    response = await held.wait()
+    # It holds what was asked, which may be large, and a stream lives long.
+    del held.wait
+    status, headers, content, _large = _as_answer(held.request, response)
+    if isinstance(response, StreamResponse):
+        headers = [(name, value) for name, value in headers if name.lower() != b"content-length"]
+    await send({"type": "http.response.start", "status": status, "headers": headers, "trailers": False})
+    if isinstance(response, StreamResponse):
+        async with aclosing(response.parts) as parts:
+            async for part in parts:
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": content, "more_body": False})
+
+
+async def unless_gone(work: Coroutine[Any, Any, T], receive: Callable[[], Awaitable[Any]]) -> T | None:
+    """The result of some work for a caller; None, and the work is cancelled, if the caller breaks off before.
+
+    Args:
+        work: what the caller waits for.
+        receive: of the ASGI request, whose body was read to its end: what comes next is that the caller has gone.
+    """
+    gone = asyncio.ensure_future(receive())
+    # A process that stood still finds requests whose caller has gone: these must not take an agent's line over.
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    if gone.done():
+        work.close()
+        return None
+    working = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait((working, gone), return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        for task in (working, gone):
+            task.cancel()
+        await asyncio.gather(working, gone, return_exceptions=True)
 
 
 def _as_answer(request: Any, response: HttpResponseBase) -> _Answer:
     metrics.answered(request, response.status_code)
-    if response.streaming and int(response.get("Content-Length", 0)) > MEMORY_BYTES:
-        return response.status_code, _headers(response), b"", response
+    headers = [(name.encode("ascii"), value.encode("latin1")) for name, value in response.items()]
+    cookies = [cookie.output(header="").strip().encode("ascii") for cookie in response.cookies.values()]
+    headers += [(b"Set-Cookie", cookie) for cookie in cookies]
+    if response.streaming and int(response.get("Content-Length", "0")) > MAX_WHOLE_BYTES:
+        return response.status_code, headers, b"", response
     try:
-        content = b"".join(response.streaming_content) if response.streaming else response.content
-        return response.status_code, _headers(response), content, None
+        return response.status_code, headers, response.getvalue(), None
     finally:
         # Sends request_finished, which gives pooled database connections back.
         response.close()
 
 
-def _headers(response: HttpResponseBase) -> list[tuple[bytes, bytes]]:
-    found = [(name.encode("ascii"), value.encode("latin1")) for name, value in response.items()]
-    found += [(b"Set-Cookie", cookie.output(header="").strip().encode("ascii")) for cookie in response.cookies.values()]
-    return found
-
-
-async def _read_body(scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable, body: Any) -> bool:
-    """Read a body into a file, no more of it and for no longer than its path may; whether there is a request now.
-
-    Daphne has done so before (``daphne_server``); other servers call the application with the first piece.
-    """
-    most, limit_s = body_cap(scope["path"])
-    size = 0
-    try:
-        async with asyncio.timeout(limit_s):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    return False
-                part = message.get("body", b"")
-                size += len(part)
-                if size > most:
-                    await _send_refusal(send, 413, too_large(f"more than {size} bytes", most))
-                    return False
-                body.write(part)
-                if not message.get("more_body", False):
-                    break
-    except TimeoutError:
-        await _send_refusal(send, 408, refusal(_TOO_SLOW))
-        return False
-    body.seek(0)
-    return True
-
-
-async def _send_refusal(send: ASGISendCallable, status: int, content: bytes, *more: tuple[bytes, bytes]) -> None:
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close"), *more]
-    await send({"type": "http.response.start", "status": status, "headers": headers, "trailers": False})
-    await send({"type": "http.response.body", "body": content, "more_body": False})
+async def _send_busy(send: ASGISendCallable) -> None:
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close"), (b"retry-after", b"1")]
+    await send({"type": "http.response.start", "status": 429, "headers": headers, "trailers": False})
+    await send({"type": "http.response.body", "body": refusal(_BUSY), "more_body": False})

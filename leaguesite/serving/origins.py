@@ -1,4 +1,4 @@
-"""Which pages of a browser are ours: what a page of another site, or of another port, asks for is refused."""
+"""Which pages in a browser are ours: requests of pages of another site or port are refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from urllib.parse import urlsplit
 
 from channels.security.websocket import WebsocketDenier
 from django.conf import settings
-from django.http.request import is_same_domain, validate_host
+from django.http.request import validate_host
+from django.utils.http import is_same_domain
+
+from leaguesite.serving.callers import caller_of
 
 _PORTS = {"http": 80, "https": 443}
 Origin = tuple[str, str, int]
@@ -17,8 +20,8 @@ Origin = tuple[str, str, int]
 def is_ours(origin: str, host: str) -> bool:
     """Whether a page with this ``Origin`` is one of the site's.
 
-    It is where the page has scheme, name and port of the public address or of a trusted origin, or where it came from
-    the very name and port that it calls, if that is a name of this site.
+    It is if its scheme, name and port are those of the public address or of a trusted origin, or if it was loaded from
+    the same name and port that it calls and that is a name of this site.
 
     Args:
         origin: the header, such as ``http://127.0.0.1:8000``.
@@ -29,7 +32,7 @@ def is_ours(origin: str, host: str) -> bool:
         return False
     if any(_matches(page, one) for one in (settings.LEAGUE_PUBLIC_URL, *settings.CSRF_TRUSTED_ORIGINS)):
         return True
-    # Every browser sends a Host; for what sends none, the name is all there is to go by.
+    # Every browser sends a Host. Without one only the name in the Origin can be checked.
     called = _read(f"{page[0]}://{host}") if host else page
     return called == page and validate_host(page[1], settings.ALLOWED_HOSTS)
 
@@ -51,15 +54,26 @@ def _matches(page: Origin, pattern: str) -> bool:
 
 
 class OwnPages:
-    """ASGI application that takes a browser's socket from our own pages only; one without an ``Origin`` is refused."""
+    """ASGI application for sockets of our own pages only: those of other sites' pages are refused.
 
-    def __init__(self, inner: Any) -> None:
+    The caller's address is put into ``scope["caller"]``; empty where it cannot be told.
+
+    Args:
+        inner: the application.
+        programs: whether programs, which send no ``Origin``, may open sockets, too.
+    """
+
+    def __init__(self, inner: Any, *, programs: bool = False) -> None:
         self._inner = inner
+        self._programs = programs
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Serve one socket, or refuse it."""
         origin, host = (_header(scope["headers"], name) for name in (b"origin", b"host"))
-        await (self._inner if is_ours(origin, host) else WebsocketDenier())(scope, receive, send)
+        if (self._programs and not origin) or is_ours(origin, host):
+            await self._inner(scope | {"caller": caller_of(scope).ip}, receive, send)
+        else:
+            await WebsocketDenier()(scope, receive, send)
 
 
 def _header(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> str:

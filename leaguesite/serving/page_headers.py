@@ -1,4 +1,4 @@
-"""What browsers may do with our pages."""
+"""Headers that tell browsers what they may do with our pages."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class PageHeaders(CSPMiddleware):
     def get_policy_parts(
         self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False
     ) -> PolicyParts:
-        """The policy of the settings, with what one part of the site needs beyond it."""
+        """The policy of the settings, widened for the part of the site that needs more."""
         parts = super().get_policy_parts(request, response, report_only)
         more = settings.LEAGUE_POLICY_BEYOND
-        beyond = next((found for prefix, found in more.items() if request.path.startswith(prefix)), None)
+        beyond = next((policy for prefix, policy in more.items() if request.path.startswith(prefix)), None)
         if beyond is not None and parts.update is None:
             parts.update = beyond
         return parts

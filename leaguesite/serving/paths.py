@@ -1,4 +1,4 @@
-"""The paths that are served in a way of their own: routes, threads, limits and exceptions follow from here.
+"""The paths whose routes, threads, limits or exceptions differ from those of ordinary pages.
 
 ``deploy/nginx/leaguesite.conf`` has the same paths and limits; ``tests/test_deploy.py`` holds it equal.
 """
@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from league_sdk.protocol.limits import MAX_BODY_BYTES
 
 
+def _in_any_case(word: str) -> str:
+    return "".join(f"[{letter}{letter.upper()}]" if letter.isalpha() else letter for letter in word)
+
+
 @dataclass(frozen=True, slots=True)
 class AgentPath:
     """One path at which agents call the league manager; a slash at its end may be there or not.
 
     Attributes:
-        path: without the slashes around it; ``{league_id}`` stands for one part.
+        path: without slashes around it; ``{league_id}`` stands for one part.
         name: of its route, which the metrics show.
         register: whether a name and an address are enough there, without JSON-RPC around them.
     """
@@ -26,8 +30,13 @@ class AgentPath:
     register: bool = False
 
     def pattern(self, league_id: str = "[^/]+") -> str:
-        """The path as a regular expression, with this one in the place of the league's id."""
+        """The path as a regular expression, with this pattern for the league's id; its case does not matter."""
         return self.path.replace("{league_id}", league_id)
+
+    def pattern_in_any_case(self, league_id: str) -> str:
+        """The same for Django, which makes addresses from a pattern and takes the first of each class."""
+        parts = [league_id if part == "{league_id}" else _in_any_case(part) for part in self.path.split("/")]
+        return "/".join(parts)
 
 
 AGENT_PATHS = (
@@ -38,23 +47,27 @@ AGENT_PATHS = (
     AgentPath("api/register", "register_endpoint", register=True),
     AgentPath("leagues/{league_id}/register", "league_register_endpoint", register=True),
 )
-AGENTS_PATTERN = f"({'|'.join(one.pattern() for one in AGENT_PATHS)})/?$"
-"""All of them, without the slash in front."""
-_IS_AGENTS = re.compile(f"/{AGENTS_PATTERN}")
-NEVER_REDIRECTED = [f"^{AGENTS_PATTERN}", r"^(health|metrics)\b"]
-"""Who calls these follows no redirect to https, or would lose its POST: agents, and what watches over the site."""
+INBOX, DELIVER = "inbox", "inbox/deliver"
+"""Where agents that dial out fetch messages and bring answers; where referees bring messages for them."""
+INBOX_SOCKET = "ws/inbox"
+AGENTS_PATTERN = f"({'|'.join([*(one.pattern() for one in AGENT_PATHS), INBOX, DELIVER])})/?$"
+"""A pattern of all of them, without the slash in front."""
+_IS_AGENTS = re.compile(f"/{AGENTS_PATTERN}", re.IGNORECASE)
+NEVER_REDIRECTED = [f"(?i)^{AGENTS_PATTERN}", r"^(health|metrics)\b"]
+"""Callers of these follow no redirect to https, or would lose their POST: agents, and monitoring."""
 DESK = "/admin/"
 LOGIN = f"{DESK}login/"
 LEAGUES_OF_THE_DESK = f"{DESK}matches/league/"
-IMPORT = f"{LEAGUES_OF_THE_DESK}import/"
-"""Takes the export of a whole league."""
+IMPORTS = (f"{LEAGUES_OF_THE_DESK}import/", "/api/import")
+"""Where the export of a whole league is taken: the desk's form, and the API."""
+_API_PAPERS = re.compile("/api/leagues/[^/]+/(export/.*|evidence)")
 
-BODY_LIMIT_S = 10.0
-"""How long a head or a body may take to arrive."""
-FORM_BYTES = 2 * 1024 * 1024
+BODY_TIMEOUT_S = 10.0
+"""How long the head or the body of a request may take to arrive."""
+MAX_FORM_BYTES = 2 * 1024 * 1024
 """The largest body of a page's form (a roster in the admin); of an agent's call it is ``MAX_BODY_BYTES``."""
-LEAGUE_BYTES, LEAGUE_LIMIT_S = 65 * 1024 * 1024, 120.0
-"""The same for the export of a whole league."""
+MAX_IMPORT_BYTES, IMPORT_TIMEOUT_S = 65 * 1024 * 1024, 120.0
+"""The same two limits for the export of a whole league."""
 
 
 def is_agent_path(path: str) -> bool:
@@ -64,11 +77,13 @@ def is_agent_path(path: str) -> bool:
 
 def is_paper_path(path: str) -> bool:
     """Whether a path reads or writes a whole league at once: exports, evidence sheets, the import."""
-    return path.startswith(LEAGUES_OF_THE_DESK) and ("/papers/" in path or path == IMPORT)
+    if path in IMPORTS or _API_PAPERS.fullmatch(path):
+        return True
+    return path.startswith(LEAGUES_OF_THE_DESK) and "/papers/" in path
 
 
-def body_cap(path: str) -> tuple[int, float]:
-    """The most bytes that a body may have at a path, and the seconds it may take to arrive."""
-    if path == IMPORT:
-        return LEAGUE_BYTES, LEAGUE_LIMIT_S
-    return MAX_BODY_BYTES if is_agent_path(path) else FORM_BYTES, BODY_LIMIT_S
+def body_limits(path: str) -> tuple[int, float]:
+    """The size limit of a body at a path in bytes, and the time in seconds that it may take to arrive."""
+    if path in IMPORTS:
+        return MAX_IMPORT_BYTES, IMPORT_TIMEOUT_S
+    return MAX_BODY_BYTES if is_agent_path(path) else MAX_FORM_BYTES, BODY_TIMEOUT_S

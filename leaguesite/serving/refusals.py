@@ -13,7 +13,7 @@ from league_sdk.protocol.errors import LeagueError, TooLarge, league_error
 
 
 def new_conversation_id() -> str:
-    """For an answer to a message that named none."""
+    """An id for the answer to a message that has none."""
     return f"conv-{uuid.uuid4().hex[:12]}"
 
 
@@ -32,15 +32,15 @@ def error_message(
 
 
 def refusal(error: LeagueError) -> bytes:
-    """The body of an answer to a request that could not be read at all."""
+    """The body of an error for a request that could not be read."""
     return rpc.dumps(rpc.error(None, error.rpc_code, error.message, error_message(error)))
 
 
-def too_large(seen: str, most: int) -> bytes:
+def too_large(seen: str, max_bytes: int) -> bytes:
     """The body of a 413.
 
     Args:
         seen: how large it was, in words.
-        most: the bytes that there may be.
+        max_bytes: the limit.
     """
-    return refusal(TooLarge("The body is too large.", field="body", seen=seen, expected=f"at most {most} bytes"))
+    return refusal(TooLarge("The body is too large.", field="body", seen=seen, expected=f"at most {max_bytes} bytes"))

@@ -1,4 +1,4 @@
-"""The kept threads of a web process, each with a database connection of its own: no kind of work waits for another."""
+"""The persistent threads of a web process, each with its own database connection: no kind of work waits for another."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ def _thread(name: str) -> ThreadPoolExecutor:
 
 
 live_thread = _thread("live")
-"""For what browsers' sockets show: many of them keep no click waiting."""
+"""Renders live pages, so that no click waits for the sockets of many browsers."""
 conductor_thread = _thread("conductor")
 pages_thread = _thread(PAGES)
 THREADS = {
     AGENTS: _thread(AGENTS),
-    # For calls of referees that have the site's key: a heartbeat that waits for others' queries costs a match.
+    # Calls of referees with the site's key: a heartbeat that waits for others' queries costs a match.
     REFEREES: _thread(REFEREES),
-    # For agents' queries whose answer has to be made: it grows with a league, and a ping waits for none of them.
+    # Agents' queries whose answer has to be made and grows with a league: no ping waits for them.
     QUERIES: _thread(QUERIES),
     PAGES: pages_thread,
-    # For the instructor, who waits for nobody's pages.
+    # The instructor's desk, which waits for nobody's pages.
     DESK: _thread(DESK),
-    # For what takes many seconds in a large league, and must keep no page waiting.
+    # Exports and imports, which take many seconds in a large league.
     PAPERS: _thread(PAPERS),
-    # To look at a password takes half a second on purpose: guessers wait for each other, not the room for them.
+    # Checking a password takes half a second on purpose: only guessers wait for each other.
     LOGINS: _thread(LOGINS),
-    # The same for browsers that have logged in before: they wait for no guesser either.
+    # Logins of browsers that have logged in before: they wait for no guesser.
     KNOWN_LOGINS: _thread(KNOWN_LOGINS),
 }
-"""The threads of requests, by the kind of work."""
+"""The threads of requests by name."""

@@ -1,4 +1,4 @@
-"""The desk's forms while the database is busy or away: a page that says so, and keeps what was typed in the browser."""
+"""The desk's forms while the database is busy or away: a page says so, and the browser keeps what was typed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Answer = Callable[[HttpRequest], HttpResponseBase]
 
 
 class TryAgain:
-    """503 for a form of the admin that the database has ended. Buttons: ``matches.desk.access``."""
+    """Middleware: 503 for a form of the admin whose request the database ended. Buttons: ``matches.desk.access``."""
 
     def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response
@@ -23,8 +23,9 @@ class TryAgain:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """The page, without anything that asks the database."""
-        if not isinstance(exception, busy.AWAY) or request.method != "POST" or not request.path.startswith(paths.DESK):
+        """Answer with a page that needs no query."""
+        of_desk = request.method == "POST" and request.path.startswith(paths.DESK)
+        if not (of_desk and isinstance(exception, busy.DATABASE_ERRORS)):
             return None
         page = render_to_string("503.html", {"sentence": busy.sentence(exception)})
         return HttpResponse(page, status=503, headers={"Retry-After": "1"})

@@ -1,10 +1,11 @@
-"""The form of the check page: who wants which agent checked."""
+"""The form of the check page: which agent is to be checked."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from django import forms
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
@@ -12,8 +13,22 @@ from league_sdk.rules.registry import games
 from matches.models import CheckRole
 
 
+class Asked(TypedDict):
+    """What the form asks for, as arguments of ``checks.asking.ask``."""
+
+    endpoint: str
+    role: str
+    game_type: str
+    token: str
+
+
+def _game_choices() -> list[tuple[str, str]]:
+    names = [(name, game.display_name) for name, game in sorted(games().items())]
+    return [("", _("what it is registered for")), *names]
+
+
 class CheckForm(forms.Form):
-    """Who wants which agent checked."""
+    """Which agent is to be checked, and as what."""
 
     endpoint = forms.CharField(
         label=gettext_lazy("Address"),
@@ -29,7 +44,7 @@ class CheckForm(forms.Form):
         choices=CheckRole.choices,
         error_messages={"invalid_choice": gettext_lazy("There is no such role.")},
     )
-    game_type = forms.ChoiceField(label=gettext_lazy("Game"), required=False)
+    game_type = forms.ChoiceField(label=gettext_lazy("Game"), required=False, choices=_game_choices)
     auth_token = forms.CharField(
         label=gettext_lazy("auth_token"),
         required=False,
@@ -37,17 +52,12 @@ class CheckForm(forms.Form):
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "dir": "ltr"}),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        shown = [(name, game.display_name) for name, game in sorted(games().items())]
-        self.fields["game_type"].choices = [("", gettext_lazy("what it is registered for")), *shown]
-
-    def arguments(self) -> dict[str, str]:
-        """What ``checks.ask`` wants, from a valid form."""
-        given = self.cleaned_data
+    def arguments(self) -> Asked:
+        """The arguments of ``checks.asking.ask``, from a valid form."""
+        values = self.cleaned_data
         return {
-            "endpoint": given["endpoint"],
-            "role": given["role"] or CheckRole.PLAYER.value,
-            "game_type": given["game_type"],
-            "token": given["auth_token"],
+            "endpoint": values["endpoint"],
+            "role": values["role"] or CheckRole.PLAYER.value,
+            "game_type": values["game_type"],
+            "token": values["auth_token"],
         }

@@ -1,53 +1,45 @@
-"""QR codes, drawn into the page itself: one colour, that of the text around, so that light and dark are free."""
+"""QR codes; the template ``leagues/qr.html`` draws them as SVG in the colour of the surrounding text."""
 
 from __future__ import annotations
 
+from itertools import groupby
+from typing import NamedTuple
+
 import segno
-from django.utils.html import escape, format_html
-from django.utils.safestring import SafeString, mark_safe
 
-QUIET = 4
-"""Modules of free margin that ISO/IEC 18004 asks for on every side."""
+QUIET_MODULES = 4
+"""Width of the margin in modules, as ISO/IEC 18004 demands."""
 
 
-def svg(text: str, *, label: str) -> SafeString:
-    """A QR code as inline SVG, as large as its box; the error correction is M (15 %) or better.
+class Code(NamedTuple):
+    """A QR code.
 
-    It is drawn in ``currentColor`` on nothing: the page gives it a light ground (cameras want dark on light).
+    Attributes:
+        label: the accessible name.
+        size: width and height in modules, margin included.
+        path: the dark modules as an SVG path, with one rectangle for each run in a row.
+    """
 
-    Args:
-        text: what is read by the camera, such as an address.
-        label: what it leads to, for those who do not see it.
+    label: str
+    size: int
+    path: str
+
+
+def code_of(text: str, *, label: str) -> Code:
+    """The QR code of a text, such as an address, with error correction M (15 %) or better.
 
     Raises:
         ValueError: the text is empty or longer than a code can hold.
     """
     if not text:
-        raise ValueError("a QR code of nothing")
+        raise ValueError("the text of a QR code is empty")
     code = segno.make(text, error="m", micro=False)
-    size = code.symbol_size(border=0)[0] + 2 * QUIET
-    path = "".join(_rows(code))
-    # Only digits and the letters of a path: nothing of the text gets into the markup.
-    drawn = mark_safe(f'<path fill="currentColor" d="{escape(path)}"/>')  # noqa: S308
-    return format_html(
-        '<svg class="qr" role="img" aria-label="{}" viewBox="0 0 {} {}" shape-rendering="crispEdges">{}</svg>',
-        label,
-        size,
-        size,
-        drawn,
-    )
-
-
-def _rows(code: segno.QRCode) -> list[str]:
-    """The dark modules, each run of a row as one rectangle."""
-    found = []
-    for y, row in enumerate(code.matrix):
-        x = 0
-        while x < len(row):
-            run = x
-            while run < len(row) and row[run] & 1:
-                run += 1
-            if run > x:
-                found.append(f"M{x + QUIET} {y + QUIET}h{run - x}v1h-{run - x}z")
-            x = run + 1
-    return found
+    path = []
+    for y, row in enumerate(code.matrix, start=QUIET_MODULES):
+        x = QUIET_MODULES
+        for dark, modules in groupby(module & 1 for module in row):
+            width = len(list(modules))
+            if dark:
+                path.append(f"M{x} {y}h{width}v1h-{width}z")
+            x += width
+    return Code(label, len(code.matrix) + 2 * QUIET_MODULES, "".join(path))

@@ -1,9 +1,10 @@
 from django.urls import path
 
-from matches.audience.views import audience, check, join, messages, mine, past
+from matches.audience.views import audience, check, mine
 
 urlpatterns = [
     path("", audience.index, name="index"),
+    path("protocol.md", audience.protocol, name="protocol"),
     path("check", check.check, name="check"),
     path("check/", check.check),
     path("check/<uuid:check_id>", check.check_report, name="check_report"),
@@ -12,17 +13,17 @@ urlpatterns = [
     path("leagues/<slug:league_id>/matches/<slug:match_id>/", audience.of("match"), name="match"),
     path(
         "leagues/<slug:league_id>/matches/<slug:match_id>/messages",
-        messages.match_messages,
+        audience.match_messages,
         name="match_messages",
     ),
     path("leagues/<slug:league_id>/players/<slug:player_id>/", audience.of("player"), name="player"),
     path("leagues/<slug:league_id>/charts/", audience.of("charts"), name="charts"),
     path("leagues/<slug:league_id>/screen/", audience.of("screen"), name="screen"),
-    path("leagues/<slug:league_id>/replay/", past.replay, name="replay"),
-    path("leagues/<slug:league_id>/replay/fragments/", past.replay_fragments, name="replay_fragments"),
-    path("leagues/<slug:league_id>/embed/", past.embed, name="embed"),
-    path("leagues/<slug:league_id>/join/", join.join, name="join"),
-    path("leagues/<slug:league_id>/join/kit.zip", join.join_kit, name="join_kit"),
+    path("leagues/<slug:league_id>/replay/", audience.replay, name="replay"),
+    path("leagues/<slug:league_id>/replay/fragments/", audience.replay_fragments, name="replay_fragments"),
+    path("leagues/<slug:league_id>/embed/", audience.embed, name="embed"),
+    path("leagues/<slug:league_id>/join/", audience.join, name="join"),
+    path("leagues/<slug:league_id>/join/kit.zip", audience.join_kit, name="join_kit"),
     path("leagues/<slug:league_id>/mine/", mine.mine, name="mine"),
     path("leagues/<slug:league_id>/mine/close", mine.close, name="mine_close"),
     path("leagues/<slug:league_id>/mine/again", mine.again, name="mine_again"),

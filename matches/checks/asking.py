@@ -1,6 +1,7 @@
-"""WRITES: who may have which agent checked, and the checks that a league asks for by itself.
+"""WRITES: requests for checks: who may have which agent checked.
 
-A check runs outside any league: it changes no match and no table. What becomes of it is in ``checks.runs``.
+A check runs outside any league: it changes no match and no table. Its further states are in ``checks.runs``, those that
+nobody has to ask for in ``checks.tending``.
 """
 
 from __future__ import annotations
@@ -9,47 +10,40 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from agents_registry import credentials
-from agents_registry.addresses import Address, comes_from, read_address
-from agents_registry.attempts import TOKEN, attempts
-from agents_registry.callers import Caller
-from agents_registry.endpoints import endpoint_policy
+from agents_registry.addresses.callers import Caller
+from agents_registry.addresses.endpoints import endpoint_policy
+from agents_registry.addresses.reading import Address, comes_from, read_address
 from agents_registry.models import Agent, AgentToken, Kind
+from agents_registry.rate_limits.attempts import TOKEN, attempts
+from agents_registry.registering import credentials, seats
+from agents_registry.words import too_many_attempts
 from league_sdk.protocol.errors import InvalidFormat
-from league_sdk.protocol.states import AgentState
 from league_sdk.rules.registry import games
 from league_sdk.transport.policy import Forbidden
-from matches.checks.runs import INSTRUCTOR, changed
+from matches.checks import ways
+from matches.checks.runs import INSTRUCTOR, REGISTRATION, changed
 from matches.checks.taking import place_of
 from matches.league.errors import ActionRefused, Invalid
-from matches.models import Check, CheckRole, CheckState
-from matches.view import readiness
+from matches.models import Check, CheckRole, CheckState, CheckWay
 
-MOST_A_MINUTE = 5
-"""Checks that one caller may ask for."""
-MOST_WAITING = 200
-"""More than this are not queued for the public."""
-KEPT_FOR_OTHERS, MOST_AT_A_PLACE = 100, 20
-"""Of these places, for those with less than so many waiting at one place: nobody's own agents fill the line."""
-SETTLE_S = 3.0
-"""After a registration: more than half of the agents register before they listen (our choice)."""
-AGAIN_AFTER_S = 5.0
-AGAIN_AT_MOST_S = 600.0
-MOST_TRIES = 20
-"""Checks that a league asks for by itself, from one registration of an agent to the next."""
+MAX_CHECKS_PER_MINUTE = 5
+"""For one caller."""
+MAX_QUEUED = 200
+"""When so many checks wait, the public may not queue more."""
+RESERVED_FOR_OTHER_PLACES, MAX_QUEUED_PER_PLACE = 100, 20
+"""The last places in the queue are for requesters with few waiting checks: one owner's agents cannot fill it."""
 
 
-class NotTheirs(ActionRefused):
-    """Neither the caller's own address nor an agent whose token was given."""
+class NotAllowed(ActionRefused):
+    """The address is not the caller's own, and no token of the agent there was given."""
 
     status = 403
 
 
-class TooOften(ActionRefused):
+class TooManyChecks(ActionRefused):
     status = 429
 
 
@@ -65,124 +59,94 @@ def ask(
     game_type: str = "",
     now: datetime | None = None,
 ) -> Check:
-    """Have an address checked, or take part in a check of it that is on its way.
+    """Queue a check of an address, or return the one that is queued or running already.
 
     Args:
-        endpoint: the address; empty for the one that the token's agent is registered with.
-        role: as what; empty for what is registered at the address, else a player. A token's agent is what it is.
-        token: an agent's auth_token, for an address that is not the caller's own.
-        game_type: the game to be asked for; empty for what the agent plays.
+        endpoint: the address; empty for the registered address of the token's agent.
+        caller: the person or program that asks.
+        role: what to check it as; empty for the role registered at the address, else player. With a token, the role of
+            its agent counts.
+        token: the auth_token of an agent, for an address that is not the caller's own.
+        game_type: the game to check; empty for the agent's own.
 
     Raises:
         Invalid: 422, an address, role or game that is not usable.
-        NotTheirs: 403.
-        TooOften: 429.
+        NotAllowed: 403.
+        TooManyChecks: 429.
     """
     now = now or timezone.now()
     with transaction.atomic():
-        found = _token_of(token, caller) if token else None
-        agent = found.agent if found is not None else None
+        shown_token = _token_of(token, caller) if token else None
+        agent = shown_token.agent if shown_token is not None else None
         if role and role not in CheckRole.values:
             raise Invalid(_("There is no role %(role)s.") % {"role": role[:40]}, field="role")
         if game_type and game_type not in games():
             raise Invalid(_("There is no game %(game)s.") % {"game": game_type[:40]}, field="game_type")
         address = _address(endpoint, caller, agent)
         agent = _allowed(address, caller, agent)
-        # Whoever has just named this address reads what everybody reads of what stands there.
-        named = found is not None and not found.proven and not (caller.instructor or _is_own(address, caller))
+        # The caller has not proven to own this address: show only what the public may read of the answers from there.
+        named = (
+            shown_token is not None and not shown_token.proven and not (caller.instructor or _is_own(address, caller))
+        )
         if not caller.instructor:
             _refuse_hurry(caller, agent, address, now)
         agent = agent or _registered_at(address, role)
-        wanted = Check(
-            role=agent.kind if agent is not None else role or CheckRole.PLAYER.value,
-            game_types=_games(game_type, agent),
-            agent=agent,
-            asked_by=_name(caller),
-            withheld=named,
-            due_at=now,
-            created_at=now,
-        )
-        return _queue(wanted, address)
+        role = agent.kind if agent is not None else role or CheckRole.PLAYER.value
+        wanted = Check(role=role, asked_by=_name(caller), withheld=named, due_at=now, created_at=now)
+        # Whoever names an address is told of that address; another agent that is registered there may have a line.
+        wanted.way = "" if shown_token is not None else CheckWay.ADDRESS
+        return _queue(wanted, address, agent, game_type)
 
 
 def ask_for_agents(*, agent_ids: Iterable[int], now: datetime | None = None) -> list[Check]:
-    """The instructor has agents checked; not the site's own referees, who take matches from this site only."""
+    """Queue checks of agents for the instructor; the site's own referees are left out: they serve this site only."""
     now = now or timezone.now()
     with transaction.atomic():
         chosen = Agent.objects.filter(pk__in=list(agent_ids), site_key=False)
         agents = list(chosen.select_related("league").order_by("pk"))
-        return [_queue_agent(agent, asked_by=INSTRUCTOR, now=now, due_at=now) for agent in agents]
-
-
-def tend(*, now: datetime) -> int:
-    """Ask for the checks that leagues with ``require_check`` demand: after each registration, and again, less
-    and less often, while they fail; how many were queued."""
-    leagues = list(readiness.asking_leagues())
-    if not leagues:
-        return 0
-    players = list(
-        Agent.objects.filter(kind=Kind.PLAYER, league__in=leagues)
-        .exclude(state=AgentState.SHUTDOWN)
-        .select_related("league")
-        .annotate(came_at=Max("tokens__created_at"))
-        .order_by("pk")
-    )
-    known = readiness.history(players)
-    queued = 0
-    for player in players:
-        due_at = _due_at(player.came_at or player.registered_at, known.get((player.endpoint_key, player.kind), []))
-        if due_at is not None:
-            with transaction.atomic():
-                _queue_agent(player, asked_by="", now=now, due_at=max(due_at, now))
-            queued += 1
-    return queued
-
-
-def _due_at(came_at: datetime, lines: list[readiness.Line]) -> datetime | None:
-    """When the next check of an agent's address is due that a league asks for by itself; None for never."""
-    if any(line.open for line in lines):
-        return None
-    since = [line for line in lines if line.created_at >= came_at]
-    if not since:
-        return came_at + timedelta(seconds=SETTLE_S)
-    last = since[-1]
-    if last.passed or len(since) >= MOST_TRIES or last.finished_at is None:
-        return None
-    return last.finished_at + timedelta(seconds=min(AGAIN_AFTER_S * 2 ** (len(since) - 1), AGAIN_AT_MOST_S))
+        return [queue_agent(agent, Check(asked_by=INSTRUCTOR, due_at=now, created_at=now)) for agent in agents]
 
 
 def _token_of(token: str, caller: Caller) -> AgentToken:
     wait = attempts.refuse_secret(TOKEN, caller.ip, token)
     if wait is not None:
-        raise TooOften(_("Too many wrong attempts: wait %(seconds)d seconds.") % {"seconds": wait.seconds})
-    found = credentials.find_token(token)
-    if found is None:
+        raise TooManyChecks(too_many_attempts(wait.seconds))
+    known = credentials.find_token(token)
+    if known is None:
         attempts.secret_was_wrong(TOKEN, caller.ip, token)
-        raise NotTheirs(_("This auth_token is no agent's: take the one from your last registration, or leave it out."))
-    return found
+        raise NotAllowed(_("This auth_token is no agent's: take the one from your last registration, or leave it out."))
+    return known
 
 
 def _refuse_hurry(caller: Caller, agent: Agent | None, address: Address, now: datetime) -> None:
-    """A class may have one address: with its agent's token one is counted by the agent, others by the address."""
+    """Enforce the rate limit and the limits of the queue.
+
+    A class may share one IP address: a caller with an agent's token is counted by agent, others by address.
+    """
     recent = Check.objects.filter(created_at__gt=now - timedelta(minutes=1))
-    recent = recent.filter(asked_by=_name(caller)) if agent is None else recent.filter(agent=agent).exclude(asked_by="")
-    if recent.count() >= MOST_A_MINUTE:
-        raise TooOften(
+    recent = (
+        recent.filter(asked_by=_name(caller))
+        if agent is None
+        else recent.filter(agent=agent).exclude(asked_by__in=["", REGISTRATION])
+    )
+    if recent.count() >= MAX_CHECKS_PER_MINUTE:
+        raise TooManyChecks(
             _("You have asked for %(count)d checks within a minute: wait a moment, mend something, and ask again.")
-            % {"count": MOST_A_MINUTE}
+            % {"count": MAX_CHECKS_PER_MINUTE}
         )
-    waiting = list(Check.objects.filter(state=CheckState.WANTED, due_at__lte=now).values_list("address", flat=True))
+    due = Check.objects.filter(state=CheckState.WANTED, due_at__lte=now).exclude(asked_by=REGISTRATION)
+    waiting = list(due.values_list("address", flat=True))
     here = sum(place_of(one) == place_of(address.machine) for one in waiting)
-    if len(waiting) >= MOST_WAITING - (KEPT_FOR_OTHERS if here >= MOST_AT_A_PLACE else 0):
-        raise TooOften(_("Too many checks are waiting already: ask again in a minute."))
+    if len(waiting) >= MAX_QUEUED - (RESERVED_FOR_OTHER_PLACES if here >= MAX_QUEUED_PER_PLACE else 0):
+        raise TooManyChecks(_("Too many checks are waiting already: ask again in a minute."))
 
 
 def _address(endpoint: str, caller: Caller, agent: Agent | None) -> Address:
     if not endpoint.strip():
         if agent is None:
             raise Invalid(_("Give the address your agent listens at."), field="endpoint")
-        return Address(url=agent.endpoint, key=agent.endpoint_key, notes=())
-    # "This machine" is the instructor's own word for the site's machine; anyone else's means theirs.
+        return ways.registered(agent)
+    # For the instructor "localhost" is the site's machine; for anybody else it is their own.
     own = "" if caller.instructor else caller.near
     try:
         address = read_address(endpoint, caller=own, field="endpoint")
@@ -198,20 +162,20 @@ def _address(endpoint: str, caller: Caller, agent: Agent | None) -> Address:
 
 
 def _allowed(address: Address, caller: Caller, agent: Agent | None) -> Agent | None:
-    """The token's agent, if it is the one that is checked.
+    """The token's agent, if the address is its own; None if the caller may check the address for another reason.
 
     Raises:
-        NotTheirs: the caller may not have this address checked.
+        NotAllowed: the caller may not have this address checked.
     """
     if agent is not None and address.key == agent.endpoint_key:
         return agent
     if not (caller.instructor or _is_own(address, caller)):
         if agent is not None:
-            raise NotTheirs(
+            raise NotAllowed(
                 _("%(agent)s is registered at another address: leave the address empty to check %(agent)s.")
                 % {"agent": agent.code}
             )
-        raise NotTheirs(
+        raise NotAllowed(
             _(
                 "This is not your own address (you call from %(ip)s): open this page on the machine your agent "
                 "runs on, or give the auth_token of the agent that is registered at this address."
@@ -222,7 +186,7 @@ def _allowed(address: Address, caller: Caller, agent: Agent | None) -> Agent | N
 
 
 def _name(caller: Caller) -> str:
-    """What the row says of who asked."""
+    """The value of ``asked_by``."""
     return INSTRUCTOR if caller.instructor else caller.ip[:64]
 
 
@@ -231,9 +195,10 @@ def _is_own(address: Address, caller: Caller) -> bool:
 
 
 def _registered_at(address: Address, role: str) -> Agent | None:
-    """The newest agent at an address that is what it is to be checked as."""
-    found = Agent.objects.filter(endpoint_key=address.key).select_related("league")
-    return (found.filter(kind=role) if role else found).order_by("-pk").first()
+    """The newest agent registered at an address, of this role if one is given; of players one that speaks for it."""
+    registered = Agent.objects.filter(endpoint_key=address.key).select_related("league")
+    newest = (registered.filter(kind=role) if role else registered).order_by("-pk").first()
+    return seats.who_is_at(newest) if newest is not None and newest.kind == Kind.PLAYER else newest
 
 
 def _games(game_type: str, agent: Agent | None) -> list[str]:
@@ -245,32 +210,42 @@ def _games(game_type: str, agent: Agent | None) -> list[str]:
     return named or ["even_odd"]
 
 
-def _queue_agent(agent: Agent, *, asked_by: str, now: datetime, due_at: datetime) -> Check:
-    wanted = Check(
-        role=agent.kind,
-        game_types=_games("", agent),
-        agent=agent,
-        asked_by=asked_by,
-        due_at=due_at,
-        created_at=now,
-    )
-    return _queue(wanted, Address(url=agent.endpoint, key=agent.endpoint_key, notes=()))
+def queue_agent(agent: Agent, wanted: Check) -> Check:
+    """Queue a check of an agent as what it is; ``wanted`` says who asked and when it is due."""
+    wanted.role = agent.kind
+    return _queue(wanted, ways.registered(agent), agent)
 
 
-def _queue(wanted: Check, address: Address) -> Check:
-    """Queue a check of an address; one like it that waits already takes its place."""
-    # One whose report others read in another way is another check.
-    same = {"endpoint_key": address.key, "role": wanted.role, "withheld": wanted.withheld}
-    waiting = Check.objects.filter(**same, state__in=[CheckState.WANTED, CheckState.RUNNING])
-    found = waiting.filter(game_types=wanted.game_types).order_by("created_at").first()
-    if found is None:
-        found = wanted
-        found.endpoint, found.endpoint_key = address.url, address.key
-        found.address, found.notes = address.machine, list(address.notes)
-        found.save(force_insert=True)
+def _queue(wanted: Check, address: Address, agent: Agent | None, game_type: str = "") -> Check:
+    """Queue a check of an address, unless an equal one is queued or running; that one is returned then."""
+    wanted.agent, wanted.game_types = agent, _games(game_type, agent)
+    target = ways.queued_as(wanted, address)
+    wanted.endpoint, wanted.endpoint_key, wanted.address = target.endpoint, target.key, target.address
+    check = _equal(wanted)
+    if check is None:
+        check = wanted
+        check.notes = list(address.notes)
+        check.save(force_insert=True)
     else:
-        # One that was to be repeated later is run now.
-        earlier = Check.objects.filter(pk=found.pk, state=CheckState.WANTED, due_at__gt=wanted.due_at)
-        earlier.update(due_at=wanted.due_at)
-    changed(found)
-    return found
+        # If it was planned for later, run it now.
+        planned = Check.objects.filter(pk=check.pk, state=CheckState.WANTED)
+        if wanted.way == CheckWay.ADDRESS:
+            planned.update(way=wanted.way)
+        planned.filter(due_at__gt=wanted.due_at).update(due_at=wanted.due_at)
+        if wanted.asked_by != REGISTRATION:
+            # Now somebody has asked: it does not wait behind those that nobody has asked for.
+            planned.filter(asked_by=REGISTRATION).update(asked_by=wanted.asked_by)
+    changed(check)
+    return check
+
+
+def _equal(wanted: Check) -> Check | None:
+    """The check that is queued or running and calls what this one would call, for the same readers."""
+    target = ways.of_check(wanted)
+    # A check whose report is shown to other people is not equal.
+    same = {"role": wanted.role, "withheld": wanted.withheld, "game_types": wanted.game_types}
+    waiting = Check.objects.filter(**same, state__in=[CheckState.WANTED, CheckState.RUNNING])
+    waiting = waiting.filter(endpoint_key__in={target.key, wanted.endpoint_key}).select_related("agent")
+    calls = {CheckState.WANTED: ways.of_check, CheckState.RUNNING: ways.claimed}
+    equal = (one for one in waiting.order_by("created_at") if calls[CheckState(one.state)](one).key == target.key)
+    return next(equal, None)

@@ -1,7 +1,7 @@
-"""Carries out the checks that were asked for: takes what is due, runs it, shows it as it goes.
+"""Runs checks: claims those that are due, carries them out, and publishes their progress.
 
-Beside the conductor's looks, on its loop and its database thread: a check takes seconds and must hold
-up no match. Like the conductor it owns nothing but what is on its way.
+This is a task on the conductor's event loop that uses the conductor's database thread: a check takes seconds and must
+not delay a match. All its state is in the database, except for the checks that are running.
 """
 
 from __future__ import annotations
@@ -9,207 +9,244 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
+from uuid import UUID
 
-from django.db import close_old_connections
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from league_sdk.conformance.fixtures import Identity
-from league_sdk.conformance.listener import CallbackListener, own_address
-from league_sdk.conformance.manager import check_manager
-from league_sdk.conformance.player import check_player
-from league_sdk.conformance.referee import check_referee
+from league_sdk.conformance.checking import check
+from league_sdk.conformance.listener import own_address
 from league_sdk.conformance.report import Clause, Report
-from league_sdk.transport.client import Client
-from matches.checks import asking, runs, taking
-from matches.checks.taking import Job
-from matches.models import CheckRole
+from league_sdk.conformance.subject import NOBODY, Identity, Limits, Subject
+from league_sdk.transport.client import Caller, Client
+from league_sdk.transport.httpx_client import HttpxClient
+from matches.checks import relaying, runs, taking, tending
+from matches.checks.taking import Job, Relayed
+from matches.inbox.calling import AgentLine, InboxLine
+from matches.inbox.finding import FirstCall
 from matches.push import nudge
 
 logger = logging.getLogger(__name__)
-
-TICK_S = 1.0
-BREATH_S = 0.2
-"""Between two looks, whatever happens on the site meanwhile."""
-SHOW_EVERY_S = 0.3
-"""At least this long between two showings of what a check has found so far."""
-RUN_LIMIT_S = 120.0
-"""A correct agent takes under 20 s; one that answers nothing in time, the sum of the limits."""
 
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 OnClause = Callable[[Clause], None]
 
 
-async def _check_player(job: Job, client: Client, on_clause: OnClause) -> Report:
-    listener = await _listening(job.endpoint)
+async def _check(job: Job, client: Caller, on_clause: OnClause) -> Report:
     identity = None
     if job.player_id:
         identity = Identity(job.player_id, job.league_id, job.league_token, known=True)
-    try:
-        return await check_player(
-            job.endpoint,
-            client=client,
-            game_types=job.game_types,
-            on_clause=on_clause,
-            identity=identity,
-            callbacks=listener,
-            dialect=job.dialect,
-            stays=job.stays,
-            # An agent that is registered still has its league before it, and some go home after LEAGUE_COMPLETED.
-            farewell=identity is None,
-        )
-    finally:
-        if listener is not None:
-            await listener.stop()
+    subject = Subject(
+        url=job.endpoint,
+        role=job.role,
+        game_types=job.game_types,
+        identity=identity,
+        dialect=job.dialect,
+        dials_out=job.agent is not None,
+        tokens=job.tokens,
+        own_tokens=job.own_tokens,
+        ready_in=job.ready_in,
+        on_posts=job.on_posts,
+        listen=await _listen(job),
+        limits=Limits.of_league(job.rules),
+        stays=job.stays,
+        is_overtaken=job.is_overtaken,
+        # An agent that is registered still has its league before it, and some go home after LEAGUE_COMPLETED.
+        farewell=identity is None,
+        # Do not wait: nobody can start a referee with the address of a league manager that exists only during a check.
+        register_wait_s=0,
+    )
+    return await check(subject, client, on_clause)
 
 
-async def _listening(endpoint: str) -> CallbackListener | None:
-    """A port for answers that come as a POST, at our address as the agent sees it; None when there is no way."""
-    listener = CallbackListener()
-    try:
-        await listener.start(await asyncio.to_thread(own_address, endpoint))
-    except OSError:
+async def _listen(job: Job) -> str | None:
+    """Where the agent's own calls are heard; None: at our address on the way to the agent's."""
+    if job.agent is None:
         return None
-    return listener
+    # A line has no address: we are heard where the agent came from, or else where agents find this site.
+    host = f"[{job.seen_from}]" if ":" in job.seen_from else job.seen_from
+    try:
+        return await own_address(f"http://{host}" if host else settings.LEAGUE_PUBLIC_URL)
+    except OSError:
+        return NOBODY
 
 
-async def _check_referee(job: Job, client: Client, on_clause: OnClause) -> Report:
-    # It is registered here, or nowhere: nobody can start it for a league manager that lives as long as a check.
-    return await check_referee(job.endpoint, client=client, on_clause=on_clause, register_wait_s=0)
+@dataclass(slots=True)
+class Checker:
+    """Claims and runs checks.
 
-
-async def _check_manager(job: Job, client: Client, on_clause: OnClause) -> Report:
-    return await check_manager(job.endpoint, client=client, on_clause=on_clause)
-
-
-CHECKS: dict[str, Callable[[Job, Client, OnClause], Coroutine[Any, Any, Report]]] = {
-    CheckRole.PLAYER.value: _check_player,
-    CheckRole.REFEREE.value: _check_referee,
-    CheckRole.MANAGER.value: _check_manager,
-}
-"""How an agent is checked, by role."""
-
-
-async def keep_checking(client: Client, in_thread: InThread, draining: Callable[[], bool]) -> None:
-    """Take and run checks until cancelled.
-
-    Args:
+    Attributes:
         client: the conductor's, with the endpoint policy.
         in_thread: runs database work in the conductor's thread.
-        draining: whether nothing new is begun any more.
+        draining: whether no new check may be started, because the process is about to stop.
+        check: how an agent is checked.
+        look_interval_s: how often it looks for due checks without being woken.
+        min_look_interval_s: the pause between two looks, however often it is woken.
+        show_interval_s: the pause between two writes of the progress of one check.
+        run_timeout_s: for one check. A correct agent takes under 20 s; a silent one takes the sum of the time limits.
     """
-    loop = asyncio.get_running_loop()
-    woken = asyncio.Event()
 
-    def wake(urgent: bool) -> None:
-        # What is not urgent is matches going on; and who is awake already has its look before it.
-        if urgent and not woken.is_set():
-            loop.call_soon_threadsafe(woken.set)
+    client: Client
+    in_thread: InThread
+    draining: Callable[[], bool]
+    check: Callable[[Job, Caller, OnClause], Coroutine[Any, Any, Report]] = _check
+    look_interval_s: float = 1.0
+    min_look_interval_s: float = 0.2
+    show_interval_s: float = 0.3
+    run_timeout_s: float = 120.0
+    _running: dict[asyncio.Task[None], Job] = field(default_factory=dict)
+    _overtaken: set[UUID] = field(default_factory=set)
+    _posts: dict[UUID, Relayed] = field(default_factory=dict)
 
-    detach = nudge.attach(wake)
-    running: dict[asyncio.Task[None], Job] = {}
+    async def keep_checking(self) -> None:
+        """Claim and run checks until cancelled."""
+        loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
-    def ended(task: asyncio.Task[None]) -> None:
-        running.pop(task, None)
-        # Its address, and a place, are free again.
-        woken.set()
+        def wake(urgent: bool) -> None:
+            # Wake-ups that are not urgent are about matches. Skip if a look is already pending.
+            if urgent and not woken.is_set():
+                loop.call_soon_threadsafe(woken.set)
 
-    try:
-        while True:
-            woken.clear()
-            for job in [] if draining() else await _take(in_thread, taking.MOST_AT_ONCE - len(running)):
-                task = asyncio.create_task(_run(job, client, in_thread))
-                running[task] = job
-                task.add_done_callback(ended)
-            try:
-                async with asyncio.timeout(TICK_S):
-                    await woken.wait()
-            except TimeoutError:
-                logger.debug("tick")
-            await asyncio.sleep(BREATH_S)
-    finally:
-        detach()
-        jobs = list(running.values())
-        for task in list(running):
-            task.cancel()
-        if jobs:
-            # So that whoever comes next begins with them at once, and no page says that they are running.
-            await in_thread(lambda: _closing(lambda: runs.give_back([(job.check_id, job.run) for job in jobs])))
+        def ended(task: asyncio.Task[None]) -> None:
+            over = self._running.pop(task, None)
+            if over is not None:
+                self._posts.pop(over.check_id, None)
+            # Another check may use its address and its place.
+            woken.set()
 
-
-async def _take(in_thread: InThread, room: int) -> list[Job]:
-    def look() -> list[Job]:
-        now = timezone.now()
-        asking.tend(now=now)
-        return taking.take(now=now, room=room)
-
-    try:
-        found: list[Job] = await in_thread(lambda: _closing(look))
-    except Exception:
-        # A database that is locked or gone for a moment: the rows are as they were.
-        logger.exception("a look at the checks failed; the next one tries again")
-        return []
-    return found
-
-
-async def _run(job: Job, client: Client, in_thread: InThread) -> None:
-    clauses: list[dict[str, Any]] = []
-    news = asyncio.Event()
-
-    def heard(clause: Clause) -> None:
-        clauses.append(clause.to_json())
-        news.set()
-
-    # A name that led elsewhere when the check began must not lead it to a program that plays by now.
-    pinned = Client(agent_type="league_manager", policy=replace(client.policy, pinned=job.pinned))
-    showing = asyncio.create_task(_keep_showing(job, clauses, news, in_thread))
-    report: Report | None = None
-    problem = ""
-    try:
-        async with asyncio.timeout(RUN_LIMIT_S):
-            report = await CHECKS[job.role](job, pinned, heard)
-    except TimeoutError:
-        problem = _("The check did not end within %(limit)d s.") % {"limit": RUN_LIMIT_S}
-    except Exception:
-        logger.exception("the check %s failed", job.check_id)
-        problem = _("The check itself failed; the site's log says why.")
-    finally:
-        showing.cancel()
-        await pinned.aclose()
-
-    def end() -> bool:
-        if report is None:
-            return runs.fail(check_id=job.check_id, run=job.run, problem=problem)
-        return runs.finish(check_id=job.check_id, run=job.run, report=report.to_json())
-
-    try:
-        await in_thread(lambda: _closing(end))
-    except Exception:
-        # Its claim runs out, and it is run again.
-        logger.exception("the outcome of the check %s could not be written down", job.check_id)
-
-
-async def _keep_showing(job: Job, clauses: list[dict[str, Any]], news: asyncio.Event, in_thread: InThread) -> None:
-    """Write down what was found so far, now and then, so that whoever looks sees it happen."""
-    while True:
-        await news.wait()
-        news.clear()
-        so_far = list(clauses)
+        detach = nudge.attach(wake)
         try:
-            await in_thread(
-                lambda so_far=so_far: _closing(
-                    lambda: runs.progress(check_id=job.check_id, run=job.run, clauses=so_far)
-                )
-            )
+            while True:
+                woken.clear()
+                for one in [] if self.draining() else await self._take():
+                    self._overtaken.discard(one.check_id)
+                    job = replace(
+                        one,
+                        is_overtaken=partial(self._is_overtaken, one.check_id),
+                        on_posts=partial(self._posts.__setitem__, one.check_id),
+                    )
+                    task = asyncio.create_task(self._run(job))
+                    self._running[task] = job
+                    task.add_done_callback(ended)
+                try:
+                    async with asyncio.timeout(self.look_interval_s):
+                        await woken.wait()
+                except TimeoutError:
+                    logger.debug("tick")
+                await asyncio.sleep(self.min_look_interval_s)
+        finally:
+            detach()
+            jobs = list(self._running.values())
+            for task in list(self._running):
+                task.cancel()
+            if jobs:
+                # The next process can start with them at once, and no page shows them as running.
+                await self._in_db(lambda: runs.give_back([(job.check_id, job.run) for job in jobs]))
+
+    def _is_overtaken(self, check_id: UUID) -> bool:
+        return check_id in self._overtaken
+
+    async def _take(self) -> list[Job]:
+        def look() -> tuple[list[Job], list[tuple[UUID, str, dict[str, Any]]]]:
+            now = timezone.now()
+            self._overtaken |= taking.overtaken(self._running.values())
+            tending.tend(now=now)
+            answers = relaying.take({job.check_id for job in self._running.values()})
+            return taking.take(now=now, room=taking.MAX_RUNNING - len(self._running)), answers
+
+        try:
+            jobs, answers = await self._in_db(look)
         except Exception:
-            logger.exception("what the check %s has found so far could not be shown", job.check_id)
-        await asyncio.sleep(SHOW_EVERY_S)
+            # The database may be locked or unreachable for a moment; nothing was changed.
+            logger.exception("a look at the checks failed; the next one tries again")
+            return []
+        for check_id, message_type, message in answers:
+            if check_id in self._posts:
+                self._posts[check_id](message_type, message)
+        taken: list[Job] = jobs
+        return taken
 
+    async def _run(self, job: Job) -> None:
+        clauses: list[dict[str, Any]] = []
+        news = asyncio.Event()
 
-def _closing(work: Callable[[], Any]) -> Any:
-    try:
-        return work()
-    finally:
-        close_old_connections()
+        def heard(clause: Clause) -> None:
+            clauses.append(clause.to_json())
+            news.set()
+
+        caller = FirstCall(self._caller(job))
+        showing = asyncio.create_task(self._keep_showing(job, clauses, news))
+        report: Report | None = None
+        problem = ""
+        try:
+            async with asyncio.timeout(self.run_timeout_s):
+                report = await self.check(job, caller, heard)
+        except TimeoutError:
+            problem = _("The check did not end within %(limit)d s.") % {"limit": self.run_timeout_s}
+        except Exception:
+            logger.exception("the check %s failed", job.check_id)
+            problem = _("The check itself failed; the site's log says why.")
+        finally:
+            showing.cancel()
+            await caller.aclose()
+
+        def end() -> None:
+            if job.is_overtaken() and (report is None or not report.can_play):
+                # A match of the agent comes first; what the check found until then is no verdict.
+                runs.give_back([(job.check_id, job.run)])
+            elif report is None:
+                runs.fail(check_id=job.check_id, run=job.run, problem=problem)
+            else:
+                runs.finish(check_id=job.check_id, run=job.run, report=report.to_json(), found=caller.found)
+
+        try:
+            await self._in_db(end)
+        except Exception:
+            # Its claim will time out, and it will be run again.
+            logger.exception("the outcome of the check %s could not be written down", job.check_id)
+
+    def _caller(self, job: Job) -> Caller:
+        """What leads to the agent: the line that it has opened, or calls of its address; also once its line is gone."""
+        if job.agent is not None and not job.keys:
+            return InboxLine(job.agent, job.rules.connect_grace_s)
+        # Call only the IP addresses that were resolved when the check was claimed: the name could meanwhile be
+        # pointed at a program that plays a match.
+        policy = self.client.policy.model_copy(update={"pinned": job.pinned})
+        client = HttpxClient(agent_type="league_manager", policy=policy)
+        if job.agent is None:
+            return client
+
+        async def may_call() -> bool:
+            try:
+                return bool(await self._in_db(partial(taking.falls_back, job)))
+            except DatabaseError:
+                logger.exception("nobody knows whether the check %s may call the address", job.check_id)
+                return False
+
+        return AgentLine(client, job.agent, job.rules.connect_grace_s, may_call)
+
+    async def _keep_showing(self, job: Job, clauses: list[dict[str, Any]], news: asyncio.Event) -> None:
+        """Store the clauses that were decided so far, so that open pages show the progress."""
+        while True:
+            await news.wait()
+            news.clear()
+            show = partial(runs.progress, check_id=job.check_id, run=job.run, clauses=list(clauses))
+            try:
+                await self._in_db(show)
+            except Exception:
+                logger.exception("what the check %s has found so far could not be shown", job.check_id)
+            await asyncio.sleep(self.show_interval_s)
+
+    async def _in_db(self, work: Callable[[], Any]) -> Any:
+        def closing() -> Any:
+            try:
+                return work()
+            finally:
+                close_old_connections()
+
+        return await self.in_thread(closing)

@@ -1,10 +1,11 @@
-"""READS: the report of a check as the page and the API show it. Who knows its id may read it."""
+"""READS: the report of a check for its page and the API. Anybody who knows its id may read it."""
 
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, NotRequired, cast
 from uuid import UUID
 
 from django.template.loader import render_to_string
@@ -12,18 +13,93 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from typing_extensions import TypedDict
 
-from matches.models import Check, CheckRole, CheckState
+from league_sdk.protocol.inbox import SCHEME
+from league_sdk.protocol.notes import in_words
+from league_sdk.protocol.schemas.parts import one_of, says
+from matches.checks.ways import is_line
+from matches.models import Check, CheckRole, CheckState, CheckWay
+from matches.view import readiness
 from matches.view.public_answers import report_for_public
+from matches.view.readiness import UNABLE, Ready
+from matches.view.rows import time_in
+from matches.words import checks as words
 from matches.words import states
 
+ASK_AGAIN_S = 2.0
+"""Between two questions of a program that waits for a check."""
 FRAGMENTS = ("check_head", "check_clauses")
 VERDICTS = ("fails", "tolerated", "conforms", "skipped")
-"""In the order in which they matter."""
+"""The most important first."""
+_AS_WORDS = "again, as a text with places and the facts in them; absent in older reports and while withheld."
+
+
+class ClauseRow(TypedDict):
+    """One thing that the documents demand of an agent, and what this agent did."""
+
+    id: Annotated[str, says("Short and stable, such as join.accepts.")]
+    title: Annotated[str, says("The question in a few words.")]
+    expected: Annotated[str, says("What the documents expect.")]
+    source: Annotated[str, says("Where they say so, such as 004 4.4.2.")]
+    verdict: Annotated[str, one_of(VERDICTS), says("What came of it.")]
+    why: Annotated[str, says("The reason and, unless it conforms, what to mend.")]
+    sent: Annotated[Any, says("The body that was sent, cut at 4 KiB; any JSON, null when nothing was.")]
+    came: Annotated[Any, says("The body that came back, likewise; a text when it was no JSON.")]
+    elapsed_ms: Annotated[int | None, says("Milliseconds from sending to the answer; null when nothing was sent.")]
+    http_status: Annotated[int | None, says("The HTTP status of the answer; null when there was none.")]
+    why_words: NotRequired[Annotated[dict[str, Any], says(f"The reason {_AS_WORDS}")]]
+
+
+class CheckReport(TypedDict):
+    """What a check has found."""
+
+    schema: NotRequired[Annotated[int, says("The version of this form.")]]
+    role: NotRequired[Annotated[str, says("What the agent was checked as: player, referee or manager.")]]
+    endpoint: NotRequired[Annotated[str, says("The address that was checked.")]]
+    started_at: NotRequired[Annotated[str, time_in("When it began, in UTC.")]]
+    took_s: NotRequired[Annotated[float, says("How long it took, in seconds.")]]
+    dialect: NotRequired[Annotated[str, says("The dialect in which the invitation was understood; empty for none.")]]
+    spoken: NotRequired[Annotated[dict[str, str], says("By message type, the dialect in which it was understood.")]]
+    can_play: NotRequired[Annotated[bool, says("Whether the league can play with this agent as it is.")]]
+    summary: NotRequired[Annotated[str, says("The result in a sentence; absent while answers are withheld.")]]
+    next_step: NotRequired[Annotated[str, says("What to mend first; empty for nothing, absent while withheld.")]]
+    summary_words: NotRequired[Annotated[dict[str, Any], says(f"The summary {_AS_WORDS}")]]
+    next_step_words: NotRequired[Annotated[dict[str, Any], says(f"The next step {_AS_WORDS}")]]
+    clauses: Annotated[list[ClauseRow], says("Every clause, in the order of the rules.")]
+    counts: NotRequired[Annotated[dict[str, int], says("How many clauses have which verdict.")]]
+
+
+class CheckRow(TypedDict):
+    """A check of an agent."""
+
+    check_id: Annotated[str, says("Its id; who knows it may read the report.")]
+    url: Annotated[str, says("The path of its page on this site.")]
+    state: Annotated[str, one_of(CheckState.values), says("How far it is; FAILED: it could not be carried out.")]
+    role: Annotated[str, one_of(CheckRole.values), says("What the agent is checked as.")]
+    endpoint: Annotated[str, says("The address that is called.")]
+    way: Annotated[str, one_of(("", *CheckWay.values)), says("By which way it goes; empty: not decided, or called.")]
+    game_types: Annotated[list[str], says("The games that a player is asked to play.")]
+    notes: Annotated[list[Any], says("What was unusual about how it was asked for: sentences, or codes.")]
+    passed: Annotated[bool | None, says("Whether it passed; null before it is DONE.")]
+    verdict: Annotated[Annotated[str, one_of(Ready.values)] | None, says("The word for it; null before it is DONE.")]
+    problem: Annotated[str, says("What to mend first, in a sentence; empty for nothing.")]
+    withheld: Annotated[str, says("Why answers are withheld, in a sentence; empty when they are shown.")]
+    created_at: Annotated[datetime, says("When it was asked for, in UTC.")]
+    started_at: Annotated[datetime | None, says("When it began, in UTC; null before.")]
+    finished_at: Annotated[datetime | None, says("When it ended, in UTC; null before.")]
+    clauses: Annotated[int, says("How many clauses are tried so far.")]
+    report: Annotated[CheckReport | None, says("What was found; null until it is DONE.")]
+
+
+class CheckSoFar(CheckRow):
+    """A check for whoever waits for it: its report is what was found so far."""
+
+    ask_again_after_s: Annotated[float | None, says("In how many seconds to ask again; null: it has ended.")]
 
 
 def find(check_id: str | UUID) -> Check | None:
-    """A check by its id, with the agent it belongs to."""
+    """The check of this id, with its agent; None when there is none."""
     wanted = _uuid(check_id)
     if wanted is None:
         return None
@@ -37,8 +113,8 @@ def _uuid(text: str | UUID) -> UUID | None:
         return None
 
 
-def wire(check: Check) -> dict[str, Any]:
-    """A check for machines; ``report`` is there when it is DONE."""
+def wire(check: Check) -> CheckRow:
+    """A check as JSON for the API; ``report`` is None until it is DONE."""
     report = _readable(check)
     return {
         "check_id": str(check.pk),
@@ -46,17 +122,30 @@ def wire(check: Check) -> dict[str, Any]:
         "state": check.state,
         "role": check.role,
         "endpoint": check.endpoint,
+        "way": check.way,
         "game_types": check.game_types,
         "notes": check.notes,
         "passed": check.passed,
+        "verdict": verdict.value if (verdict := readiness.of_report(check)) is not None else None,
         "problem": _problem(check),
         "withheld": _withheld(check),
         "created_at": check.created_at,
         "started_at": check.started_at,
         "finished_at": check.finished_at,
         "clauses": len(report.get("clauses", [])),
-        "report": report if check.state == CheckState.DONE else None,
+        "report": cast(CheckReport, report) if check.state == CheckState.DONE else None,
     }
+
+
+def so_far(check: Check, now: datetime | None = None) -> CheckSoFar:
+    """A check as JSON with what was found so far, and when to ask again."""
+    found = _readable(check)
+    row: CheckSoFar = {**wire(check), "ask_again_after_s": None}
+    row["report"] = cast(CheckReport, found) if found.get("clauses") else None
+    if check.finished_at is None:
+        due_in_s = (check.due_at - (now or timezone.now())).total_seconds()
+        row["ask_again_after_s"] = round(max(ASK_AGAIN_S, due_in_s if check.state == CheckState.WANTED else 0), 1)
+    return row
 
 
 def report_page(check_id: str) -> dict[str, Any] | None:
@@ -64,7 +153,7 @@ def report_page(check_id: str) -> dict[str, Any] | None:
     check = find(check_id)
     if check is None:
         return None
-    done = check.state == CheckState.DONE
+    done, verdict = check.state == CheckState.DONE, readiness.of_report(check)
     report = _readable(check)
     clauses = [_clause(clause) for clause in report.get("clauses", [])]
     counts = {verdict: sum(clause["verdict"] == verdict for clause in clauses) for verdict in VERDICTS}
@@ -73,17 +162,18 @@ def report_page(check_id: str) -> dict[str, Any] | None:
             "check_id": str(check.pk),
             "url": reverse("check_report", args=[check.pk]),
             "json_url": reverse("check_json", args=[check.pk]),
-            "endpoint": check.endpoint,
-            "notes": check.notes,
+            "endpoint": "" if _is_over_a_line(check) else check.endpoint,
+            "way": CheckWay(check.way or CheckWay.INBOX).label if _is_over_a_line(check) else "",
+            "notes": [in_words(note, _) for note in check.notes],
             "role": check.role,
             "role_label": CheckRole(check.role).label,
             "state": check.state,
-            "outcome": ("PASSED" if check.passed else "NOT_PASSED") if done else check.state,
+            "outcome": check.state if verdict is None else "NOT_PASSED" if verdict in UNABLE else "PASSED",
             "headline": _headline(check),
-            "summary": report.get("summary", "") if done else "",
-            "next_step": report.get("next_step", "") if done else _problem(check),
+            "summary": words.stored(report, "summary") if done else "",
+            "next_step": words.stored(report, "next_step") if done else words.fixed(_problem(check)),
             "withheld": _withheld(check),
-            "next_clause": _clause_of(report.get("next_step", ""), clauses),
+            "next_clause": _clause_of(report.get("next_step", ""), report.get("clauses", [])),
             "dialect": report.get("dialect", ""),
             "spoken": sorted(report.get("spoken", {}).items()),
             "took_s": report.get("took_s"),
@@ -103,14 +193,19 @@ def report_page(check_id: str) -> dict[str, Any] | None:
     }
 
 
+def _is_over_a_line(check: Check) -> bool:
+    """Whether it goes to the agent's inbox; what is waiting is told by its address."""
+    return is_line(check.way) or check.endpoint.startswith(f"{SCHEME}:")
+
+
 def _readable(check: Check) -> dict[str, Any]:
-    """Its report as whoever has its link reads it."""
-    found: dict[str, Any] = report_for_public(check.report) if check.withheld else check.report
-    return found
+    """The report as far as readers of the link may see it."""
+    report: dict[str, Any] = report_for_public(check.report) if check.withheld else check.report
+    return report
 
 
 def _problem(check: Check) -> str:
-    # Of one that could not be carried out it is in our words; else it is the first thing to mend, with what came.
+    # The problem of a DONE check quotes the agent's answer, which is withheld; that of a FAILED one is our own text.
     return "" if check.withheld and check.state == CheckState.DONE else check.problem
 
 
@@ -119,13 +214,17 @@ def _withheld(check: Check) -> str:
 
 
 def fragments(check_id: str, language: str) -> dict[str, str] | None:
-    """Every fragment of a report's page in the language that is active; None when there is no such check.
+    """Every fragment of a report's page in the active language; None when there is no such check.
 
-    Whoever watched a check to its end still has the page open: one that has ended is rendered once.
+    Fragments of ended checks are cached: pages that watched a check stay open after its end.
     """
     wanted = _uuid(check_id)
-    ended = Check.objects.filter(pk=wanted).values_list("finished_at", flat=True).first() if wanted else None
-    return _rendered(check_id) if ended is None else _rendered_for_good(check_id, language)
+    # Without its report, which is long: most who ask for these fragments get cached ones.
+    check = Check.objects.select_related("agent__league").defer("report").filter(pk=wanted).first() if wanted else None
+    if check is None or check.finished_at is None:
+        return _rendered(check_id)
+    # The limits of its league may change after its end, and the verdict with them.
+    return _rendered_for_good(check_id, language, readiness.of_report(check))
 
 
 def _rendered(check_id: str) -> dict[str, str] | None:
@@ -136,13 +235,16 @@ def _rendered(check_id: str) -> dict[str, str] | None:
 
 
 @lru_cache(maxsize=64)
-def _rendered_for_good(check_id: str, _language: str) -> dict[str, str] | None:
+def _rendered_for_good(check_id: str, _language: str, _verdict: Ready | None) -> dict[str, str] | None:
     return _rendered(check_id)
 
 
 def _clause(clause: dict[str, Any]) -> dict[str, Any]:
     return {
-        **{name: clause[name] for name in ("id", "title", "expected", "source", "verdict", "why", "elapsed_ms")},
+        **{name: clause[name] for name in ("id", "source", "verdict", "elapsed_ms")},
+        "title": words.fixed(clause["title"]),
+        "expected": words.fixed(clause["expected"]),
+        "why": words.stored(clause, "why"),
         "http_status": clause.get("http_status"),
         "label": _verdict(clause["verdict"]),
         "sent": _body(clause["sent"]),
@@ -151,7 +253,7 @@ def _clause(clause: dict[str, Any]) -> dict[str, Any]:
 
 
 def _clause_of(next_step: str, clauses: list[dict[str, Any]]) -> str:
-    """The clause that the next step is about, by its id; empty when it is about none."""
+    """The id of the clause that the next step is about; empty when there is none."""
     return next((clause["id"] for clause in clauses if clause["why"] and next_step.startswith(clause["why"])), "")
 
 
@@ -171,7 +273,7 @@ def _verdict(verdict: str) -> str:
 
 
 def _headline(check: Check) -> str:
-    """What is so now, in one sentence."""
+    """The state of the check in one sentence."""
     if check.state == CheckState.WANTED:
         if check.due_at > timezone.now():
             return _("Planned: it is checked by itself at %(time)s UTC.") % {"time": f"{check.due_at:%H:%M:%S}"}
@@ -181,6 +283,8 @@ def _headline(check: Check) -> str:
         return ngettext("Running: %(n)d clause so far.", "Running: %(n)d clauses so far.", n) % {"n": n}
     if check.state == CheckState.FAILED:
         return _("The check could not be carried out. That says nothing about the agent.")
+    verdict = readiness.of_report(check)
+    able = verdict not in UNABLE
     sentences = {
         CheckRole.PLAYER: (_("This agent can play here as it is."), _("This agent cannot play here yet.")),
         CheckRole.REFEREE: (_("This referee can judge here as it is."), _("This referee cannot judge here yet.")),
@@ -189,4 +293,5 @@ def _headline(check: Check) -> str:
             _("Agents of the course cannot use this league manager yet."),
         ),
     }
-    return sentences[CheckRole(check.role)][0 if check.passed else 1]
+    sentence = sentences[CheckRole(check.role)][0 if able else 1]
+    return sentence if verdict is None else f"{verdict.label[:1].upper()}{verdict.label[1:]}: {sentence}"

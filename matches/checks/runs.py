@@ -1,4 +1,4 @@
-"""WRITES: a check on its way: in progress, finished, given back; by compare-and-swap, each run by its number."""
+"""WRITES: a running check: its progress, its end, and its return to the queue; each by compare-and-swap on its run."""
 
 from __future__ import annotations
 
@@ -11,41 +11,45 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from agents_registry import registration
+from agents_registry.addresses.reading import agent_of_line
 from agents_registry.models import Agent
+from agents_registry.registering import registration
+from league_sdk.protocol.notes import Note
 from matches.league.effects import shown
 from matches.models import Check, CheckState
 from matches.push import notify
 from matches.push.nudge import nudge
 
-MOST_RUNS = 3
+MAX_RUNS = 3
 INSTRUCTOR = "instructor"
-"""As who asked for a check; the league itself is nobody."""
-KEPT_PER_ADDRESS = 20
-KEPT_OF_STRANGERS = 1000
-"""Reports on addresses at which no agent is registered; older ones are forgotten."""
+"""In ``asked_by``, for checks that the instructor asked for; it is empty for those that a league demands."""
+REGISTRATION = "registration"
+"""In ``asked_by``, for checks that a registration asked for by itself."""
+MAX_REPORTS_PER_ADDRESS = 20
+MAX_REPORTS_WITHOUT_AGENT = 1000
+"""Reports on addresses at which no agent is registered; older ones are deleted."""
 
-called: dict[UUID, frozenset[str]] = {}
-"""By check that this process runs, the program that it calls, as it was found when the check began."""
+called_programs: dict[UUID, frozenset[str]] = {}
+"""The program that each check of this process calls, as it was found when the check began."""
 
 
 def topic(check_id: UUID) -> str:
-    """What the live pages call a check; no league id holds a colon."""
+    """The name under which live pages subscribe to a check; the colon keeps it apart from the ids of leagues."""
     return f"check:{check_id}"
 
 
 def give_back(running: Iterable[tuple[UUID, int]]) -> None:
-    """RUNNING to WANTED, each by its id and its run: whoever ran them stops."""
+    """RUNNING to WANTED: return checks, each by its id and run, because the process that ran them stops."""
     for check_id, run in running:
         with transaction.atomic():
             _move(check_id, run, state=CheckState.WANTED, claimed_until=None, report={})
 
 
 def expire(now: datetime) -> None:
-    """Checks that whoever took them has lost are WANTED again, or FAILED after :data:`MOST_RUNS`."""
+    """Queue checks whose claim has timed out again, or fail them after :data:`MAX_RUNS`."""
     lost = Check.objects.filter(state=CheckState.RUNNING, claimed_until__lt=now)
     for check in lost.defer("report"):
-        if check.runs >= MOST_RUNS:
+        if check.runs >= MAX_RUNS:
             fail(check_id=check.pk, run=check.runs, problem=_("It broke off three times."), now=now)
         elif lost.filter(pk=check.pk, runs=check.runs).update(state=CheckState.WANTED, claimed_until=None):
             changed(check)
@@ -54,11 +58,17 @@ def expire(now: datetime) -> None:
 def progress(*, check_id: UUID, run: int, clauses: list[dict[str, Any]]) -> bool:
     """Show what a running check has found so far; false when the run has been lost."""
     with transaction.atomic():
-        return _move(check_id, run, report=_storable({"clauses": clauses}))
+        return _move(check_id, run, report=storable({"clauses": clauses}))
 
 
-def finish(*, check_id: UUID, run: int, report: dict[str, Any], now: datetime | None = None) -> bool:
-    """RUNNING to DONE, and the outcome noted on the agents at this address; false when the run has been lost."""
+def finish(
+    *, check_id: UUID, run: int, report: dict[str, Any], found: Note | str | None = None, now: datetime | None = None
+) -> bool:
+    """RUNNING to DONE, and the outcome noted on the agents at this address; false when the run has been lost.
+
+    Args:
+        found: what its first call found in place of an agent (:func:`matches.inbox.finding.found_by`).
+    """
     now = now or timezone.now()
     passed = report["can_play"] is True
     with transaction.atomic():
@@ -66,14 +76,14 @@ def finish(*, check_id: UUID, run: int, report: dict[str, Any], now: datetime | 
             check_id,
             run,
             state=CheckState.DONE,
-            report=_storable(report),
+            report=storable(report),
             passed=passed,
             problem="" if passed else _one_line(report["next_step"] or report["summary"]),
             claimed_until=None,
             finished_at=now,
         )
         if done:
-            _note_outcome(check_id, report)
+            _note_outcome(check_id, report, found)
             _forget_old(check_id)
         return done
 
@@ -94,7 +104,7 @@ def fail(*, check_id: UUID, run: int, problem: str, now: datetime | None = None)
 def _move(check_id: UUID, run: int, **changes: Any) -> bool:
     moved = Check.objects.filter(pk=check_id, state=CheckState.RUNNING, runs=run).update(**changes)
     if moved and "state" in changes:
-        called.pop(check_id, None)
+        called_programs.pop(check_id, None)
         transaction.on_commit(nudge)
     if moved:
         transaction.on_commit(lambda: notify.push(topic(check_id)))
@@ -103,20 +113,31 @@ def _move(check_id: UUID, run: int, **changes: Any) -> bool:
     return bool(moved)
 
 
-def _note_outcome(check_id: UUID, report: dict[str, Any]) -> None:
+def _note_outcome(check_id: UUID, report: dict[str, Any], found: Note | str | None) -> None:
     """Whether it answers at all is known from now on, as after a ping."""
     clauses = report["clauses"]
     answered = any(clause["came"] is not None for clause in clauses)
     # Short: it stands in a column of the desk, and the report says the rest.
     why = next((clause["why"] for clause in clauses if clause["verdict"] == "fails"), report["summary"])
-    problem = "" if answered else _one_line(why.partition(". ")[0])
-    for agent_pk in _agents_at(check_id).values_list("pk", flat=True):
-        registration.note_ping(agent_id=agent_pk, problem=problem)
+    problem = "" if answered else str(found or _one_line(why.partition(". ")[0]))
+    over_line = agent_of_line(Check.objects.only("endpoint_key").get(pk=check_id).endpoint_key) is not None
+    found_instead: str | None = None
+    if not over_line:
+        found_instead = "" if report["can_play"] else problem or (None if found is None else str(found))
+    for agent in _agents_at(check_id).only("pk", "line", "line_seen_at"):
+        if agent.dials_out_now and not over_line:
+            # Whether it answers is known of its line. Behind one router a whole class has the address of each.
+            registration.note_found(agent_id=agent.pk, found=found_instead)
+        else:
+            registration.note_ping(agent_id=agent.pk, problem=problem, found=found_instead)
 
 
 def _agents_at(check_id: UUID) -> Any:
     check = Check.objects.only("endpoint_key", "role").get(pk=check_id)
-    return Agent.objects.filter(endpoint_key=check.endpoint_key, kind=check.role)
+    # What came over an agent's own line says nothing of others that are registered at its address.
+    agent_pk = agent_of_line(check.endpoint_key)
+    told = {"endpoint_key": check.endpoint_key} if agent_pk is None else {"pk": agent_pk}
+    return Agent.objects.filter(kind=check.role, **told)
 
 
 def _show_leagues(check_id: UUID) -> None:
@@ -128,11 +149,11 @@ def _forget_old(check_id: UUID) -> None:
     """An address keeps its newest reports only, and strangers together so many."""
     address = Check.objects.values_list("address", flat=True).get(pk=check_id)
     ended = Check.objects.filter(state__in=[CheckState.DONE, CheckState.FAILED])
-    for some, most in (
-        (ended.filter(address=address), KEPT_PER_ADDRESS),
-        (ended.filter(agent=None), KEPT_OF_STRANGERS),
+    for some, kept in (
+        (ended.filter(address=address), MAX_REPORTS_PER_ADDRESS),
+        (ended.filter(agent=None), MAX_REPORTS_WITHOUT_AGENT),
     ):
-        old = list(some.order_by("-created_at", "-pk").values_list("pk", flat=True)[most:])
+        old = list(some.order_by("-created_at", "-pk").values_list("pk", flat=True)[kept:])
         ended.filter(pk__in=old).delete()
 
 
@@ -144,13 +165,13 @@ def changed(check: Check) -> None:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(_storable(text).split())[:200]
+    return " ".join(storable(text).split())[:200]
 
 
-def _storable(value: Any) -> Any:
+def storable(value: Any) -> Any:
     """Without NUL characters and lone surrogates, which no database takes."""
     if isinstance(value, str):
         return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
     if isinstance(value, dict):
-        return {_storable(str(key)): _storable(item) for key, item in value.items()}
-    return [_storable(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {storable(str(key)): storable(item) for key, item in value.items()}
+    return [storable(item) for item in value] if isinstance(value, (list, tuple)) else value

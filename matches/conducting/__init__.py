@@ -1,1 +1,1 @@
-"""The conductor's loop: what is due, starts of matches, broadcasts, pings, trials."""
+"""The conductor's loop: do what is due, start matches, send broadcasts, pings and trials."""

@@ -1,4 +1,4 @@
-"""Which referee judges which match: one that waits, one whose end is still to be told, one that was given before."""
+"""Choose referees: for matches that are READY, and for sealed matches whose end is still to be told."""
 
 from __future__ import annotations
 
@@ -8,26 +8,29 @@ from collections.abc import Iterable, Sequence
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from agents_registry import programs
+from agents_registry.addresses import programs
+from agents_registry.addresses.programs import Program
 from agents_registry.models import Agent, Kind
+from agents_registry.registering import seats as registered_seats
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState, RoundState
 from matches.checks import taking
 from matches.conducting import outgoing
 from matches.conducting.outgoing import Chosen, Start
+from matches.inbox import calling
 from matches.league import endings, outbox, play, results
 from matches.models import Match
 from matches.push import nudge
 from matches.view import referees as referee_queries
 from storage.prepared import Prepared
 
-MOST_READY = 64
-"""Matches that a look reads at first: a round of hundreds waits for referees, and is read again by every look."""
+MAX_MATCHES_READ = 64
+"""How many READY matches a look reads at first: hundreds may wait for referees, and every look would read them all."""
 
 
 def _ready() -> QuerySet[Match]:
     return (
         Match.objects.filter(
-            # A match of a round that is over is played again; it may be the league that is over, which is never paused.
+            # A READY match of a COMPLETED round is a replay; it may be in a COMPLETED league, which is never paused.
             Q(league__state=LeagueState.RUNNING, league__paused=False) | Q(league__state=LeagueState.COMPLETED),
             state=MatchState.READY,
             round__state__in=[RoundState.RUNNING, RoundState.COMPLETED],
@@ -37,7 +40,7 @@ def _ready() -> QuerySet[Match]:
     )
 
 
-_READY = Prepared(lambda: _ready()[:MOST_READY])
+_READY = Prepared(lambda: _ready()[:MAX_MATCHES_READ])
 _IN_PLAY = Prepared(
     lambda: (
         Match.objects.filter(state__in=IN_PLAY)
@@ -55,51 +58,57 @@ _UNTOLD = Prepared(
 
 
 def dispatch() -> tuple[list[Start], bool]:
-    """READY matches to their referees, as far as these have room; the demo comes last. And whether any is left."""
+    """Assign READY matches to referees that have room; those of the demo come last.
+
+    Returns the starts to be sent, and whether READY matches are left.
+    """
     ready = _READY.all()
     if not ready:
         return [], False
     load: Counter[int] = Counter()
-    # A program is never in two matches at once, also where it plays in two leagues, or under two addresses.
+    # A program is never in two matches at once, even in two leagues or under two addresses.
     playing = taking.occupied()
     gateways = programs.gateways()
     for one in _IN_PLAY.all():
-        load[one.referee_id] += 1
+        if one.referee_id is not None:
+            load[one.referee_id] += 1
         for seat in (one.player_a, one.player_b):
-            kept = programs.in_play(seat, gateways, _look_again)
-            if kept is None:
-                # It may be any program that plays there.
+            programs_in_play = programs.in_play(seat, gateways, _wake_conductor)
+            if programs_in_play is None:
+                # Its address is being looked up: it may be any program. Assign nothing until that is known.
                 return [], True
-            playing |= kept
+            playing |= programs_in_play
     chosen = _choose(ready, load, playing, gateways)
     judging = Agent.objects.filter(
         kind=Kind.REFEREE, trusted=True, state__in=[AgentState.REGISTERED, AgentState.ACTIVE]
     )
-    # While anybody has room, the others must not wait behind matches that cannot begin.
-    if len(ready) == MOST_READY and any(load[pk] < room for pk, room in judging.values_list("pk", "max_concurrent")):
+    # If a referee still has room, matches beyond the first ones must not wait behind matches that cannot start.
+    if len(ready) == MAX_MATCHES_READ and any(
+        load[pk] < room for pk, room in judging.values_list("pk", "max_concurrent")
+    ):
         chosen += _choose(_ready(), load, playing, gateways)
-    return outgoing.starts_of(chosen), len(chosen) < len(ready) or len(ready) == MOST_READY
+    return outgoing.starts_of(chosen), len(chosen) < len(ready) or len(ready) == MAX_MATCHES_READ
 
 
-def tell_sealed() -> list[Start]:
-    """Matches whose verdict is sealed and whose referee was lost, to one that tells the end; a pause stops none."""
-    untold = _UNTOLD.all()
+def assign_tellers() -> list[Start]:
+    """Give sealed matches that lost their referee to another one, which tells the end; also in a paused league."""
+    untold = [(match, match.seal) for match in _UNTOLD.all() if match.seal is not None]
     if not untold:
         return []
     load = Counter[int](one.referee_id for one in _IN_PLAY.all() if one.referee_id is not None)
     chosen = []
-    for match in untold:
-        # A student's referee is never told a verdict before it counts.
+    for match, seal in untold:
+        # Only referees with the site's key may know a verdict before it counts.
         able = [one for one in outbox.referees_of(match.league) if one.site_key]
-        # Whoever sealed it and could not tell it (no sockets left, say) would fail again: another one's turn, if any.
-        able = [one for one in able if one.code != match.seal["referee_id"]] or able
+        # Prefer another referee: the one that sealed it could not tell it (no sockets left, say) and may fail again.
+        able = [one for one in able if one.code != seal["referee_id"]] or able
         referee = _least_loaded([one for one in able if load[one.pk] < one.max_concurrent], load)
         if referee is None:
             continue
-        taken = play.assign_teller(match=match, referee=referee, lease_s=play.lease_s_of(match, referee))
-        if taken is not None:
+        assigned = play.assign_teller(match=match, referee=referee, lease_s=play.lease_s_of(match, referee))
+        if assigned is not None:
             load[referee.pk] += 1
-            chosen.append(Chosen(taken, referee, named=False))
+            chosen.append(Chosen(assigned, referee, named=False))
     return outgoing.starts_of(chosen)
 
 
@@ -107,32 +116,30 @@ def _least_loaded(candidates: Sequence[Agent], load: Counter[int]) -> Agent | No
     return min(candidates, key=lambda one: load[one.pk] / one.max_concurrent, default=None)
 
 
-def given_before() -> list[Start]:
-    """Matches that a referee of ours was given, and has not begun as far as we know; their leases begin anew."""
-    given = Match.objects.filter(state=MatchState.ASSIGNED, referee__sends_progress=True)
-    whole = given.select_related("league", "round", "referee", "player_a", "player_b").order_by("pk")
+def assigned_before() -> list[Start]:
+    """Starts of matches that are ASSIGNED to a referee of ours and have no progress yet; their leases are renewed."""
+    assigned = Match.objects.filter(state=MatchState.ASSIGNED, referee__sends_progress=True)
+    whole = assigned.select_related("league", "round", "referee", "player_a", "player_b").order_by("pk")
     chosen = []
     for match in whole:
-        lease_s = play.lease_s_of(match, match.referee)
+        referee = match.referee
+        if referee is None:
+            continue
+        lease_s = play.lease_s_of(match, referee)
         match.lease_until = play.renew_lease(match_pk=match.pk, attempt=match.attempt, lease_s=lease_s)
         if match.lease_until is not None:
-            chosen.append(Chosen(match, match.referee, named=False, sent_before=True))
+            chosen.append(Chosen(match, referee, named=False, sent_before=True))
     return outgoing.starts_of(chosen)
 
 
 def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str], gateways: frozenset[str]) -> list[Chosen]:
-    """Assign matches in their order to referees that have room; load and who is playing are kept up."""
+    """Assign matches in their order to referees that have room; updates ``load`` and ``playing``."""
     referees: dict[str, list[Agent]] = {}
     chosen: list[Chosen] = []
     with transaction.atomic():
         for match in ready:
             seats = (match.player_a, match.player_b)
-            found = [programs.found(seat, gateways, _look_again) for seat in seats]
-            behind = [one for one in found if one is not None]
-            if len(behind) < len(seats):
-                continue
-            pairs = list(zip(seats, behind, strict=True))
-            if any(not playing.isdisjoint(programs.needed(seat, one.keys)) for seat, one in pairs):
+            if (behind := _free(seats, playing, gateways)) is None:
                 continue
             if results.decide_absent(match):
                 endings.after_result(match)
@@ -142,30 +149,52 @@ def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str], gatew
             referee = _referee_for(match, referees[match.league_id], load)
             if referee is None or referee_queries.untold_referee(referee, match):
                 continue
+            if not referee.sends_progress and (behind := _free(seats, playing, gateways, by_line=False)) is None:
+                continue
             named = match.referee_id == referee.pk and match.attempt == 0
             lease = play.lease_s_of(match, referee)
-            taken = play.assign(match=match, referee=referee, lease_s=lease)
-            if taken is not None:
+            assigned = play.assign(match=match, referee=referee, lease_s=lease)
+            if assigned is not None:
                 load[referee.pk] += 1
-                for seat, one in zip((taken.player_a, taken.player_b), behind, strict=True):
+                for seat, one in zip((assigned.player_a, assigned.player_b), behind, strict=True):
                     programs.note(seat, one)
                     playing |= programs.taken(seat, one.keys)
-                chosen.append(Chosen(taken, referee, named))
+                chosen.append(Chosen(assigned, referee, named))
     return chosen
 
 
-def _look_again() -> None:
-    """A name was looked up: the matches that waited for it are given out in the next look."""
+def _free(
+    seats: Sequence[Agent], playing: set[str], gateways: frozenset[str], *, by_line: bool = True
+) -> list[Program] | None:
+    """What is behind each of two players; None to wait: it plays, or its name is being looked up.
+
+    Args:
+        by_line: the referee reaches players over their lines; students' referees call addresses only.
+    """
+    behind = []
+    for seat in seats:
+        only_line = by_line and calling.has_line_only(seat)
+        one = programs.line_of(seat) if only_line else programs.find(seat.endpoint, gateways, _wake_conductor)
+        if one is not None and by_line and not only_line and registered_seats.only_names(seat, one.keys, gateways):
+            one = programs.line_of(seat)
+        if one is None or not playing.isdisjoint(programs.needed(seat, one.keys)):
+            return None
+        behind.append(one)
+    return behind
+
+
+def _wake_conductor() -> None:
+    """Wake the conductor after the lookup of a host name, to assign the matches that waited for it."""
     nudge.wake(urgent=True)
 
 
 def _referee_for(match: Match, candidates: Sequence[Agent], load: Counter[int]) -> Agent | None:
-    """The referee that was announced, if it has room; else, if it is gone, the one with the least to do.
+    """The announced referee, if it has room; if it is gone, the least loaded one; None to wait.
 
-    Whoever lost the match might lose it again: then it is another one's turn, where there is another.
+    After a lost attempt another referee is preferred: the one that lost the match might lose it again.
     """
     if match.moves:
-        # A student's referee is not told the moves on record, and would begin the game anew.
+        # A student's referee does not get the recorded moves, and would start the game again.
         candidates = [one for one in candidates if one.site_key]
     if match.lost_attempts:
         candidates = [one for one in candidates if one.pk != match.referee_id] or candidates

@@ -1,8 +1,8 @@
-"""The conductor: looks at the rows, has done what is due, sends what has to go out.
+"""The conductor: looks at the rows, does what is due, and sends what has to go out.
 
-It owns no state of its own but what is on its way. A nudge wakes it; a half-second tick is the
-safety net. Two conductors, or one killed anywhere, do no harm: every step is a compare-and-swap. Of
-several the one that has the lead (``matches.league.leading``) conducts; the others carry out checks and wait.
+It has no state of its own except what is being sent. A nudge wakes it, and at the latest a tick of half a second. Two
+conductors at once, or one that is killed anywhere, do no harm: every step is a compare-and-swap. Of several conductors
+the one with the lead (``matches.league.leading``) conducts; the others carry out checks and wait.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import TypeVar
 
 from django.db import DatabaseError, close_old_connections
 
-from agents_registry.endpoints import endpoint_policy
+from agents_registry.addresses.endpoints import endpoint_policy
 from league_sdk.protocol import records
 from league_sdk.transport.client import Client
-from matches.checks import carrying_out
-from matches.conducting import due, outcomes, trials
-from matches.conducting.lead import Lead
-from matches.conducting.sender import Sender
-from matches.conducting.waking import ASLEEP_S, TICK_S, Looks, Waker
+from matches.checks.carrying_out import Checker
+from matches.conducting import due, trials
+from matches.conducting.sender import Outcomes, Sender
+from matches.conducting.waking import MIN_SUSPENSION_S, TICK_S, Looks, Waker
 from matches.league import play
+from matches.league.leading import Claim
 from matches.observing import metrics
 from matches.push import nudge
 
@@ -35,33 +35,34 @@ T = TypeVar("T")
 
 
 class Conductor:
-    """One conductor: joins what wakes it, the looks, and what is sent.
+    """One conductor: wakes, looks, and sends.
 
     Args:
         executor: a single thread for the database work.
-        take_over: conduct at once, whoever else does: for the only one of a site, which an earlier one that was
-            killed must not keep waiting.
+        take_over: take the lead from any other conductor: for the only conductor of a site, which must not wait for
+            the lead of an earlier one that was killed.
+        looks: when this conductor looked last, with the clocks to tell by.
 
     Attributes:
-        trouble: why the last look failed, for everybody to read; empty when it did not.
+        trouble: why the last look failed, in words that everybody may read; empty if it did not fail.
     """
 
-    def __init__(self, executor: Executor, *, take_over: bool = False) -> None:
+    def __init__(self, executor: Executor, *, take_over: bool = False, looks: Looks | None = None) -> None:
         self.trouble = ""
         self._executor = executor
         self._client = Client(agent_type="league_manager", policy=endpoint_policy())
         self._waker = Waker()
         self._sender = Sender(self._client, self._in_thread, self._waker)
-        self._lead = Lead(force=take_over)
-        self._looks = Looks()
+        self._lead = Claim(force=take_over)
+        self._looks = looks or Looks()
         self._looked_around_at = 0.0
         self._draining = self._leaving = False
-        # Whether a match may have been given to a referee without a start that was sent.
+        # Whether matches may be ASSIGNED whose start was never sent.
         self._again = True
 
     @property
     def leads(self) -> bool:
-        """Whether it is this one that conducts."""
+        """Whether this conductor has the lead."""
         return self._lead.held
 
     @property
@@ -70,13 +71,13 @@ class Conductor:
         return self._looks.recent
 
     def drain(self) -> None:
-        """No round and no match starts from now on; the rest goes on."""
+        """Start no round and no match from now on; everything else goes on."""
         self._draining = True
 
     async def leave(self, patience_s: float) -> None:
-        """Begin nothing any more and wait for what is on its way, ``patience_s`` seconds at most.
+        """Start nothing any more, and wait at most ``patience_s`` seconds for messages that are being sent.
 
-        To be cancelled afterwards; the next conductor sends the rest.
+        Cancel :meth:`run` afterwards. The next conductor sends the rest.
         """
         self._draining = self._leaving = True
         await self._sender.finish(patience_s)
@@ -85,7 +86,7 @@ class Conductor:
         """Conduct until cancelled."""
         records.bind(component="conductor")
         works = (
-            carrying_out.keep_checking(self._client, self._in_thread, lambda: self._draining),
+            Checker(self._client, self._in_thread, lambda: self._draining).keep_checking(),
             trials.keep_sending(self._client),
             nudge.hear(),
         )
@@ -106,20 +107,20 @@ class Conductor:
                 await self._in_thread(self._end)
 
     async def look(self) -> None:
-        """Look once, and send what has to go out; a look that fails is made up for by the next one."""
+        """Look once, and send what has to go out. If a look fails, the next one does its work."""
         self._waker.begin()
-        # An agent is free again only when what became of its messages is written down.
-        found = self._sender.take_outcomes()
+        # An agent gets further messages only when the outcomes of the earlier ones are stored.
+        outcomes = self._sender.take_outcomes()
         busy, slept_s = self._sender.busy, self._looks.slept_s()
         try:
             with metrics.LOOK_SECONDS.time():
-                plan = await self._in_thread(lambda: self._plan(found, busy, slept_s))
+                plan = await self._in_thread(lambda: self._plan(outcomes, busy, slept_s))
         except Exception as error:
             metrics.LOOK_FAILURES.inc()
             self.trouble = _in_words(error)
-            # A database that is locked or gone for a moment: the rows are as they were.
+            # For example the database is locked or away for a moment. The transaction was rolled back.
             logger.exception("a look failed; the next one tries again")
-            self._sender.put_back(found)
+            self._sender.put_back(outcomes)
             self._again = True
             return
         self.trouble = ""
@@ -129,19 +130,19 @@ class Conductor:
             self._waker.wake()
         self._sender.send(plan)
 
-    def _plan(self, found: outcomes.Outcomes, busy: frozenset[int], slept_s: float) -> due.Plan:
+    def _plan(self, outcomes: Outcomes, busy: frozenset[int], slept_s: float) -> due.Plan:
         """Do what is due; in the thread for the database."""
         try:
-            if found:
-                outcomes.note(found)
+            if outcomes:
+                outcomes.write_down()
             led = self._lead.held
             if self._leaving or not self._lead.renew():
                 return due.Plan()
-            if led and abs(slept_s) > ASLEEP_S:
-                # Where another one conducted meanwhile, referees were heard, and one that was not is gone.
+            if led and abs(slept_s) > MIN_SUSPENSION_S:
+                # Only if no other conductor had the lead meanwhile: that one has heard the referees.
                 logger.warning("no look for %.1f s by the clock: leases are moved by that", slept_s)
                 play.extend_leases(seconds=slept_s)
-                # Once for each sleep, also if what follows fails.
+                # Mark the look as made, so that leases are moved only once even if what follows fails.
                 self._looks.made()
             now = time.monotonic()
             quick = now - self._looked_around_at < TICK_S
@@ -154,10 +155,10 @@ class Conductor:
             close_old_connections()
 
     def _end(self) -> None:
-        """Write down what is known of what went out, and let the next conductor begin."""
+        """Store the outcomes of what was sent, and give up the lead."""
         try:
-            if found := self._sender.take_outcomes():
-                outcomes.note(found)
+            if outcomes := self._sender.take_outcomes():
+                outcomes.write_down()
             self._lead.give_up()
         except DatabaseError:
             logger.exception("the lead was not given up; it runs out")
@@ -174,8 +175,8 @@ def _ended(task: asyncio.Task[None]) -> None:
 
 
 def _in_words(error: Exception) -> str:
-    """Nothing of what the database itself said: names and addresses may be in it."""
+    """Why a look failed, without the database's own message, which may contain names and addresses."""
     if not isinstance(error, DatabaseError):
         return "the conductor fails: its log says why"
-    said = str(error).lower()
-    return "the disk is full" if "full" in said or "no space" in said else "the database cannot be written to"
+    message = str(error).lower()
+    return "the disk is full" if "full" in message or "no space" in message else "the database cannot be written to"

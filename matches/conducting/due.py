@@ -1,7 +1,7 @@
-"""One look at the rows: does what is due in the database and says what has to go out.
+"""One look at the rows: do what is due in the database, and plan what has to go out.
 
-Level-triggered: everything follows from the rows as they are, so a look may be repeated, skipped
-or interrupted anywhere. Writes are the verbs of ``matches.league``.
+Level-triggered: everything follows from the present rows, so a look may be repeated, skipped or interrupted anywhere.
+All writes are verbs of ``matches.league``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from agents_registry import programs
+from agents_registry.addresses import programs
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.conducting import choosing, outgoing
 from matches.conducting.outgoing import Ping, Start
@@ -35,12 +35,12 @@ _UNDER_WAY = Prepared(
 
 @dataclass(slots=True)
 class Plan:
-    """What has to go out after a look. Parcels of one agent go in their order, agents in parallel.
+    """What has to go out after a look. The parcels of one agent are sent in their order, agents in parallel.
 
     Attributes:
-        made_at: when the rows were read, monotonic seconds.
-        more: a round moved and nothing goes out, or a schedule is being made: there may be more to do at once.
-        waiting: matches wait for room at their referee, or for a player that is in another match.
+        made_at: when the rows were read, in monotonic seconds.
+        more: look again at once: a round moved and nothing goes out, or a schedule is being made.
+        waiting: matches wait for room at a referee, or for a player that is in another match.
     """
 
     starts: list[Start] = field(default_factory=list)
@@ -55,38 +55,38 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, a
     """Do what is due and plan what has to go out.
 
     Args:
-        busy_agents: agents that something is on its way to; they are left out.
-        draining: no round and no match starts any more.
-        quick: only what a change makes due; what time makes due can wait for the next tick.
-        again: also the starts of matches whose referee has said nothing of them yet. Whoever gave them to it may
-            have died, or failed, before they were sent; our referees take one twice without harm.
+        busy_agents: agents that a message is being sent to; they get no other one.
+        draining: start no round and no match.
+        quick: do only what a change makes due; what time makes due waits for the next tick.
+        again: also send the starts of matches without progress once more. The conductor that assigned them may have
+            been killed before it sent them; our referees take a start twice without harm.
     """
     now = timezone.now()
     if not quick:
         losses.expire_leases(now=now)
-        demo.tend(now=now)
+        demo.start_or_restart(now=now)
         _end_holds(now)
         if not draining:
-            holds.try_again(now=now)
+            holds.retry_held(now=now)
             planned.begin_due(now)
     moved = _move_rounds(now, draining)
-    making_more = not draining and making.go_on()
+    making_more = not draining and making.write_pieces()
     plan = Plan()
     if not draining:
         if again:
             programs.fill()
-        given = choosing.given_before() if again else []
+        resent = choosing.assigned_before() if again else []
         plan.starts, plan.waiting = choosing.dispatch()
-        plan.starts[:0] = [*given, *choosing.tell_sealed()]
+        plan.starts[:0] = [*resent, *choosing.assign_tellers()]
     plan.parcels = parcels_of(busy_agents, now)
     plan.more = making_more or (moved and not (plan.starts or plan.parcels))
-    # Also in a quick look: somebody has just clicked, and waits for the answers.
+    # Also in a quick look: a person has just clicked and waits for the answers.
     plan.pings = outgoing.pings({*busy_agents, *plan.parcels})
     return plan
 
 
 def _move_rounds(now: datetime, draining: bool) -> bool:
-    """Open, end and start rounds; whether any was."""
+    """Open, close and start rounds; returns whether a round moved."""
     playing = set()
     moved = False
     for active in _ACTIVE.all():
@@ -96,7 +96,7 @@ def _move_rounds(now: datetime, draining: bool) -> bool:
                 seconds=active.league.rules.announce_wait_s
             )
             if not active.league.paused and (waited or outbox.announced(active.league_id, active.number)):
-                with nudge.unheard():
+                with nudge.suppressed():
                     moved |= lifecycle.open_round(round_pk=active.pk)
         elif endings.close_round_if_done(active):
             playing.discard(active.league_id)
@@ -106,7 +106,7 @@ def _move_rounds(now: datetime, draining: bool) -> bool:
         if league.pk in playing or not league.rules.auto_advance:
             continue
         try:
-            with nudge.unheard():
+            with nudge.suppressed():
                 lifecycle.start_round(league_id=league.pk)
         except ActionRefused:
             # No referee for now, or a click came first: the next look tries again.
@@ -121,6 +121,6 @@ def _end_holds(now: datetime) -> None:
         if limit is not None and match.held_at is not None and now - match.held_at >= timedelta(seconds=limit):
             why = f"held for {limit:g} s after {play.MAX_LOST_ATTEMPTS} lost referees"
             with suppress(ActionRefused):
-                # The instructor has let it be played again in this moment.
+                # The instructor has just released the match.
                 held = (MatchState.HELD,)
                 results.cancel(league_id=match.league_id, match_id=match.match_id, why=why, states=held)

@@ -1,4 +1,4 @@
-"""Starts of matches and pings as bytes, in every spelling that is needed. Reads rows; writes and sends nothing."""
+"""Make starts of matches and pings, encoded in every spelling that is needed. Only reads rows, and sends nothing."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from agents_registry import credentials, programs
-from agents_registry.endpoints import endpoint_policy, ports_of
+from agents_registry.addresses import programs
+from agents_registry.addresses.endpoints import endpoint_policy, ports_of
 from agents_registry.models import Agent, Kind
+from agents_registry.registering import credentials
 from league_sdk.dialects import shapes, starts
 from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
@@ -21,6 +22,8 @@ from league_sdk.protocol.messages import START_MATCH, MessageType
 from league_sdk.protocol.states import AgentState
 from league_sdk.rules.draws import commitment
 from league_sdk.transport.policy import EndpointPolicy
+from matches.inbox import keys
+from matches.inbox.hub import hub
 from matches.league import play
 from matches.models import Match
 from matches.observing import telemetry
@@ -28,12 +31,12 @@ from matches.view import queries, sight
 from storage.prepared import Prepared
 
 _FLAT = ("_timeout_s", "_points", "max_retries", "retry_base_s", "retry_factor")
-"""How the settings end that a foreign referee finds flat in its start, too."""
+"""Endings of the settings that a start for a student's referee also contains outside ``settings``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One spelling of a start; the way's name is empty for a referee of ours."""
+    """One spelling of a start; ``way`` is its name, empty for a referee of ours."""
 
     way: str
     body: bytes
@@ -45,14 +48,14 @@ class Start:
     """A match to be started at its referee.
 
     Attributes:
-        tries: the spellings, in their order; one for a referee of ours.
-        limit_s: seconds for all of them together; for a referee of ours from when the match was given to it.
-        lease_s: how long the match was given to it.
-        lease_until: when that is over.
-        sent_before: an earlier try of it may have arrived.
-        announced: the referee has taken the ROUND_ANNOUNCEMENT that names it for this match.
-        about: what a log record tells of it.
-        shown: what a referee of ours knows us by before it reads the body: the league_token in it; for others empty.
+        tries: the spellings in the order to try them; one for a referee of ours.
+        limit_s: seconds for all tries together; for a referee of ours counted from the assignment.
+        lease_s: seconds of the match's lease.
+        lease_until: the end of the lease.
+        sent_before: an earlier start of this attempt may have arrived.
+        announced: the referee has accepted the ROUND_ANNOUNCEMENT that names it for this match.
+        about: fields for the log record.
+        bearer: the league_token for the Authorization header, for a referee of ours; empty for others.
     """
 
     match_pk: int
@@ -67,12 +70,12 @@ class Start:
     sent_before: bool = False
     announced: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
-    shown: str = field(default="", repr=False)
+    bearer: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """An agent that is to be asked whether it answers."""
+    """A ping to one agent."""
 
     agent_pk: int
     endpoint: str
@@ -84,11 +87,11 @@ class Ping:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A match that was given to a referee a moment ago.
+    """A match that was just assigned to a referee.
 
     Attributes:
-        named: the referee is the one that the round's announcement named.
-        sent_before: a start of it may have arrived.
+        named: the round's announcement names this referee for the match.
+        sent_before: an earlier start of this attempt may have arrived.
     """
 
     match: Match
@@ -98,14 +101,14 @@ class Chosen:
 
 
 def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
-    """The starts of matches, for ours and for foreign referees."""
+    """Make the starts of matches, for the site's referees and for students'."""
     if not chosen:
         return []
     ours = [one.match for one in chosen if one.referee.sends_progress]
     digests = credentials.token_digests([pk for match in ours for pk in (match.player_a_id, match.player_b_id)])
     tables: dict[str, dict[str, dict[str, int]]] = {}
     policy = _policy_for_players().to_params() if ours else {}
-    found = []
+    result = []
     for one in chosen:
         match, referee, rules = one.match, one.referee, one.match.league.rules
         if referee.sends_progress:
@@ -118,7 +121,7 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
             tries: tuple[Try, ...] = (Try("", rpc.dumps(rpc.call(START_MATCH, message, match.pk)), match.pk),)
         else:
             tries = _foreign_tries(match, referee)
-        found.append(
+        result.append(
             Start(
                 match_pk=match.pk,
                 attempt=match.attempt,
@@ -133,14 +136,14 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
                 announced=one.named and MessageType.ROUND_ANNOUNCEMENT in referee.spoken,
                 about=telemetry.about_match(match)
                 | {"message_type": START_MATCH, "peer": f"{referee.kind}:{referee.code}"},
-                shown=credentials.league_token(referee) if referee.sends_progress else "",
+                bearer=credentials.league_token(referee) if referee.sends_progress else "",
             )
         )
-    return found
+    return result
 
 
 def _policy_for_players() -> EndpointPolicy:
-    """What the league manager calls, without the ports at which the site's own referees listen."""
+    """The league manager's endpoint policy, without the ports of the site's own referees."""
     listening = Agent.objects.filter(kind=Kind.REFEREE, site_key=True).values_list("endpoint", flat=True)
     return endpoint_policy(ports_of(listening))
 
@@ -156,23 +159,29 @@ def _start_match(
     table: dict[str, dict[str, int]],
     policy: dict[str, Any],
 ) -> dict[str, Any]:
-    """``start_match`` as a referee of ours gets it (ruling, section 10)."""
+    """Make ``start_match`` for a referee of ours (ruling, section 10)."""
     seats = {}
     for side, player in (("A", match.player_a), ("B", match.player_b)):
         known = digests.get(player.pk, {})
         unproven = [digest for digest, proven in known.items() if not proven]
+        stays = programs.is_behind_gateway(player.program.split())
         seats[f"player_{side}"] = {
             "id": player.code,
-            "endpoint": player.endpoint,
+            "endpoint": programs.called_endpoint(player),
             "dialect": player.dialect,
             "spoken": player.spoken,
+            **({"learned": player.learned} if player.learned else {}),
+            "registration": player.registration,
             "league_token": credentials.token_from(referee, player),
             "auth_token_sha256": list(known),
             **({"unproven_sha256": unproven} if unproven else {}),
             "your_standings": table[player.code],
             "joined_before": player.code in match.joined,
             "suspended": player.state == AgentState.SUSPENDED,
-            **({"stays": True} if programs.is_behind_gateway(player.program.split()) else {}),
+            **({"stays": True} if stays else {}),
+            "inbox_key": keys.SeatKey(match.pk, match.attempt, player.pk).text(),
+            "connect_grace_s": match.league.rules.connect_grace_s,
+            **({"dials_out": True} if hub.dials_out(player.pk) else {}),
         }
     return _start_envelope(
         match,
@@ -186,20 +195,20 @@ def _start_match(
 
 
 def _safe_keeping(match: Match, referee: Agent) -> dict[str, Any]:
-    """What a referee with the site's key has of a match's draw, and of its earlier attempts (ruling, section 12)."""
+    """The fields about the draw and earlier attempts, for a referee with the site's key (ruling, section 12)."""
     if not referee.site_key:
         return {}
-    found: dict[str, Any] = {"seals": True, "play": match.play}
+    fields: dict[str, Any] = {"seals": True, "play": match.play}
     if match.draw_seed:
-        found |= {"draw_seed": match.draw_seed, "draw_commitment": commitment(bytes.fromhex(match.draw_seed))}
+        fields |= {"draw_seed": match.draw_seed, "draw_commitment": commitment(bytes.fromhex(match.draw_seed))}
     if match.moves:
-        found["moves"] = match.moves
+        fields["moves"] = match.moves
     if match.excused:
-        found["excused"] = len(match.excused)
+        fields["excused"] = len(match.excused)
     if match.seal is not None:
         names = ("attempt", "conversation_id", "status", "winner_player_id", "reason", "details", "faults")
-        found["sealed"] = {name: match.seal[name] for name in names}
-    return found
+        fields["sealed"] = {name: match.seal[name] for name in names}
+    return fields
 
 
 def _start_envelope(match: Match, referee: Agent, **fields: Any) -> dict[str, Any]:
@@ -228,31 +237,31 @@ def _flat_seats(match: Match) -> dict[str, str]:
 
 
 def told_settings(rules: LeagueSettings) -> dict[str, Any]:
-    """The league's timeouts and points, flat and nested: real referees look in either place."""
+    """The league's timeouts and points, both flat and in ``settings``: students' referees read either."""
     values = rules.for_referee()
     return {name: value for name, value in values.items() if name.endswith(_FLAT)} | {"settings": values}
 
 
 def _foreign_tries(match: Match, referee: Agent) -> tuple[Try, ...]:
-    """Every spelling that a student's referee may wait for; no token of a player is in any of them."""
+    """Every spelling that a student's referee may expect; none contains a token of a player."""
     message = _start_envelope(match, referee, **_flat_seats(match), **told_settings(match.league.rules))
-    found = []
+    tries = []
     for number, way in enumerate(starts.ways(referee.dialect, referee.spoken)):
-        # Ids of their own, so that an answer that comes late is not taken for that of the next try.
+        # Each try has its own id, so that a late answer is not taken for that of the next try.
         rpc_id = match.pk * 100 + number
         if way == starts.ANNOUNCEMENT:
-            # What only a referee that takes announcements as starts understands.
+            # For a referee that starts matches on the announcement.
             alone = _announcement(match, referee)
             shape = shapes.order(referee.dialect, referee.spoken, MessageType.ROUND_ANNOUNCEMENT)[0]
             body = shapes.SHAPES[shape].wrap(alone, rpc_id)
         else:
             body = starts.wrap(way, message, rpc_id)
-        found.append(Try(way, rpc.dumps(body), rpc_id))
-    return tuple(found)
+        tries.append(Try(way, rpc.dumps(body), rpc_id))
+    return tuple(tries)
 
 
 def _announcement(match: Match, referee: Agent) -> dict[str, Any]:
-    """ROUND_ANNOUNCEMENT of one match, for a referee that the round's own did not name."""
+    """A ROUND_ANNOUNCEMENT of one match, for a referee that the round's announcement did not name."""
     message = _start_envelope(
         match, referee, **told_settings(match.league.rules), matches=[judged_line(match, referee)]
     )
@@ -260,13 +269,13 @@ def _announcement(match: Match, referee: Agent) -> dict[str, Any]:
 
 
 def judged_line(match: Match, referee: Agent) -> dict[str, Any]:
-    """A match in an announcement, with the addresses without which a referee could not begin."""
+    """A match in an announcement, with the addresses that a referee needs to start it."""
     return {
         "match_id": match.match_id,
         "league_id": match.league_id,
         "round_id": match.round.number,
         "game_type": match.league.game_type,
-        "referee_endpoint": referee.endpoint,
+        "referee_endpoint": referee.told_endpoint,
         **_flat_seats(match),
     }
 
@@ -278,7 +287,7 @@ _WANTED = Prepared(lambda: Agent.objects.filter(check_wanted=True).order_by("pk"
 
 
 def pings(busy_agents: Collection[int]) -> list[Ping]:
-    """Agents to ask whether they answer (``ping``, 004 5.12.2)."""
+    """Make pings for the agents that are to be pinged (``ping``, 004 5.12.2)."""
     return [Ping(agent.pk, agent.endpoint, _ping(agent)) for agent in _WANTED.all() if agent.pk not in busy_agents]
 
 

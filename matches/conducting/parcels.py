@@ -1,20 +1,24 @@
-"""Broadcasts as bytes: each in the way of speaking of its receiver. Reads rows; writes and sends nothing."""
+"""Encode broadcasts, each in the dialect of its receiver. Only reads rows, and sends nothing."""
 
 from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
 
-from agents_registry import credentials
 from agents_registry.models import Agent, Kind
+from agents_registry.registering import credentials
 from league_sdk.dialects import shapes, starts
-from league_sdk.dialects.hunt import Hunt, Memory
+from league_sdk.dialects.hunt import Hunt
+from league_sdk.dialects.memory import Memory, read_own
+from league_sdk.dialects.tools import Tool
+from league_sdk.dialects.words import LEGACY_SHAPES, LEGACY_SIGNALS
 from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.messages import MessageType
@@ -23,13 +27,14 @@ from matches.models import Broadcast, Delivery, DeliveryState, League
 from matches.view import referees
 from storage.prepared import Prepared
 
-MOST_PARCELS = 2000
-_TOKEN_MARK = secrets.token_hex(16)
-_PLAYER_MARK = secrets.token_hex(16)
-_ID_MARK = 2**60 + secrets.randbelow(2**60)
-"""What stands in a stencil where an agent's own values go; nobody outside can know them."""
-_TOKEN, _PLAYER, _ID = _TOKEN_MARK.encode(), _PLAYER_MARK.encode(), str(_ID_MARK).encode()
-_MARKS = re.compile(b"(%b|%b|%b)" % (_TOKEN, _PLAYER, _ID))
+MAX_DELIVERIES_READ = 2000
+_WITH_TOOLS = ("tools_call", *shapes.OF_TOOLS)
+_TOKEN_PLACEHOLDER = secrets.token_hex(16)
+_PLAYER_PLACEHOLDER = secrets.token_hex(16)
+_ID_PLACEHOLDER = 2**60 + secrets.randbelow(2**60)
+"""Placeholders for an agent's own values in a template. They are random, so that no message can contain them."""
+_TOKEN, _PLAYER, _ID = _TOKEN_PLACEHOLDER.encode(), _PLAYER_PLACEHOLDER.encode(), str(_ID_PLACEHOLDER).encode()
+_PLACEHOLDERS = re.compile(b"(%b|%b|%b)" % (_TOKEN, _PLAYER, _ID))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +42,15 @@ class Parcel:
     """One broadcast to one agent, ready to send.
 
     Attributes:
-        hunt: for a referee that may begin with the announcement: the search for what it understands.
-        about: what a log record tells of it.
-        shown: as of :class:`matches.conducting.outgoing.Start`.
+        hunt: for a referee that may start matches on the announcement: the hunt for its dialect.
+        about: fields for the log record.
+        also: further bodies that the agent expects after this one.
+        registration: of a player, what its MCP session and all that is found out of it belong to; empty for a referee.
+        kind: the message type.
+        learned: what was found out of the registration so far.
+        retold: encodes the broadcast again for what was found out meanwhile; also gives the arguments without a value.
+        unfilled: the required arguments of the agent's tool that no message has a value for.
+        bearer: as in :class:`matches.conducting.outgoing.Start`.
     """
 
     delivery_pk: int
@@ -47,40 +58,55 @@ class Parcel:
     body: bytes
     limit_s: float
     hunt: Hunt | None = None
+    also: tuple[bytes, ...] = ()
+    registration: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
-    shown: str = field(default="", repr=False)
+    bearer: str = field(default="", repr=False)
+    kind: str = ""
+    learned: Mapping[str, Any] = field(default_factory=dict)
+    retold: Callable[[Memory], tuple[bytes, tuple[str, ...]]] | None = None
+    unfilled: tuple[str, ...] = ()
 
 
-class Stencil:
-    """One broadcast in one way of speaking, encoded once; each agent's own values are put in as bytes.
+class Template:
+    """One broadcast in one dialect, encoded once; each agent's own values are inserted as bytes.
 
     Args:
-        message: the broadcast with its time.
-        shape: the way of speaking.
-        to_player: players are told their id in it.
+        message: the broadcast, with its timestamp.
+        shape: the name of the dialect's shape.
+        tool: the agent's own tool for this broadcast; None for the shape's own name.
+        to_player: whether to add the receiver's player_id.
+
+    Attributes:
+        unfilled: the required arguments of the tool that are none of our fields.
     """
 
-    def __init__(self, message: Mapping[str, Any], shape: str, *, to_player: bool) -> None:
-        whole = {**message, "auth_token": _TOKEN_MARK}
+    def __init__(self, message: Mapping[str, Any], shape: str, tool: Tool | None = None, *, to_player: bool) -> None:
+        whole = {**message, "auth_token": _TOKEN_PLACEHOLDER}
         if to_player:
-            whole["player_id"] = _PLAYER_MARK
-        # Cut at the marks: a table of a thousand rows is not searched for them a thousand times.
-        self._pieces = _MARKS.split(rpc.dumps(shapes.SHAPES[shape].wrap(whole, _ID_MARK)))
+            whole["player_id"] = _PLAYER_PLACEHOLDER
+        # Split at the placeholders once, not once for each of a thousand receivers.
+        if tool is None:
+            body, unfilled = shapes.SHAPES[shape].wrap(whole, _ID_PLACEHOLDER), tuple[str, ...]()
+        else:
+            body, unfilled = tool.call(shape, whole, _ID_PLACEHOLDER)
+        self.unfilled = unfilled
+        self._pieces = _PLACEHOLDERS.split(rpc.dumps(body))
 
     def fill(self, *, token: str, code: str, rpc_id: int) -> bytes:
-        """The body for one agent: its league_token, its id, the request's id. None of them needs escaping."""
+        """Insert an agent's league_token, its id and the id of the request. None of them needs escaping."""
         own = {_TOKEN: token.encode(), _PLAYER: code.encode(), _ID: str(rpc_id).encode()}
-        # Every second piece is a mark.
+        # Every second piece is a placeholder.
         return b"".join([own[piece] if n % 2 else piece for n, piece in enumerate(self._pieces)])
 
 
 @dataclass(slots=True)
 class _Encoder:
-    """The broadcasts of one look; what is asked for twice is made once."""
+    """Encodes the broadcasts of one look; templates and limits are made once and reused."""
 
     broadcasts: Mapping[int, Broadcast]
     moment: str
-    stencils: dict[tuple[int, str, bool], Stencil] = field(default_factory=dict)
+    templates: dict[tuple[object, ...], Template] = field(default_factory=dict)
     limits: dict[str, float] = field(default_factory=dict)
 
     def limit_s(self, league: League) -> float:
@@ -95,19 +121,49 @@ class _Encoder:
         announces = kind == MessageType.ROUND_ANNOUNCEMENT
         if agent.kind == Kind.REFEREE and not agent.sends_progress and announces:
             return self._to_foreign_referee(delivery, broadcast, limit)
+        is_player = agent.kind == Kind.PLAYER
         shape = shapes.order(agent.dialect, agent.spoken, kind)[0]
-        to_player = agent.kind == Kind.PLAYER
-        key = (broadcast.pk, shape, to_player)
-        if key not in self.stencils:
-            message = broadcast.payload | {"timestamp": self.moment}
-            self.stencils[key] = Stencil(message, shape, to_player=to_player)
+        tool = read_own(agent.learned).get(kind) if shape in _WITH_TOOLS and agent.learned else None
         token = credentials.league_token(agent)
-        body = self.stencils[key].fill(token=token, code=agent.code, rpc_id=delivery.pk)
-        shown = token if agent.kind == Kind.REFEREE and agent.sends_progress else ""
-        return Parcel(delivery.pk, agent.endpoint, body, limit, about=_about(agent, broadcast), shown=shown)
+        whole = agent.dialect in LEGACY_SHAPES
+        templates = [
+            self._template(broadcast, named, shape, tool, to_player=is_player)
+            for named in (kind, *(LEGACY_SIGNALS.get(kind, ()) if whole else ()))
+        ]
+        first, *others = [one.fill(token=token, code=agent.code, rpc_id=delivery.pk) for one in templates]
+        return Parcel(
+            delivery.pk,
+            agent.endpoint,
+            first,
+            limit,
+            also=tuple(others),
+            registration=agent.registration if is_player else "",
+            about=_about(agent, broadcast),
+            bearer=token if not is_player and agent.sends_progress else "",
+            kind=kind,
+            learned=agent.learned,
+            retold=partial(self._retold, delivery, broadcast, token) if is_player else None,
+            unfilled=templates[0].unfilled,
+        )
+
+    def _retold(
+        self, delivery: Delivery, broadcast: Broadcast, token: str, found: Memory
+    ) -> tuple[bytes, tuple[str, ...]]:
+        """The broadcast for an MCP server; no rows are read."""
+        kind = broadcast.message_type
+        template = self._template(broadcast, kind, "tools_list", found.own.get(kind), to_player=True)
+        return template.fill(token=token, code=delivery.agent.code, rpc_id=delivery.pk), template.unfilled
+
+    def _template(self, broadcast: Broadcast, kind: str, shape: str, tool: Tool | None, *, to_player: bool) -> Template:
+        key = (broadcast.pk, kind, shape, tool, to_player)
+        if key not in self.templates:
+            message = broadcast.payload | {"timestamp": self.moment, "message_type": kind}
+            own = shape if shape == "tools_methods" else "tools_list"
+            self.templates[key] = Template(message, shape if tool is None else own, tool, to_player=to_player)
+        return self.templates[key]
 
     def _to_foreign_referee(self, delivery: Delivery, broadcast: Broadcast, limit: float) -> Parcel:
-        """The announcement may be what it begins with: the addresses of its players are in it."""
+        """The announcement with the addresses of the players: a student's referee may start its matches on it."""
         referee = delivery.agent
         theirs = {match.match_id: judged_line(match, referee) for match in referees.judged_by(referee, broadcast)}
         lines = [line | theirs.get(line["match_id"], {}) for line in broadcast.payload["matches"]]
@@ -120,7 +176,7 @@ class _Encoder:
         known = {starts.KIND, MessageType.ROUND_ANNOUNCEMENT}.intersection(referee.spoken)
         memory = Memory(dialect=referee.dialect, spoken=dict(referee.spoken))
         hunt = Hunt(message, url=referee.endpoint, memory=memory, patient=not known)
-        return Parcel(delivery.pk, referee.endpoint, b"", limit, hunt, _about(referee, broadcast))
+        return Parcel(delivery.pk, referee.endpoint, b"", limit, hunt, about=_about(referee, broadcast))
 
 
 def _about(agent: Agent, broadcast: Broadcast) -> dict[str, Any]:
@@ -136,54 +192,54 @@ def _about(agent: Agent, broadcast: Broadcast) -> dict[str, Any]:
 
 
 def _pending() -> QuerySet[Delivery]:
-    return Delivery.objects.filter(state=DeliveryState.PENDING).order_by("pk").only("broadcast_id", "agent_id")
+    return _waiting().order_by("pk").only("broadcast_id", "agent_id")
 
 
-_PENDING = Prepared(lambda: _pending()[:MOST_PARCELS])
+_PENDING = Prepared(lambda: _pending()[:MAX_DELIVERIES_READ])
 _TOLD = Prepared(
-    lambda: Agent.objects.filter(pk__in=_waiting("agent_id")).only(
-        "code", "kind", "endpoint", "dialect", "spoken", "sends_progress", "token_epoch"
+    lambda: Agent.objects.filter(pk__in=_waiting().values("agent_id")).only(
+        *("code", "kind", "endpoint", "dialect", "spoken", "learned", "registrations", "sends_progress", "token_epoch")
     )
 )
 _BROADCASTS = Prepared(
-    lambda: Broadcast.objects.filter(pk__in=_waiting("broadcast_id")).select_related("league"),
+    lambda: Broadcast.objects.filter(pk__in=_waiting().values("broadcast_id")).select_related("league"),
 )
 
 
-def _waiting(field: str) -> QuerySet[Delivery, dict[str, Any]]:
-    return Delivery.objects.filter(state=DeliveryState.PENDING).values(field)
+def _waiting() -> QuerySet[Delivery]:
+    return Delivery.objects.filter(state=DeliveryState.PENDING)
 
 
 def parcels_of(busy_agents: Collection[int], now: datetime) -> dict[int, list[Parcel]]:
-    """Undelivered broadcasts by agent, in their order; token, id, time and dialect are put in here."""
+    """Encode the undelivered broadcasts, by agent and in their order."""
     due = _PENDING.all()
-    if len(due) == MOST_PARCELS and busy_agents:
-        # Those that something is on its way to must not keep the others out.
-        due = list(_pending().exclude(agent_id__in=list(busy_agents))[:MOST_PARCELS])
+    if len(due) == MAX_DELIVERIES_READ and busy_agents:
+        # Read past the deliveries of busy agents, or they would keep the others out.
+        due = list(_pending().exclude(agent_id__in=list(busy_agents))[:MAX_DELIVERIES_READ])
     due = [delivery for delivery in due if delivery.agent_id not in busy_agents]
     if not due:
         return {}
-    # Not by select_related: each payload would be read from its JSON once for every agent, and each agent three times.
+    # Not by select_related, which would parse the payload for each delivery, and load an agent for each of its own.
     agents = {agent.pk: agent for agent in _TOLD.all()}
     broadcasts = {broadcast.pk: broadcast for broadcast in _BROADCASTS.all()}
-    # What was overtaken a moment ago waits no longer.
+    # A delivery may have been dropped between the queries.
     due = [one for one in due if one.agent_id in agents and one.broadcast_id in broadcasts]
     for delivery in due:
         delivery.agent = agents[delivery.agent_id]
     encoder = _Encoder(broadcasts, stamp(now))
-    later = _to_tell_last(due)
-    found: dict[int, list[Parcel]] = {}
+    later = _to_send_last(due)
+    parcels: dict[int, list[Parcel]] = {}
     for delivery in due:
         if delivery.agent_id in later:
             continue
-        found.setdefault(delivery.agent_id, []).append(encoder.parcel(delivery))
-    return found
+        parcels.setdefault(delivery.agent_id, []).append(encoder.parcel(delivery))
+    return parcels
 
 
-def _to_tell_last(due: Sequence[Delivery]) -> set[int]:
-    """Foreign referees whose next message is a round that some of its players have not been told of yet.
+def _to_send_last(due: Sequence[Delivery]) -> set[int]:
+    """Students' referees whose next message announces a round that some players have not been told of yet.
 
-    One that begins with the announcement would invite a player to a match that it knows nothing of.
+    A referee that starts matches on the announcement would invite a player to a match that it does not know of.
     """
     later = set()
     for delivery in due:

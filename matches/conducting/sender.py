@@ -1,4 +1,4 @@
-"""What is on its way to agents, and what became of it: starts, broadcasts and pings of one plan after another."""
+"""Send the starts, broadcasts and pings of one plan after another, and keep their outcomes until they are stored."""
 
 from __future__ import annotations
 
@@ -6,40 +6,87 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
-from django.db import Error, close_old_connections
+from django.db import Error, close_old_connections, transaction
 
+from agents_registry.registering import learned, registration
 from league_sdk.dialects import starts
-from league_sdk.transport.client import CallFailed, Client, NotReached
+from league_sdk.transport.client import CallFailed, Client, NotReached, Reply
 from matches.checks.carrying_out import InThread
 from matches.conducting import sending
 from matches.conducting.due import Plan
-from matches.conducting.outcomes import Outcomes
 from matches.conducting.outgoing import Ping, Start
 from matches.conducting.parcels import Parcel
-from matches.conducting.waking import ASLEEP_S, Waker
-from matches.league import play
-from matches.league.losses import NotTaken
+from matches.conducting.telling import Found, Telling
+from matches.conducting.waking import MIN_SUSPENSION_S, Waker
+from matches.inbox.calling import AgentLine
+from matches.inbox.finding import found_by
+from matches.league import losses, outbox, play
+from matches.league.losses import UntakenStart
 from matches.observing import metrics, telemetry
 
 logger = logging.getLogger(__name__)
 
-AGAIN_AFTER_S = 1.0
-STALE_S = 1.0
-"""A plan older than this is not followed any further for an agent that is slow."""
-PING_LIMIT_S = 2.0
-"""An agent that is asked whether it answers has so long: a hundred are asked at once, and somebody waits for it."""
+RETRY_BACKOFF_S = 1.0
+MAX_PLAN_AGE_S = 1.0
+"""Messages of a plan older than this are not sent to a slow agent; the next look plans them again."""
+PING_TIMEOUT_S = 2.0
+"""The limit of a ping: a hundred agents are pinged at once, and a person waits for the result."""
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """The outcomes of what was sent, until they are stored.
+
+    Attributes:
+        deliveries: pairs of delivery and problem; an empty problem means delivered.
+        undeliverable: starts that were not taken.
+        pings: for each agent that was pinged its problem, and what was found at its address
+            (:func:`matches.inbox.finding.found_by`).
+        learned: pairs of agent and what was found out of how it speaks.
+        freed: agents that no message is being sent to any more.
+    """
+
+    deliveries: list[tuple[int, str]] = field(default_factory=list)
+    undeliverable: list[UntakenStart] = field(default_factory=list)
+    pings: list[tuple[int, str, str | None]] = field(default_factory=list)
+    learned: list[tuple[int, Found]] = field(default_factory=list)
+    freed: list[int] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.deliveries or self.undeliverable or self.pings or self.learned)
+
+    def put_before(self, earlier: Outcomes) -> None:
+        """Insert earlier outcomes, which could not be stored, before these."""
+        for one in fields(self):
+            getattr(self, one.name)[:0] = getattr(earlier, one.name)
+
+    def write_down(self) -> None:
+        """Store all outcomes in the database, in one transaction."""
+        with transaction.atomic():
+            for lost in self.undeliverable:
+                losses.undeliverable(lost)
+            for agent_pk, problem, found in self.pings:
+                registration.note_ping(agent_id=agent_pk, problem=problem, found=found)
+            for agent_pk, more in self.learned:
+                learned.learn_dialect(
+                    agent_id=agent_pk, spoken=more.spoken, learned=more.learned, registration=more.registration
+                )
+                learned.add_notes(agent_id=agent_pk, notes=more.notes, registration=more.registration)
+            # Deliveries last, as in a report that ends a round: another order could deadlock.
+            outbox.settle(self.deliveries)
 
 
 class Sender:
-    """Sends what a look has planned. An agent that something is on its way to is left out of the next plans.
+    """Sends what a look has planned. An agent is busy, and left out of the next plans, while a message is sent to it.
 
     Args:
-        client: with the endpoint policy.
+        client: a client with the endpoint policy.
         in_thread: runs database work in the conductor's thread.
-        waker: woken when an outcome waits to be written down.
+        waker: woken when an outcome waits to be stored.
     """
 
     def __init__(self, client: Client, in_thread: InThread, waker: Waker) -> None:
@@ -49,26 +96,27 @@ class Sender:
         self._tasks: set[asyncio.Task[None]] = set()
         self._busy: set[int] = set()
         self._delivering = 0
+        self._telling = Telling(client)
         self._outcomes = Outcomes()
 
     @property
     def busy(self) -> frozenset[int]:
-        """Agents that something is on its way to, or was and nobody has taken what became of it."""
+        """Agents that a message is being sent to, or whose outcomes have not been taken yet."""
         return frozenset(self._busy)
 
     def take_outcomes(self) -> Outcomes:
-        """What became of what was sent, to be written down; its agents are free again."""
+        """Take the outcomes, to store them; their agents are not busy any more."""
         taken, self._outcomes = self._outcomes, Outcomes()
         self._busy.difference_update(taken.freed)
         return taken
 
     def put_back(self, outcomes: Outcomes) -> None:
-        """They could not be written down: their agents are not free yet."""
+        """Put outcomes back that could not be stored; their agents are busy again."""
         self._busy.update(outcomes.freed)
         self._outcomes.put_before(outcomes)
 
     def send(self, plan: Plan) -> None:
-        """Send all of a plan; returns at once."""
+        """Start sending all of a plan; returns at once."""
         for start in plan.starts:
             self._spawn(self._start(start, plan.made_at))
         for agent_pk, parcels in plan.parcels.items():
@@ -80,7 +128,7 @@ class Sender:
             self._spawn(self._ping(ping))
 
     async def finish(self, patience_s: float) -> None:
-        """Wait for what is on its way, ``patience_s`` seconds at most."""
+        """Wait at most ``patience_s`` seconds for messages that are being sent."""
         try:
             async with asyncio.timeout(patience_s):
                 while self._tasks:
@@ -89,11 +137,12 @@ class Sender:
             logger.warning("%d messages were still on their way; they may arrive twice", len(self._tasks))
 
     async def stop(self) -> None:
-        """Break off what is on its way."""
+        """Cancel messages that are being sent, and end the MCP sessions with players."""
         broken_off = list(self._tasks)
         for task in broken_off:
             task.cancel()
         await asyncio.gather(*broken_off, return_exceptions=True)
+        await self._telling.aclose()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -106,15 +155,15 @@ class Sender:
             logger.error("what was to be sent failed here", exc_info=error)
 
     async def _start(self, start: Start, given_at: float) -> None:
-        """start_match; one that is not taken sends the match elsewhere, one in doubt when its lease is over.
+        """Send start_match. If it is not taken, the match goes to another referee; if in doubt, after its lease.
 
         Args:
-            given_at: when the match was given to the referee, monotonic seconds; not later.
+            given_at: when the match was assigned, or earlier, in monotonic seconds.
         """
         for last in (False, True):
-            if time.monotonic() - given_at > min(ASLEEP_S, start.limit_s / 2):
-                # The match may be another attempt's by now; if it is not, the referee has all the time again.
-                renewed = await self._in_thread(lambda start=start: _renew(start))
+            if time.monotonic() - given_at > min(MIN_SUSPENSION_S, start.limit_s / 2):
+                # The attempt may be over by now; if it is not, renew its lease.
+                renewed = await self._in_thread(partial(_renew, start))
                 if renewed is None:
                     return
                 start, given_at = renewed
@@ -123,25 +172,25 @@ class Sender:
                 logger.warning("a start came too late to be sent; its match waits until its lease is over")
                 return
             with telemetry.sending(start.about) as sent:
-                offered = await sending.offer(self._client, start, limit_s=limit_s)
-                if offered.problem:
-                    sent.failed(offered.cause, offered.problem)
-            if not offered.in_doubt:
-                self._started(start, offered)
+                result = await sending.send_start(AgentLine(self._client, start.referee_pk), start, limit_s=limit_s)
+                if result.problem:
+                    sent.failed(result.cause, str(result.problem))
+            if not result.in_doubt:
+                self._started(start, result)
                 return
-            # Given to another now it might be played by two, and their ends be heard in any order.
-            renewed = None if last else await self._in_thread(lambda start=start: _renew(start))
+            # Do not give it to another referee now: two might play it, and tell its players two results.
+            renewed = None if last else await self._in_thread(partial(_renew, start))
             if renewed is None:
                 return
             start, given_at = replace(renewed[0], sent_before=True), renewed[1]
 
-    def _started(self, start: Start, offered: sending.Offered) -> None:
-        if offered.way:
-            self._outcomes.learned.append((start.referee_pk, {starts.KIND: offered.way}))
-        if offered.problem:
-            why = (offered.problem, offered.refused, offered.cause)
-            self._outcomes.undeliverable.append(NotTaken(start.match_pk, start.attempt, start.lease_until, *why))
-        if offered.way or offered.problem:
+    def _started(self, start: Start, result: sending.StartResult) -> None:
+        if result.way:
+            self._outcomes.learned.append((start.referee_pk, Found(spoken={starts.KIND: result.way})))
+        if result.problem:
+            why = (result.problem, result.refused, result.cause)
+            self._outcomes.undeliverable.append(UntakenStart(start.match_pk, start.attempt, start.lease_until, *why))
+        if result.way or result.problem:
             self._waker.wake()
 
     async def _deliver(self, agent_pk: int, parcels: list[Parcel], planned_at: float) -> None:
@@ -149,31 +198,35 @@ class Sender:
         begun = time.monotonic()
         try:
             for parcel in parcels:
-                # Stopped for so long that another conductor may have followed a plan of its own, or too slow an agent:
-                # some of what is left may have been overtaken, and the next look plans it anew.
-                if time.monotonic() - begun > STALE_S or time.monotonic() - planned_at > ASLEEP_S:
+                # This process was suspended, and another conductor may have sent these messages, or the agent is slow:
+                # some of the rest may have been dropped meanwhile, and the next look plans them again.
+                if time.monotonic() - begun > MAX_PLAN_AGE_S or time.monotonic() - planned_at > MIN_SUSPENSION_S:
                     break
                 problem = await self._post_once(agent_pk, parcel)
-                # Looked up only now: a look may have taken the earlier outcomes meanwhile.
+                # Read self._outcomes only now: a look may have taken the earlier object.
                 self._outcomes.deliveries.append((parcel.delivery_pk, problem))
         finally:
             self._outcomes.freed.append(agent_pk)
             self._delivering -= 1
-            # A round waits for its last announcement, and for no other.
+            # Urgent only for the last delivery: a round opens when all of its announcements are settled.
             self._waker.wake(urgent=self._delivering == 0)
 
     async def _post_once(self, agent_pk: int, parcel: Parcel) -> str:
         for last in (False, True):
             try:
                 with telemetry.sending(parcel.about):
-                    spoken = await sending.deliver(self._client, parcel)
-                if spoken:
-                    self._outcomes.learned.append((agent_pk, spoken))
+                    line = AgentLine(self._client, agent_pk)
+                    if parcel.registration:
+                        found = await self._telling.tell(line, parcel)
+                    else:
+                        found = Found(spoken=await sending.send_broadcast(line, parcel))
+                if found:
+                    self._outcomes.learned.append((agent_pk, found))
             except NotReached as error:
                 if last:
                     return str(error)
                 metrics.DELIVERY_RETRIES.inc()
-                await asyncio.sleep(AGAIN_AFTER_S)
+                await asyncio.sleep(RETRY_BACKOFF_S)
             except CallFailed as error:
                 return str(error)
             else:
@@ -181,23 +234,24 @@ class Sender:
         return ""
 
     async def _ping(self, ping: Ping) -> None:
+        line, problem = AgentLine(self._client, ping.agent_pk), ""
+        outcome: Reply | CallFailed
         try:
             with telemetry.sending({"message_type": "ping"}):
-                await self._client.post(ping.endpoint, ping.body, limit_s=PING_LIMIT_S)
+                outcome = await line.post(ping.endpoint, ping.body, limit_s=PING_TIMEOUT_S)
         except CallFailed as error:
-            problem = str(error)
-        else:
-            problem = ""
+            outcome, problem = error, str(error)
         finally:
             self._outcomes.freed.append(ping.agent_pk)
-        self._outcomes.pings.append((ping.agent_pk, problem))
+        found_instead = found_by(outcome, rpc=b'"jsonrpc"' in ping.body)
+        self._outcomes.pings.append((ping.agent_pk, problem, None if found_instead is None else str(found_instead)))
         self._waker.wake()
 
 
 def _renew(start: Start) -> tuple[Start, float] | None:
-    """The lease of a match begins anew, if it is still given to a referee that has told nothing of it.
+    """Renew the lease of a match, if it is still ASSIGNED in this attempt.
 
-    Returns its start in this lease, and when that began, in monotonic seconds.
+    Returns the start with the new lease, and when that began, in monotonic seconds; None if it was not renewed.
     """
     try:
         given_at = time.monotonic()

@@ -1,6 +1,6 @@
-"""What is sent and needs more than one try: the start of a match, the announcement a referee may begin with.
+"""Send what may need more than one try: starts of matches, and announcements to referees that start matches on them.
 
-No database: what came of it is handed back to the conductor.
+It uses no database: the outcome is returned to the conductor.
 """
 
 from __future__ import annotations
@@ -16,63 +16,66 @@ from league_sdk.dialects.answers import Understanding
 from league_sdk.dialects.driver import Driver, Failed
 from league_sdk.protocol.errors import TokenInvalid
 from league_sdk.protocol.faults import Cause
-from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.messages import START_MATCH, MessageType
+from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.protocol.tokens import redact
-from league_sdk.transport.client import CallFailed, Client, NotReached, TimedOut
+from league_sdk.transport.client import CallFailed, Line, NotReached, TimedOut
 from matches.conducting.outgoing import Start
 from matches.conducting.parcels import Parcel
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
-    """What became of a start.
+class StartResult:
+    """The outcome of a start.
 
     Attributes:
-        problem: why the match was not taken; empty when it was.
-        refused: the referee answered, and with an error; not merely "not now".
-        way: the spelling that a foreign referee understood.
-        cause: whose side failed where there is a problem: the referee's, or ours.
-        in_doubt: no answer came; the referee may be playing it.
+        problem: why the match was not taken; empty if it was.
+        refused: the referee answered with an error, and not merely that it is busy.
+        way: the spelling that a student's referee understood.
+        cause: whose side caused the problem: the referee's, or ours.
+        in_doubt: no answer came; the referee may be playing the match.
     """
 
-    problem: str = ""
+    problem: Note | str = ""
     refused: bool = False
     way: str = ""
     cause: Cause = Cause.REFEREE
     in_doubt: bool = False
 
 
-async def offer(client: Client, start: Start, *, limit_s: float) -> Offered:
-    """Start a match at its referee, in every spelling that is needed, within so many seconds (ruling, section 10)."""
-    return await (_offer_foreign(client, start, limit_s) if start.foreign else _offer_own(client, start, limit_s))
+async def send_start(client: Line, start: Start, *, limit_s: float) -> StartResult:
+    """Start a match at its referee, in every spelling that is needed, within ``limit_s`` seconds (section 10)."""
+    return await (
+        _send_start_to_foreign(client, start, limit_s) if start.foreign else _send_start_to_own(client, start, limit_s)
+    )
 
 
-def _shown(token: str) -> dict[str, Any]:
-    """What a referee of ours is shown in the head of a request: its door serves us first, whoever else is calling."""
+def _bearer(token: str) -> dict[str, Any]:
+    """The Authorization header for a referee of ours, whose door serves the league manager before all others."""
     return {"headers": {"authorization": f"Bearer {token}"}} if token else {}
 
 
-def _not_called(error: CallFailed) -> Offered:
-    return Offered(str(error), cause=Cause.LEAGUE if error.cause is Cause.LEAGUE else Cause.REFEREE)
+def _not_called(error: CallFailed) -> StartResult:
+    return StartResult(error.problem, cause=Cause.LEAGUE if error.cause is Cause.LEAGUE else Cause.REFEREE)
 
 
-async def _offer_own(client: Client, start: Start, limit_s: float) -> Offered:
+async def _send_start_to_own(client: Line, start: Start, limit_s: float) -> StartResult:
     try:
-        reply = await client.post(start.endpoint, start.tries[0].body, limit_s=limit_s, **_shown(start.shown))
+        reply = await client.post(start.endpoint, start.tries[0].body, limit_s=limit_s, **_bearer(start.bearer))
     except CallFailed as error:
-        # One that has no place for another connection at the moment is not gone.
+        # A connection that was not accepted in time does not mean that the referee is gone.
         unknown = error.connected or start.sent_before or isinstance(error, TimedOut)
         return replace(_not_called(error), in_doubt=unknown)
     if not isinstance(reply.body, dict) or reply.body.keys().isdisjoint(("result", "error")):
-        # Perhaps of a proxy that has passed it on, and waited no longer.
-        return Offered(f"no answer of a referee: HTTP {reply.status}", in_doubt=True)
+        # Perhaps the answer of a proxy that has passed the start on and timed out.
+        return StartResult(note(Code.NO_REFEREE_REPLY, status=reply.status), in_doubt=True)
     result = reply.body.get("result")
     if isinstance(result, dict) and result.get("accepted") is not False:
-        return Offered()
-    # "Not now" is an answer in good order, and one that has just registered again may not know our token yet, or no
-    # longer; anything else says that the match cannot be taken.
+        return StartResult()
+    # ``accepted: false`` means that the referee is busy, and E012 that it has just registered again and expects another
+    # token; any other answer means that it cannot take this match.
     refused = not isinstance(result, dict) and not _knows_another_token(reply.body)
-    return Offered(redact(f"start_match was refused: {str(reply.body)[:120]}"), refused=refused)
+    return StartResult(_refusal(START_MATCH, str(reply.body)[:120]), refused=refused)
 
 
 def _knows_another_token(body: Any) -> bool:
@@ -81,41 +84,46 @@ def _knows_another_token(body: Any) -> bool:
     return isinstance(data, dict) and data.get("error_code") == TokenInvalid.error_code
 
 
-async def _offer_foreign(client: Client, start: Start, limit_s: float) -> Offered:
+async def _send_start_to_foreign(client: Line, start: Start, limit_s: float) -> StartResult:
     end = time.monotonic() + limit_s
     for one in start.tries:
         if one.way == starts.ANNOUNCEMENT and start.announced:
-            # It has understood nothing else, and the announcement was taken: it is playing by now.
-            return Offered(way=one.way)
+            # It understood no other way, and has accepted the announcement: it is playing by now.
+            return StartResult(way=one.way)
         left = end - time.monotonic()
         if left <= 0:
             break
         try:
             reply = await client.post(start.endpoint, one.body, limit_s=left)
         except TimedOut:
-            # Some play the whole match before they answer. Its lease says when that was too long.
-            return Offered()
+            # Some referees play the whole match before they answer. The lease limits how long.
+            return StartResult()
         except CallFailed as error:
             return _not_called(error)
-        found, why = starts.read_reply(reply.body, status=reply.status, readable=not reply.problem, rpc_id=one.rpc_id)
-        if found is starts.Offer.TAKEN:
-            return Offered(way=one.way)
-        if found is not starts.Offer.NOT_UNDERSTOOD:
-            return Offered(redact(f"{one.way} was refused: {why}"), refused=found is starts.Offer.FAILED)
-    names = ", ".join(starts.METHODS)
-    return Offered(f"it does not know how to start a match: tried {names}, ROUND_ANNOUNCEMENT", refused=True)
+        offer, why = starts.read_reply(reply.body, status=reply.status, readable=not reply.problem, rpc_id=one.rpc_id)
+        if offer is starts.Offer.TAKEN:
+            return StartResult(way=one.way)
+        if offer is not starts.Offer.NOT_UNDERSTOOD:
+            return StartResult(_refusal(one.way, why), refused=offer is starts.Offer.FAILED)
+    tried = ", ".join([*starts.METHODS, MessageType.ROUND_ANNOUNCEMENT])
+    return StartResult(note(Code.NO_WAY_TO_START, sentence=tried), refused=True)
 
 
-async def deliver(client: Client, parcel: Parcel) -> dict[str, str]:
-    """Send a broadcast: once, or, to a referee that may begin with it, until it is understood.
+def _refusal(way: str, said: str) -> Note:
+    return note(Code.REFUSED, sentence=way, said=redact(said))
 
-    Returns what was learned: by message type, the shape that was understood.
+
+async def send_broadcast(client: Line, parcel: Parcel) -> dict[str, str]:
+    """Send a broadcast to a referee: once, or, to one that may start matches on it, until it is understood.
+
+    Returns by message type the shape that the referee was found to understand.
 
     Raises:
-        CallFailed: nothing was answered.
+        CallFailed: no answer came.
     """
     if parcel.hunt is None:
-        await client.post(parcel.endpoint, parcel.body, limit_s=parcel.limit_s, **_shown(parcel.shown))
+        for body in (parcel.body, *parcel.also):
+            await client.post(parcel.endpoint, body, limit_s=parcel.limit_s, **_bearer(parcel.bearer))
         return {}
     driver = Driver(
         parcel.hunt,
@@ -126,11 +134,11 @@ async def deliver(client: Client, parcel: Parcel) -> dict[str, str]:
     )
     async for step in driver:
         if isinstance(step, Failed):
-            # The next try begins with the same words.
+            # So that the next try begins with the same shape.
             parcel.hunt.take_back()
             raise step.error
         if step.understanding is Understanding.ANSWERED:
-            # Matches are started at the address it gave: what it understands elsewhere does not help there.
+            # Starts go to the address that the referee registered: what it understands elsewhere does not help.
             here = step.proposal.url == parcel.endpoint
             return {MessageType.ROUND_ANNOUNCEMENT: step.proposal.shape} if here else {}
     return {}

@@ -1,15 +1,14 @@
-"""One request that is sent again, and its copy for the site's other web processes.
+"""One trial, and its copy for the site's other web processes.
 
-Whoever asked for a trial may load the page that shows it from another process than the one that sends it. The copy is
-in Django's cache, in Redis; a site in one process keeps none.
+The page that shows a trial may be loaded from another process than the one that sends it. The copy is in Django's
+cache, in Redis; a site in one process keeps none.
 """
 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -24,8 +23,8 @@ from matches.push import notify
 logger = logging.getLogger(__name__)
 
 LOST_AFTER_S = 30.0
-"""Beyond its limit; then nobody is sending it any more."""
-KEPT_S = 1800
+"""So long after its limit a trial counts as lost: no process is sending it any more."""
+CACHE_TIMEOUT_S = 1800
 
 
 class State(StrEnum):
@@ -38,21 +37,20 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One request that is sent again.
+    """One request of a match that is sent again.
 
     Attributes:
-        agent_pk: to whom.
-        exchange: which one of the match page it repeats.
-        message: as it is sent, in canonical form.
-        limit_s: seconds for everything.
-        begun: when it was asked for, by the monotonic clock.
-        stays: it is behind a gateway, where another path is another program.
-        wire: the requests that went out, and how they were answered; ``shown`` is the number of the one whose answer
-            the rest is about.
-        understanding: what the referee's reading makes of the answer; None when none came.
-        answer: the fields that it read.
-        body: the answer as it came, cut when it is long.
-        problem: why there was none.
+        agent_pk: the primary key of the agent.
+        exchange: the exchange on the match page that it repeats.
+        message: the message in canonical form.
+        limit_s: seconds for all tries together.
+        stays: the agent is behind a gateway, where another path is another program.
+        wire: the requests that were sent, with their answers; ``shown`` is the index of the one whose answer the
+            following attributes describe.
+        understanding: how a referee would read the answer; None if no answer came.
+        answer: the fields that were read.
+        body: the answer as it came, cut if it is long.
+        problem: why no answer came.
     """
 
     agent_pk: int
@@ -63,7 +61,6 @@ class Trial:
     message: Mapping[str, Any]
     choice_field: str
     limit_s: float
-    begun: float
     asked_at: datetime
     stays: bool = False
     state: State = State.WAITING
@@ -77,25 +74,25 @@ class Trial:
 
     @property
     def open(self) -> bool:
-        """Whether it is still to be answered."""
-        late = time.monotonic() - self.begun > self.limit_s + LOST_AFTER_S
+        """Whether it is waiting or being sent."""
+        late = (timezone.now() - self.asked_at).total_seconds() > self.limit_s + LOST_AFTER_S
         return self.state != State.DONE and not late
 
 
 def keep(trial: Trial) -> None:
-    """Keep the copy of a trial as it is now. Without Redis the page shows it only where it was asked for."""
+    """Store a copy of a trial as it is now. Without Redis only the process that was asked for the trial shows it."""
     if not notify.reaches_others():
         return
     understood = trial.understanding.name if trial.understanding is not None else None
     words = asdict(trial) | {"asked_at": trial.asked_at.isoformat(), "understanding": understood}
     try:
-        cache.set(_name(trial.agent_pk), words, KEPT_S)
+        cache.set(_name(trial.agent_pk), words, CACHE_TIMEOUT_S)
     except Exception as error:
         logger.warning("the copy of a trial was not kept (%r)", error)
 
 
 def find(agent_pk: int) -> Trial | None:
-    """The copy of an agent's last trial; None when there is none, or Redis is not there."""
+    """The copy of an agent's last trial; None if there is none, or Redis is away."""
     if not notify.reaches_others():
         return None
     try:
@@ -107,14 +104,13 @@ def find(agent_pk: int) -> Trial | None:
 
 
 def _read(words: dict[str, Any]) -> Trial:
-    asked_at = datetime.fromisoformat(words["asked_at"])
+    # Another version of the site, which runs until it is replaced, may have stored fields that are none here.
+    words = {one.name: words[one.name] for one in fields(Trial) if one.name in words}
     understood = words["understanding"]
     return Trial(
         **words
         | {
-            "asked_at": asked_at,
-            # The other process has a monotonic clock of its own.
-            "begun": time.monotonic() - (timezone.now() - asked_at).total_seconds(),
+            "asked_at": datetime.fromisoformat(words["asked_at"]),
             "state": State(words["state"]),
             "wire": tuple(words["wire"]),
             "understanding": None if understood is None else Understanding[understood],

@@ -1,9 +1,9 @@
-"""Trials: a request of a match is sent to its player once more, outside any match; nothing of it counts.
+"""Trials: send a request of a match to its player again, outside any match; the answer does not count.
 
-A request of a page must not wait for an agent, so it only puts the trial down here (:func:`ask`); the conductor's loop
-sends it with the conductor's client (:func:`keep_sending`), and the page looks again; a web process without a
-conductor does that itself. Trials are kept in memory, with a copy for the other web processes of the site
-(``trial_copies``): they say nothing about the league, and a restart may forget them.
+A request for a page must not wait for an agent. So it only queues the trial (:func:`ask`); the conductor's loop, or
+that of a web process without a conductor, sends it (:func:`keep_sending`), and the page is loaded again. Trials are
+kept in memory, with a copy for the other web processes of the site (``trial_copies``). They are no part of the
+league, and are lost at a restart.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from agents_registry import programs
+from agents_registry.addresses import programs
 from agents_registry.models import Agent
 from league_sdk.dialects import session
 from league_sdk.dialects.answers import Understanding
@@ -35,6 +35,7 @@ from league_sdk.protocol.transcript import body_for_transcript
 from league_sdk.transport.client import Broken, CallFailed, Client, Reply
 from matches.conducting import trial_copies
 from matches.conducting.trial_copies import State, Trial
+from matches.inbox.calling import AgentLine
 from matches.league.errors import ActionRefused
 from matches.push import notify, nudge
 
@@ -42,16 +43,16 @@ logger = logging.getLogger(__name__)
 
 TOKEN = "tok_trial"  # noqa: S105 - says that it is none
 FIRST_ID = 9001
-MOST_AT_ONCE = 8
-MOST_WAITING = 50
-MOST_KEPT = 200
+MAX_RUNNING_TRIALS = 8
+MAX_OPEN_TRIALS = 50
+MAX_KEPT_TRIALS = 200
 
 _lock = threading.Lock()
 _trials: OrderedDict[int, Trial] = OrderedDict()
 
 
 def rewrite(message: Mapping[str, Any], *, now: datetime, limit_s: float) -> dict[str, Any]:
-    """A request of a match as its trial: a conversation of its own, the time of now, and no token."""
+    """Rewrite a request of a match as a trial: with a new conversation_id, the present time, and no token."""
     fresh = _with_deadlines(message, stamp(now + timedelta(seconds=limit_s)))
     return {
         **fresh,
@@ -70,10 +71,10 @@ def _with_deadlines(value: Any, deadline: str) -> Any:
 
 
 def ask(*, agent: Agent, exchange: str, message: Mapping[str, Any], choice_field: str, limit_s: float) -> Trial:
-    """Have a request sent again.
+    """Queue a trial.
 
     Raises:
-        ActionRefused: one is on its way to this agent, or too many to all.
+        ActionRefused: a trial is being sent to this agent, or too many to all agents.
     """
     now = timezone.now()
     trial = Trial(
@@ -85,7 +86,6 @@ def ask(*, agent: Agent, exchange: str, message: Mapping[str, Any], choice_field
         message=rewrite(message, now=now, limit_s=limit_s),
         choice_field=choice_field,
         limit_s=limit_s,
-        begun=time.monotonic(),
         asked_at=now,
         stays=programs.is_behind_gateway(agent.program.split()),
     )
@@ -95,7 +95,7 @@ def ask(*, agent: Agent, exchange: str, message: Mapping[str, Any], choice_field
             raise ActionRefused(
                 _("One request is on its way to %(agent)s already: wait for it.") % {"agent": agent.code}
             )
-        if sum(one.open for one in _trials.values()) >= MOST_WAITING:
+        if sum(one.open for one in _trials.values()) >= MAX_OPEN_TRIALS:
             raise ActionRefused(_("Too many requests are being sent again: try it in a minute."))
         _put(trial)
     trial_copies.keep(trial)
@@ -104,7 +104,7 @@ def ask(*, agent: Agent, exchange: str, message: Mapping[str, Any], choice_field
 
 
 def of(agent_pk: int) -> Trial | None:
-    """The last trial of an agent, whichever web process was asked for it."""
+    """The last trial of an agent, from whichever web process."""
     with _lock:
         own = _trials.get(agent_pk)
     copy = trial_copies.find(agent_pk)
@@ -114,12 +114,12 @@ def of(agent_pk: int) -> Trial | None:
 def _put(trial: Trial) -> None:
     _trials[trial.agent_pk] = trial
     _trials.move_to_end(trial.agent_pk)
-    while len(_trials) > MOST_KEPT:
+    while len(_trials) > MAX_KEPT_TRIALS:
         _trials.popitem(last=False)
 
 
 def _take(room: int) -> list[Trial]:
-    """Those that wait, now running."""
+    """Take at most ``room`` waiting trials, and mark them as running."""
     with _lock:
         waiting = [one for one in _trials.values() if one.state == State.WAITING and one.open][: max(0, room)]
         for one in waiting:
@@ -128,7 +128,7 @@ def _take(room: int) -> list[Trial]:
 
 
 def _finish(trial: Trial, **found: Any) -> Trial | None:
-    """What became of it; None when another one has taken its place, as it was thought lost."""
+    """Store the outcome of a trial; None if a newer one has replaced it, because it counted as lost."""
     elapsed_ms = round((time.monotonic() - found.pop("begun")) * 1000)
     with _lock:
         known = _trials.get(trial.agent_pk)
@@ -140,24 +140,27 @@ def _finish(trial: Trial, **found: Any) -> Trial | None:
 
 
 async def keep_sending(client: Client) -> None:
-    """Send what is asked for until cancelled.
+    """Send queued trials until cancelled.
 
     Args:
-        client: the conductor's, with the endpoint policy.
+        client: a client with the endpoint policy.
     """
     loop = asyncio.get_running_loop()
     woken = asyncio.Event()
-    detach = nudge.attach(lambda _urgent: loop.call_soon_threadsafe(woken.set))
     running: set[asyncio.Task[None]] = set()
+
+    def wake(_urgent: bool) -> None:
+        loop.call_soon_threadsafe(woken.set)
 
     def ended(task: asyncio.Task[None]) -> None:
         running.discard(task)
         woken.set()
 
+    detach = nudge.attach(wake)
     try:
         while True:
             woken.clear()
-            for trial in _take(MOST_AT_ONCE - len(running)):
+            for trial in _take(MAX_RUNNING_TRIALS - len(running)):
                 task = asyncio.create_task(_send(client, trial))
                 running.add(task)
                 task.add_done_callback(ended)
@@ -169,16 +172,16 @@ async def keep_sending(client: Client) -> None:
 
 
 async def _send(client: Client, trial: Trial) -> None:
-    """One trial, as a referee's line would ask: every way of speaking within one limit."""
+    """Send one trial as a referee would: in every dialect, within one limit."""
     begun = time.monotonic()
-    found: dict[str, Any] = {"problem": "broken off"}
+    outcome: dict[str, Any] = {"problem": "broken off"}
     try:
-        found = await _hunt(client, trial)
+        outcome = await _hunt(client, trial)
     except Exception:
         logger.exception("a trial at agent %s failed", trial.agent_pk)
-        found = {"problem": "the trial itself failed; the site's log says why"}
+        outcome = {"problem": "the trial itself failed; the site's log says why"}
     finally:
-        done = _finish(trial, begun=begun, **found)
+        done = _finish(trial, begun=begun, **outcome)
         if done is not None and notify.reaches_others():
             await asyncio.to_thread(trial_copies.keep, done)
 
@@ -186,10 +189,11 @@ async def _send(client: Client, trial: Trial) -> None:
 async def _hunt(client: Client, trial: Trial) -> dict[str, Any]:
     memory = Memory(dialect=trial.dialect, spoken=dict(trial.spoken), stays=trial.stays)
     hunt = Hunt(trial.message, url=trial.endpoint, memory=memory, choice_field=trial.choice_field)
-    next_id = partial(next, count(FIRST_ID))
+    next_id, line = partial(next, count(FIRST_ID)), AgentLine(client, trial.agent_pk)
 
     async def send(proposal: Proposal, left_s: float) -> Reply:
-        return await session.through(partial(client.post, proposal.url), proposal.body, memory, next_id, limit_s=left_s)
+        post = partial(line.post, proposal.url)
+        return await session.through(post, proposal.body, memory, next_id, limit_s=left_s)
 
     driver = Driver(hunt, send, failures=CallFailed, limit_s=trial.limit_s, next_id=next_id)
     last: dict[str, Any] = {"problem": "no answer in time"}
@@ -202,7 +206,7 @@ async def _hunt(client: Client, trial: Trial) -> dict[str, Any]:
             continue
         understood = step.understanding is not Understanding.NOT_UNDERSTOOD
         if understood or "shown" not in last:
-            # Of many refusals the first says most: it is of the words that the agent should know.
+            # Of several refusals keep the first: it is about the shape that the agent should know.
             last = {
                 "understanding": step.understanding,
                 "answer": step.answer.message,

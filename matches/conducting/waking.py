@@ -1,11 +1,11 @@
-"""When the conductor looks: at an urgent nudge at once, at another in a moment, and in any case at the next tick."""
+"""When the conductor looks: at once after an urgent nudge, soon after another one, and in any case at the next tick."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from matches.push import nudge
@@ -13,19 +13,19 @@ from matches.push import nudge
 logger = logging.getLogger(__name__)
 
 TICK_S = 0.5
-BREATH_S = 0.001
-"""Between two looks, so that what comes together is handled together."""
-MOMENT_S = 0.05
-"""What is not urgent waits so long for company."""
-ASLEEP_S = 3.0
-"""A pause between looks longer than this means that we were stopped ourselves."""
+LOOK_PAUSE_S = 0.001
+"""A pause between two looks, so that one look handles nudges that come together."""
+DEBOUNCE_S = 0.05
+"""How long a nudge that is not urgent waits for others."""
+MIN_SUSPENSION_S = 3.0
+"""A longer time than this between two looks means that this process was suspended."""
 
 
 class Waker:
     """Wakes one conductor for its next look.
 
     Attributes:
-        matches_wait: whether matches wait for room; only to them it is of use that a match is over.
+        matches_wait: whether matches wait for room at a referee. Only then the end of a match is a reason to look.
     """
 
     def __init__(self) -> None:
@@ -35,11 +35,11 @@ class Waker:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Within it nudges of any thread are heard; entered on the event loop of the conductor."""
+        """Receive nudges of any thread within the context; to be entered on the conductor's event loop."""
         loop = asyncio.get_running_loop()
 
         def heard(urgent: bool) -> None:
-            # Who is awake, or about to be, has its look before it: waking it once more costs a call of the system.
+            # Skip if a look is pending already: each wake-up costs a system call.
             if not self._due.is_set() and (urgent or (self.matches_wait and self._soon is None)):
                 loop.call_soon_threadsafe(self.wake, urgent)
 
@@ -51,14 +51,14 @@ class Waker:
             self.begin()
 
     def wake(self, urgent: bool = True) -> None:
-        """A look is due: now, or (not urgent) in a moment."""
+        """Have a look made: now, or, if not urgent, after a short delay."""
         if urgent:
             self._due.set()
         elif self._soon is None:
-            self._soon = asyncio.get_running_loop().call_later(MOMENT_S, self._due.set)
+            self._soon = asyncio.get_running_loop().call_later(DEBOUNCE_S, self._due.set)
 
     def begin(self) -> None:
-        """A look begins. What happens from here on, it may have read too early to see."""
+        """Forget the nudges so far: a look begins. It may miss what changes from now on, so later nudges count."""
         self._due.clear()
         self.matches_wait = True
         if self._soon is not None:
@@ -66,37 +66,42 @@ class Waker:
             self._soon = None
 
     async def wait(self) -> None:
-        """Until the next look is due: for a tick at most."""
+        """Wait until the next look is due, for a tick at most."""
         try:
             async with asyncio.timeout(TICK_S):
                 await self._due.wait()
         except TimeoutError:
             logger.debug("tick")
-        await asyncio.sleep(BREATH_S)
+        await asyncio.sleep(LOOK_PAUSE_S)
 
 
 class Looks:
-    """When the rows were looked at last, by the clock of the process and by that of the wall."""
+    """The time of the last look, by the monotonic clock and by the wall clock.
 
-    def __init__(self) -> None:
+    Args:
+        monotonic, wall: these clocks, in seconds; the wall clock since the epoch.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time) -> None:
+        self._monotonic, self._wall = monotonic, wall
         self._at = self._at_clock = 0.0
 
     def made(self) -> float:
-        """One was made now; returns now, in seconds since the epoch."""
-        self._at, self._at_clock = time.monotonic(), time.time()
+        """Note that a look was made now; returns the time in seconds since the epoch."""
+        self._at, self._at_clock = self._monotonic(), self._wall()
         return self._at_clock
 
     @property
     def recent(self) -> bool:
-        """Whether there was one within the last few seconds."""
-        return time.monotonic() - self._at < 10 * TICK_S
+        """Whether the last look was a few seconds ago at most."""
+        return self._monotonic() - self._at < 10 * TICK_S
 
     def slept_s(self) -> float:
-        """Seconds since the last one, by the clock that saw more: one stands still while a laptop sleeps.
+        """Seconds since the last look, by the clock that advanced more: one stands still while a laptop sleeps.
 
-        Below 0: the clock was set back by so many, and what was written by it lies that much too far ahead.
+        Below 0 if the wall clock was set back by so many seconds: leases written before end that much too late.
         """
         if not self._at:
             return 0.0
-        passed, by_clock = time.monotonic() - self._at, time.time() - self._at_clock
-        return by_clock - passed if by_clock - passed < -ASLEEP_S else max(passed, by_clock)
+        passed, by_clock = self._monotonic() - self._at, self._wall() - self._at_clock
+        return by_clock - passed if by_clock - passed < -MIN_SUSPENSION_S else max(passed, by_clock)

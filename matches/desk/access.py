@@ -1,9 +1,9 @@
-"""Who gets in at the pages of the desk: mixed into the admin of leagues, first of all."""
+"""Mixins for the admin of leagues and agents: permissions, URLs, and how buttons, forms and lists carry out actions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
@@ -15,6 +15,7 @@ from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
 
 from matches.desk import acting, busy
 from matches.desk.acting import DeskAction, Subject
@@ -23,28 +24,49 @@ from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
 from matches.view import roles
 
+if TYPE_CHECKING:
+    from django.contrib.admin import ModelAdmin
 
-class LeagueAccess:
-    """What every page of the desk needs: its league, if this person may, and the admin's own context."""
+    AdminMixin = ModelAdmin[Any]
+else:
+    # The base of the mixins has nothing itself: what a mixin passes on with super() goes to the admin after it.
+    AdminMixin = object
 
-    admin_site: Any
-    model: Any
-    message_user: Callable[..., None]
+
+class LeagueAccess(AdminMixin):
+    """Base of the mixins that add pages to the admin of leagues.
+
+    Attributes:
+        pages: URL paths of the mixin's pages by name. The page ``notices`` has the view ``notices_page`` and the URL
+            name ``admin:matches_league_notices``.
+    """
+
+    pages: Mapping[str, str] = {}
+
+    def get_urls(self) -> list[URLPattern]:
+        """The URLs of all mixins' pages, then those of the admin."""
+        wrap = self.admin_site.admin_view
+        ours = [
+            path(address, wrap(getattr(self, f"{name}_page")), name=f"matches_league_{name}")
+            for mixin in type(self).__mro__
+            for name, address in vars(mixin).get("pages", {}).items()
+        ]
+        return [*ours, *super().get_urls()]
 
     def league_for(self, request: HttpRequest, object_id: str, action: roles.Action, *, in_demo: bool = True) -> League:
-        """The league of an admin address, for someone who may do this in it.
+        """Get the league of a URL, if the person has a permission in it.
 
         Args:
-            request: of whoever comes.
-            object_id: as the address has it.
-            action: what they must be allowed.
-            in_demo: whether the demo has it too: nobody runs that, and nothing in it is anybody's.
+            request: of the person.
+            object_id: the league's id as it is in the URL.
+            action: the permission.
+            in_demo: whether the page exists for the demo league, which has no instructor.
 
         Raises:
-            Http404: there is no such league.
-            PermissionDenied: this person may not.
+            Http404: there is no such league, or no such page for the demo league.
+            PermissionDenied: the person lacks the permission.
         """
-        # The admin writes ids with a "_" in a spelling of its own; no id holds a NUL.
+        # The admin quotes "_" in ids; a NUL would be refused by the database.
         league = get_object_or_404(League, pk=unquote(object_id).replace("\x00", "\ufffd"))
         if not roles.may(request.user, action, league.pk):
             raise PermissionDenied
@@ -53,50 +75,52 @@ class LeagueAccess:
         return league
 
     def desk_page(self, request: HttpRequest, template: str, title: str, **context: Any) -> TemplateResponse:
-        """A page of ``templates/admin/matches/league/``."""
+        """Render a template of ``templates/admin/matches/league/``."""
         shown = {**self.admin_site.each_context(request), "opts": self.model._meta, "title": title, **context}
         return TemplateResponse(request, f"admin/matches/league/{template}", shown)
 
     def desk_do(
-        self, request: HttpRequest, action: DeskAction, given: dict[str, Any], said: Callable[[Any], str], back: str
+        self, request: HttpRequest, action: DeskAction, given: dict[str, Any], confirm: Callable[[Any], str], back: str
     ) -> HttpResponse:
-        """Carry out one POST: say in words that it is done, or why not, and go back.
+        """Carry out the action of a button: show a message that confirms or refuses it, and redirect.
 
         Args:
-            request: of someone who may.
+            request: of a person with the permission.
             action: the row of the table.
-            given: what its verb is called with.
-            said: makes the sentence that confirms it, of what the verb returned.
-            back: the address of the page that is shown then.
+            given: the arguments of its verb.
+            confirm: makes the confirming sentence from what the verb returned.
+            back: the URL to redirect to.
         """
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
-            done = busy.once_more(lambda: acting.carry_out(action, by=request.user, **given))
-            self.message_user(request, said(done), messages.SUCCESS)
+            done = busy.retry_once(lambda: acting.carry_out(action, by=request.user, **given))
+            self.message_user(request, confirm(done), messages.SUCCESS)
         except ActionRefused as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
-        except busy.AWAY as error:
+        except busy.DATABASE_ERRORS as error:
             self.message_user(request, busy.sentence(error), messages.ERROR)
         return HttpResponseRedirect(back)
 
     def desk_form(
         self, request: HttpRequest, form: Form, action: DeskAction, *, at: str | None = None, **given: Any
     ) -> Any:
-        """Carry out what a valid form asks for, and say so.
+        """Carry out the action of a form if it was sent and is valid, and show a message that confirms it.
 
         Args:
-            request: of someone who may.
-            form: is shown again if it is refused.
+            request: of a person with the permission.
+            form: its fields are arguments of the verb.
             action: the row of the table.
-            at: the field at which a refusal stands that is about no field.
-            given: what the verb is called with.
+            at: the field at which a refusal is shown that concerns no field.
+            given: the other arguments of the verb.
 
         Returns:
-            What the verb returns; None, with the reason in the form, if it was refused.
+            What the verb returns; None if nothing was done: the form was not sent, or has errors.
         """
+        if request.method != "POST" or not form.is_valid():
+            return None
         try:
-            done = acting.carry_out(action, by=request.user, **given)
+            done = acting.carry_out(action, by=request.user, **given, **form.cleaned_data)
         except ActionRefused as refusal:
             field = refusal.field if isinstance(refusal, Invalid) else None
             form.add_error(field if field in form.fields else at, str(refusal))
@@ -105,63 +129,95 @@ class LeagueAccess:
         return done
 
 
-class ChosenRows:
-    """Mixed into the admin of rows that one can choose from a list, before the admin itself."""
+class ChosenRows(AdminMixin):
+    """Mixin before a ModelAdmin: refuses ticked rows with malformed ids, which Django would pass to the database."""
 
-    model: Any
+    def response_action(
+        self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse | None:
+        """Carry out an action of the list on the ticked rows.
 
-    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        """What is done to the rows that were ticked; Django asks the database for whatever was sent as their ids.
+        Args:
+            request: with the ids of the ticked rows.
+            queryset: the rows of the list.
+            args: what Django 6 passes besides, and Django 5 does not.
+            kwargs: the same by name.
 
         Raises:
-            BadRequest: no list has such an id.
+            BadRequest: an id is malformed.
         """
-        for one in request.POST.getlist(ACTION_CHECKBOX_NAME):
+        for row_id in request.POST.getlist(ACTION_CHECKBOX_NAME):
             try:
-                self.model._meta.pk.clean(one.replace("\x00", "\ufffd"), None)
+                self.model._meta.pk.clean(row_id.replace("\x00", "\ufffd"), None)
             except ValidationError:
-                raise BadRequest("that is the id of no row") from None
-        return super().response_action(request, queryset)  # type: ignore[misc]
+                raise BadRequest("A ticked row has a malformed id.") from None
+        return super().response_action(request, queryset, *args, **kwargs)
 
 
 class OwnRows(ChosenRows):
-    """Mixed into the admin of rows that belong to leagues, before the admin itself."""
-
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """The row, if it is among those this person sees.
-
-        Raises:
-            PermissionDenied: it is not, or there is none: whether there is one is nobody's business.
-        """
-        found = super().get_object(request, object_id, from_field)  # type: ignore[misc]
-        if found is None and not request.user.is_superuser:
-            raise PermissionDenied
-        return found
-
-
-class ListActions:
-    """Mixed into the admin of what actions are done to: its list offers those of the table.
+    """Mixin before a ModelAdmin of rows that belong to leagues: permissions follow from the roles in their leagues.
 
     Attributes:
-        subject: whose rows of the table.
+        league_field: the attribute of a row that has the league's id.
+    """
+
+    league_field = "league_id"
+
+    def may(self, request: HttpRequest, row: Any, action: roles.Action) -> bool:
+        """Whether a person has a permission for a row, or, without a row, in any league."""
+        if row is None:
+            return roles.leagues(request.user, action).exists()
+        return roles.may(request.user, action, getattr(row, self.league_field))
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(request, obj, roles.Action.WATCH)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.may(request, obj, roles.Action.EDIT)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nothing is deleted: a league that should not go on is stopped."""
+        return False
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Get a row that the person may see.
+
+        Raises:
+            PermissionDenied: they may not see it, or it does not exist; the answer does not tell which.
+        """
+        row = super().get_object(request, object_id, from_field)
+        if row is None and not request.user.is_superuser:
+            raise PermissionDenied
+        return row
+
+
+class ListActions(AdminMixin):
+    """Mixin before a ModelAdmin: its list offers the actions of one subject.
+
+    Attributes:
+        subject: of the actions.
     """
 
     subject: Subject
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """What this person may do in any league; it is asked again for every row that is ticked."""
-        found: dict[str, Any] = super().get_actions(request)  # type: ignore[misc]
+        """The actions that the person may do in any league; permissions are checked again for every ticked row."""
+        actions: dict[str, Any] = super().get_actions(request)
         if IS_POPUP_VAR in request.GET:
-            return found
+            return actions
         offered = listed(self.subject)
-        may = {needs: roles.leagues(request.user, needs).exists() for needs in {one.needs for one in offered.values()}}
+        needed = {action.needs for action in offered.values() if action.needs is not None}
+        may = {needs for needs in needed if roles.leagues(request.user, needs).exists()}
         for name, action in offered.items():
-            if may[action.needs] and action.listed is not None:
-                found[name] = (_to_rows(action), name, action.listed.label)
-        return found
+            if action.needs in may and action.listed is not None:
+                actions[name] = (_to_rows(action), name, action.listed.label)
+        return actions
 
     def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Do to the rows that are ticked what a row of the table says."""
+        """Carry out an action on the ticked rows."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""What a row of the table of actions is (``desk.actions``), and how it is carried out, whoever asks for it."""
+"""The columns of the table of actions (``desk.actions``), and the one function that carries an action out."""
 
 from __future__ import annotations
 
@@ -8,42 +8,46 @@ from typing import Any
 
 from django import forms
 from django.contrib.admin.utils import quote
+from django.db import transaction
 from django.urls import reverse
 from pydantic import BaseModel
 
 from matches.desk.facts import Facts
-from matches.view import roles
+from matches.league import audit as audit_log
+from matches.view import audit, roles
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What an action is done to.
+    """What an action is done to, and where its URLs are.
 
     Attributes:
-        name: the end of the name of its address, ``admin:matches_league_NAME``.
-        address: where below a league's page its actions are; the name of the action follows.
-        back: the end of the name of the page that is shown afterwards.
-        in_demo: whether the demo league, which is nobody's, has any.
+        name: the URL name is ``admin:matches_league_NAME``.
+        noun: its name in the log of who did what.
+        address: the URL path below the league's page; the name of the action follows.
+        back: the URL name (without ``admin:matches_league_``) of the page that is shown afterwards.
+        in_demo: whether the actions exist in the demo league, which has no instructor.
     """
 
     name: str
+    noun: str
     address: str
     back: str = "change"
     in_demo: bool = True
 
 
-SITE = Subject("site", "")
-LEAGUE = Subject("do", "do/")
-MATCH = Subject("match", "match/<slug:match_id>/")
-AGENT = Subject("agent", "agent/<int:number>/")
-NAME = Subject("name", "name/<int:number>/")
-GATEWAY = Subject("gateway", "gateway/")
-PLAN = Subject("plan", "plan/")
-FREEZE = Subject("freeze", "freeze/")
-CORRECTION = Subject("correction", "")
-NOTICE = Subject("notice", "notices/<int:number>/", back="notices", in_demo=False)
-PERSON = Subject("person", "people/<int:number>/", back="people", in_demo=False)
-ROSTER = Subject("roster_entries", "roster/", back="roster", in_demo=False)
+SITE = Subject("site", "site", "")
+LEAGUE = Subject("do", "league", "do/")
+MATCH = Subject("match", "match", "match/<slug:match_id>/")
+AGENT = Subject("agent", "agent", "agent/<int:number>/")
+NAME = Subject("name", "name", "name/<int:number>/")
+GATEWAY = Subject("gateway", "gateway", "gateway/")
+PLAN = Subject("plan", "plan", "plan/")
+FREEZE = Subject("freeze", "freeze", "freeze/")
+CORRECTION = Subject("correction", "correction", "")
+NOTICE = Subject("notice", "notice", "notices/<int:number>/", back="notices", in_demo=False)
+PERSON = Subject("person", "role", "people/<int:number>/", back="people", in_demo=False)
+ROSTER = Subject("roster_entries", "roster", "roster/", back="roster", in_demo=False)
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,11 @@ class Click:
     """How an action is offered as a button of the desk.
 
     Attributes:
-        label: what stands on it; may name what it is done to: ``%(match)s``. Empty: the page has its own words.
-        offered: whether it makes sense now, by the facts of the league, or by the match that it is for.
-        warnings: what to know before, by the same; with any, a second click is asked for.
-        yes: the label of that second click.
-        form: what is sent with it.
+        label: of the button; may have placeholders such as ``%(match)s``. Empty: the template writes the button itself.
+        offered: whether the button is shown, given the facts of the league, or the match for a button of a match.
+        warnings: sentences to confirm before, given the same; with any, a second click is needed.
+        yes: the label of the button for that second click.
+        form: validates what is sent with the click.
     """
 
     label: Any
@@ -67,12 +71,13 @@ class Click:
 
 @dataclass(frozen=True)
 class Listed:
-    """How an action is offered for many rows of a list of the admin at once.
+    """How an action is offered for the ticked rows of an admin list.
 
     Attributes:
-        name: that of the list's action.
-        label: as it stands in the menu.
-        done: the sentence that confirms it, or what makes it of the number of rows; the row's own one if empty.
+        name: of the admin action.
+        label: in the menu.
+        done: the sentence that confirms it, or a function that makes it from the number of rows; empty:
+            :attr:`DeskAction.done`.
     """
 
     name: str
@@ -82,16 +87,19 @@ class Listed:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """How a script asks for an action: a POST with the API key.
+    """The API endpoint of an action: a POST with the API key.
 
     Attributes:
         path: below ``/api``.
         name: of the operation.
-        text: what the API's document says of it.
-        options: the body, which may be left out if it has a default for everything.
-        status: of the answer.
-        by_hand: whether its view is written out in ``leaguesite.api``, as it shows beforehand what it would do.
-        module: of ``leaguesite.api`` where it was first written, in the operation's id: clients are made from that.
+        text: its description in the OpenAPI document.
+        options: the body; it may be omitted if all of its fields have defaults.
+        status: of the response.
+        by_hand: whether the view is written in ``leaguesite.api`` (it offers a preview, or takes a file) instead of
+            generated.
+        switch: the boolean field of the body that chooses between the two rows that share this endpoint: the first for
+            true. Empty: only one row has it, or the view is written by hand.
+        module: the part of the operation id before the name; kept stable, as clients are generated from it.
     """
 
     path: str
@@ -100,24 +108,48 @@ class Endpoint:
     options: type[BaseModel] | None = None
     status: int = 200
     by_hand: bool = False
+    switch: str = ""
     module: str = "routes"
 
 
 @dataclass(frozen=True)
-class DeskAction:
-    """One thing that an instructor can do.
+class Tool:
+    """How an action is offered as a tool of MCP to whoever has the API key (our choice).
 
     Attributes:
-        name: the last part of its address; once for each subject.
+        name: of the tool.
+        title: for people.
+        text: what it does, for people and language models; empty: as the endpoint says.
+        options: its arguments besides ``league_id``; None: the body of the endpoint.
+        given: makes the arguments of the verb, besides ``league_id``, from those of the tool.
+        repeatable: whether calling it twice does no more than calling it once.
+        destroys: whether what counted before no longer does.
+    """
+
+    name: str
+    title: str
+    text: str = ""
+    options: type[BaseModel] | None = None
+    given: Callable[[dict[str, Any]], dict[str, Any]] = dict
+    repeatable: bool = True
+    destroys: bool = False
+
+
+@dataclass(frozen=True)
+class DeskAction:
+    """One action of an instructor.
+
+    Attributes:
+        name: the last part of its URL; unique for each subject.
         subject: what it is done to.
-        needs: what a person must be allowed in the league; ``view.roles.ALLOWED`` says which roles are. None where
-            there is no league yet: whoever may open one.
-        verb: what does it: keyword arguments, one transaction.
-        done: the sentence that says it is done, or what makes it of the verb's result and of what it may name.
-        click: its button on the desk, if there is one.
-        listed: its place in a list of the admin, if it has one.
-        api: its endpoint, if it has one.
-        signed: makes of the user, or of None for a script with the API key, what the verb is told as ``by``.
+        needs: the permission that a person needs in the league (``view.roles.ALLOWED``); None if there is none yet.
+        verb: the function that does it: keyword arguments, one transaction.
+        done: the sentence that confirms it, or a function of the verb's result and the placeholders' values.
+        click: its button on the desk, if it has one.
+        listed: its entry in an admin list, if it has one.
+        api: its API endpoint, if it has one.
+        signed: makes the verb's argument ``by`` from the user, or from None for a script with the API key.
+        tool: its tool of MCP, if it has one.
     """
 
     name: str
@@ -129,13 +161,19 @@ class DeskAction:
     listed: Listed | None = None
     api: Endpoint | None = None
     signed: Callable[[Any], Any] | None = None
+    tool: Tool | None = None
+
+    @property
+    def code(self) -> str:
+        """Its name in the log of who did what, such as ``league.start``."""
+        return f"{self.subject.noun}.{self.name}"
 
     def sentence(self, result: Any, named: Mapping[str, Any]) -> str:
-        """What a person is told afterwards.
+        """The sentence that confirms the action.
 
         Args:
-            result: of the verb; the sentence may name its attributes.
-            named: what else it may name.
+            result: what the verb returned; placeholders may name its attributes.
+            named: values of other placeholders.
         """
         return str(self.done(result, named)) if callable(self.done) else str(self.done) % _Named(result, named)
 
@@ -150,43 +188,59 @@ class _Named(dict[str, Any]):
 
 
 def account(user: Any) -> Any:
-    """``by`` is the user; None for a script."""
+    """For :attr:`DeskAction.signed`: ``by`` is the user, or None for a script."""
     return user
 
 
 def name_or(script: str) -> Callable[[Any], str]:
-    """``by`` is the name of the user; that of a script is given."""
+    """For :attr:`DeskAction.signed`: ``by`` is the user's name, or the given name for a script."""
     return lambda user: script if user is None else str(user.get_username())
 
 
 def carry_out(action: DeskAction, *, by: Any, **given: Any) -> Any:
-    """Do what a row of the table says: every button, form, list and endpoint comes through here.
+    """Carry out an action; every button, form, admin list and API endpoint calls this.
 
     Args:
-        action: the row.
-        by: the user who does it; None for a script with the API key.
-        given: what the verb is called with.
+        action: the row of the table.
+        by: the user; None for a script with the API key.
+        given: the arguments of the verb.
+
+    Who did it, and what it changed, is written to the log of who did what in the same transaction: an action that is
+    refused leaves nothing, and one that was carried out leaves an entry.
 
     Returns:
         What the verb returns.
 
     Raises:
-        ActionRefused: it cannot be done; a sentence says why.
+        ActionRefused: the verb refused it; the text is a sentence that says why.
     """
-    if action.signed is not None:
-        given["by"] = action.signed(by)
-    return action.verb(**given)
+    about = audit.named(given)
+    with transaction.atomic():
+        target, before = audit.target_of(about), audit.snapshot(about)
+        if action.signed is not None:
+            given["by"] = action.signed(by)
+        result = action.verb(**given)
+        audit_log.note(
+            by=by,
+            action=action.code,
+            league_id=audit.league_of(about, result),
+            target=target,
+            asked=audit.asked_of(about),
+            changes=audit.changes(before, audit.snapshot(about)),
+        )
+    return result
 
 
 @dataclass(frozen=True)
 class Button:
-    """A button or a link as the desk shows it.
+    """A button or a link on the desk.
 
     Attributes:
         name: of the action; empty for a link.
-        key: part of its id in the page; empty for one without an id.
-        is_next: whether it is what comes next.
-        field, value: what is sent with it.
+        key: part of the id of the HTML element; empty: no id.
+        warnings: if any, the button opens these sentences and a second button labelled ``yes``.
+        is_next: whether it is highlighted as the next step.
+        field, value: sent with the click.
     """
 
     label: str
@@ -200,21 +254,38 @@ class Button:
     value: str = ""
 
 
+@dataclass(frozen=True)
+class Problem:
+    """A problem of a league that the instructor should solve.
+
+    Attributes:
+        text: what is wrong.
+        remedies: buttons and links that help.
+        causes: details.
+        key: the id of the HTML element, if other parts of the page link to it.
+    """
+
+    text: str
+    remedies: Sequence[Button] = ()
+    causes: Sequence[str] = ()
+    key: str = ""
+
+
 def button(facts: Facts, action: DeskAction, *place: object, about: Any = None, **shown: Any) -> Button | None:
-    """The button of an action; None where it is not offered, or this person may not.
+    """Make the button of an action; None if it makes no sense now, or the person lacks the permission.
 
     Args:
         facts: of the league.
-        action: a row with a ``click``.
-        place: what its address has besides the league, such as the id of a match.
-        about: what ``Click.offered`` is asked about; the facts if None.
-        shown: more of the :class:`Button`; ``named`` is what its labels may name.
+        action: with a ``click``.
+        place: what the URL needs besides the league, such as the id of a match.
+        about: the argument of ``Click.offered`` and ``Click.warnings``; the facts if None.
+        shown: attributes of the :class:`Button`; ``named`` has the values of placeholders in its labels.
     """
     click, about = action.click, facts if about is None else about
     if click is None or action.needs not in facts.allowed or not click.offered(about):
         return None
     named = shown.pop("named", {})
     label = shown.pop("label", None) or str(click.label) % named
-    found = {"name": action.name, "warnings": click.warnings(about), "yes": str(click.yes) % named}
+    details = {"name": action.name, "warnings": click.warnings(about), "yes": str(click.yes) % named}
     where = reverse(f"admin:matches_league_{action.subject.name}", args=[quote(facts.league.pk), *place, action.name])
-    return Button(label, where, **{**found, **shown})
+    return Button(label, where, **{**details, **shown})

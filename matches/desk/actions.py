@@ -1,17 +1,19 @@
-"""The one table of what an instructor can do. A new action is a verb of ``matches.league`` and a row here.
+"""The table of everything an instructor can do. A new action is a verb of ``matches.league`` and a row here.
 
-From the rows are made: the buttons of the desk, their addresses and the check of who may, the actions of the admin's
-lists, and the endpoints of the API. What the columns mean is said in ``desk.acting``.
+The rows generate the buttons of the desk with their URLs and permission checks, the actions of the admin lists, the
+endpoints of the API, and the instructor's tools of MCP. ``desk.acting`` documents the columns.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from agents_registry import credentials, registration, roster
+from agents_registry.registering import credentials, registration
+from agents_registry.rosters import roster
 from league_sdk.protocol.states import LeagueState, MatchState
 from matches.checks import asking
 from matches.desk import forms, options, verbs
@@ -33,18 +35,39 @@ from matches.desk.acting import (
     Endpoint,
     Listed,
     Subject,
+    Tool,
     account,
     name_or,
 )
-from matches.desk.facts import Facts, losses
-from matches.league import curtain, entry, lifecycle, names, notices, opening, planned, play, staffing
-from matches.league.corrections import applying
+from matches.desk.facts import Facts, closing_warnings, start_warnings
+from matches.league import entry, freeze, lifecycle, names, notices, opening, planned, play, staffing
+from matches.league.corrections import applying, plans
 from matches.papers import importing
 from matches.view.roles import Action
 
 RERUN, RUN, CORRECT, EDIT = Action.RERUN, Action.RUN, Action.CORRECT, Action.EDIT
 
-# When a button is offered, and what is to be known before
+# Endpoints that two actions share
+
+_CORRECT = Endpoint("/leagues/{league_id}/corrections", "correct", by_hand=True)
+_AGENT = "/leagues/{league_id}/agents/{agent_id}"
+_TRUST = Endpoint(
+    "/referees/{referee_id}/trust",
+    "trust_referee",
+    "Let a registered referee judge, or no longer; one of the site, or of the league named.",
+    options.Trust,
+    switch="trusted",
+)
+_MARK = Endpoint(
+    "/gateways",
+    "mark_gateway",
+    "Mark a host as a gateway to many agents, or no longer; matches given out from now on follow it.",
+    options.GatewayMark,
+    switch="gateway",
+    module="gateways",
+)
+
+# When a button is offered, and which warnings it has
 
 
 def _is_frozen(facts: Facts) -> bool:
@@ -56,31 +79,49 @@ def _goes_on(facts: Facts) -> bool:
 
 
 def _risks(facts: Facts) -> list[str]:
-    return losses(facts) if facts.active is None else []
+    return start_warnings(facts) if facts.active is None else []
 
 
 def _ends(facts: Facts) -> list[str]:
-    # Nothing brings a stopped league back; only the demo goes by one click.
-    return [] if facts.league.demo else [gettext("Open matches are given up and no round can be played any more.")]
+    # A stopped league cannot be resumed. The demo league may be stopped without a confirmation.
+    if facts.league.demo:
+        return []
+    told = [gettext("Open matches are given up and no round can be played any more.")]
+    if not facts.unplayed:
+        return told
+    unplayed = ngettext(
+        "%(count)d match that is not finished will never be played (in the present round: %(now)d).",
+        "%(count)d matches that are not finished will never be played (in the present round: %(now)d).",
+        facts.unplayed,
+    ) % {"count": facts.unplayed, "now": len(facts.matches)}
+    kept = gettext("The table stays as it is after the finished matches, and nobody can resume the league.")
+    return [*told, unplayed, kept]
+
+
+def _replay(asked: dict[str, Any]) -> dict[str, Any]:
+    return {"wish": plans.Wish(plans.REPLAY, asked["reason"], match_id=asked["match_id"])}
 
 
 def _reveals(_facts: Facts) -> list[str]:
     return [gettext("Everybody sees all results at once, and it cannot be frozen again before another round.")]
 
 
-# Each subject's rows stand in the order in which they are offered.
+# The rows of each subject are in the order of their buttons.
 # fmt: off
 ROWS: tuple[DeskAction, ...] = (
     DeskAction("open", SITE, None, staffing.open_league, "", signed=account,
-        api=Endpoint("/leagues", "create_league", "Open a league for registration.", options.NewLeague, status=201)),
-    DeskAction("import", SITE, None, importing.import_league, verbs.is_taken_in, signed=account),
+        api=Endpoint("/leagues", "create_league", "Open a league for registration.", options.NewLeague, status=201),
+        tool=Tool("create_league", "Create a league")),
+    DeskAction("import", SITE, None, importing.import_league, verbs.import_sentence, signed=account,
+        api=Endpoint("/import", "import_league", by_hand=True)),
 
     DeskAction("close", LEAGUE, RUN, opening.close_registration,
         _("Registration is closed, the schedule is made."),
         Click(_("Close registration and make the schedule"),
-            lambda facts: facts.league.state == LeagueState.REGISTRATION),
+            lambda facts: facts.league.state == LeagueState.REGISTRATION, closing_warnings, _("Close it all the same")),
         api=Endpoint("/leagues/{league_id}/close", "close_registration",
-            "Close registration and make the schedule.")),
+            "Close registration and make the schedule."),
+        tool=Tool("create_schedule", "Make the schedule", repeatable=False)),
     DeskAction("start", LEAGUE, RUN, lifecycle.start_league,
         _("The round is started."),
         Click(_("Start round %(number)d"), _goes_on, _risks, _("Start all the same")),
@@ -90,34 +131,46 @@ ROWS: tuple[DeskAction, ...] = (
             options.Start)),
     DeskAction("start_round", LEAGUE, RUN, lifecycle.start_round,
         _("The round is started."),
-        api=Endpoint("/leagues/{league_id}/rounds/start", "start_round", "Start the next round.")),
+        api=Endpoint("/leagues/{league_id}/rounds/start", "start_round", "Start the next round."),
+        tool=Tool("start_round", "Start a round", repeatable=False)),
     DeskAction("run_all", LEAGUE, RUN, lifecycle.run_all,
         _("All rounds are played now, one after the other."),
         Click(_("Run all rounds"), _goes_on, _risks, _("Start all the same")),
-        Listed("play_all_rounds", _("Run all rounds"))),
+        Listed("play_all_rounds", _("Run all rounds")),
+        Endpoint("/leagues/{league_id}/rounds/run_all", "run_all",
+            "Play every round that is left, one after the other.")),
     DeskAction("pause", LEAGUE, RUN, lifecycle.pause,
         _("Paused: matches in play finish, no other starts."),
         Click(_("Pause"), _goes_on),
         Listed("pause_leagues", _("Pause")),
         Endpoint("/leagues/{league_id}/pause", "pause",
-            "No round and no match starts; matches in play finish and count.")),
+            "No round and no match starts; matches in play finish and count."),
+        tool=Tool("pause", "Pause a league")),
     DeskAction("resume", LEAGUE, RUN, lifecycle.resume,
         _("The league goes on."),
         Click(_("Resume"), lambda facts: facts.league.paused),
         Listed("resume_leagues", _("Resume")),
-        Endpoint("/leagues/{league_id}/resume", "resume", "Go on after a pause.")),
+        Endpoint("/leagues/{league_id}/resume", "resume", "Go on after a pause."),
+        tool=Tool("resume", "Resume a league")),
     DeskAction("check_all", LEAGUE, RERUN, verbs.check_players,
         _("The players are being checked: the results appear on this page."),
-        Click(_("Check all players"), lambda facts: not facts.over)),
+        Click(_("Check all players"), lambda facts: not facts.over),
+        api=Endpoint("/leagues/{league_id}/agents/check", "check_players", "Have every player checked.")),
     DeskAction("check", LEAGUE, RERUN, verbs.ask_all,
         _("The agents are being asked: their answers appear on this page."),
-        Click(_("Ask all agents whether they answer"))),
+        Click(_("Ask all agents whether they answer")),
+        api=Endpoint("/leagues/{league_id}/agents/ask", "ask_agents",
+            "Have every player and referee asked whether it answers; `last_heard` of the agents tells.")),
     DeskAction("stop", LEAGUE, RUN, lifecycle.stop,
         _("The league is stopped for good."),
         Click(_("Stop for good"), lambda facts: not facts.over, _ends, _("Yes, stop this league for good")),
         api=Endpoint("/leagues/{league_id}/stop", "stop", "End a league for good.")),
-    DeskAction("edit", LEAGUE, EDIT, opening.edit_league, ""),
-    DeskAction("add_player", LEAGUE, EDIT, entry.add_by_hand, verbs.is_added),
+    DeskAction("edit", LEAGUE, EDIT, opening.edit_league, "",
+        api=Endpoint("/leagues/{league_id}/settings", "change_settings",
+            "Change name and settings; they hold from the next match on.", options.Settings)),
+    DeskAction("add_player", LEAGUE, EDIT, entry.add_by_hand, verbs.added_sentence,
+        api=Endpoint("/leagues/{league_id}/players", "add_player",
+            "Add a player that never registers by itself.", options.NewPlayer, status=201)),
 
     DeskAction("release", MATCH, RERUN, play.release,
         _("%(match)s is played again."),
@@ -132,94 +185,132 @@ ROWS: tuple[DeskAction, ...] = (
             "End an open match of the current round so that it counts nowhere.")),
 
     DeskAction("check", AGENT, RERUN, asking.ask_for_agents, "",
-        listed=Listed("check_whole", _("Check now: every message, with a report"), verbs.are_checked)),
+        listed=Listed("check_whole", _("Check now: every message, with a report"), verbs.checked_sentence),
+        api=Endpoint(f"{_AGENT}/check", "check_agent", "Have an agent checked against every message.", status=201)),
     DeskAction("ask", AGENT, RERUN, verbs.ask,
         _("%(agent)s is being asked: its answer appears on this page."),
         Click(""),
-        Listed("check_now", _("Ask now whether they answer"), verbs.are_asked)),
+        Listed("check_now", _("Ask now whether they answer"), verbs.asked_sentence),
+        Endpoint(f"{_AGENT}/ask", "ask_agent", "Have an agent asked whether it answers; `last_heard` tells.")),
     DeskAction("let_judge", AGENT, EDIT, registration.trust,
         _("%(agent)s may judge from now on."),
         Click(_("Let %(id)s judge")),
-        Listed("let_judge", _("May judge"), _("These referees may judge from now on.")),
-        Endpoint("/referees/{referee_id}/trust", "trust_referee",
-            "Let a registered referee judge, or no longer; one of the site, or of the league named.",
-            options.Trust)),
+        Listed("let_judge", _("May judge"), _("These referees may judge from now on.")), _TRUST),
     DeskAction("do_not_let_judge", AGENT, EDIT, partial(registration.trust, trusted=False),
         _("These referees are given no further match."),
-        listed=Listed("do_not_let_judge", _("May not judge"))),
+        listed=Listed("do_not_let_judge", _("May not judge")), api=_TRUST),
     DeskAction("let_register_again", AGENT, EDIT, registration.readmit,
         _("Their next registration is taken, wherever it comes from."),
-        listed=Listed("let_register_again", _("Let register again without proof, once"))),
+        listed=Listed("let_register_again", _("Let register again without proof, once")),
+        api=Endpoint(f"{_AGENT}/readmit", "readmit_agent",
+            "Take the next registration of an agent wherever it comes from, once.")),
     DeskAction("revoke_tokens", AGENT, EDIT, credentials.revoke_tokens,
-        _("They have to register again to send anything."),
-        listed=Listed("revoke_tokens", _("Revoke all tokens"))),
+        _("%(agent)s has to register again to send anything."),
+        Click(_("Revoke the tokens of %(id)s"),
+            warnings=lambda _facts: [gettext("What it sends with them is refused until it has registered again.")],
+            yes=_("Yes, revoke the tokens of %(id)s")),
+        Listed("revoke_tokens", _("Revoke all tokens"), _("They have to register again to send anything.")),
+        Endpoint(f"{_AGENT}/revoke_tokens", "revoke_tokens",
+            "Void every token of an agent: it has to register again.")),
     DeskAction("bring_back", AGENT, EDIT, registration.bring_back,
         _("%(agent)s plays the rounds that are still to come."),
         Click(_("Bring %(id)s back")),
-        Listed("bring_back", _("Bring back after a shutdown"), _("They play the rounds that are still to come."))),
-    DeskAction("edit", AGENT, EDIT, registration.save_from_admin, ""),
+        Listed("bring_back", _("Bring back after a shutdown"), _("They play the rounds that are still to come.")),
+        Endpoint(f"{_AGENT}/bring_back", "bring_back", "Have a player that was shut down play the rounds to come.")),
+    DeskAction("edit", AGENT, EDIT, registration.save_from_admin, "",
+        api=Endpoint(f"{_AGENT}/edit", "edit_agent", "Change the name or the owner of an agent.", options.AgentEdit)),
 
-    DeskAction("let-in", NAME, EDIT, names.let_in, verbs.came_in,
-        Click(_("Let “%(name)s” at %(address)s in beside %(other)s"))),
+    DeskAction("let-in", NAME, EDIT, names.let_in, verbs.admission_sentence,
+        Click(_("Let “%(name)s” at %(address)s in beside %(other)s")),
+        api=Endpoint("/leagues/{league_id}/names/{number}/let_in", "let_name_in",
+            "Let a name in that was refused as it looks like another's.")),
     DeskAction("put-aside", NAME, EDIT, names.put_aside,
         _("It stays out. If it comes again, it is shown here again."),
-        Click(_("Keep “%(name)s” at %(address)s out"))),
+        Click(_("Keep “%(name)s” at %(address)s out")),
+        api=Endpoint("/leagues/{league_id}/names/{number}/put_aside", "put_name_aside",
+            "Keep such a name out; it is listed again if it comes again.")),
 
     DeskAction("mark", GATEWAY, EDIT, verbs.mark,
         _("%(host)s is marked as a gateway: under each path there is a program of its own."),
-        Click(""),
-        api=Endpoint("/gateways", "mark_gateway",
-            "Mark a host as a gateway to many agents, or no longer; matches given out from now on follow it.",
-            options.GatewayMark, module="gateways"),
-        signed=account),
+        Click(""), api=_MARK, signed=account),
     DeskAction("take-back", GATEWAY, EDIT, partial(verbs.mark, gateway=False),
         _("%(host)s is no gateway any more: at each port there is one program, whatever the path."),
-        Click(_("%(host)s is no gateway")),
-        signed=account),
+        Click(_("%(host)s is no gateway")), api=_MARK, signed=account),
 
     DeskAction("start", PLAN, RUN, verbs.plan_start,
         _("The start is planned. A pause, or a start by hand before it, calls it off."),
-        Click("", form=forms.PlanForm)),
+        Click("", form=forms.PlanForm),
+        api=Endpoint("/leagues/{league_id}/plan", "plan_start",
+            "Plan a start for a certain time. A pause, or another start before it, calls it off.", options.Plan)),
     DeskAction("call-off", PLAN, RUN, planned.call_off, _("The planned start is called off."),
-        Click(_("Call it off"), lambda facts: facts.league.starts_at is not None)),
+        Click(_("Call it off"), lambda facts: facts.league.starts_at is not None),
+        api=Endpoint("/leagues/{league_id}/plan/call_off", "call_off_start", "Call a planned start off.")),
     DeskAction("forget", PLAN, RUN, planned.forget_failure, _("Put aside."),
-        Click(_("Put this aside"))),
+        Click(_("Put this aside")),
+        api=Endpoint("/leagues/{league_id}/plan/forget", "forget_failed_start",
+            "Have the desk no longer show that a planned start was refused.")),
 
-    DeskAction("plan", FREEZE, RUN, curtain.plan,
+    DeskAction("plan", FREEZE, RUN, freeze.plan,
         _("The public sees no results of that round and of the ones after it."),
-        Click("", form=forms.FreezeForm)),
-    DeskAction("call-off", FREEZE, RUN, partial(curtain.plan, from_round=None),
+        Click("", form=forms.FreezeForm),
+        api=Endpoint("/leagues/{league_id}/freeze", "plan_freeze",
+            "Show the public no results of a round and of those after it.", options.Freeze),
+        tool=Tool("freeze", "Freeze the board")),
+    DeskAction("call-off", FREEZE, RUN, partial(freeze.plan, from_round=None),
         _("The board will not be frozen."),
-        Click(_("Do not freeze"), lambda facts: facts.league.freeze_from is not None and not _is_frozen(facts))),
-    DeskAction("unveil", FREEZE, RUN, curtain.unveil, _("One more place is shown."),
-        Click(_("Unveil place %(place)s"), _is_frozen)),
-    DeskAction("lift", FREEZE, RUN, curtain.lift, _("Everybody sees everything."),
-        Click(_("Show everything"), _is_frozen, _reveals, _("Yes, show everything now"))),
+        Click(_("Do not freeze"), lambda facts: facts.league.freeze_from is not None and not _is_frozen(facts)),
+        api=Endpoint("/leagues/{league_id}/freeze/call_off", "call_off_freeze", "Do not freeze the board after all.")),
+    DeskAction("unveil", FREEZE, RUN, freeze.unveil, _("One more place is shown."),
+        Click(_("Unveil place %(place)s"), _is_frozen),
+        api=Endpoint("/leagues/{league_id}/freeze/unveil", "unveil_place",
+            "Show one more place of the final table, from the last place up; the first place ends the freeze.")),
+    DeskAction("lift", FREEZE, RUN, freeze.lift, _("Everybody sees everything."),
+        Click(_("Show everything"), _is_frozen, _reveals, _("Yes, show everything now")),
+        api=Endpoint("/leagues/{league_id}/freeze/lift", "lift_freeze", "End the freeze: everybody sees everything.")),
 
     DeskAction("make", CORRECTION, CORRECT, applying.make, _("Correction #%(number)d is made."), signed=name_or("API"),
-        api=Endpoint("/leagues/{league_id}/corrections", "correct", by_hand=True)),
-    DeskAction("replay", CORRECTION, RERUN, applying.make, _("Correction #%(number)d is made."), signed=name_or("API")),
+        api=_CORRECT),
+    DeskAction("replay", CORRECTION, RERUN, applying.make, _("Correction #%(number)d is made."), signed=name_or("API"),
+        api=_CORRECT,
+        tool=Tool("replay_match", "Play a match again",
+            "Play a finished match again: its result counts no longer, and everybody reads the reason.",
+            options.Replay, _replay, repeatable=False, destroys=True)),
     DeskAction("undo", CORRECTION, CORRECT, applying.undo, _("Correction #%(number)d is undone."),
         api=Endpoint("/leagues/{league_id}/corrections/{number}/undo", "undo", by_hand=True),
         signed=name_or("API")),
 
-    DeskAction("say", NOTICE, RUN, notices.say, verbs.is_said, signed=name_or("api"),
+    DeskAction("say", NOTICE, RUN, notices.say, verbs.notice_sentence, signed=name_or("api"),
         api=Endpoint("/leagues/{league_id}/notices", "say",
             "Say something to the room, or to the owner of one player.",
             options.Words, status=201, module="notices")),
-    DeskAction("withdraw", NOTICE, RUN, notices.withdraw, _("Withdrawn: nobody is shown it any more."), Click("")),
+    DeskAction("withdraw", NOTICE, RUN, notices.withdraw, _("Withdrawn: nobody is shown it any more."), Click(""),
+        api=Endpoint("/leagues/{league_id}/notices/{number}/withdraw", "withdraw",
+            "Show what was said to nobody any more.", module="notices")),
 
-    DeskAction("give", PERSON, EDIT, staffing.give_role, verbs.is_given),
-    DeskAction("take", PERSON, EDIT, staffing.take_role, _("The role is taken away."), Click(""), signed=account),
+    DeskAction("give", PERSON, EDIT, staffing.give_role, verbs.role_sentence,
+        api=Endpoint("/leagues/{league_id}/roles", "give_role",
+            "Make a staff user instructor or assistant; an earlier role in the league is replaced.", options.NewRole)),
+    DeskAction("take", PERSON, EDIT, staffing.take_role, _("The role is taken away."), Click(""), signed=account,
+        api=Endpoint("/leagues/{league_id}/roles/{number}/take", "take_role", "Take a role in a league away.")),
     DeskAction("import", ROSTER, EDIT, roster.import_csv,
-        _("Imported: %(added)d added, %(updated)d changed, %(unchanged)d as they were.")),
-    DeskAction("remove", ROSTER, EDIT, roster.remove, verbs.are_removed, Click("")),
+        _("Imported: %(added)d added, %(updated)d changed, %(unchanged)d as they were."),
+        api=Endpoint("/leagues/{league_id}/roster", "import_roster",
+            "Add and change people by a CSV file; who is not in it stays. All of it is taken or none.",
+            options.RosterFile)),
+    DeskAction("remove", ROSTER, EDIT, roster.remove, verbs.removed_sentence, Click(""),
+        api=Endpoint("/leagues/{league_id}/roster/remove", "remove_people",
+            "Take people off the roster; their agents stay in the league without an owner.", options.People)),
 )
 # fmt: on
-ACTIONS: dict[tuple[Subject, str], DeskAction] = {(one.subject, one.name): one for one in ROWS}
-"""The same by what it is done to, and name."""
+ACTIONS: dict[tuple[Subject, str], DeskAction] = {(row.subject, row.name): row for row in ROWS}
+"""The rows by subject and name."""
+
+
+def correcting(kind: str) -> DeskAction:
+    """The action for a kind of correction; a replay needs another permission than the others."""
+    return ACTIONS[CORRECTION, "replay" if kind == plans.REPLAY else "make"]
 
 
 def listed(subject: Subject) -> dict[str, DeskAction]:
-    """The actions of a list of the admin, by the name that the list has for each."""
-    return {one.listed.name: one for one in ROWS if one.subject == subject and one.listed is not None}
+    """The actions of a subject that its admin list offers, by their names in the list."""
+    return {row.listed.name: row for row in ROWS if row.subject == subject and row.listed is not None}

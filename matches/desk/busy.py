@@ -1,4 +1,4 @@
-"""What becomes of an instructor's action that the database ends: once more, or a sentence. Agents are told E009."""
+"""Retries an instructor's action that the database aborted, or puts the error into words. (Agents are told E009.)"""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from django.db import InterfaceError, OperationalError
 from django.utils.translation import gettext as _
 
 logger = logging.getLogger(__name__)
-Done = TypeVar("Done")
+Result = TypeVar("Result")
 
-AWAY = (OperationalError, InterfaceError)
-"""A deadlock, a lock that was not given, a connection that is lost: nobody did anything wrong."""
-ENDED_FOR_ANOTHER = ("40001", "40P01")
-"""PostgreSQL's states of a serialization failure and a deadlock: all of it is undone, and the other one is through."""
+DATABASE_ERRORS = (OperationalError, InterfaceError)
+"""Raised for a deadlock, a lock timeout or a lost connection."""
+RETRYABLE_SQLSTATES = ("40001", "40P01")
+"""PostgreSQL's codes for a serialization failure and a deadlock: the transaction was rolled back as a whole."""
 
 
 def sentence(error: Exception) -> str:
-    """What a person is told; the log has what the database said.
+    """What the person is told; the error itself goes to the log.
 
-    Not that nothing was changed: when a connection is lost, the last thing that was sent may have arrived.
+    The sentence does not claim that nothing was changed: if the connection was lost, the commit may have arrived.
     """
-    logger.warning("an action was ended by the database: %s", error)
+    logger.warning("the database aborted an action: %s", error)
     return _("The database was busy or away. See whether it has been done, then try again.")
 
 
-def once_more(verb: Callable[[], Done]) -> Done:
-    """Carry out a verb, a second time if the database has ended it in favour of another.
+def retry_once(verb: Callable[[], Result]) -> Result:
+    """Call a verb, and once more if the database rolled it back in favour of another transaction.
 
     Args:
-        verb: one transaction, and nothing outside of it.
+        verb: does everything in one transaction.
     """
     try:
         return verb()
     except OperationalError as error:
-        if getattr(error.__cause__, "sqlstate", None) not in ENDED_FOR_ANOTHER:
+        if getattr(error.__cause__, "sqlstate", None) not in RETRYABLE_SQLSTATES:
             raise
     return verb()

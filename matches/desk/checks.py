@@ -1,7 +1,7 @@
-"""Checks in the admin: who is ready, a button that checks an agent, and the latest report.
+"""The admin of agents, with their checks: the result of the last check, and a button that starts one.
 
-The agents' own admin knows nothing of checks and leagues, as ``agents_registry`` stands below ``matches``; here it is
-completed.
+``agents_registry.admin`` cannot know checks and leagues, as ``agents_registry`` may not import ``matches``; this module
+extends it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from matches.view.roles import Action
 
 
 def _after(name: str, names: tuple[Any, ...], new: str) -> tuple[Any, ...]:
-    """Names with a new one after a certain one."""
+    """A tuple of names with a new one inserted after ``name``."""
     at = names.index(name) + 1
     return (*names[:at], new, *names[at:])
 
@@ -43,12 +43,13 @@ def _ready(known: Readiness, why: str = "") -> str:
 
 @admin.register(Agent)
 class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
-    """Agents, and whether they have passed the check: those of the leagues in which a person has a role.
+    """The agents of the leagues in which a person has a role.
 
-    The site's own referees judge in every league: whoever has a role sees and may ask them, superusers change them.
+    The site's own referees judge in every league: everybody with a role sees them and may ask them whether they answer,
+    but only superusers change them.
     """
 
-    list_display = _after("state", AgentAdmin.list_display, "ready")
+    list_display = _after("condition", AgentAdmin.list_display, "ready")
     fields = _after("answer", AgentAdmin.fields, "ready_why")
     subject = AGENT
     change_form_template = "admin/matches/agent_change_form.html"
@@ -58,45 +59,39 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
         return self._within(request, super().get_queryset(request), Action.WATCH)
 
-    def _within(self, request: HttpRequest, found: QuerySet[Agent], action: Action) -> QuerySet[Agent]:
-        """Those of some agents to whom a person may do something."""
+    def _within(self, request: HttpRequest, agents: QuerySet[Agent], action: Action) -> QuerySet[Agent]:
+        """The agents of a queryset for which a person has a permission."""
         if request.user.is_superuser:
-            return found
+            return agents
         theirs = Q(league__in=roles.leagues(request.user, action).values("pk"))
         if action in (Action.WATCH, Action.RERUN) and roles.leagues(request.user, action).exists():
             theirs |= Q(league__isnull=True, kind=Kind.REFEREE)
-        return found.filter(theirs)
+        return agents.filter(theirs)
 
-    def _may(self, request: HttpRequest, agent: Agent | None, action: Action) -> bool:
-        if agent is None:
-            return roles.leagues(request.user, action).exists()
-        return self._within(request, Agent.objects.filter(pk=agent.pk), action).exists()
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self.has_view_permission(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
-        return self._may(request, obj, Action.WATCH)
-
-    def has_change_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
-        return self._may(request, obj, Action.EDIT)
+    def may(self, request: HttpRequest, row: Agent | None, action: Action) -> bool:
+        """Whether a person has a permission for an agent, or, without an agent, in any league."""
+        if row is None:
+            return super().may(request, None, action)
+        return self._within(request, Agent.objects.filter(pk=row.pk), action).exists()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return self._may(request, None, Action.EDIT)
+        return self.may(request, None, Action.EDIT)
 
-    def response_action(self, request: HttpRequest, queryset: QuerySet[Agent]) -> HttpResponse | None:
-        """Carry out an action of the list, if this person may do it to every agent that is ticked."""
-        # There may be several fields of this name, of which Django takes one: all must be harmless.
+    def response_action(
+        self, request: HttpRequest, queryset: QuerySet[Agent], *args: Any, **kwargs: Any
+    ) -> HttpResponse | None:
+        """Carry out an action of the list, if the person has the permission for every ticked agent."""
+        # A request may have several "action" fields, and Django uses one of them: the person needs permission for all.
         offered = listed(self.subject)
         asked = {offered[name].needs if name in offered else Action.EDIT for name in request.POST.getlist("action")}
         theirs = self._within(request, queryset, Action.RERUN if asked <= {Action.RERUN} else Action.EDIT)
-        ticked = [int(one) for one in request.POST.getlist("_selected_action") if re.fullmatch("[0-9]{1,18}", one)]
+        ticked = [int(pk) for pk in request.POST.getlist("_selected_action") if re.fullmatch("[0-9]{1,18}", pk)]
         if queryset.filter(pk__in=ticked).count() != theirs.filter(pk__in=ticked).count():
             raise PermissionDenied
-        return super().response_action(request, theirs)
+        return super().response_action(request, theirs, *args, **kwargs)
 
     def get_fields(self, request: HttpRequest, obj: Agent | None = None) -> Any:
-        """Who owns an agent is for those who keep the roster."""
+        """Hide the owner from people who may not see the roster."""
         hidden = obj is not None and not self.has_change_permission(request, obj)
         return [name for name in super().get_fields(request, obj) if not (hidden and name == "owner")]
 
@@ -107,7 +102,7 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
     # What is shown ---------------------------------------------------------------------------
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        # One query for the whole page; the same objects are shown afterwards.
+        # The checks of all rows are read with one query and kept on the objects that are shown.
         changes = super().get_changelist_instance(request)
         known = readiness(list(changes.result_list))
         for agent in changes.result_list:
@@ -130,7 +125,7 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
         acting.carry_out(ACTIONS[AGENT, "edit"], by=request.user, agent=obj)
 
     def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
-        """Do to the agents that are ticked what a row of the table says."""
+        """Carry out an action on the ticked agents."""
         numbers = list(queryset.values_list("pk", flat=True))
         done = acting.carry_out(action, by=request.user, agent_ids=numbers)
         count = len(done if done is not None else numbers)
@@ -144,9 +139,9 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
         return [path("<int:number>/check/", view, name="matches_agent_check"), *super().get_urls()]
 
     def check_one(self, request: HttpRequest, number: int) -> HttpResponse:
-        """The button on an agent's page: leads to the report, which fills while one looks."""
+        """The button on an agent's page: start a check and show its report, which is updated live."""
         agent = get_object_or_404(Agent, pk=number)
-        if not self._may(request, agent, Action.RERUN):
+        if not self.may(request, agent, Action.RERUN):
             raise PermissionDenied
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])

@@ -1,12 +1,13 @@
-"""READS: what a person may do on a league's desk: the buttons, the freeze, and the pages that belong to it."""
+"""READS: the buttons of a league's desk, its freeze, and links to its other pages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.admin.utils import quote
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from league_sdk.protocol.states import LeagueState
@@ -18,15 +19,23 @@ from matches.view.sight import View
 
 
 def buttons(facts: Facts) -> list[Button]:
-    """Every button that fits; the one that comes next is marked. Wrong clicks are answered in words."""
-    following = _following(facts)
+    """The buttons that make sense now and that the person may use; the usual next step is highlighted."""
+    next_step = _next_step(facts)
     named = {"number": _number(facts)}
     made = (
-        button(facts, one, key=one.name, is_next=one.name == following, named=named)
-        for one in ROWS
-        if one.subject == LEAGUE
+        button(facts, row, key=row.name, is_next=row.name == next_step, named=named)
+        for row in ROWS
+        if row.subject == LEAGUE
     )
-    return [one for one in made if one is not None]
+    return [*_afterwards(facts), *(shown for shown in made if shown is not None)]
+
+
+def _afterwards(facts: Facts) -> list[Button]:
+    """After the end the next step is the export and the evidence; while the board is frozen it is the unveiling."""
+    if not facts.over or facts.league.demo or Action.EDIT not in facts.allowed:
+        return []
+    papers = reverse("admin:matches_league_papers", args=[quote(facts.league.pk)])
+    return [Button(_("Export the league, print evidence sheets"), papers, is_next=facts.league.frozen_seq is None)]
 
 
 def _number(facts: Facts) -> int:
@@ -35,8 +44,8 @@ def _number(facts: Facts) -> int:
     return int(facts.rounds[-1].number) if facts.rounds else 1
 
 
-def _following(facts: Facts) -> str:
-    """What comes next, as a rule; nothing when the league is over."""
+def _next_step(facts: Facts) -> str:
+    """The name of the action that usually comes next; empty when the league is over."""
     if facts.over:
         return ""
     if facts.league.paused:
@@ -47,10 +56,11 @@ def _following(facts: Facts) -> str:
 
 
 def freeze(facts: Facts, view: View) -> dict[str, Any]:
-    """What the public does not see, and what can be done about it.
+    """What the template shows about the freeze: its state, and the buttons that change it.
 
     Args:
-        view: the league with everything in it.
+        facts: of the league.
+        view: the league as staff see it.
     """
     league = facts.league
     started, rounds = max(view.moment.rounds, default=0), len(facts.rounds)
@@ -73,10 +83,10 @@ def freeze(facts: Facts, view: View) -> dict[str, Any]:
     }
 
 
-def links(facts: Facts) -> list[dict[str, str]]:
-    """The other pages about this league, as far as this person may open them."""
+def links(facts: Facts) -> list[Button]:
+    """Links to the other pages of the league that the person may open."""
     admin_id, plain_id = quote(facts.league.pk), facts.league.pk
-    # The demo's people are our own: it has neither a roster nor anything to export.
+    # The players of the demo league are the site's own: it has no roster and no exports.
     real = not facts.league.demo
     pages: Sequence[tuple[str, str, str, bool, Action]] = (
         ("admin:matches_league_corrections", admin_id, _("Corrections"), real, Action.WATCH),
@@ -88,16 +98,12 @@ def links(facts: Facts) -> list[dict[str, str]]:
         ("screen", plain_id, _("Projector view"), True, Action.WATCH),
         ("join", plain_id, _("Join page for students"), real, Action.WATCH),
     )
-    return [
-        {"label": label, "url": url}
+    offered = [
+        Button(label, reverse(name, args=[league_id]))
         for name, league_id, label, fits, action in pages
-        if fits and action in facts.allowed and (url := _address(name, league_id))
+        if fits and action in facts.allowed
     ]
-
-
-def _address(name: str, league_id: str) -> str:
-    """The address of a page, or nothing where this site does not have it."""
-    try:
-        return reverse(name, args=[league_id])
-    except NoReverseMatch:
-        return ""
+    if Action.EDIT in facts.allowed:
+        log = reverse("admin:matches_auditentry_changelist")
+        offered.append(Button(_("Who did what"), f"{log}?{urlencode({'league_id': plain_id})}"))
+    return offered

@@ -1,4 +1,4 @@
-"""Forms of the corrections: one for each kind, with what it needs; each makes a wish."""
+"""Forms for corrections, one for each kind; a valid form makes a :class:`Wish`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from league_sdk.protocol.states import MatchState, ResultStatus
+from matches.desk.forms import set_choices
 from matches.league.corrections import plans
 from matches.league.corrections.plans import Wish
 from matches.league.corrections.queries import players_of
@@ -20,24 +21,25 @@ from matches.words.corrections import result
 
 _WON_A, _WON_B, _DRAW, _TECH_A, _TECH_B, _ABSENT = "won_a", "won_b", "draw", "tech_a", "tech_b", "absent"
 _FIELDS = {"status": "outcome", "winner": "outcome"}
+"""Arguments of a correction that have another name in the form."""
 
 
 class CorrectionForm(forms.Form):
-    """What every correction needs: a reason.
+    """Base of the forms: every correction needs a reason.
 
     Args:
-        league: whose matches and players can be chosen.
+        league: its matches and players can be chosen.
         kind: of the correction.
     """
 
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
-        max_length=plans.MOST_REASON,
-        min_length=plans.LEAST_REASON,
+        max_length=plans.MAX_REASON_CHARS,
+        min_length=plans.MIN_REASON_CHARS,
         help_text=gettext_lazy("Everybody reads it on the board: say what happened, name nobody."),
         widget=forms.TextInput(attrs={"size": 60, "dir": "auto", "autocomplete": "off"}),
     )
-    # The reason comes last, when it is clear what for.
+    # The reason is the last field.
     field_order = ("match_id", "player_id", "outcome", "matches_become", "points", "reason")
 
     def __init__(self, *args: Any, league: League, kind: str, **kwargs: Any) -> None:
@@ -45,17 +47,13 @@ class CorrectionForm(forms.Form):
         self.kind = kind
 
     def wish(self) -> Wish:
-        """What is asked for. The form must be valid."""
-        return Wish(self.kind, self.cleaned_data["reason"], **self.details())
-
-    def details(self) -> dict[str, Any]:
-        """What the kind needs besides."""
-        return {}
+        """The correction that is asked for. The form must be valid."""
+        return Wish(self.kind, **self.cleaned_data)
 
     def refuse(self, refusal: ActionRefused) -> None:
-        """Show why it cannot be done, at the field that it is about."""
-        named = refusal.field if isinstance(refusal, Invalid) else None
-        field = _FIELDS.get(named or "", named)
+        """Show a refusal at the field that it concerns."""
+        argument = refusal.field if isinstance(refusal, Invalid) else None
+        field = _FIELDS.get(argument or "", argument)
         self.add_error(field if field in self.fields else None, str(refusal))
 
 
@@ -66,15 +64,11 @@ class MatchForm(CorrectionForm):
 
     def __init__(self, *args: Any, league: League, kind: str, **kwargs: Any) -> None:
         super().__init__(*args, league=league, kind=kind, **kwargs)
-        found = [match for match in queries.matches_of(league) if _fits(match, kind)]
-        self.fields["match_id"].choices = [("", _("Choose a match")), *_choices(found)]
-
-    def details(self) -> dict[str, Any]:
-        """Which match."""
-        return {"match_id": self.cleaned_data["match_id"]}
+        matches = [match for match in queries.matches_of(league) if _is_correctable(match, kind)]
+        set_choices(self, "match_id", [("", _("Choose a match")), *_choices(matches)])
 
 
-def _fits(match: Match, kind: str) -> bool:
+def _is_correctable(match: Match, kind: str) -> bool:
     if kind == plans.VOID:
         return match.status not in ("", ResultStatus.CANCELLED)
     if kind == plans.REPLAY:
@@ -85,14 +79,15 @@ def _fits(match: Match, kind: str) -> bool:
 def _choices(matches: Iterable[Match]) -> Iterable[tuple[str, str]]:
     for match in matches:
         winner = match.winner.code if match.winner else None
-        how = result(match.status, winner) if match.status else _("open")
-        # The names are isolated: each may run in a direction of its own.
-        names = " – ".join(f"{one.code} \u2068{one.display_name}\u2069" for one in (match.player_a, match.player_b))
-        yield match.match_id, f"{match.match_id}: {names} ({how})"
+        outcome = result(match.status, winner, match.faults) if match.status else _("open")
+        players = (match.player_a, match.player_b)
+        # Unicode isolates: a name may be written from right to left.
+        names = " – ".join(f"{player.code} \u2068{player.display_name}\u2069" for player in players)
+        yield match.match_id, f"{match.match_id}: {names} ({outcome})"
 
 
 class ResultForm(MatchForm):
-    """A result by hand."""
+    """The result of a match is set by hand."""
 
     outcome = forms.ChoiceField(label=gettext_lazy("Result"), widget=forms.RadioSelect)
 
@@ -103,7 +98,7 @@ class ResultForm(MatchForm):
         self._players = (match.player_a.code, match.player_b.code) if match is not None else ("", "")
         names = self._players if match is not None else (_("the first player"), _("the second player"))
         a, b = ({"player": name} for name in names)
-        self.fields["outcome"].choices = [
+        outcomes = [
             (_WON_A, _("%(player)s won") % a),
             (_WON_B, _("%(player)s won") % b),
             (_DRAW, _("draw")),
@@ -111,9 +106,11 @@ class ResultForm(MatchForm):
             (_TECH_B, _("technical loss of %(player)s") % b),
             (_ABSENT, _("both absent")),
         ]
+        set_choices(self, "outcome", outcomes)
 
-    def details(self) -> dict[str, Any]:
-        """Which match, and how it ended."""
+    def wish(self) -> Wish:
+        """The chosen outcome as a status and a winner. The form must be valid."""
+        given = dict(self.cleaned_data)
         a, b = self._players
         status, winner = {
             _WON_A: (ResultStatus.WIN, a),
@@ -122,8 +119,8 @@ class ResultForm(MatchForm):
             _TECH_A: (ResultStatus.TECHNICAL_LOSS, b),
             _TECH_B: (ResultStatus.TECHNICAL_LOSS, a),
             _ABSENT: (ResultStatus.TECHNICAL_LOSS, None),
-        }[self.cleaned_data["outcome"]]
-        return super().details() | {"status": str(status), "winner": winner}
+        }[given.pop("outcome")]
+        return Wish(self.kind, **given, status=str(status), winner=winner)
 
 
 class PlayerForm(CorrectionForm):
@@ -134,15 +131,11 @@ class PlayerForm(CorrectionForm):
     def __init__(self, *args: Any, league: League, kind: str, **kwargs: Any) -> None:
         super().__init__(*args, league=league, kind=kind, **kwargs)
         listed = [(code, f"{code} \u2068{name}\u2069") for code, name in players_of(league).items()]
-        self.fields["player_id"].choices = [("", _("Choose a player")), *listed]
-
-    def details(self) -> dict[str, Any]:
-        """Which player."""
-        return {"player_id": self.cleaned_data["player_id"]}
+        set_choices(self, "player_id", [("", _("Choose a player")), *listed])
 
 
 class OutForm(PlayerForm):
-    """A player is taken out of the league."""
+    """A player is withdrawn or disqualified."""
 
     matches_become = forms.ChoiceField(
         label=gettext_lazy("Its matches"),
@@ -154,24 +147,16 @@ class OutForm(PlayerForm):
         ],
     )
 
-    def details(self) -> dict[str, Any]:
-        """Which player, and what becomes of its matches."""
-        return super().details() | {"matches_become": self.cleaned_data["matches_become"]}
-
 
 class PointsForm(PlayerForm):
     """Points are awarded or taken."""
 
     points = forms.IntegerField(
         label=gettext_lazy("Points"),
-        min_value=-plans.MOST_POINTS,
-        max_value=plans.MOST_POINTS,
+        min_value=-plans.MAX_POINTS,
+        max_value=plans.MAX_POINTS,
         help_text=gettext_lazy("Below 0 they are taken: -3 takes three."),
     )
-
-    def details(self) -> dict[str, Any]:
-        """Which player, and how many."""
-        return super().details() | {"points": self.cleaned_data["points"]}
 
 
 FORMS: dict[str, type[CorrectionForm]] = {
@@ -182,10 +167,10 @@ FORMS: dict[str, type[CorrectionForm]] = {
     plans.DISQUALIFY: OutForm,
     plans.POINTS: PointsForm,
 }
-"""The form of every kind, in the order in which they are offered."""
+"""The form of each kind of correction, in the order of the links to them."""
 
 
 class UndoForm(forms.Form):
-    """Why a correction is undone."""
+    """The reason for undoing a correction."""
 
     reason = CorrectionForm.base_fields["reason"]

@@ -1,4 +1,4 @@
-"""The desk's pages of corrections: the list of those made, a new one with its preview, undoing one."""
+"""The pages of corrections: the list, a new correction with its preview, and undoing one."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 
 from matches.desk import acting
 from matches.desk.access import LeagueAccess
-from matches.desk.acting import CORRECTION, DeskAction
-from matches.desk.actions import ACTIONS
+from matches.desk.acting import CORRECTION, Button
+from matches.desk.actions import ACTIONS, correcting
 from matches.desk.correction_forms import FORMS, CorrectionForm, UndoForm
-from matches.league.corrections import applying, plans, queries
+from matches.league.corrections import applying, queries
 from matches.league.errors import ActionRefused, NotFound
 from matches.models import League
 from matches.view import roles
@@ -25,34 +24,22 @@ from matches.view.roles import Action
 from matches.words.corrections import change_lines, correction_event, kind_label
 
 
-def action_for(kind: str) -> DeskAction:
-    """The row of the table for a kind of correction: an assistant may have matches played again."""
-    return ACTIONS[CORRECTION, "replay" if kind == plans.REPLAY else "make"]
-
-
 class CorrectionPages(LeagueAccess):
     """Mixed into the admin of leagues."""
 
-    def get_urls(self) -> list[URLPattern]:
-        """The admin's own addresses and these."""
-        pages = [
-            ("corrections/", self.corrections_view, "matches_league_corrections"),
-            ("corrections/<int:number>/undo/", self.undo_view, "matches_league_correction_undo"),
-            ("correct/", self.correct_view, "matches_league_correct"),
-        ]
-        ours = [
-            path(f"<path:object_id>/{end}", self.admin_site.admin_view(never_cache(view)), name=name)
-            for end, view, name in pages
-        ]
-        return [*ours, *super().get_urls()]  # type: ignore[misc]
+    pages = {
+        "corrections": "<path:object_id>/corrections/",
+        "correction_undo": "<path:object_id>/corrections/<int:number>/undo/",
+        "correct": "<path:object_id>/correct/",
+    }
 
-    def corrections_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Every correction of a league, the newest first."""
+    def corrections_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The corrections of a league, the newest first."""
         league = self.league_for(request, object_id, Action.WATCH)
         may = roles.allowed(request.user, league.pk)
         made = queries.corrections_made(league)
-        told = queries.told_by_number(league)
-        lines = [{"made": one, "sentence": correction_event(told[one.number])} for one in made]
+        events = queries.told_by_number(league)
+        lines = [(correction, correction_event(events[correction.number])) for correction in made]
         return self.desk_page(
             request,
             "correct_list.html",
@@ -63,21 +50,21 @@ class CorrectionPages(LeagueAccess):
             may_undo=Action.CORRECT in may,
         )
 
-    def correct_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """A new correction: the form, then its preview, then it is made."""
+    def correct_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """A new correction: the form, then its preview, then the confirmation."""
         league = self.league_for(request, object_id, Action.RERUN)
         may = roles.allowed(request.user, league.pk)
         offered = _kinds(league, may)
-        kind = request.POST.get("kind") or request.GET.get("kind") or offered[0]["kind"]
+        kind = request.POST.get("kind") or request.GET.get("kind") or offered[0].key
         if kind not in FORMS:
             raise Http404
-        if action_for(kind).needs not in may:
+        if correcting(kind).needs not in may:
             raise PermissionDenied
         given = {"match_id": request.GET.get("match", ""), "player_id": request.GET.get("player", "")}
         form = FORMS[kind](request.POST or None, initial=given, league=league, kind=kind)
         preview = None
         if request.method == "POST" and form.is_valid():
-            if self._made(request, league, form):
+            if self._make_if_confirmed(request, league, form):
                 return self._to_list(league)
             preview = _preview(league, form)
         return self._form_page(request, league, form, preview, kinds=offered, kind=kind)
@@ -89,13 +76,16 @@ class CorrectionPages(LeagueAccess):
         shown = {**context, "title_of_kind": title, "preview": preview, **_changes(preview)}
         return self.desk_page(request, "correct.html", title, league=league, form=form, **shown)
 
-    def _made(self, request: HttpRequest, league: League, form: CorrectionForm) -> bool:
-        """Whether it was confirmed and is done. If the league has moved on, it is shown anew."""
+    def _make_if_confirmed(self, request: HttpRequest, league: League, form: CorrectionForm) -> bool:
+        """Make the correction if it was confirmed; returns whether it was made.
+
+        If the league has changed since the preview, the preview is shown again.
+        """
         if "confirm" not in request.POST:
             return False
         shown = request.POST.get("fingerprint", "")
         try:
-            action, given = action_for(form.kind), {"wish": form.wish(), "fingerprint": shown}
+            action, given = correcting(form.kind), {"wish": form.wish(), "fingerprint": shown}
             made = acting.carry_out(action, by=request.user, league_id=league.pk, **given)
         except applying.LookAgain as refusal:
             self.message_user(request, str(refusal), messages.WARNING)
@@ -106,11 +96,12 @@ class CorrectionPages(LeagueAccess):
         self.message_user(request, action.sentence(made, {}), messages.SUCCESS)
         return True
 
-    def undo_view(self, request: HttpRequest, object_id: str, number: int) -> HttpResponse:
-        """Undoing one: what the table becomes, and the reason."""
+    def correction_undo_page(self, request: HttpRequest, object_id: str, number: int) -> HttpResponse:
+        """Undo a correction: a preview of the table, and a form for the reason."""
         league = self.league_for(request, object_id, Action.CORRECT)
         form = UndoForm(request.POST or None)
-        if request.method == "POST" and form.is_valid() and self._undone(request, league, number, form):
+        given: dict[str, Any] = {"number": number, "fingerprint": request.POST.get("fingerprint", "")}
+        if self.desk_form(request, form, ACTIONS[CORRECTION, "undo"], league_id=league.pk, **given):
             return self._to_list(league)
         try:
             plan = queries.plan_to_undo(league, number, "")
@@ -119,32 +110,25 @@ class CorrectionPages(LeagueAccess):
         except ActionRefused as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
             return self._to_list(league)
-        told = queries.told_by_number(league)[number]
+        event = queries.told_by_number(league)[number]
         preview = queries.preview(league, plan)
-        shown = {"number": number, "sentence": correction_event(told), "preview": preview, **_changes(preview)}
+        shown = {"number": number, "sentence": correction_event(event), "preview": preview, **_changes(preview)}
         title = _("Undo correction #%(number)d") % {"number": number}
         return self.desk_page(request, "correct_undo.html", title, league=league, form=form, **shown)
-
-    def _undone(self, request: HttpRequest, league: League, number: int, form: UndoForm) -> bool:
-        given = {"reason": form.cleaned_data["reason"], "fingerprint": request.POST.get("fingerprint", "")}
-        undo = ACTIONS[CORRECTION, "undo"]
-        return self.desk_form(request, form, undo, league_id=league.pk, number=number, **given) is not None
 
     def _to_list(self, league: League) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:matches_league_corrections", args=[quote(league.pk)]))
 
 
-def _kinds(league: League, may: frozenset[Action]) -> list[dict[str, str]]:
+def _kinds(league: League, may: frozenset[Action]) -> list[Button]:
     address = reverse("admin:matches_league_correct", args=[quote(league.pk)])
     return [
-        {"kind": kind, "label": kind_label(kind), "url": f"{address}?kind={kind}"}
-        for kind in FORMS
-        if action_for(kind).needs in may
+        Button(kind_label(kind), f"{address}?kind={kind}", key=kind) for kind in FORMS if correcting(kind).needs in may
     ]
 
 
 def _preview(league: League, form: CorrectionForm) -> queries.Preview | None:
-    """What the form asks for would do; None with the refusal in the form when it cannot be done."""
+    """Preview the correction of a form; None, with the refusal shown in the form, if it cannot be made."""
     if form.errors:
         return None
     try:

@@ -1,4 +1,4 @@
-"""READS: the rows that a league's desk is made of, each kind read once."""
+"""READS: the rows of a league that its desk shows; each query is made once."""
 
 from __future__ import annotations
 
@@ -9,70 +9,73 @@ from functools import cached_property
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from agents_registry import programs
+from agents_registry.addresses import programs
+from agents_registry.addresses.shared import Shared, shared
 from agents_registry.models import Agent, Kind
-from agents_registry.shared import Shared, shared
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState, RoundState
 from matches.league import outbox
 from matches.models import League, Match, Round
-from matches.view import queries, readiness
+from matches.view import queries
+from matches.view.readiness import UNABLE, Readiness, readiness
 from matches.view.roles import Action
 
 OVER = (LeagueState.COMPLETED, LeagueState.STOPPED)
 
 
 def agents(league: League) -> list[Agent]:
-    """The players of a league and the referees that could judge it."""
-    found = Agent.objects.filter(Q(league=league) | Q(league__isnull=True, kind=Kind.REFEREE))
-    return list(found.order_by("kind", "pk"))
+    """The players of a league, and the referees that could judge its matches."""
+    rows = Agent.objects.filter(Q(league=league) | Q(league__isnull=True, kind=Kind.REFEREE))
+    return list(rows.order_by("kind", "pk"))
 
 
 @dataclass
 class Facts:
-    """A league as its rows stand.
+    """The rows of a league.
 
     Attributes:
-        allowed: what the person who looks may do.
-        around: its players and the referees that could judge it.
-        matches: those of the current round that are not finished.
-        able: the referees that may be given a match now.
-        known: of each player, by primary key, whether it has passed the check.
+        league: the league.
+        allowed: the permissions of the person who looks at the desk.
+        agents: its players, and the referees that could judge its matches.
+        rounds: all rounds; none while registration is open.
+        matches: open matches of rounds that have begun.
+        available_referees: referees that may be given a match now.
+        readiness: whether each player has passed the check, by primary key.
     """
 
     league: League
     allowed: Collection[Action]
-    around: list[Agent] = field(init=False)
+    agents: list[Agent] = field(init=False)
     rounds: list[Round] = field(init=False)
     matches: list[Match] = field(init=False)
-    able: list[Agent] = field(init=False)
-    known: dict[int, readiness.Readiness] = field(init=False)
+    available_referees: list[Agent] = field(init=False)
+    readiness: dict[int, Readiness] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.around = agents(self.league)
+        self.agents = agents(self.league)
         shown = self.league.state != LeagueState.REGISTRATION
         self.rounds = list(self.league.rounds.order_by("number")) if shown else []
         unfinished = [MatchState.READY, MatchState.HELD, *IN_PLAY]
         # A league of 600 has 179,700 matches, most of them to come.
-        begun = [one for one in self.rounds if one.state != RoundState.PENDING]
+        begun = [round_ for round_ in self.rounds if round_.state != RoundState.PENDING]
         self.matches = list(queries.matches_in(begun).filter(state__in=unfinished))
-        self.able = outbox.referees_of(self.league)
-        self.known = readiness.readiness(self.players)
+        self.available_referees = outbox.referees_of(self.league)
+        self.readiness = readiness(self.players)
 
     @cached_property
     def players(self) -> list[Agent]:
         """All players."""
-        return [agent for agent in self.around if agent.kind == Kind.PLAYER]
+        return [agent for agent in self.agents if agent.kind == Kind.PLAYER]
 
     @cached_property
-    def called(self) -> list[Agent]:
-        """The players that a round would call: neither left out nor taken out nor shut down."""
+    def participants(self) -> list[Agent]:
+        """The players that take part in rounds: not left out, not withdrawn or disqualified, not shut down."""
         gone = {*self.league.left_out, *self.league.out}
-        return [one for one in self.players if one.code not in gone and one.state != AgentState.SHUTDOWN]
+        return [player for player in self.players if player.code not in gone and player.state != AgentState.SHUTDOWN]
 
     @cached_property
     def silent(self) -> list[Agent]:
-        """Those of them that did not answer when they were last called."""
-        return [agent for agent in self.called if agent.problem and not agent.check_wanted]
+        """The participating players that did not answer when they were last called."""
+        return [agent for agent in self.participants if agent.problem and not agent.check_wanted]
 
     @cached_property
     def gateways(self) -> frozenset[str]:
@@ -81,40 +84,57 @@ class Facts:
 
     @cached_property
     def shared(self) -> list[Shared]:
-        """Which of the players that a round would call count as one program."""
-        return shared(self.called, self.gateways)
+        """Groups of participating players that count as one program."""
+        return shared(self.participants, self.gateways)
 
     @cached_property
     def waiting_for_check(self) -> list[str]:
-        """Who would be left out by closing registration now (``require_check``), each with its word."""
+        """Players that closing registration would leave out (``require_check``), with the results of their checks."""
         if self.league.state != LeagueState.REGISTRATION or not self.league.rules.require_check:
             return []
-        return [f"{one.code} ({self.known[one.pk].label})" for one in self.players if not self.known[one.pk].passed]
+        checks = [(player.code, self.readiness[player.pk]) for player in self.players]
+        return [f"{code} ({check.label})" for code, check in checks if not check.passed]
+
+    @cached_property
+    def failing(self) -> list[str]:
+        """Participating players whose latest check did not pass, with its verdict; silent ones are named apart."""
+        checks = [(one.code, self.readiness[one.pk]) for one in self.participants if not one.problem]
+        return [f"{code} ({check.label})" for code, check in checks if check.word in UNABLE]
+
+    @cached_property
+    def unplayed(self) -> int:
+        """Matches that are not finished, of all rounds."""
+        return Match.objects.filter(league=self.league).exclude(state=MatchState.FINISHED).count()
 
     @property
     def over(self) -> bool:
-        """Whether nothing is played any more."""
+        """Whether the league is completed or stopped."""
         return self.league.state in OVER
 
     @cached_property
     def active(self) -> Round | None:
-        """The round that is being announced or played."""
-        return next((one for one in self.rounds if one.state in (RoundState.ANNOUNCING, RoundState.RUNNING)), None)
+        """The round that is announced or played now."""
+        active = (RoundState.ANNOUNCING, RoundState.RUNNING)
+        return next((round_ for round_ in self.rounds if round_.state in active), None)
 
     @cached_property
     def coming(self) -> Round | None:
-        """The round that would be started next."""
-        return next((one for one in self.rounds if one.state == RoundState.PENDING), None)
+        """The round that starts next."""
+        return next((round_ for round_ in self.rounds if round_.state == RoundState.PENDING), None)
 
 
-def losses(facts: Facts) -> list[str]:
-    """Who would be lost by starting now, by name."""
-    found = []
+def start_warnings(facts: Facts) -> list[str]:
+    """Warnings that name the players that would lose or be left out if the round started now."""
+    warnings = []
     if facts.silent:
         named = ", ".join(f"{agent.code} {agent.display_name}" for agent in facts.silent)
-        counted = {"silent": len(facts.silent), "total": len(facts.called), "names": named}
-        found.append(_("%(silent)d of %(total)d would not answer: %(names)s.") % counted)
-    if facts.waiting_for_check:
-        named = ", ".join(facts.waiting_for_check)
-        found.append(_("Left out, as their check has not passed: %(names)s.") % {"names": named})
-    return found
+        counted = {"silent": len(facts.silent), "total": len(facts.participants), "names": named}
+        warnings.append(_("%(silent)d of %(total)d would not answer: %(names)s.") % counted)
+    return warnings + closing_warnings(facts)
+
+
+def closing_warnings(facts: Facts) -> list[str]:
+    """Warnings that name the players that would be left out if registration closed now: they cannot come in later."""
+    if not facts.waiting_for_check:
+        return []
+    return [_("Left out, as their check has not passed: %(names)s.") % {"names": ", ".join(facts.waiting_for_check)}]

@@ -1,7 +1,8 @@
-"""Forms of a league's desk: when to start, from which round on to freeze, who gets which role."""
+"""Forms of a league's desk: a planned start, a planned freeze, a role."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,8 +15,18 @@ from matches.models import RoleName
 from matches.models.desk import MAX_USER_CHARS
 
 
+def chooser(accept: str, most: int) -> forms.FileInput:
+    """A field to choose a file in, which ``static/js/file.js`` looks at before it is sent.
+
+    Args:
+        accept: the endings and media types of files that may be meant.
+        most: the largest size in bytes.
+    """
+    return forms.FileInput(attrs={"accept": accept, "data-most": most})
+
+
 class PlanForm(forms.Form):
-    """A time of the browser's own zone. Its script adds the same in UTC; without one the time is taken as UTC."""
+    """A planned start. The browser sends a local time, its script the same in UTC; without a script UTC is assumed."""
 
     when = forms.DateTimeField(
         label=gettext_lazy("Start at"),
@@ -25,7 +36,7 @@ class PlanForm(forms.Form):
     all_rounds = forms.BooleanField(label=gettext_lazy("then every round, one after the other"), required=False)
 
     def clean(self) -> dict[str, Any]:
-        """``at``: the time, in UTC."""
+        """Add ``at``, the time in UTC."""
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("utc"):
             cleaned["at"] = self._utc(cleaned["utc"])
@@ -35,11 +46,11 @@ class PlanForm(forms.Form):
 
     def _utc(self, text: str) -> datetime:
         try:
-            found = parse_datetime(text)
-            if found is not None and found.tzinfo is not None:
-                return found.astimezone(UTC)
+            parsed = parse_datetime(text)
+            if parsed is not None and parsed.tzinfo is not None:
+                return parsed.astimezone(UTC)
         except (ValueError, OverflowError):
-            # Some times of the first and of the last year there is are in no year in UTC.
+            # OverflowError: a time at the very beginning of year 1 or end of year 9999 has no equivalent in UTC.
             pass
         raise forms.ValidationError(_("This is no time: choose a date and a time."))
 
@@ -51,7 +62,7 @@ class FreezeForm(forms.Form):
 
 
 class RoleForm(forms.Form):
-    """Who becomes what in a league."""
+    """Gives a user a role in a league."""
 
     username = forms.CharField(
         label=gettext_lazy("User name"),
@@ -61,8 +72,25 @@ class RoleForm(forms.Form):
     name = forms.ChoiceField(label=gettext_lazy("Role"), choices=RoleName.choices)
 
 
+def set_choices(form: forms.BaseForm, name: str, choices: Iterable[tuple[str, str]]) -> None:
+    """Set what can be chosen in a field of a form, where it depends on the league.
+
+    Args:
+        form: that is about to be shown or checked.
+        name: of the field.
+        choices: the value and the label of each.
+
+    Raises:
+        TypeError: nothing is chosen in this field.
+    """
+    field = form.fields[name]
+    if not isinstance(field, forms.ChoiceField):
+        raise TypeError(f"{name} of {type(form).__name__} is no ChoiceField")
+    field.choices = choices
+
+
 def first_error(form: forms.Form) -> str:
-    """What is wrong with a form that stands on a page with others: one sentence."""
+    """The first error of a form as one sentence, for a form that is not shown again."""
     field, errors = next(iter(form.errors.items()))
     label = form.fields[field].label if field in form.fields else None
     return f"{label}: {errors[0]}" if label else str(errors[0])

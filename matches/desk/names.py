@@ -1,48 +1,47 @@
-"""READS: names that look like another's, as the desk and the roster show them (decision 16)."""
+"""READS: marks and problems about names that look like another's, for desk and roster (decision 16)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents_registry import lookalikes
-from agents_registry.looks import alike
 from agents_registry.models import Agent, Kind, NameRefused, RosterEntry
+from agents_registry.names import lookalikes
+from agents_registry.names.looks import alike
 from league_sdk.protocol.states import LeagueState
-from matches.desk.acting import NAME, Button, button
+from matches.desk.acting import NAME, Button, Problem, button
 from matches.desk.actions import ACTIONS
 from matches.desk.facts import Facts
 
-MOST_SHOWN = 10
-"""So many have buttons at a time; those that come after take their place."""
+MAX_WITH_BUTTONS = 10
+"""Refused registrations that have buttons at the same time; the next ones follow when these are decided."""
 
 
 def marks(agents: Iterable[Agent]) -> dict[int, str]:
-    """The agents whose names look like others', by primary key, each with whom it looks like; one pass over all."""
+    """For agents whose names look like others': those others as text, by the agent's primary key."""
     by_kind: dict[str, list[Agent]] = {}
     for agent in agents:
         by_kind.setdefault(agent.kind, []).append(agent)
     return {
         agent.pk: ", ".join(f"{other.code} “{other.display_name}”" for other in others)
-        for some in by_kind.values()
-        for agent, others in alike(some, lambda one: (one.name, one.display_name))
+        for same_kind in by_kind.values()
+        for agent, others in alike(same_kind, lambda agent: (agent.name, agent.display_name))
     }
 
 
 def people_marks(people: Iterable[RosterEntry]) -> dict[int, str]:
-    """The same of the people on a roster."""
-    found = alike(people, lambda one: (one.name,))
-    return {person.pk: ", ".join(f"“{other.name}”" for other in others) for person, others in found}
+    """The same for the people on a roster."""
+    pairs = alike(people, lambda person: (person.name,))
+    return {person.pk: ", ".join(f"“{other.name}”" for other in others) for person, others in pairs}
 
 
-def problems(facts: Facts) -> list[dict[str, Any]]:
-    """Registrations that were refused for their names, each to be let in by one click."""
+def problems(facts: Facts) -> list[Problem]:
+    """Registrations that were refused for their names, with buttons that let them in."""
     rows = lookalikes.refused(league_id=facts.league.pk, everywhere=True)
     if facts.league.state != LeagueState.REGISTRATION:
-        # No player comes in any more, whatever it is called.
+        # No player can register any more.
         rows = [row for row in rows if row.kind == Kind.REFEREE]
     if not rows:
         return []
@@ -51,13 +50,8 @@ def problems(facts: Facts) -> list[dict[str, Any]]:
         "%(count)d registrations were refused, as their names look like others'. Let in those that you know.",
         len(rows),
     )
-    return [
-        {
-            "text": text % {"count": len(rows)},
-            "causes": [_cause(row) for row in rows],
-            "remedies": [one for row in rows[:MOST_SHOWN] for one in _buttons(facts, row)],
-        }
-    ]
+    remedies = [shown for row in rows[:MAX_WITH_BUTTONS] for shown in _buttons(facts, row)]
+    return [Problem(text % {"count": len(rows)}, remedies, [_cause(row) for row in rows])]
 
 
 def _cause(row: NameRefused) -> str:
@@ -72,12 +66,12 @@ def _cause(row: NameRefused) -> str:
 
 
 def _buttons(facts: Facts, row: NameRefused) -> list[Button]:
-    what = {"name": row.name, "other": row.resembles.code, "address": row.endpoint}
+    named = {"name": row.name, "other": row.resembles.code, "address": row.endpoint}
     referee = {}
     if row.kind == Kind.REFEREE:
-        referee = {"label": _("Let the referee “%(name)s” at %(address)s in beside %(other)s") % what}
-    found = (
-        button(facts, ACTIONS[NAME, "let-in"], row.pk, named=what, **referee),
-        button(facts, ACTIONS[NAME, "put-aside"], row.pk, named=what),
+        referee = {"label": _("Let the referee “%(name)s” at %(address)s in beside %(other)s") % named}
+    buttons = (
+        button(facts, ACTIONS[NAME, "let-in"], row.pk, named=named, **referee),
+        button(facts, ACTIONS[NAME, "put-aside"], row.pk, named=named),
     )
-    return [one for one in found if one is not None]
+    return [shown for shown in buttons if shown is not None]

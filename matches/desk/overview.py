@@ -1,9 +1,10 @@
-"""READS: what the instructor's desk shows of a league in the admin."""
+"""READS: everything that the desk of a league shows."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.admin.utils import quote
@@ -12,49 +13,51 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from agents_registry.addresses.shared import sharing
 from agents_registry.models import Agent, Kind
-from agents_registry.shared import sharing
-from agents_registry.words import answers
+from agents_registry.words import Reach, answers, reach, state
 from league_sdk.protocol.states import IN_PLAY, AgentState, MatchState
 from matches.audience.pages import parts
-from matches.desk import controls, names, problems
-from matches.desk.acting import MATCH, PLAN, button
+from matches.desk import controls, names, outside, problems
+from matches.desk.acting import MATCH, PLAN, Button, button
 from matches.desk.actions import ACTIONS, ROWS
 from matches.desk.facts import Facts
-from matches.desk.shared import gateways, with_waits
-from matches.models import League
-from matches.view import readiness, sight, summaries
+from matches.desk.shared import Wait, gateways, waits
+from matches.models import League, Match
+from matches.view import sight, summaries
+from matches.view.readiness import Readiness, Ready, read_word
 from matches.view.roles import Action
+from matches.words import states
 
 EVERYTHING = frozenset(Action)
-AGENTS_SHOWN = 100
-"""Rows of a table of agents until the instructor asks for all: more than a class has, and quick to show again."""
-SHARES = 3
-"""Agents on one machine that are named beside each of them: in a class behind one address it would be all of them."""
+MAX_AGENT_ROWS = 100
+"""Rows of a table of agents unless the instructor asks for all: more than a class has, and quick to render."""
+MAX_NEIGHBOURS_NAMED = 3
+"""Agents on the same machine that a row names: a whole class may be behind one IP address."""
 
 
 def headlines(leagues: list[League]) -> dict[str, str]:
-    """What is happening in each league, in one sentence, by its id; as many queries for many as for one."""
+    """One sentence for each league, by its id, that says what is happening; the number of queries is constant."""
     known = summaries.summaries(leagues, staff=True)
-    return {league.pk: str(parts.league_dict(league, known[league.pk])["headline"]) for league in leagues}
+    return {league.pk: states.headline(known[league.pk], None) for league in leagues}
 
 
 def context(
     league: League, allowed: Collection[Action] = EVERYTHING, *, everywhere: bool = False, every_agent: bool = False
 ) -> dict[str, Any]:
-    """The desk: state, the next action, problems with their remedies, agents with their last answer, matches.
+    """The template context of the desk.
 
     Args:
         league: the league.
-        allowed: what the person who looks may do; buttons for anything else are left out.
-        everywhere: whether gateways are shown at which no player of this league answers.
-        every_agent: whether the tables of agents have all rows, however many.
+        allowed: the permissions of the person; buttons that need others are left out.
+        everywhere: show also gateways at which no player of this league answers.
+        every_agent: show all rows of the tables of agents.
     """
     facts = Facts(league, allowed)
     view = sight.everything(league)
     tables = _tables(facts, every_agent=every_agent)
-    asking = sum(1 for agent in facts.around if agent.check_wanted)
-    checking = any(one.word == readiness.Ready.CHECKING for one in facts.known.values())
+    asking = sum(1 for agent in facts.agents if agent.check_wanted)
+    checking = any(check.word == Ready.CHECKING for check in facts.readiness.values())
     return {
         "desk": {
             "league": parts.league_of(view),
@@ -63,12 +66,13 @@ def context(
             "may": {str(action): True for action in allowed},
             "buttons": controls.buttons(facts),
             "problems": problems.problems(facts),
-            "left_out": {code: readiness.label(word) for code, word in sorted(league.left_out.items())},
+            "left_out": {code: read_word(word).label for code, word in sorted(league.left_out.items())},
             "players": tables[Kind.PLAYER],
             "referees": tables[Kind.REFEREE],
             "answering": _answering(facts, asking),
+            "outside": outside.reach(facts),
             "pending": bool(asking or checking or facts.active),
-            "open": with_waits(facts, _match_lines(facts, view, held=False)),
+            "open": _match_lines(facts, view, held=False),
             "held": _match_lines(facts, view, held=True),
             "gateways": gateways(facts, everywhere=everywhere),
             "links": controls.links(facts),
@@ -84,85 +88,165 @@ def context(
     }
 
 
-def _tables(facts: Facts, *, every_agent: bool) -> dict[Kind, dict[str, Any]]:
-    """The agents of each kind with what is known of them; who is in trouble stands first, as not all rows are shown."""
-    resembled = names.marks(facts.around)
-    shared = sharing(facts.players, SHARES)
+@dataclass(frozen=True)
+class AgentRow:
+    """An agent with what the desk shows about it.
+
+    Attributes:
+        state: its state in a word.
+        word: whether it answers, for CSS: ``asking``, ``silent``, ``unknown`` or ``answered``.
+        answers: the same as a sentence.
+        reach: how it is reached now.
+        ready: the result of its check; None for a referee.
+        resembles: agents whose names look like its own, as text.
+        shares: ids of some agents on the same machine; ``more`` is the number of others.
+    """
+
+    agent: Agent
+    state: str
+    word: str
+    answers: str
+    reach: Reach
+    ready: Readiness | None
+    resembles: str
+    shares: str
+    more: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """The agents of one kind; ``total`` counts also those that are not shown."""
+
+    kind: str
+    rows: list[AgentRow]
+    total: int
+
+    @property
+    def more(self) -> int:
+        """How many agents are not shown."""
+        return self.total - len(self.rows)
+
+
+@dataclass(frozen=True)
+class MatchLine:
+    """An open match.
+
+    Attributes:
+        row: what every page shows of a match.
+        buttons: what may be done to it, by the name of the action.
+        telling: whether its verdict is sealed and its players are being told.
+        waits: why it waits for another match, if it does.
+    """
+
+    row: parts.MatchRow
+    buttons: dict[str, Button]
+    telling: bool
+    waits: Wait | None
+
+
+def _tables(facts: Facts, *, every_agent: bool) -> dict[Kind, Table]:
+    """The agents of each kind; those with problems come first, as not all rows may be shown."""
+    resembled = names.marks(facts.agents)
+    shared = sharing(facts.players, MAX_NEIGHBOURS_NAMED)
     tables = {}
     for kind in Kind:
-        agents = sorted((agent for agent in facts.around if agent.kind == kind), key=_well)
-        rows = [_agent_line(agent) for agent in (agents if every_agent else agents[:AGENTS_SHOWN])]
-        for row in rows:
-            others, number = shared.get(row["pk"], ([], 0))
-            row["ready"] = facts.known.get(row["pk"])
-            row["resembles"] = resembled.get(row["pk"], "")
-            row |= {"shares": ", ".join(other.code for other in others), "shares_more": number - len(others)}
-        tables[kind] = {"kind": kind.value, "rows": rows, "total": len(agents), "more": len(agents) - len(rows)}
+        agents = sorted((agent for agent in facts.agents if agent.kind == kind), key=_has_no_problem)
+        rows = []
+        for agent in agents if every_agent else agents[:MAX_AGENT_ROWS]:
+            others, number = shared.get(agent.pk, ([], 0))
+            row = AgentRow(
+                agent=agent,
+                state=state(agent.state),
+                word=_word(agent),
+                answers=answers(agent),
+                reach=reach(agent),
+                ready=facts.readiness.get(agent.pk),
+                resembles=resembled.get(agent.pk, ""),
+                shares=", ".join(other.code for other in others),
+                more=number - len(others),
+            )
+            rows.append(row)
+        tables[kind] = Table(kind.value, rows, len(agents))
     return tables
 
 
-def _well(agent: Agent) -> bool:
-    """Whether nobody has to look after an agent."""
+def _has_no_problem(agent: Agent) -> bool:
+    """Whether an agent needs no attention."""
     return not agent.problem and agent.state not in (AgentState.SUSPENDED, AgentState.SHUTDOWN)
 
 
-def _agent_line(agent: Agent) -> dict[str, Any]:
-    return {
-        "pk": agent.pk,
-        "agent_id": agent.code,
-        "display_name": agent.display_name,
-        "state": agent.state,
-        "trusted": agent.trusted,
-        "answers": answers(agent),
-        "word": _word(agent),
-        "problem": agent.problem,
-        "endpoint": agent.endpoint,
-        "notes": agent.notes,
-    }
-
-
 def _word(agent: Agent) -> str:
-    """Whether an agent answers, as a mark beside it."""
+    """Whether an agent answers, as in :attr:`AgentRow.word`."""
     if agent.check_wanted:
         return "asking"
     if agent.problem:
         return "silent"
-    fresh = agent.checked_at is None and (agent.heard_at is None or agent.heard_at <= agent.registered_at)
-    return "unknown" if fresh else "answered"
+    return "answered" if agent.was_called else "unknown"
 
 
 def _answering(facts: Facts, asking: int) -> str:
-    """How many players answer, in one sentence."""
+    """One sentence that says how many players answer."""
     if asking:
         sentence = ngettext("%(count)d agent is being asked …", "%(count)d agents are being asked …", asking)
         return sentence % {"count": asking}
-    if not facts.called:
+    if not facts.participants:
         return ""
-    words = Counter(_word(agent) for agent in facts.called)
-    counted = {"heard": words["answered"], "total": len(facts.called), "unknown": words["unknown"]}
-    if words["answered"] == len(facts.called):
-        return _("All %(total)d players answered when they were last called.") % counted
-    if not words["unknown"]:
-        return _("%(heard)d of %(total)d players answered when they were last called.") % counted
-    return (
-        _("%(heard)d of %(total)d players answered when they were last called; %(unknown)d were not called yet.")
-        % counted
-    )
+    words = Counter(_word(agent) for agent in facts.participants)
+    counted = {"heard": words["answered"], "total": len(facts.participants), "unknown": words["unknown"]}
+    if words["answered"] == len(facts.participants):
+        text = ngettext(
+            "The only player answered when it was last called.",
+            "All %(total)d players answered when they were last called.",
+            counted["total"],
+        )
+    elif words["unknown"] == len(facts.participants):
+        return _("No player was called yet.")
+    else:
+        text = ngettext(
+            "%(heard)d of %(total)d player answered when it was last called.",
+            "%(heard)d of %(total)d players answered when they were last called.",
+            counted["total"],
+        )
+    if words["unknown"]:
+        # A sentence of its own, as each number has its own plural.
+        uncalled = ngettext(
+            "%(unknown)d player was not called yet.", "%(unknown)d players were not called yet.", words["unknown"]
+        )
+        text = f"{text} {uncalled}"
+    return text % counted
 
 
-def _match_lines(facts: Facts, view: sight.View, *, held: bool) -> list[dict[str, Any]]:
-    """Matches of the current round that are not finished, with what may be done to each."""
-    found = []
+def _match_lines(facts: Facts, view: sight.View, *, held: bool) -> list[MatchLine]:
+    """The open matches of the current round with their buttons, and what they wait for."""
+    waiting = {} if held else waits(facts)
+    points = {row.player_id: row.points for row in view.standings}
+    lines = []
     for match in facts.matches:
         if (match.state == MatchState.HELD) != held:
             continue
         telling = match.seal is not None and match.state in IN_PLAY
         name = {"match": match.match_id}
         offered = (
-            button(facts, one, match.match_id, about=match, key=f"{one.name}-{match.match_id}", named=name)
-            for one in ROWS
-            if one.subject == MATCH and not telling
+            button(facts, action, match.match_id, about=match, key=f"{action.name}-{match.match_id}", named=name)
+            for action in ROWS
+            if action.subject == MATCH and not telling
         )
-        to = {one.name: one for one in offered if one is not None}
-        found.append(parts.match_dict(match, view) | {"to": to, "telling": telling})
-    return found
+        buttons = {shown.name: shown for shown in offered if shown is not None}
+        if (cancel := buttons.get("cancel")) is not None:
+            told = [*cancel.warnings, *_after_cancelling(facts, match, points)]
+            buttons["cancel"] = replace(cancel, warnings=told)
+        lines.append(MatchLine(parts.match_row(match, view), buttons, telling, waiting.get(match.match_id)))
+    return lines
+
+
+def _after_cancelling(facts: Facts, match: Match, points: Mapping[str, int]) -> list[str]:
+    """What cancelling a match would do to its players' points and to its round, in sentences."""
+    first, second = match.player_a.code, match.player_b.code
+    named = {"a": first, "p": points.get(first, 0), "b": second, "q": points.get(second, 0)}
+    told = [_("Neither player gets points for it: %(a)s stays at %(p)d, %(b)s at %(q)d.") % named]
+    if sum(1 for one in facts.matches if one.round_id == match.round_id) == 1:
+        if facts.coming is None:
+            told.append(_("It is the last open match: the league ends with it."))
+        else:
+            told.append(_("It is the last open match of its round: the round ends with it."))
+    return told

@@ -1,84 +1,93 @@
-"""The desk of a league in the admin: the page, its live part, and everything that its buttons do."""
+"""The desk of a league in the admin: the page, its live part, its settings, and the view behind every button."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.admin.utils import quote
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 
+from league_sdk.protocol.limits import MAX_NAME_CHARS
 from matches.desk import overview
 from matches.desk.access import LeagueAccess
 from matches.desk.acting import LEAGUE, Subject
 from matches.desk.actions import ACTIONS
 from matches.desk.forms import PlanForm, first_error
 from matches.desk.targets import FINDERS
-from matches.league import making
+from matches.league import entry, making
 from matches.models import League
 from matches.view import roles
 
 
 class DeskPages(LeagueAccess):
-    """Mixed into the admin of leagues: the change page is the desk, the settings have a page of their own."""
+    """Mixin of the admin of leagues: the change page is the desk, and the settings have a page of their own."""
 
-    changeform_view: Callable[..., HttpResponse]
+    pages = {
+        "now": "<path:object_id>/now/",
+        "settings": "<path:object_id>/settings/",
+        "next_id": "next-id/",
+    }
 
     def get_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
-        return [
-            path("<path:object_id>/now/", wrap(never_cache(self.now_view)), name="matches_league_now"),
-            path("<path:object_id>/settings/", wrap(self.settings_view), name="matches_league_settings"),
-            *(
-                path(
-                    f"<path:object_id>/{subject.address}<slug:verb>/",
-                    wrap(self.act),
-                    {"subject": subject},
-                    name=f"matches_league_{subject.name}",
-                )
-                for subject in FINDERS
-            ),
-            *super().get_urls(),  # type: ignore[misc]
+        """Add a URL for the actions of each subject that has buttons."""
+        act = self.admin_site.admin_view(self.act)
+        actions = [
+            path(
+                f"<path:object_id>/{subject.address}<slug:verb>/",
+                act,
+                {"subject": subject},
+                name=f"matches_league_{subject.name}",
+            )
+            for subject in FINDERS
         ]
+        return [*actions, *super().get_urls()]
 
     # Pages ---------------------------------------------------------------------------------------
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        """The desk; a POST is the settings, as the admin sends them."""
+        """Show the desk; a POST saves the settings, as Django's admin sends it here."""
         if request.method == "POST":
-            return self.settings_view(request, object_id)
+            return self.settings_page(request, object_id)
         league = self.league_for(request, object_id, roles.Action.WATCH)
         return self.desk_page(request, "desk.html", league.display_name, **self._shown(request, league))
 
-    def now_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """What of the desk changes by itself; its script asks for it again and again."""
+    def now_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show the live part of the desk, which a script of the page fetches again and again."""
         league = self.league_for(request, object_id, roles.Action.WATCH)
         return render(request, "admin/matches/league/desk_now.html", self._shown(request, league))
+
+    def next_id_page(self, request: HttpRequest) -> HttpResponse:
+        """The id that a new league would be given by its name, for the form that opens it; plain text."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        name = request.GET.get("name", "")[:MAX_NAME_CHARS]
+        return HttpResponse(entry.id_from_name(name), content_type="text/plain")
 
     def _shown(self, request: HttpRequest, league: League) -> dict[str, Any]:
         everywhere = request.user.is_superuser
         allowed = roles.allowed(request.user, league.pk)
-        found = overview.context(league, allowed, everywhere=everywhere, every_agent="all" in request.GET)
-        return {**found, "league": league, "plan_form": PlanForm(auto_id="plan-%s")}
+        context = overview.context(league, allowed, everywhere=everywhere, every_agent="all" in request.GET)
+        return {**context, "league": league, "plan_form": PlanForm(auto_id="plan-%s")}
 
-    def settings_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Name and settings, as the admin shows a row."""
+    def settings_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show name and settings on the admin's ordinary change form."""
         league = self.league_for(request, object_id, roles.Action.EDIT)
-        shown = {"league": league, "title": _("Name and settings"), "show_save_and_add_another": False}
+        one_button = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        shown = {"league": league, "title": _("Name and settings"), **one_button}
         return self.changeform_view(request, quote(league.pk), "", shown)
 
     # Buttons -------------------------------------------------------------------------------------
 
     def act(self, request: HttpRequest, object_id: str, verb: str, subject: Subject, **place: Any) -> HttpResponse:
-        """Do what a button says: a row of the table of actions."""
+        """Carry out the action of a button."""
         action = ACTIONS.get((subject, verb))
         click = action.click if action is not None else None
-        # There is no page for what has no button; whoever sees the desk is told so.
+        # For an action without a button the answer is 404, but only to people who may see the desk.
         needs = (click and action and action.needs) or roles.Action.WATCH
         league = self.league_for(request, object_id, needs, in_demo=subject.in_demo)
         if action is None or click is None:
@@ -92,15 +101,15 @@ class DeskPages(LeagueAccess):
                 return HttpResponseRedirect(back)
             given |= form.cleaned_data
 
-        def said(done: Any) -> str:
-            return _being_made(league, subject) or action.sentence(done, named)
+        def confirm(done: Any) -> str:
+            return _schedule_sentence(league, subject) or action.sentence(done, named)
 
-        return self.desk_do(request, action, given, said, back)
+        return self.desk_do(request, action, given, confirm, back)
 
 
-def _being_made(league: League, subject: Subject) -> str:
-    """Instead of what a button did: that the league's schedule is being made, which takes seconds if it is long."""
+def _schedule_sentence(league: League, subject: Subject) -> str:
+    """What is said instead of the usual sentence while a long schedule is made, which takes seconds."""
     if subject != LEAGUE:
         return ""
     league.refresh_from_db(fields=["state"])
-    return _("Registration is closed: the schedule is being made.") if making.is_made(league) else ""
+    return _("Registration is closed: the schedule is being made.") if making.is_being_made(league) else ""

@@ -1,37 +1,41 @@
-"""The desk's pages on paper: announcements, exports, evidence sheets, and the import of a league."""
+"""Pages of the desk: announcements, exports, evidence sheets, and the import of a league."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
 from functools import partial
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from django import forms
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents_registry.addresses.public import address_to_show
 from agents_registry.models import Kind
+from league_sdk.ledger.documents import LEAGUE_FILE
 from matches.desk.access import LeagueAccess
 from matches.desk.acting import NOTICE, SITE
 from matches.desk.actions import ACTIONS
+from matches.desk.forms import chooser, set_choices
+from matches.league import audit
 from matches.models import League
 from matches.models.desk import MAX_NOTICE_CHARS
 from matches.papers import bundle, evidence, files, layout, tables
-from matches.papers.snapshot import one_moment
+from matches.papers.bundle import read_snapshot
 from matches.view import roles
 
-TO_ROOM = ""
-LISTED = 200
+TO_EVERYBODY = ""
+MAX_NOTICES_LISTED = 200
 
 
 class NoticeForm(forms.Form):
-    """What to say, and to whom."""
+    """An announcement to everybody, or a message to the owner of one player."""
 
     text = forms.CharField(
         label=gettext_lazy("Text"),
@@ -44,104 +48,134 @@ class NoticeForm(forms.Form):
         super().__init__(*args, **kwargs)
         players = league.agents.filter(kind=Kind.PLAYER).order_by("pk").values_list("code", "display_name")
         named = [(code, f"{code} {name}") for code, name in players]
-        self.fields["player_id"].choices = [(TO_ROOM, _("the room: board, screen and every student")), *named]
+        set_choices(self, "player_id", [(TO_EVERYBODY, _("the room: board, screen and every student")), *named])
 
 
 class FileForm(forms.Form):
     """The export of a league."""
 
-    file = forms.FileField(label=gettext_lazy("league.json, or the ZIP"))
+    file = forms.FileField(
+        label=gettext_lazy("league.json, or the ZIP"), widget=chooser(".json,.zip", files.LIMITS.file)
+    )
 
 
 class PaperFile(FileResponse):
-    """A file that was made for one answer; it goes out in large parts and is gone afterwards."""
+    """Sends a temporary file in large blocks and closes it, which deletes it."""
 
     block_size = 256 * 1024
 
 
 class PaperPages(LeagueAccess):
-    """Mixed into the admin of leagues: adds ``…/notices/``, ``…/papers/`` and ``import/``."""
+    """Mixed into the admin of leagues."""
 
-    has_add_permission: Callable[..., bool]
-
-    def get_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
-        return [
-            path("import/", wrap(self.import_page), name="matches_league_import"),
-            path("<path:object_id>/notices/", wrap(self.notices_page), name="matches_league_notices"),
-            path("<path:object_id>/papers/", wrap(self.papers_page), name="matches_league_papers"),
-            path("<path:object_id>/papers/evidence/", wrap(self.evidence_page), name="matches_league_evidence"),
-            path("<path:object_id>/papers/<str:name>", wrap(self.paper), name="matches_league_paper"),
-            *super().get_urls(),  # type: ignore[misc]
-        ]
+    pages = {
+        "import": "import/",
+        "notices": "<path:object_id>/notices/",
+        "papers": "<path:object_id>/papers/",
+        "evidence": "<path:object_id>/papers/evidence/",
+        "paper": "<path:object_id>/papers/<str:name>",
+    }
 
     # Announcements -------------------------------------------------------------------------------
 
     def notices_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Say something to the room or to one student; what was said, and taking it back."""
+        """Announce something, and list the announcements so far, each with a button that withdraws it."""
         league = self.league_for(request, object_id, roles.Action.RUN, in_demo=False)
         form = NoticeForm(league, request.POST if request.method == "POST" else None)
-        asked = request.method == "POST" and form.is_valid()
-        if asked and self.desk_form(request, form, ACTIONS[NOTICE, "say"], league_id=league.pk, **form.cleaned_data):
+        if self.desk_form(request, form, ACTIONS[NOTICE, "say"], league_id=league.pk):
             return HttpResponseRedirect(reverse("admin:matches_league_notices", args=[quote(league.pk)]))
-        said = list(league.notices.select_related("agent").order_by("-made_at", "-pk")[:LISTED])
+        notices = list(league.notices.select_related("agent").order_by("-made_at", "-pk")[:MAX_NOTICES_LISTED])
         title = _("Announcements of %(league)s") % {"league": league.display_name}
-        return self.desk_page(request, "notices.html", title, league=league, form=form, said=said)
+        return self.desk_page(request, "notices.html", title, league=league, form=form, notices=notices)
 
     # Exports -------------------------------------------------------------------------------------
 
     def papers_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Everything that can be taken away of a league."""
+        """Links to all exports of a league."""
         league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
         title = _("Export of %(league)s") % {"league": league.display_name}
-        names = [name for name in tables.TABLES if name not in tables.ALWAYS_PEOPLE]
+        names = [name for name in tables.TABLES if name not in tables.PRIVATE_TABLES]
         return self.desk_page(request, "papers.html", title, league=league, tables=names)
 
-    def paper(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        """One file: ``league.zip``, ``league.json`` or a table; ``?people=1`` with what is for the instructor alone."""
+    def paper_page(self, request: HttpRequest, object_id: str, name: str) -> FileResponse:
+        """Download the archive, the document or a table; ``?people=1`` includes what only the instructor may see."""
         league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
-        people = request.GET.get("people") == "1"
-        stem, _dot, ending = name.rpartition(".")
-        if ending == "csv" and stem in tables.TABLES:
-            return _file(name, league, partial(tables.write, stem, league, people=people))
-        if name == files.DOCUMENT:
-            return _file(name, league, partial(bundle.write, league, people=people))
-        if name == "league.zip":
-            return _file(name, league, partial(layout.write, league, people=people))
-        raise Http404
+        file = export(league, name, people=request.GET.get("people") == "1", by=request.user)
+        if file is None:
+            raise Http404
+        return file
 
     def evidence_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """What each student is graded by, made for paper; ``?player=P01`` one of them."""
+        """The evidence sheets, to print; ``?player=P01`` shows one of them."""
         league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
-        player_id = request.GET.get("player", "").replace("\x00", "\ufffd")
-        with one_moment():
-            sheets = evidence.sheets(league, player_id)
-        if player_id and not sheets:
+        page = sheets(request, league, request.GET.get("player", ""), by=request.user)
+        if page is None:
             raise Http404
-        site = request.build_absolute_uri("/").rstrip("/")
-        shown = {"league": league, "sheets": sheets, "one": player_id, "site": site}
-        return render(request, "admin/matches/league/evidence.html", shown)
+        return page
 
     # Import --------------------------------------------------------------------------------------
 
     def import_page(self, request: HttpRequest) -> HttpResponse:
-        """Take in a league from its export."""
+        """Import a league from its export."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = FileForm(request.POST or None, request.FILES or None)
-        if request.method == "POST" and form.is_valid():
-            done = self.desk_form(request, form, ACTIONS[SITE, "import"], at="file", file=form.cleaned_data["file"])
-            if done is not None:
-                return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(done.league.pk)]))
+        done = self.desk_form(request, form, ACTIONS[SITE, "import"], at="file")
+        if done is not None:
+            return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(done.league.pk)]))
         return self.desk_page(request, "papers_import.html", _("Import a league"), form=form)
 
 
-def _file(name: str, league: League, write: Callable[[BinaryIO], None]) -> HttpResponse:
-    """What ``write`` writes, as a download; a large one is on the disk meanwhile, and not in memory."""
-    # Closed by the response.
+def export(league: League, name: str, *, people: bool, by: Any) -> FileResponse | None:
+    """A file of a league, and an entry in the log of who did what.
+
+    Args:
+        league: the league.
+        name: ``league.json``, ``league.zip``, or the name of a table with ``.csv``.
+        people: include what only the instructor may see.
+        by: the user; None for a script with the API key.
+
+    Returns:
+        The download; None if there is no file of this name.
+    """
+    stem, _dot, ending = name.rpartition(".")
+    writers: dict[str, Callable[..., None]] = {LEAGUE_FILE: bundle.write, "league.zip": layout.write}
+    if ending == "csv" and stem in tables.TABLES:
+        writers[name] = partial(tables.write, stem)
+    if name not in writers:
+        return None
+    audit.note(by=by, action="league.export", league_id=league.pk, target=name, asked={"people": people})
+    return _file(name, league, partial(writers[name], league, people=people))
+
+
+def sheets(request: HttpRequest, league: League, player_id: str, *, by: Any) -> HttpResponse | None:
+    """The page with the evidence sheets, and an entry in the log of who did what.
+
+    Args:
+        request: names the site's address.
+        league: the league.
+        player_id: the player whose sheet is shown; empty: all of them.
+        by: the user; None for a script with the API key.
+
+    Returns:
+        The page; None if there is no such player.
+    """
+    wanted = player_id.replace("\x00", "\ufffd")
+    with read_snapshot():
+        sheets = evidence.sheets(league, wanted)
+    if wanted and not sheets:
+        return None
+    audit.note(by=by, action="league.evidence", league_id=league.pk, target=wanted)
+    shown = {"league": league, "sheets": sheets, "one": wanted, "site": address_to_show(request)}
+    return render(request, "admin/matches/league/evidence.html", shown)
+
+
+def _file(name: str, league: League, write: Callable[[IO[bytes]], None]) -> FileResponse:
+    """A download of what ``write`` writes; a large file is kept on the disk, not in memory."""
+    # The response closes the file.
     file = tempfile.SpooledTemporaryFile(max_size=1024 * 1024)  # noqa: SIM115
-    with one_moment():
-        write(file)  # type: ignore[arg-type]
+    with read_snapshot():
+        write(file)
     file.seek(0)
     shown = name if name.startswith("league.") else f"-{name}"
     whole = f"{league.pk}{shown.removeprefix('league')}"

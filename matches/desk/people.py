@@ -1,4 +1,4 @@
-"""The instructor's pages about people: a league's roster, and agents added by hand. Staff only."""
+"""Pages of the desk about people: the roster, who runs the league, and agents that are added by hand."""
 
 from __future__ import annotations
 
@@ -8,26 +8,31 @@ from django import forms
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents_registry import roster, roster_files
+from agents_registry.rosters import files as roster_files
+from agents_registry.rosters import roster
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_NAME_CHARS
 from league_sdk.protocol.states import LeagueState
 from matches.desk import names
 from matches.desk.access import LeagueAccess
 from matches.desk.acting import LEAGUE, PERSON, ROSTER
 from matches.desk.actions import ACTIONS
-from matches.desk.forms import RoleForm
+from matches.desk.forms import RoleForm, chooser
 from matches.models import League
 from matches.view import roles
 
 
 class ImportForm(forms.Form):
-    """A roster as a file, or pasted."""
+    """A roster as a CSV file or as pasted text."""
 
-    file = forms.FileField(label=gettext_lazy("CSV file"), required=False)
+    file = forms.FileField(
+        label=gettext_lazy("CSV file"),
+        required=False,
+        widget=chooser(".csv,.txt,text/csv,text/plain", roster_files.MAX_CSV_BYTES),
+    )
     text = forms.CharField(
         label=gettext_lazy("or paste it here"),
         required=False,
@@ -39,9 +44,9 @@ class ImportForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """One of the two, decoded."""
+        """Put the text of the file, or the pasted text, into ``text``."""
         cleaned = super().clean() or self.cleaned_data
-        file = cleaned.get("file")
+        file = cleaned.pop("file", None)
         if file is not None:
             if file.size > roster_files.MAX_CSV_BYTES:
                 raise forms.ValidationError(_("The file is too large for a roster."))
@@ -55,7 +60,7 @@ class ImportForm(forms.Form):
 
 
 class PlayerForm(forms.Form):
-    """An agent that never registers by itself."""
+    """Adds an agent that never registers by itself."""
 
     league = forms.ModelChoiceField(
         label=gettext_lazy("League"),
@@ -80,11 +85,19 @@ class PlayerForm(forms.Form):
         super().__init__(*args, **kwargs)
         own = roles.leagues(user, roles.Action.EDIT)
         open_ones = own.filter(state=LeagueState.REGISTRATION, demo=False)
-        self.fields["league"].queryset = open_ones.order_by("-created_at")
+        chosen = self.fields["league"]
+        if isinstance(chosen, forms.ModelChoiceField):
+            chosen.queryset = open_ones.order_by("-created_at")
+
+    def clean(self) -> dict[str, Any]:
+        """Replace the league by ``league_id``."""
+        cleaned = super().clean() or self.cleaned_data
+        league = cleaned.pop("league", None)
+        return cleaned | {"league_id": league.pk} if league is not None else cleaned
 
 
 def _mark(people: list[Any], strangers: list[Any]) -> None:
-    """Put ``resembles`` on everybody of a roster, and on every player, whose name looks like another's."""
+    """Set ``resembles`` on people of the roster and on players: whose name looks like another's."""
     players = [*(agent for person in people for agent in person.agents.all()), *strangers]
     for rows, marks in ((people, names.people_marks(people)), (players, names.marks(players))):
         for row in rows:
@@ -92,26 +105,22 @@ def _mark(people: list[Any], strangers: list[Any]) -> None:
 
 
 class PeoplePages(LeagueAccess):
-    """Mixed into the admin of leagues: adds ``…/roster/``, ``…/people/`` and ``add-player/``."""
+    """Mixed into the admin of leagues."""
 
-    def get_urls(self) -> list[URLPattern]:
-        wrap = self.admin_site.admin_view
-        return [
-            path("add-player/", wrap(self.add_player), name="matches_league_add_player"),
-            path("<path:object_id>/roster/", wrap(self.roster_page), name="matches_league_roster"),
-            path("<path:object_id>/roster.csv", wrap(self.roster_file), name="matches_league_roster_file"),
-            path("<path:object_id>/people/", wrap(self.staff_page), name="matches_league_people"),
-            *super().get_urls(),  # type: ignore[misc]
-        ]
+    pages = {
+        "add_player": "add-player/",
+        "roster": "<path:object_id>/roster/",
+        "roster_file": "<path:object_id>/roster.csv",
+        "people": "<path:object_id>/people/",
+    }
 
     # Who runs the league --------------------------------------------------------------------------
 
-    def staff_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Instructors and assistants of a league, and a form that gives a role."""
+    def people_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """List instructors and assistants, with a form that gives a role."""
         league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
         form = RoleForm(request.POST if request.method == "POST" else None)
-        asked = request.method == "POST" and form.is_valid()
-        if asked and self.desk_form(request, form, ACTIONS[PERSON, "give"], league_id=league.pk, **form.cleaned_data):
+        if self.desk_form(request, form, ACTIONS[PERSON, "give"], league_id=league.pk):
             return HttpResponseRedirect(reverse("admin:matches_league_people", args=[quote(league.pk)]))
         held = list(league.roles.select_related("user").order_by("-name", "user__username"))
         title = _("Who runs %(league)s") % {"league": league.display_name}
@@ -120,17 +129,15 @@ class PeoplePages(LeagueAccess):
     # The roster -----------------------------------------------------------------------------------
 
     def roster_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Who may bring agents, who has, and the import."""
+        """Show the roster with its agents, and import a roster."""
         league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
         form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
         problems: list[str] = []
-        if request.method == "POST" and form.is_valid():
-            try:
-                text = form.cleaned_data["text"]
-                self.desk_form(request, form, ACTIONS[ROSTER, "import"], league_id=league.pk, text=text)
+        try:
+            if self.desk_form(request, form, ACTIONS[ROSTER, "import"], league_id=league.pk):
                 return HttpResponseRedirect(reverse("admin:matches_league_roster", args=[quote(league.pk)]))
-            except roster_files.RosterRefused as refused:
-                problems = refused.problems
+        except roster_files.RosterRefused as refused:
+            problems = refused.problems
         people = list(roster.people(league.pk))
         strangers = list(roster.without_owner(league.pk))
         _mark(people, strangers)
@@ -142,27 +149,24 @@ class PeoplePages(LeagueAccess):
             form=form,
             problems=problems,
             people=people,
-            here=sum(1 for person in people if person.count),
+            here=sum(1 for person in people if person.agents.all()),
             strangers=strangers,
         )
 
-    def roster_file(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The roster with its codes, to hand out."""
+    def roster_file_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Download the roster with its personal codes."""
         league = self.league_for(request, object_id, roles.Action.EDIT, in_demo=False)
         answer = HttpResponse(roster.export_csv(league.pk), content_type="text/csv; charset=utf-8")
         answer["Content-Disposition"] = f'attachment; filename="roster-{league.pk}.csv"'
         return answer
 
-    def add_player(self, request: HttpRequest) -> HttpResponse:
-        """Add an agent that never registers by itself; ``?league=`` chooses the league beforehand."""
+    def add_player_page(self, request: HttpRequest) -> HttpResponse:
+        """Add an agent that never registers by itself; ``?league=`` preselects the league."""
         if not roles.leagues(request.user, roles.Action.EDIT).exists():
             raise PermissionDenied
         asked = {"league": request.GET.get("league", "").replace("\x00", "")}
         form = PlayerForm(request.user, request.POST if request.method == "POST" else None, initial=asked)
-        if request.method == "POST" and form.is_valid():
-            given = form.cleaned_data | {"league_id": form.cleaned_data["league"].pk}
-            del given["league"]
-            agent = self.desk_form(request, form, ACTIONS[LEAGUE, "add_player"], **given)
-            if agent is not None:
-                return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(agent.league_id)]))
+        agent = self.desk_form(request, form, ACTIONS[LEAGUE, "add_player"])
+        if agent is not None:
+            return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(agent.league_id)]))
         return self.desk_page(request, "add_player.html", _("Add an agent by hand"), form=form)

@@ -1,41 +1,41 @@
-"""READS: what stands in the way of a league, each with its cause and with what can be done about it."""
+"""READS: the problems of a league, each with its causes and remedies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
 from django.contrib.admin.utils import quote
 from django.db.models import Q
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents_registry.models import Agent, Kind
 from league_sdk.ledger.kinds import EventKind
+from league_sdk.protocol import notes
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
 from matches.desk import names, shared
-from matches.desk.acting import AGENT, LEAGUE, PLAN, Button, button
+from matches.desk.acting import AGENT, LEAGUE, PLAN, Button, Problem, button
 from matches.desk.actions import ACTIONS
 from matches.desk.facts import Facts
 from matches.league.corrections import plans
 from matches.models import Event, Match
 from matches.view.roles import Action
+from matches.words import match as words_match
 
-REMEDIES = 3
-"""Links of one kind beside a problem; the form that they lead to has the other matches, too."""
-
-Problem = dict[str, Any]
-"""``text``: what is wrong. ``causes``: the same in detail. ``remedies``: buttons and links. Some have an ``id`` that
-other parts of the page lead to."""
+CONTEST_SHOWN = timedelta(minutes=5)
+"""For so long after two programs last took an agent's messages from each other, the desk says so."""
+MAX_REPLAY_LINKS = 3
+"""Links to the replay form beside a problem; the form offers the other matches, too."""
 
 
 def problems(facts: Facts) -> list[Problem]:
-    """Everything that stands in the way now, the worst first."""
-    found = [
+    """The problems of a league now, the worst first; none when it is over."""
+    current = [
         *_failed_start(facts),
         *_no_referee(facts),
         *_held(facts),
@@ -44,15 +44,16 @@ def problems(facts: Facts) -> list[Problem]:
         *_silent(facts),
         *_not_ready(facts),
         *_lost_referees(facts),
+        *_contested(facts),
         *_shut_down(facts),
         *names.problems(facts),
         *shared.problems(facts),
     ]
-    return [] if facts.over else found
+    return [] if facts.over else current
 
 
-def _problem(text: str, *remedies: Button | None, causes: Sequence[Any] = ()) -> Problem:
-    return {"text": text, "causes": list(causes), "remedies": [one for one in remedies if one is not None]}
+def _problem(text: str, *remedies: Button | None, causes: Sequence[str] = ()) -> Problem:
+    return Problem(text, [remedy for remedy in remedies if remedy is not None], causes)
 
 
 def _link(facts: Facts, needs: Action, label: str, name: str, *args: object) -> Button | None:
@@ -64,8 +65,8 @@ def _ask_again(facts: Facts) -> Button | None:
 
 
 def _failed_start(facts: Facts) -> list[Problem]:
-    about = (EventKind.START_FAILED, EventKind.START_PLANNED, EventKind.START_CALLED_OFF, EventKind.ROUND_STARTED)
-    last = Event.objects.filter(league=facts.league, kind__in=about).order_by("-seq").first()
+    kinds = (EventKind.START_FAILED, EventKind.START_PLANNED, EventKind.START_CALLED_OFF, EventKind.ROUND_STARTED)
+    last = Event.objects.filter(league=facts.league, kind__in=kinds).order_by("-seq").first()
     if last is None or last.kind != EventKind.START_FAILED:
         return []
     at = datetime.fromisoformat(last.data["at"])
@@ -73,27 +74,22 @@ def _failed_start(facts: Facts) -> list[Problem]:
         "time": f"{at:%Y-%m-%d %H:%M}",
         "why": last.data["why"],
     }
-    return [
-        _problem(
-            text,
-            button(facts, ACTIONS[LEAGUE, "start"], label=_("Start now"), warnings=()),
-            button(facts, ACTIONS[PLAN, "forget"]),
-        )
-    ]
+    now = button(facts, ACTIONS[LEAGUE, "start"], label=_("Start now"), warnings=())
+    return [_problem(text, now, button(facts, ACTIONS[PLAN, "forget"]))]
 
 
 def _no_referee(facts: Facts) -> list[Problem]:
-    if facts.able:
+    if facts.available_referees:
         return []
     text = _("No referee may judge %(game)s now: start one (manage.py referee), or tick “may judge” at one below.")
-    waiting = [one for one in facts.around if one.kind == Kind.REFEREE and not one.trusted]
-    own = [one for one in waiting if one.league_id == facts.league.pk]
-    trusting = [_to_agent(facts, "let_judge", one) for one in own]
+    untrusted = [agent for agent in facts.agents if agent.kind == Kind.REFEREE and not agent.trusted]
+    own = [agent for agent in untrusted if agent.league_id == facts.league.pk]
+    trusting = [_to_agent(facts, "let_judge", agent) for agent in own]
     return [_problem(text % {"game": facts.league.game_type}, _ask_again(facts), *trusting)]
 
 
 def _to_agent(facts: Facts, name: str, agent: Agent) -> Button | None:
-    return button(facts, ACTIONS[AGENT, name], agent.pk, named={"id": agent.code})
+    return button(facts, ACTIONS[AGENT, name], agent.pk, key=f"{name}-{agent.pk}", named={"id": agent.code})
 
 
 def _held(facts: Facts) -> list[Problem]:
@@ -111,19 +107,19 @@ def _held(facts: Facts) -> list[Problem]:
 
 
 def _not_excused(facts: Facts) -> list[Problem]:
-    """Matches of the last two rounds in which this side failed once more than is excused (ruling, section 12)."""
-    begun = [one.pk for one in facts.rounds if one.state != RoundState.PENDING][-2:]
+    """Matches of the last two rounds in which our machine failed more often than is excused (ruling, section 12)."""
+    begun = [round_.pk for round_ in facts.rounds if round_.state != RoundState.PENDING][-2:]
     rows = Match.objects.filter(league=facts.league, round__in=begun).exclude(excused=[]).order_by("pk")
     evidence: dict[str, list[str]] = {}
     finished = []
     for match_id, state, excused in rows.values_list("match_id", "state", "excused"):
-        told = [
+        counted = [
             f"{match_id}: {one.get('player_id', '')}, {one.get('message_type', '')}: {one.get('evidence', '')}"
             for one in excused
             if one.get("counted") == "yes"
         ]
-        if told:
-            evidence[match_id] = told
+        if counted:
+            evidence[match_id] = counted
             finished += [match_id] if state == MatchState.FINISHED else []
     if not evidence:
         return []
@@ -134,35 +130,35 @@ def _not_excused(facts: Facts) -> list[Problem]:
         "Look at the evidence: you may have them played again.",
         len(evidence),
     ) % {"count": len(evidence)}
-    again = [_play_again(facts, match_id) for match_id in finished[:REMEDIES]]
-    return [_problem(text, *again, causes=[one for told in evidence.values() for one in told])]
+    again = [_play_again(facts, match_id) for match_id in finished[:MAX_REPLAY_LINKS]]
+    return [_problem(text, *again, causes=[cause for causes in evidence.values() for cause in causes])]
 
 
 def _play_again(facts: Facts, match_id: str) -> Button | None:
-    """The form that shows what playing a match again would change, before anything does."""
+    """A link to the form that previews what a replay of the match would change."""
     label = _("Play %(match)s again…") % {"match": match_id}
-    found = _link(facts, Action.RERUN, label, "admin:matches_league_correct", quote(facts.league.pk))
+    link = _link(facts, Action.RERUN, label, "admin:matches_league_correct", quote(facts.league.pk))
     asked = urlencode({"kind": plans.REPLAY, "match": match_id})
-    return found and replace(found, url=f"{found.url}?{asked}")
+    return link and replace(link, url=f"{link.url}?{asked}")
 
 
 def _why_lost(facts: Facts, match_ids: list[str]) -> dict[str, str]:
-    """Why the last referee of each match lost it."""
+    """Why the last referee of each match lost it, by match id."""
     wanted = Q(data__match_id__in=match_ids, kind=EventKind.MATCH_HELD)
     events = Event.objects.filter(wanted, league=facts.league).order_by("seq")
-    return {event.data["match_id"]: event.data["why"] for event in events}
+    return {event.data["match_id"]: words_match.reason_lost(event.data) for event in events}
 
 
 def _too_few(facts: Facts) -> list[Problem]:
-    least, here = facts.league.rules.min_players, len(facts.players)
-    if facts.league.state != LeagueState.REGISTRATION or here >= least or facts.league.demo:
+    min_players, here = facts.league.rules.min_players, len(facts.players)
+    if facts.league.state != LeagueState.REGISTRATION or here >= min_players or facts.league.demo:
         return []
-    text = _("%(count)d of at least %(least)d players have registered: give your students the address of this league.")
+    text = _("Registered: %(count)d; needed: at least %(min)d. Give your students the address of this league.")
     add = _link(facts, Action.EDIT, _("Add an agent by hand"), "admin:matches_league_add_player")
     if add is not None:
         add = replace(add, url=f"{add.url}?league={facts.league.pk}")
     given = _link(facts, Action.WATCH, _("Join page for students"), "join", facts.league.pk)
-    return [_problem(text % {"count": here, "least": least}, given, add)]
+    return [_problem(text % {"count": here, "min": min_players}, given, add)]
 
 
 def _silent(facts: Facts) -> list[Problem]:
@@ -171,49 +167,60 @@ def _silent(facts: Facts) -> list[Problem]:
     text = _("These players did not answer the last time: %(players)s. They would lose by starting now.")
     if facts.active is not None:
         text = _("These players did not answer the last time: %(players)s. They lose what they do not answer in time.")
-    listed = ", ".join(agent.code for agent in facts.silent)
-    return [
-        _problem(
-            text % {"players": listed},
-            _ask_again(facts),
-            causes=[f"{agent.code} {agent.display_name}: {agent.problem}" for agent in facts.silent],
-        )
-    ]
+    return [_problem(text % {"players": _codes(facts.silent)}, _ask_again(facts), causes=_last_problems(facts.silent))]
+
+
+def _codes(agents: Iterable[Agent]) -> str:
+    return ", ".join(agent.code for agent in agents)
+
+
+def _last_problems(agents: Iterable[Agent]) -> list[str]:
+    # A problem is kept as a code with what it quotes: each reader has it in the own language.
+    return [f"{one.code} {one.display_name}: {notes.in_words(one.problem, _)}" for one in agents if one.problem]
 
 
 def _not_ready(facts: Facts) -> list[Problem]:
-    if not facts.waiting_for_check:
-        return []
     text = _("These players have not passed the check and would be left out by closing now: %(players)s.")
+    players = facts.waiting_for_check
+    if not facts.league.rules.require_check:
+        text = _("By their check these players would lose every match as they are: %(players)s.")
+        players = facts.failing
+    if not players:
+        return []
     again = button(facts, ACTIONS[LEAGUE, "check_all"])
-    causes = [f"{one.code}: {facts.known[one.pk].why}" for one in facts.players if facts.known[one.pk].why]
-    return [_problem(text % {"players": ", ".join(facts.waiting_for_check)}, again, causes=causes)]
+    causes = [f"{one.code}: {facts.readiness[one.pk].why}" for one in facts.players if facts.readiness[one.pk].why]
+    return [_problem(text % {"players": ", ".join(players)}, again, causes=causes)]
 
 
 def _lost_referees(facts: Facts) -> list[Problem]:
-    """Referees that may judge and are not heard of: where others are left, the league goes on without them."""
-    lost = [one for one in facts.around if one.kind == Kind.REFEREE and one.trusted and _is_lost(one)]
-    if not lost or not facts.able:
+    """Trusted referees that are suspended, while others are available."""
+    trusted = [agent for agent in facts.agents if agent.kind == Kind.REFEREE and agent.trusted]
+    lost = [agent for agent in trusted if agent.state == AgentState.SUSPENDED]
+    if not lost or not facts.available_referees:
         return []
     text = _("These referees are given no match until they are heard of again: %(referees)s.")
-    return [
-        _problem(
-            text % {"referees": ", ".join(one.code for one in lost)},
-            _ask_again(facts),
-            causes=[f"{one.code} {one.display_name}: {one.problem}" for one in lost if one.problem],
-        )
-    ]
+    return [_problem(text % {"referees": _codes(lost)}, _ask_again(facts), causes=_last_problems(lost))]
 
 
-def _is_lost(agent: Agent) -> bool:
-    return agent.state == AgentState.SUSPENDED
+def _contested(facts: Facts) -> list[Problem]:
+    """Agents whose messages two programs take from each other: one of them may be somebody else's."""
+    since = timezone.now() - CONTEST_SHOWN
+    contested = [agent for agent in facts.agents if agent.contested_at is not None and agent.contested_at > since]
+    if not contested:
+        return []
+    text = _(
+        "Several programs fetch the messages of these agents, each with the agent's auth_token: %(agents)s. Only one "
+        "may run. If the owner started only one, revoke its tokens and tick “let it register again” for the agent."
+    )
+    revoke = [_to_agent(facts, "revoke_tokens", agent) for agent in contested]
+    return [_problem(text % {"agents": _codes(contested)}, *revoke)]
 
 
 def _shut_down(facts: Facts) -> list[Problem]:
     gone = {*facts.league.left_out, *facts.league.out}
-    found = [one for one in facts.players if one.state == AgentState.SHUTDOWN and one.code not in gone]
-    if not found:
+    shut_down = [player for player in facts.players if player.state == AgentState.SHUTDOWN and player.code not in gone]
+    if not shut_down:
         return []
     text = _("These players are shut down after too many silences and are not called any more: %(players)s.")
-    back = [_to_agent(facts, "bring_back", one) for one in found]
-    return [_problem(text % {"players": ", ".join(one.code for one in found)}, *back)]
+    back = [_to_agent(facts, "bring_back", player) for player in shut_down]
+    return [_problem(text % {"players": _codes(shut_down)}, *back)]

@@ -1,10 +1,12 @@
-"""Forms: a league in the admin, one field for each setting of the ruling's section 11."""
+"""The admin form of a league, with a field for each setting (ruling, section 11)."""
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from django import forms
+from django.core.validators import BaseValidator
+from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import (
@@ -17,9 +19,18 @@ from unfold.widgets import (
 
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.rules.registry import games
+from matches.desk.forms import set_choices
+from matches.desk.setting_labels import CHOICES, LABELS, hint, limits
+from matches.league import entry
 from matches.league.errors import Invalid
 from matches.league.opening import check_settings
 from matches.models import League
+
+if TYPE_CHECKING:
+    _ModelForm = forms.ModelForm[League]
+else:
+    # Django's class takes no arguments in brackets.
+    _ModelForm = forms.ModelForm
 
 GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (
@@ -29,7 +40,10 @@ GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (gettext_lazy("Points"), ("win_points", "draw_points", "loss_points", "technical_loss_points")),
     (
         gettext_lazy("Time limits, in seconds"),
-        ("join_timeout_s", "move_timeout_s", "game_over_timeout_s", "generic_timeout_s", "announce_wait_s"),
+        (
+            *("join_timeout_s", "move_timeout_s", "game_over_timeout_s", "generic_timeout_s"),
+            *("connect_grace_s", "announce_wait_s"),
+        ),
     ),
     (gettext_lazy("Retries"), ("max_retries", "retry_base_s", "retry_factor", "request_patience_s")),
     (
@@ -40,6 +54,7 @@ GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
 )
 
 _HINTS = {
+    "registration_code": gettext_lazy("Empty: none is asked for."),
     "require_check": gettext_lazy(
         "Everyone may register; each player is checked a few seconds later, and again while it fails. "
         "Players whose check has not passed when registration closes are left out of the schedule."
@@ -48,28 +63,44 @@ _HINTS = {
 
 
 def _field(name: str) -> forms.Field:
-    """A form field for one setting; its ranges are checked by the settings themselves."""
+    """A form field for one setting, with a sentence for a label and the setting's name beside it."""
     info = LeagueSettings.model_fields[name]
     default = info.default
-    shown = {"label": name, "required": False}
+    label = render_to_string("admin/matches/league/setting_label.html", {"label": LABELS[name], "name": name})
+    shown: dict[str, Any] = {"label": label, "required": False, "help_text": _HINTS.get(name, "")}
     if isinstance(default, bool):
-        hint = _HINTS.get(name, "")
-        return forms.BooleanField(**shown, initial=default, help_text=hint, widget=UnfoldBooleanSwitchWidget())
-    choices = [(choice, choice) for choice in get_args(info.annotation) if isinstance(choice, str)]
+        return forms.BooleanField(**shown, initial=default, widget=UnfoldBooleanSwitchWidget())
+    choices = [(choice, CHOICES[choice]) for choice in get_args(info.annotation) if isinstance(choice, str)]
     if choices:
         return forms.ChoiceField(**shown, choices=choices, initial=default, widget=UnfoldAdminSelectWidget())
     if name == "registration_code":
-        hint = gettext_lazy("Empty: none is asked for.")
-        return forms.CharField(**shown, max_length=64, help_text=hint, widget=UnfoldAdminTextInputWidget())
-    hint = gettext_lazy("Empty: none.") if default is None else f"{default:g}"
-    attrs = {"step": "any", "placeholder": "" if default is None else f"{default:g}"}
+        return forms.CharField(**shown, max_length=64, widget=UnfoldAdminTextInputWidget())
+    shown["help_text"] = hint(name)
+    more_than, minimum, maximum = limits(name)
+    attrs = {"step": "any", "placeholder": "" if default is None else f"{default:.10g}"}
     if info.annotation is int:
-        return forms.IntegerField(**shown, widget=UnfoldAdminIntegerFieldWidget(attrs), help_text=hint)
-    return forms.FloatField(**shown, widget=UnfoldAdminDecimalFieldWidget(attrs), help_text=hint)
+        whole = UnfoldAdminIntegerFieldWidget(attrs)
+        return forms.IntegerField(**shown, widget=whole, min_value=_whole(minimum), max_value=_whole(maximum))
+    positive = [] if more_than is None else [_MoreThan(int(more_than))]
+    widget = UnfoldAdminDecimalFieldWidget(attrs)
+    return forms.FloatField(**shown, widget=widget, min_value=minimum, max_value=maximum, validators=positive)
 
 
-class LeagueForm(forms.ModelForm):
-    """A league and its settings; an empty field is the default."""
+def _whole(limit: float | None) -> int | None:
+    return None if limit is None else int(limit)
+
+
+class _MoreThan(BaseValidator):
+    """Refuse a limit itself and what is below it."""
+
+    message = gettext_lazy("Ensure this value is greater than %(limit_value)s.")
+
+    def compare(self, a: Any, b: Any) -> bool:
+        return bool(a <= b)
+
+
+class LeagueForm(_ModelForm):
+    """A league and its settings; an empty field means the default."""
 
     game_type = forms.ChoiceField(label=gettext_lazy("Game"), widget=UnfoldAdminSelectWidget())
 
@@ -80,7 +111,12 @@ class LeagueForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "game_type" in self.fields:
-            self.fields["game_type"].choices = [(name, game.display_name) for name, game in sorted(games().items())]
+            set_choices(self, "game_type", [(name, game.display_name) for name, game in sorted(games().items())])
+        if "league_id" in self.fields:
+            self.fields["league_id"].required = False
+            self.fields["league_id"].help_text = _(
+                "Agents name the league by this. Empty: it is made from the name; letters, digits, - and _."
+            )
         for _group, names in GROUPS:
             for name in names:
                 self.fields[name] = _field(name)
@@ -88,8 +124,12 @@ class LeagueForm(forms.ModelForm):
                     self.initial[name] = self.instance.settings[name]
 
     def clean(self) -> dict[str, Any]:
-        """Check the settings together; an error stands at its field."""
+        """Validate all settings together; an error is shown at its field."""
         cleaned = super().clean() or self.cleaned_data
+        if "display_name" in cleaned and cleaned.get("league_id") == "":
+            self.cleaned_data["league_id"] = entry.id_from_name(cleaned["display_name"])
+        if self._contradicts(cleaned):
+            return cleaned
         given = {name: cleaned.get(name) for _group, names in GROUPS for name in names}
         defaults = LeagueSettings()
         settings = {
@@ -101,9 +141,22 @@ class LeagueForm(forms.ModelForm):
             self.add_error(error.field if error.field in self.fields else None, str(error))
         return cleaned
 
+    def _contradicts(self, cleaned: dict[str, Any]) -> bool:
+        """Whether two settings contradict each other: as in ``LeagueSettings``, said at the field and translated."""
+        contradicts = False
+        for larger, smaller in (("max_players", "min_players"), ("shutdown_after", "suspend_after")):
+            high, low = (
+                LeagueSettings.model_fields[name].default if cleaned.get(name) is None else cleaned[name]
+                for name in (larger, smaller)
+            )
+            if high < low and not self.errors.keys() & {larger, smaller}:
+                self.add_error(larger, _("This is smaller than %(name)s.") % {"name": smaller})
+                contradicts = True
+        return contradicts
+
     def clean_league_id(self) -> str:
-        """A new league needs a free id."""
+        """Refuse an id that another league has; an empty one is made in :meth:`clean`."""
         league_id = self.cleaned_data["league_id"]
-        if not self.instance.created_at and League.objects.filter(pk=league_id).exists():
+        if self.instance._state.adding and League.objects.filter(pk=league_id).exists():
             raise forms.ValidationError(_("A league with this id exists already: choose another."))
         return str(league_id)

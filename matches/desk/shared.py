@@ -1,76 +1,71 @@
-"""READS: for the desk, players behind one address and port, the matches that wait because of it, and the gateways."""
+"""READS: players that share an address and port, the matches that wait for each other because of it, and gateways."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents_registry import programs
+from agents_registry.addresses import programs
+from agents_registry.addresses.shared import Shared, is_at
 from agents_registry.models import Agent
-from agents_registry.shared import Shared, is_at
 from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState, RoundState
-from matches.desk.acting import GATEWAY, Button, button
+from matches.desk.acting import GATEWAY, Button, Problem, button
 from matches.desk.actions import ACTIONS
 from matches.desk.facts import Facts
 from matches.models import Match
 
-MOST_NAMED = 8
+MAX_NAMED = 8
 ANCHOR = "desk-shared"
 
 
-def problems(facts: Facts) -> list[dict[str, Any]]:
-    """Players that count as one program: that their matches take turns, how many, and a button where a mark helps."""
-    found = []
+def problems(facts: Facts) -> list[Problem]:
+    """Players that count as one program, so that their matches are not played at the same time; a mark may help."""
+    problems: list[Problem] = []
     seats, number = _coming(facts) if facts.shared else ([], None)
     for one in facts.shared:
         pks = {agent.pk for agent in one.agents}
         count = sum(1 for pair in seats if not pks.isdisjoint(pair))
         if number is None:
-            count = min(len(pks), len(facts.called) // 2)
-        found.append(
-            {
-                "id": "" if found else ANCHOR,
-                "text": f"{_text(one)} {_in_a_row(count, number)}".strip(),
-                "causes": [f"{agent.code} {agent.display_name}: {agent.endpoint}" for agent in one.agents],
-                "remedies": [remedy] if (remedy := _mark(facts, one.to_mark)) else [],
-            }
+            count = min(len(pks), len(facts.participants) // 2)
+        remedy = _mark(facts, one.to_mark)
+        problems.append(
+            Problem(
+                text=f"{_text(one)} {_in_a_row(count, number)}".strip(),
+                remedies=[remedy] if remedy is not None else [],
+                causes=[f"{agent.code} {agent.display_name}: {agent.endpoint}" for agent in one.agents],
+                key="" if problems else ANCHOR,
+            )
         )
-    return found
+    return problems
 
 
 def _text(one: Shared) -> str:
     given = {"players": _players(one.agents), "host": one.host, "port": one.port}
     if one.to_mark:
-        return (
-            _(
-                "%(players)s answer at %(host)s, port %(port)s, under different paths. Mark it as a gateway if they "
-                "are different programs; else the site plays their matches one after the other."
-            )
-            % given
+        text = _(
+            "%(players)s answer at %(host)s, port %(port)s, under different paths. Mark it as a gateway if they "
+            "are different programs; else the site plays their matches one after the other."
         )
-    return (
-        _(
+    else:
+        text = _(
             "%(players)s answer at %(host)s, port %(port)s, under the same path: they are one program, and the site "
             "plays its matches one after the other."
         )
-        % given
-    )
+    return text % given
 
 
 def _players(agents: tuple[Agent, ...]) -> str:
-    named, more = ", ".join(agent.code for agent in agents[:MOST_NAMED]), len(agents) - MOST_NAMED
+    named, more = ", ".join(agent.code for agent in agents[:MAX_NAMED]), len(agents) - MAX_NAMED
     if more < 1:
         return named
-    return ngettext("%(players)s and %(count)d more", "%(players)s and %(count)d more", more) % {
-        "players": named,
-        "count": more,
-    }
+    text = ngettext("%(players)s and %(count)d more", "%(players)s and %(count)d more", more)
+    return text % {"players": named, "count": more}
 
 
 def _in_a_row(count: int, number: int | None) -> str:
-    """How slow that makes a round; nothing where no two matches of it are concerned."""
+    """A sentence on how much that slows a round; empty if it concerns fewer than two matches."""
     if count < 2:
         return ""
     if number is None:
@@ -89,7 +84,7 @@ def _in_a_row(count: int, number: int | None) -> str:
 
 
 def _coming(facts: Facts) -> tuple[list[tuple[int, int]], int | None]:
-    """Who meets whom in the matches that are left of this round, or in those of the next one; and its number."""
+    """The pairs of players in the open matches of this round, or of the next one, and its number."""
     at = facts.active or facts.coming
     if at is None or facts.league.state == LeagueState.REGISTRATION:
         return [], None
@@ -105,36 +100,48 @@ def _mark(facts: Facts, hosts: tuple[str, ...]) -> Button | None:
     return button(facts, ACTIONS[GATEWAY, "mark"], **shown)
 
 
-def gateways(facts: Facts, *, everywhere: bool) -> list[dict[str, Any]]:
-    """The hosts that are marked as gateways, each with a button that takes its mark back.
+@dataclass(frozen=True)
+class Gateway:
+    """A host that is marked as a gateway, its players, and the button that removes the mark."""
+
+    host: str
+    players: str
+    back: Button | None
+
+
+def gateways(facts: Facts, *, everywhere: bool) -> list[Gateway]:
+    """The hosts that are marked as gateways.
 
     Args:
         facts: of the league.
-        everywhere: also those at which no player of this league answers.
+        everywhere: include hosts at which no player of this league answers.
     """
-    found = []
+    gateways = []
     for host in sorted(facts.gateways):
         there = tuple(agent for agent in facts.players if is_at(agent, host))
         if there or everywhere:
             back = button(facts, ACTIONS[GATEWAY, "take-back"], field="host", value=host, named={"host": host})
-            found.append({"host": host, "players": _players(there), "back": back})
-    return found
+            gateways.append(Gateway(host, _players(there), back))
+    return gateways
 
 
-def with_waits(facts: Facts, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add to the lines of matches, as ``waits``, for which match in play one waits, as one program has players in both.
+@dataclass(frozen=True)
+class Wait:
+    """Why a match waits: a match in play has a player of the same program.
 
-    It has ``text``; ``more`` leads to the problem that has the button, where there is one, else there is a ``button``.
-
-    Args:
-        facts: of the league.
-        lines: of its open matches.
+    Attributes:
+        text: the sentence.
+        more: a link to the problem that has a remedy, if there is one.
+        button: the remedy, if no problem has it.
     """
-    found = _waits(facts)
-    return [line | {"waits": found.get(line["match_id"])} for line in lines]
+
+    text: str
+    more: str = ""
+    button: Button | None = None
 
 
-def _waits(facts: Facts) -> dict[str, dict[str, Any]]:
+def waits(facts: Facts) -> dict[str, Wait]:
+    """Why matches wait for others, by match id."""
     active = facts.active is not None and facts.active.state == RoundState.RUNNING
     ready = [match for match in facts.matches if match.state == MatchState.READY]
     if not (active and ready) or facts.league.paused:
@@ -145,24 +152,21 @@ def _waits(facts: Facts) -> dict[str, dict[str, Any]]:
             for key in programs.held(programs.known(seat, facts.gateways)):
                 in_play[key] = (match, seat)
     listed = {agent.pk for one in facts.shared if one.to_mark for agent in one.agents}
-    found = {}
+    waits = {}
     for match in ready:
         for seat in (match.player_a, match.player_b):
             needed = programs.free_for(programs.known(seat, facts.gateways))
-            if match.match_id not in found and (taken := sorted(needed & in_play.keys())):
+            if match.match_id not in waits and (taken := sorted(needed & in_play.keys())):
                 by, other = in_play[taken[0]]
-                found[match.match_id] = _wait(facts, seat, other, by, taken[0], listed)
-    return found
+                waits[match.match_id] = _wait(facts, seat, other, by, taken[0], listed)
+    return waits
 
 
-def _wait(facts: Facts, seat: Agent, other: Agent, by: Match, key: str, listed: set[int]) -> dict[str, Any]:
+def _wait(facts: Facts, seat: Agent, other: Agent, by: Match, key: str, listed: set[int]) -> Wait:
     host, _bar, port = programs.place(key).partition("|")
-    text = _("waits for %(match)s: both call %(host)s, port %(port)s")
     name = by.match_id if by.league_id == facts.league.pk else _("a match of another league")
-    paths = {programs.named(one.endpoint)[1] for one in (seat, other)}
-    shown: dict[str, Any] = {"text": text % {"match": name, "host": host, "port": port}}
+    text = _("waits for %(match)s: both call %(host)s, port %(port)s") % {"match": name, "host": host, "port": port}
     if seat.pk in listed:
-        shown["more"] = f"#{ANCHOR}"
-    elif len(paths) > 1:
-        shown["button"] = _mark(facts, (host,))
-    return shown
+        return Wait(text, more=f"#{ANCHOR}")
+    paths = {programs.named(one.endpoint)[1] for one in (seat, other)}
+    return Wait(text, button=_mark(facts, (host,)) if len(paths) > 1 else None)

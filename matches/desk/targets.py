@@ -1,4 +1,4 @@
-"""What the address of an action and its form mean: with what its verb is called, and what its sentences name."""
+"""Finds what a button acts on: arguments of the verb and values for the sentences, from the URL and the form."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from matches.models import League
 from matches.view.roles import Action
 
 Target = tuple[dict[str, Any], dict[str, Any]]
-"""What the verb is called with, and what is named."""
-MOST = 2**63 - 1
-"""The highest number of a row."""
-MOST_TICKED = 5000
+"""The arguments of the verb, and the values of placeholders in sentences."""
+MAX_BIGINT = 2**63 - 1
+"""The largest primary key that a database can compare."""
+MAX_TICKED = 5000
+"""Rows of the roster that are removed at once."""
 
 
 def _league(request: HttpRequest, league: League, action: DeskAction) -> Target:
@@ -32,11 +33,11 @@ def _match(request: HttpRequest, league: League, action: DeskAction, match_id: s
 
 
 def _agent(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
-    agent = next((one for one in agents(league) if one.pk == number), None)
+    agent = next((agent for agent in agents(league) if agent.pk == number), None)
     if agent is None:
         raise Http404
     if agent.league_id is None and action.needs != Action.RERUN and not request.user.is_superuser:
-        # A referee of the site judges in every league.
+        # A referee of the site judges in every league: only a superuser may decide.
         raise PermissionDenied
     return {"agent_ids": [agent.pk]}, {"agent": agent.code}
 
@@ -44,7 +45,7 @@ def _agent(request: HttpRequest, league: League, action: DeskAction, number: int
 def _name(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
     row = NameRefused.objects.filter(pk=number).first()
     if row is not None and row.league_id is None and not request.user.is_superuser:
-        # A referee of the site judges in every league.
+        # A referee of the site judges in every league: only a superuser may decide.
         raise PermissionDenied
     return {"league_id": league.pk, "number": number}, {"name": row.name if row is not None else ""}
 
@@ -55,7 +56,7 @@ def _gateway(request: HttpRequest, league: League, action: DeskAction) -> Target
 
 
 def _notice(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
-    return {"league_id": league.pk, "number": min(number, MOST)}, {}
+    return {"league_id": league.pk, "number": min(number, MAX_BIGINT)}, {}
 
 
 def _person(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
@@ -63,8 +64,8 @@ def _person(request: HttpRequest, league: League, action: DeskAction, number: in
 
 
 def _roster(request: HttpRequest, league: League, action: DeskAction) -> Target:
-    ticked = [int(one) for one in request.POST.getlist("person") if re.fullmatch("[0-9]{1,18}", one)]
-    return {"league_id": league.pk, "entry_ids": ticked[:MOST_TICKED]}, {}
+    ticked = [int(pk) for pk in request.POST.getlist("person") if re.fullmatch("[0-9]{1,18}", pk)]
+    return {"league_id": league.pk, "entry_ids": ticked[:MAX_TICKED]}, {}
 
 
 FINDERS: dict[Subject, Callable[..., Target]] = {
@@ -79,5 +80,5 @@ FINDERS: dict[Subject, Callable[..., Target]] = {
     acting.PERSON: _person,
     acting.ROSTER: _roster,
 }
-"""For each subject whose actions have addresses at the desk: called with the request, the league, the action and what
-the address names besides."""
+"""The finder of each subject that has buttons; it is called with the request, the league, the action, and the rest of
+the URL as keyword arguments."""

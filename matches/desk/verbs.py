@@ -1,4 +1,4 @@
-"""What the table of actions calls where it is no verb of ``matches.league`` as it is; and sentences made of results."""
+"""Verbs for the table of actions that combine or adapt those of ``matches.league``; and sentences about results."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from agents_registry import registration
 from agents_registry.models import Agent, Kind
+from agents_registry.registering import registration
 from matches.checks import asking
 from matches.desk.facts import agents
-from matches.league import gateways, lifecycle, planned, results
+from matches.league import gateways, planned, results
+from matches.league.leagues import get_league
 from matches.models import Notice, Role
 from matches.papers import importing
 from matches.push.nudge import nudge
 
 
 def ask(*, agent_ids: Iterable[int]) -> None:
-    """Have agents asked whether they answer, at once: the conductor is woken."""
+    """Have agents asked at once whether they answer; wakes the conductor."""
     registration.want_ping(agent_ids=agent_ids)
-    nudge()
+    transaction.on_commit(nudge)
 
 
 def ask_all(*, league_id: str) -> None:
     """Have the players and referees of a league asked whether they answer."""
-    ask(agent_ids=[agent.pk for agent in agents(lifecycle.get_league(league_id))])
+    ask(agent_ids=[agent.pk for agent in agents(get_league(league_id))])
 
 
 def check_players(*, league_id: str) -> None:
     """Have every player of a league checked."""
-    players = lifecycle.get_league(league_id).agents.filter(kind=Kind.PLAYER)
+    players = get_league(league_id).agents.filter(kind=Kind.PLAYER)
     asking.ask_for_agents(agent_ids=players.values_list("pk", flat=True))
 
 
@@ -50,46 +51,46 @@ def mark(*, hosts: Iterable[str], by: Any, gateway: bool = True, league_id: str 
 
 
 def plan_start(*, league_id: str, at: datetime, all_rounds: bool, **_form: Any) -> None:
-    """Start at a time, as the form has it."""
+    """Plan a start, with the fields of the form as arguments."""
     planned.plan_start(league_id=league_id, at=at, all_rounds=all_rounds, now=timezone.now())
 
 
-# Sentences that say what came of a verb
+# Sentences that confirm an action
 
 
-def came_in(came: bool, named: Mapping[str, Any]) -> str:
-    """Whether a name is in now, or will be."""
-    if came:
+def admission_sentence(let_in_now: bool, named: Mapping[str, Any]) -> str:
+    """Says whether a name was let in now, or will be when it registers again."""
+    if let_in_now:
         return _("“%(name)s” is in.") % named
     return _("“%(name)s” is let in when it registers again from the same address.") % named
 
 
-def is_said(made: Notice, _named: Mapping[str, Any]) -> str:
-    """Who hears it."""
-    if made.agent is None:
+def notice_sentence(notice: Notice, _named: Mapping[str, Any]) -> str:
+    """Says who sees the announcement."""
+    if notice.agent is None:
         return _("The room sees it now: on the board and on the screen.")
-    return _("Said to the owner of %(player)s alone, on “my agent”.") % {"player": made.agent.code}
+    return _("Only the owner of %(player)s sees it, on “my agent”.") % {"player": notice.agent.code}
 
 
-def is_given(role: Role, _named: Mapping[str, Any]) -> str:
-    """Who has which role now."""
+def role_sentence(role: Role, _named: Mapping[str, Any]) -> str:
+    """Says who has which role now."""
     named = {"user": role.user.get_username(), "role": role.get_name_display()}
     return _("%(user)s is %(role)s of this league.") % named
 
 
-def is_added(agent: Agent, _named: Mapping[str, Any]) -> str:
-    """Who plays now."""
+def added_sentence(agent: Agent, _named: Mapping[str, Any]) -> str:
+    """Says which player was added."""
     named = {"player": agent.code, "name": agent.display_name}
     return _("%(player)s %(name)s is added and is played like any other.") % named
 
 
-def are_removed(count: int, _named: Mapping[str, Any]) -> str:
-    """How many people are off the roster."""
+def removed_sentence(count: int, _named: Mapping[str, Any]) -> str:
+    """Says how many people were removed from the roster."""
     return ngettext("%(count)d person removed.", "%(count)d persons removed.", count) % {"count": count}
 
 
-def is_taken_in(done: importing.Imported, _named: Mapping[str, Any]) -> str:
-    """Which league is here, and how it came."""
+def import_sentence(done: importing.Imported, _named: Mapping[str, Any]) -> str:
+    """Says which league was imported, and whether its ledger holds."""
     counted = ngettext("%(count)d match", "%(count)d matches", done.matches) % {"count": done.matches}
     named = {"league": done.league.display_name, "matches": counted}
     if done.stopped:
@@ -99,8 +100,8 @@ def is_taken_in(done: importing.Imported, _named: Mapping[str, Any]) -> str:
     return f"{here} {done.ledger}"
 
 
-def are_asked(count: int) -> str:
-    """How many agents of a list are asked."""
+def asked_sentence(count: int) -> str:
+    """Says how many agents are asked."""
     return ngettext(
         "%(count)d agent is being asked: reload this page in a few seconds.",
         "%(count)d agents are being asked: reload this page in a few seconds.",
@@ -108,8 +109,8 @@ def are_asked(count: int) -> str:
     )
 
 
-def are_checked(count: int) -> str:
-    """How many agents of a list are checked."""
+def checked_sentence(count: int) -> str:
+    """Says how many agents are checked."""
     return ngettext(
         "%(count)d agent is being checked: reload this page in a few seconds.",
         "%(count)d agents are being checked: reload this page in a few seconds.",

@@ -1,1 +1,1 @@
-"""What happens in a league: every kind of event in one table (``registry``), and how a league stood after some."""
+"""Events: every kind in one table (``registry``), and the state of a league after a number of events (``history``)."""

@@ -1,7 +1,7 @@
-"""How a league stood at a moment, and what each kind of event changes of it. Pure.
+"""The state of a league after a number of events, and what each kind of event changes of it. Pure.
 
-The table, the pages and what agents are told are made from this, so what an audience sees is a matter of where its
-history ends: now, at the freeze, or where someone moved the slider to.
+The table, the pages and messages to agents are made from it. So what an audience sees depends only on the last event
+it knows: the present one, the one before the freeze, or the one that the slider of the replay is at.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from league_sdk.protocol.states import LeagueState, RoundState
 
 
 class Happened(NamedTuple):
-    """One event, as it is on record."""
+    """One event as it is on record."""
 
     seq: int
     kind: str
@@ -28,7 +28,7 @@ class Happened(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of one match that counted at a moment."""
+    """The result of one match that counted after an event."""
 
     match_id: str
     round_number: int
@@ -43,23 +43,39 @@ class Outcome:
     seq: int
     at: datetime
     correction: int | None = None
-    """The number of the correction that made it what it is; None: as the referee reported it."""
+    """The number of the correction that set it; None if it is as the referee reported it."""
     draw_seed: str = ""
-    """Hex, as it was revealed; empty where nothing was drawn, or by a referee that does not seal its verdicts."""
+    """The revealed seed in hex; empty if nothing was drawn, or by a referee that does not seal its verdicts."""
     play: int = 1
-    """How often the match had been opened: one higher for each replay that the instructor ordered."""
+    """1 for the first play, and one higher for each replay that the instructor ordered."""
     sealed: bool = False
-    """Whether its referee sealed the verdict before anyone was told."""
+    """Whether the referee sealed the verdict before the players were told."""
 
     @property
     def result(self) -> Result:
-        """What the table needs of it."""
+        """The result as the table is computed from it."""
         return Result(self.round_number, *self.players, self.status, self.winner)
+
+    def to_event(self) -> dict[str, Any]:
+        """The result as an event tells it."""
+        return {
+            "match_id": self.match_id,
+            "round_id": self.round_number,
+            "players": list(self.players),
+            "status": self.status,
+            "winner_id": self.winner,
+            "reason": self.reason,
+            "details": dict(self.details),
+            "faults": [dict(fault) for fault in self.faults],
+            "attempt": self.attempt,
+            "referee_id": self.referee_id,
+            "correction": self.correction,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class RoundThen:
-    """A round that had started by a moment."""
+    """A round that had started."""
 
     number: int
     state: str
@@ -69,18 +85,18 @@ class RoundThen:
 
 @dataclass(slots=True)
 class Moment:
-    """How a league stood after an event.
+    """The state of a league after an event.
 
     Attributes:
-        seq: the number of that event; 0 before the first.
-        head: its digest, which is the head of the ledger at that moment.
-        rounds: those that had started, by number.
-        outcomes: the results that counted, by match, in the order in which they came to count.
-        points: what corrections gave to players or took from them.
-        out: players that were withdrawn or disqualified by then, and which of the two.
-        commitments: by match the hashes of its draws' seeds, in the order of its plays (ruling, section 12).
-        corrections: the decisions of the instructor by number, each as its event tells it, with ``undone``.
-        frozen_after: the last round the public sees, while the board is frozen.
+        seq: the number of that event; 0 before the first one.
+        head: the digest of that event: the head of the ledger at that time.
+        rounds: the rounds that had started, by number.
+        outcomes: the results that counted, by match, in the order in which they began to count.
+        points: by player, the points that corrections gave or took.
+        out: by player, ``withdrawn`` or ``disqualified``.
+        commitments: by match, the hashes of its seeds, in the order of its plays (ruling, section 12).
+        corrections: the corrections by number: the data of each one's event, with ``undone``.
+        frozen_after: the last round that the public sees, while the board is frozen.
     """
 
     seq: int = 0
@@ -100,12 +116,12 @@ class Moment:
 
     @property
     def results(self) -> list[Result]:
-        """Every result that counts, for the table: by round, as one that is corrected belongs where it was played."""
+        """Every result that counts, by round: a corrected result belongs to the round in which it was played."""
         return sorted((outcome.result for outcome in self.outcomes.values()), key=lambda result: result.round_number)
 
     @property
     def current(self) -> RoundThen | None:
-        """The round that is on, else the last one that was."""
+        """The round that was started last."""
         return self.rounds[max(self.rounds)] if self.rounds else None
 
     def done_in(self, number: int) -> int:
@@ -113,7 +129,7 @@ class Moment:
         return sum(outcome.round_number == number for outcome in self.outcomes.values())
 
     def copy(self) -> Moment:
-        """One that can go on without changing this one."""
+        """A copy that can be changed without changing this one."""
         return replace(
             self,
             rounds=dict(self.rounds),
@@ -125,7 +141,7 @@ class Moment:
         )
 
 
-# What each kind of event changes: the registry names one of these for each ------------------------
+# What each kind of event changes; the registry has one of these functions for each kind ----------
 
 
 def demo_afresh(then: Moment, event: Happened) -> None:
@@ -148,7 +164,7 @@ def round_started(then: Moment, event: Happened) -> None:
 
 
 def committed(then: Moment, event: Happened) -> None:
-    """The draws that the league manager commits to as matches are opened, for the first time or again."""
+    """Add the commitments to the draws of matches that are opened, for the first time or for a replay."""
     for match_id, known in event.data.get("draw_commitments", {}).items():
         then.commitments[match_id] = (*then.commitments.get(match_id, ()), str(known))
 
@@ -173,7 +189,7 @@ def completed(then: Moment, event: Happened) -> None:
 
 def stopped(then: Moment, event: Happened) -> None:
     then.state, then.completed_at, then.paused = LeagueState.STOPPED, then.completed_at or event.at, False
-    # A round that was on is not played any more.
+    # An active round is not played any more.
     then.rounds = {number: one for number, one in then.rounds.items() if one.state == RoundState.COMPLETED}
 
 
@@ -183,7 +199,7 @@ def match_finished(then: Moment, event: Happened) -> None:
 
 def _count(then: Moment, event: Happened, data: Mapping[str, Any]) -> None:
     match_id = str(data["match_id"])
-    # What counts anew counts last: the order is that of the feed.
+    # A result that counts again moves to the end, as in the feed of events.
     then.outcomes.pop(match_id, None)
     first, second = data["players"]
     then.outcomes[match_id] = Outcome(
@@ -207,7 +223,7 @@ def _count(then: Moment, event: Happened, data: Mapping[str, Any]) -> None:
 
 
 def corrected(then: Moment, event: Happened) -> None:
-    """A correction or its undoing: both say what holds afterwards."""
+    """Apply a correction or its undoing; the data of both are the results, points and players out afterwards."""
     number = int(event.data["number"])
     undone = event.kind == EventKind.CORRECTION_UNDONE
     known = {**then.corrections.get(number, {}), "undone": undone}

@@ -1,4 +1,4 @@
-"""Every kind of event once: what is kept of it, who reads what, its words, and what it changes. Pure.
+"""The table of event kinds: for each its fields, who may read them, its sentence, and what it changes. Pure.
 
 A new kind is a name with its public fields in :mod:`league_sdk.ledger.kinds` and a row of :data:`EVENTS`; a verb of
 ``matches/league`` records it.
@@ -15,7 +15,7 @@ from matches.events import history
 from matches.events.history import Happened, Moment
 
 _ = str
-"""Marks a text for ``make messages``; it is translated where it is said (``matches/words/events.py``)."""
+"""Marks a text for ``make messages``; ``matches/words/events.py`` translates it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class EventType:
     """One kind of event.
 
     Attributes:
-        words: the sentence, with fields in it as ``%(name)s``; empty for what only the desk reads, by its kind.
-        fold: what it changes of a moment; None: nothing that is shown as a state.
-        private: the types of the fields that are not public in the ledger.
-        told: the fields that the feed for machines gives to everybody; None: those that are public in the ledger.
-        listed: whether the pages' feed has it; what is told there in another place is left out.
+        words: the sentence, with fields as ``%(name)s``; empty for a kind that only the desk reads.
+        fold: applies the event to a moment; None if it changes no state.
+        private: the types of the fields that are private in the ledger.
+        told: the fields that the API's feed gives to everybody; None for those that are public in the ledger.
+        listed: whether the feed on pages has it; not if the pages show it elsewhere.
     """
 
     words: str = ""
@@ -44,17 +44,17 @@ _CORRECTION = EventType(
     told=("number", "kind", "match_id", "player_id", "points", "out", "reason"),
 )
 _LOST: Mapping[str, Any] = {
-    "private": {"cause": str, "why": str},
+    "private": {"cause": str, "why": str | dict},
     "told": ("match_id", "attempt", "referee_id", "cause"),
 }
 EVENTS: Mapping[EventKind, EventType] = {
     EventKind.LEAGUE_CREATED: EventType(_("The league was opened."), told=()),
-    EventKind.LOBBY_JOINED: EventType(_("%(players)s players came in from the lobby.")),
+    EventKind.LOBBY_JOINED: EventType(_("Players that came in from the lobby: %(players)s.")),
     EventKind.PLAYER_REGISTERED: EventType(_("%(player_id)s %(name)s registered.")),
     EventKind.PLAYER_ADDED: EventType(_("%(player_id)s %(name)s was added by the instructor.")),
     EventKind.LEFT_OUT: EventType(_("Not in the schedule, as their check had not passed: %(players)s.")),
     EventKind.SCHEDULE_MADE: EventType(
-        _("Registration closed: %(players)s players, %(rounds)s rounds."),
+        _("Registration closed. Players: %(players)s, rounds: %(rounds)s."),
         history.schedule_made,
         told=("players", "rounds"),
     ),
@@ -85,7 +85,7 @@ EVENTS: Mapping[EventKind, EventType] = {
     EventKind.PAUSED: EventType(_("The league was paused."), history.paused),
     EventKind.RESUMED: EventType(_("The league was resumed."), history.paused),
     EventKind.PLAYED_AGAIN: EventType(_("%(match_id)s has been played again: the table of the league is final anew.")),
-    EventKind.LEAGUE_COMPLETED: EventType(_("The league is over. Champion: %(name)s."), history.completed),
+    EventKind.LEAGUE_COMPLETED: EventType(_("The league is over. %(champions_named)s"), history.completed),
     EventKind.LEAGUE_STOPPED: EventType(_("The league was stopped."), history.stopped),
     EventKind.DEMO_AFRESH: EventType(_("The demo begins afresh."), history.demo_afresh),
     EventKind.FROZEN: EventType(_("The board is frozen after round %(after_round)s."), history.frozen),
@@ -100,34 +100,41 @@ EVENTS: Mapping[EventKind, EventType] = {
     EventKind.START_FAILED: EventType(private={"at": str, "why": str}),
     EventKind.GATEWAY_CHANGED: EventType(private={"host": str, "gateway": bool, "user": str}),
 }
+_BY_NAME: Mapping[str, EventType] = {kind.value: one for kind, one in EVENTS.items()}
 PUBLIC = tuple(kind for kind, one in EVENTS.items() if one.words)
-"""What everybody may read; the others (who has which role, what was planned, which hosts are gateways) the desk."""
+"""Kinds that everybody may read; the others (roles, planned starts, gateways) are for the desk."""
 LISTED = tuple(kind for kind in PUBLIC if EVENTS[kind].listed)
-"""What the pages' feed has."""
+"""Kinds that the feed on pages has."""
 
 
 def check(kind: EventKind, data: Mapping[str, Any]) -> None:
-    """Whether an event may be recorded like this.
+    """Check the data of an event before it is recorded.
 
     Raises:
-        TypeError: names the first field that its kind does not have, or that is of another type.
+        TypeError: names the first field that the kind does not have, or that has another type.
     """
     for name, value in data.items():
-        if not isinstance(value, kind.public.get(name) or EVENTS[kind].private.get(name, ())):
+        expected = kind.public.get(name) or EVENTS[kind].private.get(name)
+        if expected is None or not isinstance(value, expected):
             raise TypeError(f"{kind}: {name}={value!r:.80} is no field of it, or not of its type")
 
 
+def find(kind: str) -> EventType | None:
+    """The row of a kind as it stands in the database; None if this version of the site has no such kind."""
+    return _BY_NAME.get(kind)
+
+
 def told(kind: EventKind, data: Mapping[str, Any]) -> dict[str, Any]:
-    """What the feed for machines gives to everybody of an event's data; its kind is one of :data:`PUBLIC`."""
+    """The part of an event's data that the API's feed gives to everybody; the kind is one of :data:`PUBLIC`."""
     names = EVENTS[kind].told
     return {name: data[name] for name in (kind.public if names is None else names) if name in data}
 
 
 def fold(moment: Moment, events: Iterable[Happened]) -> Moment:
-    """How a league stood when these had happened too; they come in order, and the moment stays as it is."""
+    """Apply events, in their order, to a copy of a moment."""
     then = moment.copy()
     for event in events:
-        row = EVENTS.get(event.kind)
+        row = find(event.kind)
         if row is not None and row.fold is not None:
             row.fold(then, event)
         then.seq, then.head, then.at = event.seq, event.digest, event.at

@@ -1,22 +1,27 @@
 """WRITES: every change of league state, by subject.
 
+leagues     find a league, move its state, refuse what its state forbids
 opening     create, edit, close registration and make the schedule
+making      write a long schedule in pieces
 lifecycle   start, pause, resume, stop
 planned     a start at a time chosen beforehand
-entry       which league a registration belongs to
+entry       register players and referees; add a player by hand
 refusing    why a league does not take a player
-play        one match between the league and its referee: assign, accept, progress, lose, hold
-holds       a held match is tried again
-reporting   a referee's report is taken
-results     a result counts, once
-endings     a round closes, a league ends, a table changes after its end
-corrections the instructor changes what counts (planned in ``correcting``), and undoes it
-curtain     the board is frozen, and unveiled
-importing   a league from an export
-staffing    who has which role in a league
-notices     what the instructor says to everybody
-leading     which of several conductors conducts
+play        one match between the league and its referee: assign it, extend its lease, release it from hold
+progress    take a referee's report of progress (read in ``progress_reading``, seals in ``sealing``)
+losses      an attempt is lost by its referee
+holds       retry a held match
+reporting   take a referee's report of a result (read in ``reports`` and ``fault_reports``)
+results     make a result count, once
+endings     close a round, end a league, tell the new table after its end
+corrections the instructor changes results, and undoes that
+freeze      freeze the board, and unveil it
+staffing    give and take roles in a league
+notices     announcements of the instructor
+names       decide about names that look like another's
+gateways    mark hosts as gateways
+leading     which of several conductors has the lead
 outbox      broadcasts: queue, settle, drop
 demo        the league that plays itself
-effects     what a change sets off after commit; events
+effects     record an event; tell browsers and the conductor after commit
 """

@@ -1,4 +1,4 @@
-"""The league that plays itself so that the board is alive at once, until a real one starts."""
+"""The demo league: sample players play it again and again, until a real league starts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from agents_registry import registration
 from agents_registry.models import Kind
+from agents_registry.registering import registration
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import LeagueState
 from matches.league import lifecycle, opening
@@ -18,12 +18,12 @@ from matches.league.errors import ActionRefused
 from matches.models import League
 
 PLAYERS = 4
-REST_S = 10
+RESTART_AFTER_S = 10
 SETTINGS: dict[str, Any] = {"auto_advance": True, "max_players": PLAYERS, "min_players": PLAYERS}
 
 
 def open_demo() -> None:
-    """Make the demo league anew for players that are about to register; nothing of an older one stays."""
+    """Create the demo league for players that are about to register, and delete the earlier one."""
     with transaction.atomic():
         old = League.objects.filter(pk=settings.LEAGUE_DEMO_ID, demo=True).first()
         seq = 0
@@ -32,12 +32,12 @@ def open_demo() -> None:
             registration.forget_players(league_id=old.pk)
             old.delete()
         opening.create_league(league_id=settings.LEAGUE_DEMO_ID, display_name="Demo", settings=SETTINGS, demo=True)
-        # Browsers that watched the older one must not take the new one's numbers for old news.
+        # A browser that showed the earlier demo ignores sequence numbers that it has seen: continue after them.
         League.objects.filter(pk=settings.LEAGUE_DEMO_ID).update(event_seq=seq + 1)
 
 
-def tend(*, now: datetime) -> None:
-    """Start the demo when its players are there; begin afresh ten seconds after its end."""
+def start_or_restart(*, now: datetime) -> None:
+    """Start the demo when its players have registered; restart it ten seconds after its end."""
     demo = League.objects.filter(pk=settings.LEAGUE_DEMO_ID, demo=True).first()
     if demo is None or demo.paused:
         return
@@ -45,7 +45,7 @@ def tend(*, now: datetime) -> None:
         if demo.state == LeagueState.REGISTRATION and _may_start(demo):
             lifecycle.start_league(league_id=demo.pk)
         elif demo.state == LeagueState.COMPLETED and _has_rested(demo, now):
-            begin_afresh(demo)
+            _restart(demo)
     except ActionRefused:
         # No referee has registered yet: the next look tries again.
         return
@@ -57,11 +57,11 @@ def _may_start(demo: League) -> bool:
 
 
 def _has_rested(demo: League, now: datetime) -> bool:
-    return demo.completed_at is not None and now - demo.completed_at >= timedelta(seconds=REST_S)
+    return demo.completed_at is not None and now - demo.completed_at >= timedelta(seconds=RESTART_AFTER_S)
 
 
-def begin_afresh(demo: League) -> None:
-    """COMPLETED to SCHEDULED with an empty table; then round 1."""
+def _restart(demo: League) -> None:
+    """Move the demo from COMPLETED to SCHEDULED with an empty table, and start round 1."""
     with transaction.atomic():
         if not League.objects.filter(pk=demo.pk, state=LeagueState.COMPLETED).update(
             state=LeagueState.REGISTRATION, completed_at=None, started_at=None

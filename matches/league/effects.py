@@ -1,4 +1,4 @@
-"""What every change sets off: an event on the record, and after commit a push and a nudge."""
+"""What every change does besides: it records an event, and after commit tells browsers and wakes the conductor."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _HEAD = Prepared(lambda *, pk: League.objects.filter(pk=pk).only("event_seq", "l
 
 
 def record(league_id: str, kind: EventKind, /, **data: Any) -> None:
-    """Write an event with the league's next number and its digest. Call inside the change's transaction.
+    """Write an event with the league's next number and its digest. Call inside the transaction of the change.
 
-    Changes: the event, and the league's number and head, which holds the league's row until the end.
+    Changes: the event, and the number and head in the league's row, which stays locked until the commit.
 
     Raises:
         TypeError: a field is not one of the kind's, or of another type.
@@ -34,7 +34,7 @@ def record(league_id: str, kind: EventKind, /, **data: Any) -> None:
     at, salt = timezone.now(), os.urandom(chain.SALT_BYTES).hex()
     link = _append(league_id, salt, kind, at, data)
     if link is None:
-        # PostgreSQL only: another event came between. With the row held, no other one can.
+        # PostgreSQL only: another transaction recorded an event meanwhile. Lock the row, then no other one can.
         swap(League, {"event_seq": _SAME}, pk=league_id)
         link = _append(league_id, salt, kind, at, data)
     if link is None:
@@ -45,11 +45,11 @@ def record(league_id: str, kind: EventKind, /, **data: Any) -> None:
 
 
 def _append(league_id: str, salt: str, kind: str, at: datetime, data: dict[str, Any]) -> chain.Link | None:
-    """Move the league's head to an event; None when it had moved meanwhile."""
+    """Move the league's head to a new event; None if another event moved it meanwhile."""
     head = _HEAD.one(pk=league_id)
     if head is None:
         raise League.DoesNotExist(league_id)
-    # A head that was tampered with ends no league: the chain no longer holds, and that is found.
+    # A corrupt head must not stop the league: start a new chain, and the verification of the ledger will report it.
     before = head.ledger_head if chain.is_hash(head.ledger_head) else ""
     link = chain.link(before, salt, league_id=league_id, seq=head.event_seq + 1, kind=kind, at=at, data=data)
     news = {"event_seq": head.event_seq + 1, "ledger_head": link.digest}
@@ -57,11 +57,11 @@ def _append(league_id: str, salt: str, kind: str, at: datetime, data: dict[str, 
 
 
 def changed(league_id: str, *match_ids: str, urgent: bool = True) -> None:
-    """After commit: browsers on this league (and on these matches) hear of it, the conductor looks."""
+    """After commit, tell browsers that show this league or these matches, and wake the conductor."""
     shown(league_id, *match_ids)
     transaction.on_commit(lambda: nudge(urgent=urgent))
 
 
 def shown(league_id: str, *match_ids: str) -> None:
-    """After commit: browsers hear of it. For changes through which nothing falls due: the conductor may sleep on."""
+    """After commit, tell browsers only. For changes that give the conductor nothing to do."""
     transaction.on_commit(lambda: notify.push(league_id, match_ids))

@@ -1,4 +1,4 @@
-"""Rounds end, leagues end, and what is told then (ruling, sections 4 and 8); also what changes after the end."""
+"""End rounds and leagues, and tell agents (ruling, sections 4 and 8); also after a correction of an earlier round."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from agents_registry import registration
 from agents_registry.models import Kind
+from agents_registry.registering import registration
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.league import outbox
 from matches.league.effects import changed, record
-from matches.league.find import LEAGUE
+from matches.league.leagues import LEAGUE
 from matches.models import League, Match, Round
 from matches.view import queries, sight
+from matches.view.rows import Champions
 from matches.view.sight import View
-from matches.view.summaries import champion_of
+from matches.view.summaries import champions_of
 from storage.prepared import Prepared, swap
 
+_FINAL_FIELDS = ("rank", "tied_rank", "player_id", "display_name", "points")
 _UNFINISHED = Prepared(
     lambda *, round_id: Match.objects.filter(round_id=round_id).exclude(state=MatchState.FINISHED).only("pk")[:1],
     round_id=int,
@@ -41,20 +43,20 @@ def close_round_if_done(played: Round) -> bool:
         if not swap(Round, ended, pk=played.pk, state=RoundState.RUNNING):
             return False
         record(played.league_id, EventKind.ROUND_COMPLETED, round_id=played.number)
-        # Read when nobody else can change it any more: the board may have been unveiled a moment ago.
+        # Read it now that its row is locked: the board may have been unveiled a moment ago.
         league = LEAGUE.one(pk=played.league_id)
         if league is None:
             raise League.DoesNotExist(played.league_id)
-        seen = sight.public(league)
+        view = sight.public(league)
         tag = f"conv-{league.pk}-round-{played.number}"
-        _tell_standings(seen, conversation_id=f"{tag}-standings", round_number=played.number)
+        _tell_standings(view, conversation_id=f"{tag}-standings", round_number=played.number)
         following = league.rounds.filter(number__gt=played.number).order_by("number").values_list("number", flat=True)
         outbox.queue(
             league,
             MessageType.ROUND_COMPLETED,
             conversation_id=f"{tag}-complete",
             round_number=played.number,
-            **queries.round_summary(played, hidden=seen.frozen_after is not None),
+            **queries.round_summary(played, hidden=view.frozen_after is not None),
             next_round_id=following.first(),
         )
         complete_if_done(league)
@@ -63,65 +65,62 @@ def close_round_if_done(played: Round) -> bool:
 
 
 def complete_if_done(league: League) -> None:
-    """RUNNING to COMPLETED when every match of every round is finished. Unless the board is frozen it is made known.
+    """RUNNING to COMPLETED when every match of every round is finished. Agents are told unless the board is frozen.
 
-    An earlier round's match that is played again is waited for: it may decide who is champion.
+    A match of an earlier round that is played again delays the end: it may decide who is champion.
     """
     if league.rounds.exclude(state=RoundState.COMPLETED).exists() or _is_open(league):
         return
     now = timezone.now()
     running = League.objects.filter(pk=league.pk, state=LeagueState.RUNNING)
-    # A pause ends with the league; that of the demo goes on, for it would begin afresh.
+    # A pause ends with the league, but not that of the demo: the demo would restart.
     if not running.update(state=LeagueState.COMPLETED, completed_at=now, paused=league.demo and F("paused")):
         return
     league.state = LeagueState.COMPLETED
-    rows = sight.everything(league).standings
-    record(league.pk, EventKind.LEAGUE_COMPLETED, champion=champion_of(rows[0]) if rows else None)
+    record(league.pk, EventKind.LEAGUE_COMPLETED, **_champions(league))
     if league.frozen_seq is None:
         announce_end(league)
 
 
 def announce_end(league: League) -> None:
-    """Queues LEAGUE_COMPLETED for players and referees (ruling, section 4); after it the players may go."""
-    rows = queries.standings_rows(sight.everything(league))
+    """Queue LEAGUE_COMPLETED for players and referees (ruling, section 4), and shut the players down."""
+    view = sight.everything(league)
     outbox.queue(
         league,
         MessageType.LEAGUE_COMPLETED,
         conversation_id=f"conv-{league.pk}-complete",
-        # The last one: some agents look for a round in every message.
+        # The last round: some agents expect a round in every message.
         round_number=league.rounds.count(),
         referees=outbox.referees_of(league),
         total_rounds=league.rounds.count(),
         total_matches=league.matches.count(),
-        champion={key: rows[0][key] for key in ("player_id", "display_name", "points")} if rows else None,
-        final_standings=[{key: row[key] for key in ("rank", "player_id", "display_name", "points")} for row in rows],
+        **champions_of(view.standings),
+        final_standings=[{key: getattr(row, key) for key in _FINAL_FIELDS} for row in view.standings],
     )
     _retire(league)
 
 
-# What corrections bring: matches of rounds that are over ----------------------------------------
+# Results in rounds that are over, by corrections and replays ------------------------------------
 
 
 def after_result(match: Match) -> None:
-    """What a result sets off: its round ends, or, in a round that was over, everybody is told the new table."""
+    """Follow a result up: close its round, or, if the round was over, tell everybody the new table."""
     if match.round.state != RoundState.COMPLETED:
         close_round_if_done(match.round)
         return
     with transaction.atomic():
         league = League.objects.get(pk=match.league_id)
         if league.state == LeagueState.COMPLETED:
-            rows = sight.everything(league).standings
-            first = champion_of(rows[0]) if rows else None
-            record(league.pk, EventKind.PLAYED_AGAIN, match_id=match.match_id, champion=first)
+            record(league.pk, EventKind.PLAYED_AGAIN, match_id=match.match_id, **_champions(league))
         _tell_anew(league, tag=f"{match.match_id.lower()}-{match.attempt}")
         changed(league.pk)
 
 
 def after_correction(league: League, rounds: Iterable[Round], *, tag: str) -> None:
-    """What a correction of matches of these rounds sets off: rounds end, everybody is told the new table.
+    """Follow a correction of matches of these rounds up: close rounds, and tell everybody the new table.
 
     Args:
-        tag: what the messages about it are told apart by.
+        tag: makes the conversation_id of the messages about this correction unique.
     """
     with transaction.atomic():
         for one in rounds:
@@ -131,9 +130,9 @@ def after_correction(league: League, rounds: Iterable[Round], *, tag: str) -> No
 
 
 def _tell_anew(league: League, *, tag: str) -> None:
-    """LEAGUE_STANDINGS_UPDATE, or the end of the league where this was what it waited for.
+    """Queue LEAGUE_STANDINGS_UPDATE, or end the league if this result was the last one missing.
 
-    While the board is frozen nothing is sent: that there is news would be news.
+    While the board is frozen nothing is queued: even the fact of an update would leak a hidden result.
     """
     was_over = league.state == LeagueState.COMPLETED
     complete_if_done(league)
@@ -141,10 +140,10 @@ def _tell_anew(league: League, *, tag: str) -> None:
         return
     if league.state == LeagueState.COMPLETED and not was_over:
         return
-    seen = sight.public(league)
-    current = seen.moment.current
+    view = sight.public(league)
+    current = view.moment.current
     _tell_standings(
-        seen,
+        view,
         conversation_id=f"conv-{league.pk}-{tag}-standings",
         round_number=current.number if current is not None else None,
         to_retired=was_over,
@@ -153,17 +152,21 @@ def _tell_anew(league: League, *, tag: str) -> None:
         _retire(league)
 
 
-def _tell_standings(seen: View, *, conversation_id: str, round_number: int | None, to_retired: bool = False) -> None:
+def _tell_standings(view: View, *, conversation_id: str, round_number: int | None, to_retired: bool = False) -> None:
     outbox.queue(
-        seen.league,
+        view.league,
         MessageType.LEAGUE_STANDINGS_UPDATE,
         conversation_id=conversation_id,
         round_number=round_number,
         to_retired=to_retired,
-        standings=queries.standings_rows(seen),
-        ledger_head=seen.moment.head or None,
-        **queries.frozen_mark(seen),
+        standings=queries.standings_rows(view),
+        ledger_head=view.moment.head or None,
+        **queries.frozen_mark(view),
     )
+
+
+def _champions(league: League) -> Champions:
+    return champions_of(sight.everything(league).standings)
 
 
 def _is_open(league: League) -> bool:
@@ -171,7 +174,7 @@ def _is_open(league: League) -> bool:
 
 
 def _retire(league: League) -> None:
-    """The players may go, but for those that a match is still to be played with."""
+    """Shut the players down, except those that still have a match to play."""
     unfinished = league.matches.exclude(state=MatchState.FINISHED).values_list("player_a_id", "player_b_id")
     waiting = {pk for pair in unfinished for pk in pair}
     players = league.agents.filter(kind=Kind.PLAYER).exclude(pk__in=waiting)

@@ -3,61 +3,87 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from agents_registry import lookalikes, places, registration
-from agents_registry.deciding import Refused, Why
 from agents_registry.models import Agent, Kind
-from agents_registry.requests import Request
-from agents_registry.spellings import LEAGUE_FIELDS, Facts
+from agents_registry.names import lookalikes
+from agents_registry.registering import places, registration
+from agents_registry.registering.deciding import Refused, Why
+from agents_registry.requests.reading import Request
+from agents_registry.requests.spellings import LEAGUE_FIELDS, Facts
 from league_sdk.ledger.kinds import EventKind
+from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import LeagueError, UnknownLeague
+from league_sdk.protocol.limits import MAX_ID_CHARS
 from league_sdk.protocol.states import LeagueState
-from matches.league import losses, making, opening, refusing
+from matches.league import leagues, losses, making, opening, refusing
 from matches.league.effects import changed, record
-from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The answer to a registration: accepted with a token, or rejected with a reason."""
+    """The answer to a registration: accepted with a token, or rejected with a reason.
+
+    ``proven``: it came from the agent's own address, or with its token or its owner's personal code.
+    """
 
     league_id: str
     agent: Agent | None = None
     auth_token: str = ""
+    proven: bool = False
     reason: str | None = None
     legacy_code: str | None = None
 
 
 def next_league_id() -> str:
-    """The id that the next league will have, as the lobby is told: the default, else the default and a number."""
-    taken = set(League.objects.values_list("pk", flat=True))
-    if settings.LEAGUE_DEFAULT_ID not in taken:
-        return str(settings.LEAGUE_DEFAULT_ID)
-    number = 2
-    while f"{settings.LEAGUE_DEFAULT_ID}_{number}" in taken:
-        number += 1
-    return f"{settings.LEAGUE_DEFAULT_ID}_{number}"
+    """The id of the next league, as the lobby is told: the default id, or the default id and a number."""
+    return _free_id(str(settings.LEAGUE_DEFAULT_ID))
+
+
+def id_from_name(name: str) -> str:
+    """An id for a new league, made from its name: of "Autumn 2026!" ``autumn_2026``.
+
+    A name without a Latin letter or digit gives :func:`next_league_id`; an id that is taken, or is kept for the demo
+    league, gets a number.
+    """
+    # Room is left for the number.
+    slug = slugify(name).replace("-", "_").strip("_")[: MAX_ID_CHARS - 6]
+    return _free_id(slug) if slug else next_league_id()
+
+
+def is_promised() -> bool:
+    """Whether a player waits in the lobby, where it was told the id of the next league."""
+    return Agent.objects.filter(kind=Kind.PLAYER, league=None).exists()
+
+
+def _free_id(wanted: str) -> str:
+    taken = {settings.LEAGUE_DEMO_ID, *League.objects.values_list("pk", flat=True)}
+    if wanted not in taken:
+        return wanted
+    return next(free for number in count(2) if (free := f"{wanted}_{number}") not in taken)
 
 
 def named_league(params: dict[str, Any], meta: Any, address_league: str | None) -> str | None:
-    """The league that a registration names: by the address it came to, in the envelope, or in its meta.
+    """The league that a registration names: in the address it was sent to, in its envelope, or in its meta.
 
     Args:
         params: the message.
-        meta: what the documents call its meta, if it has one; other places are looked at after it.
+        meta: the value of player_meta or referee_meta, if there is one.
         address_league: the league in the address, for ``/leagues/{id}/mcp``.
     """
-    given = [address_league, params.get("league_id"), meta.get("league_id") if isinstance(meta, dict) else None]
-    given += [found.value for found in Facts(params, Kind.PLAYER).envelope(*LEAGUE_FIELDS)]
-    for value in given:
+    candidates = [address_league, params.get("league_id"), meta.get("league_id") if isinstance(meta, dict) else None]
+    candidates += [named.value for named in Facts(params, Kind.PLAYER).envelope(*LEAGUE_FIELDS)]
+    for value in candidates:
         if isinstance(value, str) and value:
-            # No id holds a NUL, and PostgreSQL would not even look for one.
+            # No id contains NUL, and PostgreSQL refuses a parameter that does.
             return value.replace("\x00", "\ufffd")
     return None
 
@@ -67,10 +93,10 @@ def _is_open(league: League) -> bool:
 
 
 def choose_league(named: str | None) -> League | None:
-    """The league for a player's registration; None is the lobby. A named one is returned open or not.
+    """The league for a player's registration; None for the lobby. A named league is returned even if it is closed.
 
     Raises:
-        UnknownLeague: E014, it was named and is neither there nor the one that comes next.
+        UnknownLeague: E014, the named league does not exist and is not the next one.
     """
     if named is not None:
         league = League.objects.filter(pk=named).first()
@@ -86,28 +112,29 @@ def choose_league(named: str | None) -> League | None:
     return candidates[0] if len(candidates) == 1 else None
 
 
-def _held(league: League | None) -> League | None:
-    """The league as it is now; while it is open nobody makes its schedule, or takes a place, until this one is in."""
-    if league is None or league.state != LeagueState.REGISTRATION:
+def _locked(league: League) -> League:
+    """Lock an open league and read it again: until the commit nobody else takes a place in it or makes its schedule."""
+    if league.state != LeagueState.REGISTRATION:
         return league
     return League.objects.select_for_update(no_key=True).get(pk=league.pk)
 
 
 def register_player(*, request: Request, named: str | None) -> Entry:
-    """Take a player into the league it belongs to, or into the lobby.
+    """Register a player in the league it belongs to, or in the lobby.
 
     Changes: the agent, its token, an event.
     """
     try:
         return _register_player(request, named)
     except registration.Moved:
-        # A league has been opened in this very moment, and took it out of the lobby.
+        # A league was opened at this moment and took the player out of the lobby.
         return _register_player(request, named)
 
 
 def _register_player(request: Request, named: str | None) -> Entry:
     with transaction.atomic():
-        league = _held(choose_league(named))
+        chosen = choose_league(named)
+        league = _locked(chosen) if chosen is not None else None
         known = registration.find_known(request, league.pk if league is not None else None)
         if league is None and known is None:
             known = _in_mid_league(request)
@@ -128,20 +155,24 @@ def _register_player(request: Request, named: str | None) -> Entry:
             if not done.again:
                 record(league.pk, EventKind.PLAYER_REGISTERED, player_id=done.agent.code, name=done.agent.display_name)
             changed(league.pk)
-        return Entry(league_id=home or promised, agent=done.agent, auth_token=done.auth_token)
+        return Entry(home or promised, agent=done.agent, auth_token=done.auth_token, proven=done.proven)
 
 
 def _follow(agent: Agent, named: str | None) -> None:
-    """Into the league that was opened while this one came to the lobby, if it is the one that was meant."""
+    """Move a player out of the lobby if its league was opened while it registered."""
     league = choose_league(named)
     if league is not None:
         opening.take_in(league_id=league.pk, only=agent.pk)
 
 
 def _in_mid_league(request: Request) -> Agent | None:
-    """One that comes back and names no league, or came through the lobby, is by now a player of a league."""
+    """The player that registers again without naming a league, or that came through the lobby into a league."""
+    same = {"endpoint_key": request.endpoint_key}
+    if request.has_inbox_only:
+        # A name alone shows nobody: only the token says which league's player of this name it is.
+        same = {"tokens__sha256": tokens.digest(request.token)}
     return (
-        Agent.objects.filter(kind=Kind.PLAYER, name=request.name, endpoint_key=request.address.key)
+        Agent.objects.filter(kind=Kind.PLAYER, name=request.name, **same)
         .filter(league__isnull=False, league__demo=False)
         .exclude(league__state=LeagueState.STOPPED)
         .exclude(league__state=LeagueState.COMPLETED, league__frozen_seq__isnull=True)
@@ -152,17 +183,16 @@ def _in_mid_league(request: Request) -> Agent | None:
 
 
 def _rejected(refusal: Refused, request: Request, home: str | None, *, league_id: str) -> Entry:
-    """The answer to a registration that is not taken; the instructor sees a name that was refused on the desk.
+    """The answer to a registration that is refused; a refused name is also shown on the desk.
 
     Args:
-        home: the league that it came to; None for the lobby and the site.
+        home: the league that it was sent to; None for the lobby and the site.
         league_id: the league that the answer names.
     """
     if refusal.agent is None:
         return Entry(league_id=league_id, reason=refusal.text, legacy_code="L002")
     if refusal.why is Why.LOOKS_LIKE:
-        at = request.address
-        lookalikes.note_refused(league_id=home, agent=request, endpoint=at.url, key=at.key, resembled=refusal.agent)
+        lookalikes.note_refused(league_id=home, agent=request, resembled=refusal.agent)
         reason = lookalikes.sentence(request.name, refusal.agent)
     else:
         reason = _not_the_same(refusal.agent)
@@ -182,42 +212,38 @@ def _not_the_same(agent: Agent) -> str:
 def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: object = "") -> Agent:
     """Add a player that never registers by itself (our choice: the instructor gives its name and address).
 
-    It is played like any other. When that very agent registers later (same name and address) and shows to be it,
-    it is this player; neither a registration code nor a personal code is asked of it.
+    It plays like any other. If the agent registers later with the same name and address, and proves that it is the
+    same, it is this player; it needs neither a registration code nor a personal code.
 
     Changes: the agent, an event.
 
     Args:
         league_id: a league that takes players.
-        name, endpoint, wanted_id: as an agent would send them; the address is taken as it is.
+        name, endpoint, wanted_id: as an agent would send them.
 
     Raises:
         NotFound: there is no such league.
-        ActionRefused: the league takes no players, or has this one.
-        Invalid: a name, an address or an id that cannot be used.
+        ActionRefused: the league takes no players, or has this player already.
+        Invalid: the name, the address or the id cannot be used.
     """
     with transaction.atomic():
-        league = _held(League.objects.filter(pk=league_id).first())
-        if league is None:
-            raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
+        league = _locked(leagues.get_league(league_id))
         if league.demo:
             raise ActionRefused(_("The demo league has players of its own: choose another league."))
         if not making.is_open(league):
             raise ActionRefused(
-                _("The schedule of %(league)s is made: it takes no further players.") % {"league": league.display_name}
+                _("The schedule of %(league)s is made: it takes no further players.") % leagues.named(league)
             )
         refusal = refusing.no_room(league)
         if refusal:
-            raise ActionRefused(_("%(league)s is full.") % {"league": league.display_name})
+            raise ActionRefused(_("%(league)s is full.") % leagues.named(league))
         try:
             agent = places.add_by_hand(league_id=league.pk, name=name, endpoint=endpoint, wanted_id=wanted_id)
         except LeagueError as error:
             field = str(error.context["field"])
             raise Invalid(f"{error.message} {_('Expected:')} {error.context['expected']}", field=field) from None
         except places.NameTaken as same:
-            raise ActionRefused(
-                _("%(player)s has this name and this address already.") % {"player": same.agent.code}
-            ) from None
+            raise ActionRefused(_("%(player)s has this name and this address already.") % {"player": same}) from None
         record(league.pk, EventKind.PLAYER_ADDED, player_id=agent.code, name=agent.display_name)
         changed(league.pk)
         return agent
@@ -230,13 +256,13 @@ TOO_OLD = (
 
 
 def register_referee(*, request: Request, named: str | None, own_address: bool) -> Entry:
-    """Take a referee in: for the site, or for one league when it came to that league's own address.
+    """Register a referee: for the site, or for one league if it was sent to that league's own address.
 
-    A referee that registers again has lost all that it was playing (ruling, section 10). One that shows the site's key
-    and does not seal its verdicts is refused (section 12).
+    A referee that registers again loses all its matches (ruling, section 10). One with the site's key that does not
+    seal its verdicts is refused (section 12).
 
     Raises:
-        UnknownLeague: E014, it came to the address of a league that is not there.
+        UnknownLeague: E014, it was sent to the address of a league that does not exist.
     """
     if request.brings(settings.LEAGUE_REFEREE_KEY) and not request.seals:
         return Entry(league_id=settings.LEAGUE_DEFAULT_ID, reason=TOO_OLD)
@@ -246,8 +272,8 @@ def register_referee(*, request: Request, named: str | None, own_address: bool) 
         try:
             done = registration.register(request=request, league_id=home)
         except registration.NotTaken as error:
-            told = home if error.refusal.why is Why.LOOKS_LIKE else None
-            return _rejected(error.refusal, request, home, league_id=told or settings.LEAGUE_DEFAULT_ID)
+            answered_id = home if error.refusal.why is Why.LOOKS_LIKE else None
+            return _rejected(error.refusal, request, home, league_id=answered_id or settings.LEAGUE_DEFAULT_ID)
         if done.again:
             losses.lose_all_of(referee_id=done.agent.pk)
         return Entry(league_id=home or settings.LEAGUE_DEFAULT_ID, agent=done.agent, auth_token=done.auth_token)

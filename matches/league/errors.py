@@ -1,10 +1,10 @@
-"""Why an instructor's action is refused: a sentence for a person that says what to do."""
+"""Errors that refuse an action of the instructor, each with a sentence that says what to do."""
 
 from __future__ import annotations
 
 
 class ActionRefused(Exception):
-    """The action changes nothing; ``sentence`` (translatable) says why and what to do.
+    """The action is refused and changes nothing; ``sentence`` (translated) says why and what to do.
 
     Attributes:
         status: the HTTP status the API answers with.
@@ -22,7 +22,7 @@ class NotFound(ActionRefused):
 
 
 class Invalid(ActionRefused):
-    """A value is not usable; ``field`` names it."""
+    """A value is not valid; ``field`` names it."""
 
     status = 422
 

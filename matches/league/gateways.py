@@ -1,4 +1,4 @@
-"""Which hosts are gateways to many programs. Each change is an event, which the public does not see."""
+"""Mark hosts as gateways: their paths are different programs. Each change is an event that the public does not see."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agents_registry import programs
+from agents_registry.addresses import programs
+from agents_registry.addresses.shared import is_at
 from agents_registry.models import Agent, Kind
-from agents_registry.shared import is_at
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.protocol.states import LeagueState
@@ -23,46 +23,46 @@ BY_SCRIPT = "api"
 
 
 def mark(*, host: object, gateway: bool, league_id: str | None = None, by: Any = None) -> str:
-    """Mark a host as a gateway, so that paths on it count; or take the mark back (ruling, section 8).
+    """Mark a host as a gateway, so that its paths are told apart, or remove the mark (ruling, section 8).
 
-    Changes: the list of gateways; an event in the league and in every other one that has players there. The conductor
-    is woken: matches that are given out from now on follow the mark.
+    Changes: the list of gateways; an event in this league and in every other one with players at the host. The
+    conductor is woken: the mark applies to matches that are assigned from now on.
 
     Args:
         host: a name or an IP address, without port and path.
-        gateway: whether it is one.
-        league_id: the league from whose desk it is done; None: by script.
-        by: the user who does it; None: whoever has the site's API key, who may do it for every league.
+        gateway: whether the host is a gateway.
+        league_id: the league on whose desk this is done; None for a script.
+        by: the user; None for a script with the site's API key, which may do it for every league.
 
-    Returns the host in the one spelling in which it is kept.
+    Returns the host as it is stored.
 
     Raises:
         Invalid: this is no host.
-        ActionRefused: no player of the league is there, or players of a league that is not this user's are.
+        ActionRefused: no player of the league is at the host, or players of a league are that the user may not edit.
     """
     try:
-        kept = programs.read_host(host)
+        stored_host = programs.read_host(host)
     except InvalidFormat as error:
         raise Invalid(f"{error.message} Expected: {error.context['expected']}", field="host") from None
     with transaction.atomic():
-        there = leagues_at(kept)
+        there = leagues_at(stored_host)
         if by is not None and not by.is_superuser:
-            _refuse_others(kept, there, gateway, league_id, by)
-        if programs.mark_gateway(host=kept, gateway=gateway):
+            _refuse_others(stored_host, there, gateway, league_id, by)
+        if programs.mark_gateway(host=stored_host, gateway=gateway):
             user = by.get_username() if by is not None else BY_SCRIPT
             for one in sorted(there | ({league_id} if league_id is not None else set())):
-                record(one, EventKind.GATEWAY_CHANGED, host=kept, gateway=gateway, user=user)
+                record(one, EventKind.GATEWAY_CHANGED, host=stored_host, gateway=gateway, user=user)
                 changed(one)
-            # Also where no league is concerned that is not over: its matches may be played again.
+            # Also if only leagues that are over have players there: their matches may be replayed.
             transaction.on_commit(nudge)
-    return kept
+    return stored_host
 
 
 def leagues_at(host: str) -> set[str]:
-    """READ: the leagues that are not over and have players at a host; the demo's players are our own.
+    """READ: the leagues that are not over and have players at a host, without the demo.
 
     Args:
-        host: of ``programs.read_host``.
+        host: as ``programs.read_host`` returns it.
     """
     open_ = League.objects.filter(demo=False).exclude(state__in=[LeagueState.COMPLETED, LeagueState.STOPPED])
     players = Agent.objects.filter(kind=Kind.PLAYER, league__in=open_).only("league_id", "endpoint", "program")

@@ -1,9 +1,9 @@
-"""What becomes of a held match by itself: it is tried again, less and less often (ruling, section 8; our choice).
+"""A held match is retried by itself, less and less often (ruling, section 8; our choice).
 
-After three lost referees a match is HELD, for it might be the match that they die of. Mostly it is not: somebody
-has pulled a plug, or one match has taken others down with it. So it is played once more as soon as nothing else is
-being lost; one that is lost again waits twice as long, unless others were being lost then without it. A match that
-kills its referees costs the site one of them now and then, and no league waits for a person who may have gone home.
+After three lost attempts a match is HELD, because it may be the match that crashes its referees. Usually it is not: a
+machine lost its power, or another match crashed the referee that played both. So it is retried as soon as no other
+match is being lost. If it is lost again, it waits twice as long, unless unrelated matches were lost at the same time.
+A match that does crash its referees costs the site one of them now and then; no league waits for the instructor.
 """
 
 from __future__ import annotations
@@ -14,59 +14,63 @@ from django.db import transaction
 
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import LeagueState, MatchState
-from matches.league.play import MAX_LOST_ATTEMPTS, let_go
+from matches.league.play import MAX_LOST_ATTEMPTS, release_held
 from matches.models import Event, Match
 
-FIRST_WAIT_S, LONGEST_WAIT_S = 3.0, 600.0
-CALM_S = 3.0
-"""Nothing has been lost anywhere for so long: a plug that was pulled is in again."""
-TOGETHER_S, LATELY_S = 2.0, 15.0
-MOST_LOSSES = 200
+MIN_BACKOFF_S, MAX_BACKOFF_S = 3.0, 600.0
+QUIET_S = 3.0
+"""Retry only after no attempt was lost in any league for this long: what failed then is likely to work again."""
+SIMULTANEOUS_S = 2.0
+"""Attempts lost within this time of each other may have one cause."""
+RECENT_S = 15.0
+"""Losses of other matches so long before a match was held are evidence that it did not cause its own loss."""
+MAX_LOSSES_READ = 200
 
 
-def wait_s(lost_attempts: int) -> float:
-    """How long a match that has lost so many attempts is held before it is tried again, in seconds."""
+def backoff_s(lost_attempts: int) -> float:
+    """Seconds that a match with so many lost attempts is held before it is retried."""
     again = max(0, lost_attempts - MAX_LOST_ATTEMPTS)
-    return min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(again, 16))
+    return min(MAX_BACKOFF_S, MIN_BACKOFF_S * 2.0 ** min(again, 16))
 
 
-def try_again(*, now: datetime) -> int:
-    """HELD matches that have waited long enough to READY; the count of their lost attempts stays.
+def retry_held(*, now: datetime) -> int:
+    """Move HELD matches that have waited long enough to READY; the count of their lost attempts stays.
 
     Returns how many.
     """
-    # What lies ahead was written before the clock was set back: that was not a moment ago either.
-    due = [match for match in _held() if abs(now - match.held_at) >= timedelta(seconds=FIRST_WAIT_S)]
+    # By the absolute value: a time in the future was written before the clock was set back.
+    due = [(match, since) for match, since in _held() if abs(now - since) >= timedelta(seconds=MIN_BACKOFF_S)]
     losses = _losses() if due else []
-    if any(abs(now - loss.at) < timedelta(seconds=CALM_S) for loss in losses):
+    if any(abs(now - loss.at) < timedelta(seconds=QUIET_S) for loss in losses):
         return 0
-    due = [match for match in due if abs(now - match.held_at) >= timedelta(seconds=_wait_of(match, losses))]
-    if not due:
+    over = [match for match, since in due if abs(now - since) >= timedelta(seconds=_backoff_of(match, since, losses))]
+    if not over:
         return 0
     with transaction.atomic():
-        return sum(let_go(match, now=now) for match in due)
+        return sum(release_held(match, now=now) for match in over)
 
 
-def _held() -> list[Match]:
+def _held() -> list[tuple[Match, datetime]]:
+    """The held matches that may be retried, each with the time since when it is held."""
     going = [LeagueState.RUNNING, LeagueState.COMPLETED]
-    held = Match.objects.filter(state=MatchState.HELD, held_at__isnull=False)
-    return list(held.filter(league__paused=False, league__state__in=going).order_by("pk"))
+    held = Match.objects.filter(state=MatchState.HELD, league__paused=False, league__state__in=going).order_by("pk")
+    return [(match, match.held_at) for match in held if match.held_at is not None]
 
 
 def _losses() -> list[Event]:
     lost = Event.objects.filter(kind__in=[EventKind.ATTEMPT_LOST, EventKind.MATCH_HELD])
-    return list(lost.order_by("-pk")[:MOST_LOSSES])
+    return list(lost.order_by("-pk")[:MAX_LOSSES_READ])
 
 
-def _wait_of(match: Match, losses: list[Event]) -> float:
-    """The first wait again for a match that was lost in bad weather: it says nothing against it.
+def _backoff_of(match: Match, held_at: datetime, losses: list[Event]) -> float:
+    """The backoff of a held match in seconds; the shortest one if unrelated matches were lost shortly before.
 
-    What is lost together with it is no weather: it may have taken that down.
+    A match that was lost at the same moment as this one is not unrelated: this one may have crashed their referee.
     """
     own = [one.at for one in losses if (one.league_id, one.data["match_id"]) == (match.league_id, match.match_id)]
-    together, lately = timedelta(seconds=TOGETHER_S), timedelta(seconds=LATELY_S)
+    together, lately = timedelta(seconds=SIMULTANEOUS_S), timedelta(seconds=RECENT_S)
     for one in losses:
         alone = all(abs(one.at - moment) > together for moment in own)
-        if alone and match.held_at - lately < one.at < match.held_at + together:
-            return FIRST_WAIT_S
-    return wait_s(match.lost_attempts)
+        if alone and held_at - lately < one.at < held_at + together:
+            return MIN_BACKOFF_S
+    return backoff_s(match.lost_attempts)

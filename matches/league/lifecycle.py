@@ -8,33 +8,33 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from agents_registry import registration
 from agents_registry.models import Agent, Kind
+from agents_registry.registering import registration
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LEAGUE_ARROWS, AgentState, LeagueState, MatchState, RoundState
 from league_sdk.rules.draws import commitment
 from league_sdk.rules.registry import get_game
 from matches.formats.round_robin import matches_of
-from matches.league import curtain, endings, making, opening, outbox, results, sealing
+from matches.league import endings, freeze, making, opening, outbox, results, sealing
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
-from matches.league.find import get_league
-from matches.league.moves import move, named, refuse_over
+from matches.league.leagues import get_league, move, named, refuse_over, refuse_paused
 from matches.league.play import fresh_seed
 from matches.models import League, Match, Round
 from storage.prepared import Prepared, swap
 
 _NO_PLAN: dict[str, Any] = {"starts_at": None, "starts_all": False}
-"""No start at a time chosen beforehand (``matches.league.planned``)."""
+"""The columns of a league without a planned start (``matches.league.planned``)."""
 
 
 def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
-    """Close registration if it is open, make the schedule, start the next round; all in one.
+    """Close registration if it is open, make the schedule, and start the next round, in one transaction.
 
-    Where the schedule is so long that it is made in pieces (``matches.league.making``), the round starts when it is
-    made, as a planned start that is due.
+    A schedule that is so long that it is written in pieces (``matches.league.making``) gets a planned start that is
+    due at once: the round starts when the last piece is written.
 
     Args:
         auto_advance: when given, becomes the league's setting.
@@ -43,20 +43,20 @@ def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
         ActionRefused: with what to do; nothing is changed then.
     """
     with transaction.atomic():
-        # On SQLite no referee is heard while we write, and the schedule of a thousand players takes 15 s.
+        # On SQLite no heartbeat is stored while this transaction writes: compare heartbeats with its beginning.
         begun = timezone.now()
         league = get_league(league_id)
         if auto_advance is not None:
             league.settings = league.settings | {"auto_advance": auto_advance}
             League.objects.filter(pk=league.pk).update(settings=league.settings)
         if league.state == LeagueState.REGISTRATION:
-            if not making.is_made(league):
-                if matches_of(league.agents.filter(kind=Kind.PLAYER).count()) > making.AT_ONCE:
-                    # What would refuse the start refuses it now, with nothing changed.
-                    _refuse_paused(league)
+            if not making.is_being_made(league):
+                if matches_of(league.agents.filter(kind=Kind.PLAYER).count()) > making.MAX_MATCHES_AT_ONCE:
+                    # Refuse now what would be refused when the schedule is complete.
+                    refuse_paused(league)
                     _judges(league, begun)
                 league = opening.close_registration(league_id=league_id)
-            if making.is_made(league):
+            if making.is_being_made(league):
                 League.objects.filter(pk=league.pk).update(starts_at=begun, starts_all=False)
                 changed(league.pk)
                 return get_league(league_id)
@@ -65,7 +65,7 @@ def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
 
 
 def run_all(*, league_id: str) -> League:
-    """Play to the end: rounds follow each other from here on. Starts the next one if none is running."""
+    """Turn auto_advance on, and start the next round if none is running."""
     with transaction.atomic():
         league = get_league(league_id)
         active = league.rounds.filter(state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).exists()
@@ -81,7 +81,7 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
     """PENDING to ANNOUNCING: matches get referees, ROUND_ANNOUNCEMENT goes out (ruling, sections 3 and 6).
 
     Args:
-        alive_at: when its referees were to be alive; None for now.
+        alive_at: when the referees must have been alive; None for now.
 
     Raises:
         ActionRefused: with what to do.
@@ -93,8 +93,8 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
         coming = league.rounds.filter(state=RoundState.PENDING).order_by("number").first()
         if coming is None:
             raise ActionRefused(_("Every round of %(league)s has been played.") % named(league))
-        curtain.fall_before(league, coming.number)
-        # Whoever starts it, by hand or by the clock: a plan to start is carried out with this.
+        freeze.begin_before(league, coming.number)
+        # Any start, by hand or by the clock, carries out a planned start.
         League.objects.filter(pk=league.pk, starts_at__isnull=False).update(**_NO_PLAN)
         now = timezone.now()
         begun = {"state": RoundState.ANNOUNCING, "started_at": now}
@@ -109,7 +109,7 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
         waiting = league.agents.filter(kind=Kind.PLAYER, state=AgentState.REGISTERED).values_list("pk", flat=True)
         judges = [one.pk for one in referees if one.state == AgentState.REGISTERED]
         registration.activate(agent_ids=[*waiting, *judges])
-        announced = _hand_out(league, coming, referees)
+        announced = _assign_referees(league, coming, referees)
         outbox.queue(
             league,
             MessageType.ROUND_ANNOUNCEMENT,
@@ -119,7 +119,7 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
             matches=announced,
         )
         record(league.pk, EventKind.ROUND_STARTED, round_id=coming.number, **_committed(coming))
-        # With the event the league's row is ours: whoever stopped or paused it meanwhile has committed by now.
+        # Recording the event locked the league's row: a stop or pause that came meanwhile has committed by now.
         if not League.objects.filter(pk=league.pk, state=LeagueState.RUNNING, paused=False).exists():
             raise ActionRefused(_("%(league)s has just changed: look again.") % named(league))
         changed(league.pk)
@@ -140,14 +140,9 @@ def _judges(league: League, alive_at: datetime | None) -> list[Agent]:
     return referees
 
 
-def _refuse_paused(league: League) -> None:
-    if league.paused:
-        raise ActionRefused(_("%(league)s is paused: resume it first.") % named(league))
-
-
 def _refuse_start(league: League) -> None:
-    _refuse_paused(league)
-    making.refuse_while_made(league)
+    refuse_paused(league)
+    making.refuse_while_being_made(league)
     if league.state == LeagueState.REGISTRATION:
         raise ActionRefused(_("%(league)s has no schedule yet: close registration first.") % named(league))
     refuse_over(league)
@@ -155,7 +150,11 @@ def _refuse_start(league: League) -> None:
     if running is not None:
         left = running.matches.exclude(state=MatchState.FINISHED).count()
         raise ActionRefused(
-            _("Round %(number)s is still running (%(left)s matches open): wait until it has ended.")
+            ngettext(
+                "Round %(number)s is still running (%(left)s match open): wait until it has ended.",
+                "Round %(number)s is still running (%(left)s matches open): wait until it has ended.",
+                left,
+            )
             % {"number": running.number, "left": left}
         )
 
@@ -166,13 +165,16 @@ _DRAWN = Prepared(
 )
 
 
-def _hand_out(league: League, coming: Round, referees: list[Agent]) -> list[dict[str, Any]]:
-    """Give each match of a round to the referee with the least to do; matches of absent players are decided."""
+def _assign_referees(league: League, coming: Round, referees: list[Agent]) -> list[dict[str, Any]]:
+    """Give each match of a round to the least loaded referee, and decide the matches of absent players.
+
+    Returns the lines of ROUND_ANNOUNCEMENT.
+    """
     load = {referee.pk: 0.0 for referee in referees}
-    given: dict[int, list[int]] = {referee.pk: [] for referee in referees}
+    matches_of_referee: dict[int, list[int]] = {referee.pk: [] for referee in referees}
     announced = []
     for match in _DRAWN.all(round_id=coming.pk):
-        # The same for all: each would read its own from the row.
+        # Share the objects, or each match would load its own.
         match.league, match.round = league, coming
         referee = min(referees, key=lambda one: (load[one.pk], one.pk))
         load[referee.pk] += 1 / referee.max_concurrent
@@ -182,30 +184,30 @@ def _hand_out(league: League, coming: Round, referees: list[Agent]) -> list[dict
                 "game_type": league.game_type,
                 "player_A_id": match.player_a.code,
                 "player_B_id": match.player_b.code,
-                "referee_endpoint": referee.endpoint,
+                "referee_endpoint": referee.told_endpoint,
             }
         )
         if not results.decide_absent(match):
-            given[referee.pk].append(match.pk)
-    for referee_pk, matches_pk in given.items():
+            matches_of_referee[referee.pk].append(match.pk)
+    for referee_pk, matches_pk in matches_of_referee.items():
         ready = {"state": MatchState.READY, "referee_id": referee_pk}
-        # With the round, or SQLite goes through all matches to come for them.
+        # Filter by round too, or SQLite scans every PENDING match.
         swap(Match, ready, pk=matches_pk, round=coming.pk, state=MatchState.PENDING)
         for pk in matches_pk if get_game(league.game_type).draws else ():
-            # One that was stopped and begins again keeps nothing of before: its seed may have been seen.
+            # Also in a round that was stopped and starts again: the earlier seed may have been seen.
             swap(Match, {"draw_seed": fresh_seed()}, pk=pk, state=MatchState.READY)
     return announced
 
 
 def _committed(coming: Round) -> dict[str, Any]:
-    """The commitments to the draws of a round, by match, as its event tells them."""
+    """The commitments to the draws of a round, by match, as fields of its event."""
     seeds = coming.matches.exclude(draw_seed="").order_by("pk").values_list("match_id", "draw_seed")
-    found = {match_id: commitment(bytes.fromhex(seed)) for match_id, seed in seeds}
-    return {"draw_commitments": found} if found else {}
+    commitments = {match_id: commitment(bytes.fromhex(seed)) for match_id, seed in seeds}
+    return {"draw_commitments": commitments} if commitments else {}
 
 
 def open_round(*, round_pk: int) -> bool:
-    """ANNOUNCING to RUNNING: its matches may be played (ruling, section 6); a round with none left closes."""
+    """ANNOUNCING to RUNNING: its matches may be played (ruling, section 6). A round without open matches closes."""
     with transaction.atomic():
         moved = swap(Round, {"state": RoundState.RUNNING}, pk=round_pk, state=RoundState.ANNOUNCING)
         if moved:
@@ -217,12 +219,12 @@ def open_round(*, round_pk: int) -> bool:
 
 
 def pause(*, league_id: str) -> League:
-    """No round and no match starts from now on, a planned start neither; matches in play finish and count."""
+    """Start no round and no match from now on, and cancel a planned start; matches in play finish and count."""
     return _set_paused(league_id, True)
 
 
 def resume(*, league_id: str) -> League:
-    """Go on after a pause."""
+    """End a pause."""
     return _set_paused(league_id, False)
 
 
@@ -241,19 +243,20 @@ def _set_paused(league_id: str, paused: bool) -> League:
 
 
 def stop(*, league_id: str) -> League:
-    """End a league for good without playing it out; open matches are given up by their referees.
+    """End a league for good; open matches are not played, and their referees are told so.
 
     Raises:
         ActionRefused: it is stopped already, its schedule is being made, or a result is being told to its players.
     """
     with transaction.atomic():
         league = get_league(league_id)
-        making.refuse_while_made(league)
-        # Matches before their league, as every report takes them: the other way round both would wait for ever.
+        making.refuse_while_being_made(league)
+        # Lock matches before their league, as every report does: the other order would deadlock.
         open_ones = Match.objects.filter(league=league).exclude(state=MatchState.FINISHED)
-        for match in open_ones.select_for_update(no_key=True).order_by("pk").only("match_id", "seal"):
-            # The demo makes room for a real league at once: nobody's points hang on it.
-            sealing.refuse_sealed(match.match_id, sealed=match.seal is not None and not league.demo)
+        for match in open_ones.select_for_update(no_key=True).order_by("pk").only("match_id", "state", "seal"):
+            # The demo stops at once for a real league, even while a result is being told.
+            if not league.demo:
+                sealing.refuse_sealed(match)
         sources = [state for state, targets in LEAGUE_ARROWS.items() if LeagueState.STOPPED in targets]
         going = League.objects.filter(pk=league_id, state__in=sources)
         ended = league.completed_at or timezone.now()

@@ -1,13 +1,13 @@
-"""A long schedule is written in pieces, between which everybody else writes (our choice).
+"""Write a long schedule in pieces, so that others can write to the database between them (our choice).
 
-SQLite has one writer. The schedule of 600 players is 180,000 matches, and while one transaction writes them no sign of
-life of a referee is heard: other leagues' matches lose their lease. So one with more than :data:`AT_ONCE` matches is
-begun by the click, with its first round, and written on by the conductor, a piece at each look.
+SQLite has one writer. The schedule of 600 players has 180,000 matches; while one transaction writes them no heartbeat
+of a referee is stored, and matches of other leagues lose their lease. So the instructor's click writes only the first
+round of a schedule with more than :data:`MAX_MATCHES_AT_ONCE` matches, and the conductor writes a piece at each look.
 
-An open league that has a round is one whose schedule is being made: there is no other mark. Its first round says who
-plays and in which seat, so whoever finds it half made, after a crash or beside another conductor, can go on. Until the
-last piece is written the league stays in REGISTRATION: it takes no players (:func:`is_open`), and its rounds are shown
-to nobody (``matches.view.queries``, ``matches.view.summaries``, ``matches.desk.facts``).
+A league in REGISTRATION that has a round is one whose schedule is being made; nothing else marks it. Its first round
+says who plays in which seat, so any conductor can continue an unfinished schedule, also after a crash. Until the last
+piece is written the league stays in REGISTRATION, takes no players (:func:`is_open`), and shows its rounds to nobody
+(``matches.view.queries``, ``matches.view.summaries``, ``matches.desk.facts``).
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from league_sdk.protocol.states import LeagueState
 from matches.formats.round_robin import matches_of, planned_round, rounds_of
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
-from matches.league.moves import move, named
+from matches.league.leagues import move, named
 from matches.models import League, Match, Round
 from matches.view import sight
 from storage.prepared import Prepared, insert
 
-AT_ONCE = 10_000
-"""Matches that one transaction may write, in a third of a second on a laptop: 141 players."""
-PIECE = 500
-"""Matches of a piece, at least one round: some 15 ms."""
+MAX_MATCHES_AT_ONCE = 10_000
+"""Matches that one transaction may write: those of 141 players, in a third of a second on a laptop."""
+MATCHES_PER_PIECE = 500
+"""Matches in a piece, which is at least one round; takes about 15 ms."""
 
 _HALF_MADE = Prepared(
     lambda: League.objects.filter(Exists(Round.objects.filter(league=OuterRef("pk"))), state=LeagueState.REGISTRATION)
 )
 
 
-def is_made(league: League) -> bool:
+def is_being_made(league: League) -> bool:
     """Whether the league's schedule is being made at this moment."""
     return league.state == LeagueState.REGISTRATION and league.rounds.exists()
 
@@ -50,23 +50,23 @@ def is_open(league: League) -> bool:
     return league.state == LeagueState.REGISTRATION and not league.rounds.exists()
 
 
-def refuse_while_made(league: League) -> None:
-    """Refuse what has to wait for the schedule.
+def refuse_while_being_made(league: League) -> None:
+    """Refuse an action that needs the whole schedule.
 
     Raises:
-        ActionRefused: it is being made.
+        ActionRefused: the schedule is being made.
     """
-    if is_made(league):
+    if is_being_made(league):
         raise ActionRefused(_("The schedule of %(league)s is being made: wait a moment.") % named(league))
 
 
 def terms(league: League) -> dict[str, Any]:
-    """What the table follows from besides results: in the ledger, so that it cannot change unseen."""
+    """The game and the points that the table depends on; recorded in the ledger, so that no change goes unseen."""
     return {"game_type": league.game_type, "scoring": sight.scoring(league)._asdict()}
 
 
-def record_made(league: League, players: Sequence[Agent]) -> None:
-    """Write the event that tells a finished schedule: who plays, in how many rounds, for how many points."""
+def record_schedule(league: League, players: Sequence[Agent]) -> None:
+    """Record that the schedule is complete: who plays, in how many rounds, for how many points."""
     record(
         league.pk,
         EventKind.SCHEDULE_MADE,
@@ -99,15 +99,10 @@ def write_round(league: League, seats: Sequence[int], number: int) -> int:
     return len(rows)
 
 
-def begin(league: League, players: Sequence[Agent]) -> None:
-    """Write the first round of an open league; call inside a transaction that has its row."""
-    write_round(league, [player.pk for player in players], 1)
+def write_pieces() -> bool:
+    """Write the next piece of each schedule that is being made. The conductor calls this at each look.
 
-
-def go_on() -> bool:
-    """Write a piece of each schedule that is being made; the conductor calls this at each look.
-
-    Returns whether there was any.
+    Returns whether there was such a schedule.
     """
     half_made = _HALF_MADE.all()
     for league in half_made:
@@ -118,11 +113,11 @@ def go_on() -> bool:
 def write_piece(*, league_id: str) -> None:
     """Write the next rounds of a schedule that is being made; after the last one REGISTRATION becomes SCHEDULED.
 
-    One transaction. Nothing happens when none is being made, so two that do this at once do no harm.
+    One transaction. It does nothing when the schedule is complete, so two conductors may call it at once.
     """
     with transaction.atomic():
         league = League.objects.select_for_update(no_key=True).filter(pk=league_id).first()
-        if league is None or not is_made(league):
+        if league is None or not is_being_made(league):
             return
         seats = _seats(league)
         number = league.rounds.count()
@@ -130,7 +125,7 @@ def write_piece(*, league_id: str) -> None:
             _begin_anew(league)
             return
         last, written = rounds_of(len(seats)), 0
-        while number < last and written < PIECE:
+        while number < last and written < MATCHES_PER_PIECE:
             number += 1
             written += write_round(league, seats, number)
         if number == last:
@@ -138,18 +133,18 @@ def write_piece(*, league_id: str) -> None:
                 _begin_anew(league)
                 return
             move(league, LeagueState.REGISTRATION, LeagueState.SCHEDULED)
-            record_made(league, list(Agent.objects.filter(pk__in=seats)))
+            record_schedule(league, list(Agent.objects.filter(pk__in=seats)))
             changed(league_id)
 
 
 def _begin_anew(league: League) -> None:
-    """Somebody deleted a row by hand: the league is open again, and whoever closes it begins anew."""
+    """Delete the rounds, so that registration is open again: somebody deleted rows of the schedule by hand."""
     league.rounds.all().delete()
     changed(league.pk)
 
 
 def _seats(league: League) -> list[int] | None:
-    """The players' primary keys by seat, as the first round has them; None when it is not whole."""
+    """The players' primary keys by seat, read from the first round; None if rows of it are missing."""
     first = league.rounds.filter(number=1).first()
     if first is None:
         return None
@@ -159,6 +154,6 @@ def _seats(league: League) -> list[int] | None:
     if plan is None or set(drawn) != {one.match_id for one in plan.pairings}:
         return None
     seats = {seat: pk for one in plan.pairings for seat, pk in zip((one.a, one.b), drawn[one.match_id], strict=True)}
-    if plan.bye is not None:
+    if plan.bye is not None and first.bye_id is not None:
         seats[plan.bye] = first.bye_id
     return [seats[seat] for seat in range(count)]

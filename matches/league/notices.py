@@ -1,4 +1,4 @@
-"""Notices: what the instructor says to the room, or to the owner of one agent. All of it is our choice."""
+"""Notices: the instructor's announcements to everybody, or to the owner of one agent. All of it is our choice."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from django.utils.translation import gettext as _
 from agents_registry.models import Agent, Kind
 from league_sdk.ledger import chain
 from league_sdk.ledger.kinds import EventKind
-from matches.league import lifecycle
+from league_sdk.protocol.transcript import is_storable
 from matches.league.effects import record, shown
 from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.league.leagues import get_league
 from matches.models import Event, Notice
 from matches.models.desk import MAX_NOTICE_CHARS, MAX_USER_CHARS
 
 
 def say(*, league_id: str, text: str, by: str, player_id: str = "") -> Notice:
-    """Say something to the room, or to the owner of one player.
+    """Announce something to everybody, or to the owner of one player.
 
-    Changes: a notice. One to the room is an event, too, and stands on the board and the screen at once, whether the
-    board is frozen or not; one to a player is shown on its owner's page alone.
+    Changes: a notice. A notice to everybody is an event too, and is shown on the board and the screen at once, even
+    while the board is frozen. A notice to an owner is shown only on the owner's page.
 
     Args:
-        text: 1 to 500 characters; what stands around it is taken off.
-        by: the user name of whoever says it.
-        player_id: the player whose owner is meant; empty: the room.
+        text: 1 to 500 characters; surrounding whitespace is removed.
+        by: the user name of the instructor.
+        player_id: the player whose owner is addressed; empty for everybody.
 
     Raises:
         NotFound: no such league.
-        Invalid: a text that cannot be used, or no such player.
-        ActionRefused: the demo, which nobody runs.
+        Invalid: the text cannot be used, or there is no such player.
+        ActionRefused: it is the demo league.
     """
     with transaction.atomic():
-        league = lifecycle.get_league(league_id)
+        league = get_league(league_id)
         if league.demo:
             raise ActionRefused(_("The demo league runs by itself: say it in another league."))
         agent = _player(league_id, player_id) if player_id else None
@@ -48,12 +49,12 @@ def say(*, league_id: str, text: str, by: str, player_id: str = "") -> Notice:
 
 
 def withdraw(*, league_id: str, number: int) -> Notice:
-    """Take a notice back: nobody is shown it any more, not in the feed either.
+    """Withdraw a notice: it is not shown any more, in the feed neither.
 
-    Changes: the notice; of one to the room also the event, which no longer says what it was.
+    Changes: the notice; if it was to everybody also its event, from which the text is removed.
 
     Args:
-        number: its primary key.
+        number: the primary key of the notice.
 
     Raises:
         NotFound: no such notice in this league.
@@ -68,12 +69,12 @@ def withdraw(*, league_id: str, number: int) -> Notice:
             raise ActionRefused(_("This announcement has been withdrawn already."))
         if notice.agent_id is None:
             said = notice.made_at.isoformat()
-            told = Event.objects.filter(league_id=league_id, kind=EventKind.NOTICE, data__said=said)
-            for event in told:
-                # The hash of what was said takes the place of its salt: the chain holds, and no guess can be tried.
-                kept = chain.hash_private(event.salt, event.kind, event.data)
+            events = Event.objects.filter(league_id=league_id, kind=EventKind.NOTICE, data__said=said)
+            for event in events:
+                # Keep the hash of the text instead of its salt: the chain still verifies, and no text can be guessed.
+                private_hash = chain.hash_private(event.salt, event.kind, event.data)
                 Event.objects.filter(pk=event.pk).update(
-                    kind=EventKind.NOTICE_WITHDRAWN, data={"said": said}, salt=kept
+                    kind=EventKind.NOTICE_WITHDRAWN, data={"said": said}, salt=private_hash
                 )
         shown(league_id)
         notice.refresh_from_db()
@@ -81,23 +82,23 @@ def withdraw(*, league_id: str, number: int) -> Notice:
 
 
 def _checked(text: object) -> str:
-    """A text as it is kept.
+    """Check a text, and return it as it is stored.
 
     Raises:
-        Invalid: nothing is left of it, it is too long, or no database takes it.
+        Invalid: it is empty or too long, or cannot be stored.
     """
-    kept = text.strip() if isinstance(text, str) else ""
-    if not kept:
+    stripped = text.strip() if isinstance(text, str) else ""
+    if not stripped:
         raise Invalid(_("The text is empty: write what the room should know."), field="text")
-    if len(kept) > MAX_NOTICE_CHARS:
+    if len(stripped) > MAX_NOTICE_CHARS:
         raise Invalid(
-            _("The text has %(seen)d characters; at most %(most)d are shown. Shorten it.")
-            % {"seen": len(kept), "most": MAX_NOTICE_CHARS},
+            _("The text has %(seen)d characters; at most %(max)d are shown. Shorten it.")
+            % {"seen": len(stripped), "max": MAX_NOTICE_CHARS},
             field="text",
         )
-    if "\x00" in kept or any("\ud800" <= letter <= "\udfff" for letter in kept):
+    if not is_storable(stripped):
         raise Invalid(_("%(field)s holds a character that cannot be stored.") % {"field": "text"}, field="text")
-    return kept
+    return stripped
 
 
 def _player(league_id: str, player_id: str) -> Agent:

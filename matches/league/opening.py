@@ -11,25 +11,26 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import ValidationError as SettingsError
 
-from agents_registry import places, registration, roster
-from agents_registry.models import Agent, Kind
+from agents_registry.models import Kind
+from agents_registry.registering import places, registration
+from agents_registry.rosters import roster
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.ledger.standings import natural
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import LeagueState
+from league_sdk.protocol.transcript import is_storable
 from league_sdk.rules.registry import games
 from matches.formats.round_robin import matches_of, rounds_of
 from matches.league import making
 from matches.league.effects import changed, record
-from matches.league.errors import ActionRefused, Invalid, NotFound
-from matches.league.find import get_league
-from matches.league.moves import move, named, refuse_over
+from matches.league.errors import ActionRefused, Invalid
+from matches.league.leagues import get_league, move, named, refuse_over
 from matches.models import League
 from matches.view import readiness
 
 
 def check_settings(values: Any) -> dict[str, Any]:
-    """Settings as they are stored: only what was given, each name and range checked.
+    """Check the names and ranges of settings, and return those that were given, as they are stored.
 
     Raises:
         Invalid: 422, naming the first setting that is wrong.
@@ -38,7 +39,7 @@ def check_settings(values: Any) -> dict[str, Any]:
         raise Invalid(_("Settings must be an object of names and values."), field="settings")
     try:
         _refuse_unstorable(values.get("registration_code"), "registration_code")
-        # "true" or 1 for true is taken, and stored as what it means: the database is asked for the value too.
+        # Store "true" or 1 as the boolean that it means: database queries compare the stored value.
         return LeagueSettings.model_validate(values).model_dump(exclude_unset=True)
     except SettingsError as error:
         first = error.errors()[0]
@@ -51,8 +52,7 @@ def check_settings(values: Any) -> dict[str, Any]:
 
 
 def _refuse_unstorable(text: object, field: str) -> None:
-    """NUL characters and lone surrogates, which no database takes."""
-    if isinstance(text, str) and ("\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text)):
+    if isinstance(text, str) and not is_storable(text):
         raise Invalid(_("%(field)s holds a character that cannot be stored.") % {"field": field}, field=field)
 
 
@@ -99,14 +99,19 @@ def create_league(
     return league
 
 
-def _insert(league: League) -> None:
+def _check_fields(league: League) -> None:
     try:
         league.clean_fields(exclude=["created_at"])
-        with transaction.atomic():
-            league.save(force_insert=True)
     except ValidationError as error:
         field, messages = next(iter(error.message_dict.items()))
         raise Invalid(f"{field}: {messages[0]}", field=field) from None
+
+
+def _insert(league: League) -> None:
+    _check_fields(league)
+    try:
+        with transaction.atomic():
+            league.save(force_insert=True)
     except IntegrityError:
         raise ActionRefused(
             _("A league with the id %(id)s exists already: choose another id.") % {"id": league.pk}
@@ -114,7 +119,7 @@ def _insert(league: League) -> None:
 
 
 def _take_in(league: League, only: int | None = None) -> int:
-    # Nobody in the lobby has been asked for a code.
+    # Players in the lobby have shown no code.
     if league.demo or league.rules.registration_code or roster.exists(league.pk):
         return 0
     room = league.rules.max_players
@@ -125,13 +130,13 @@ def _take_in(league: League, only: int | None = None) -> int:
 
 
 def take_in(*, league_id: str, only: int | None = None) -> None:
-    """The players of the lobby come into an open league; nothing happens when it is not open any more.
+    """Move the players of the lobby into a league, if it is still open.
 
-    A player that comes to the lobby while a league is opened sees no league, and that one no player. So each looks for
-    the other once more when it is on record: whoever comes second finds the first.
+    Called again after the commit of a new league, and of a new player in the lobby: two such transactions do not see
+    each other's rows, but after both commits the later call does.
 
     Args:
-        only: this player alone (its primary key).
+        only: the primary key of the one player to move; None for all.
     """
     with transaction.atomic():
         league = League.objects.select_for_update(no_key=True).filter(pk=league_id).first()
@@ -140,70 +145,76 @@ def take_in(*, league_id: str, only: int | None = None) -> None:
 
 
 def edit_league(*, league_id: str, display_name: str, settings: dict[str, Any]) -> League:
-    """Change a league's name and settings; they hold from the next match on."""
+    """Change a league's name and settings; they hold from the next match on.
+
+    Args:
+        settings: all that differ from the defaults.
+
+    Raises:
+        NotFound: no such league.
+        Invalid: a name or a setting that is not usable.
+    """
     checked = check_settings(settings)
+    _refuse_unstorable(display_name, "display_name")
     with transaction.atomic():
-        if not League.objects.filter(pk=league_id).update(display_name=display_name, settings=checked):
-            raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
-        record(league_id, EventKind.SETTINGS_CHANGED, **making.terms(get_league(league_id)))
+        league = get_league(league_id)
+        league.display_name, league.settings = display_name, checked
+        _check_fields(league)
+        League.objects.filter(pk=league.pk).update(display_name=display_name, settings=checked)
+        record(league_id, EventKind.SETTINGS_CHANGED, **making.terms(league))
         changed(league_id)
-    return get_league(league_id)
+    return league
 
 
 def close_registration(*, league_id: str) -> League:
     """REGISTRATION to SCHEDULED: every pair once, by the circle method.
 
     With ``require_check``, players whose check has not passed are left out: they are shown as such and not called.
-    A schedule of more than ``making.AT_ONCE`` matches is only begun here: nobody registers any more, and the league is
-    returned in REGISTRATION until the conductor has written the rest, piece by piece (``matches.league.making``).
+    Of a schedule with more than ``making.MAX_MATCHES_AT_ONCE`` matches only the first round is written here. The
+    league stays in REGISTRATION, without taking players, until the conductor has written the rest (``making``).
 
     Raises:
         ActionRefused: not open, too few players, or its schedule is being made already.
     """
     with transaction.atomic():
-        # Whoever is registering at this moment is in the schedule, or is told that it is too late.
+        # The lock lets a registration that is under way either finish first or be refused.
         league = League.objects.select_for_update(no_key=True).get(pk=get_league(league_id).pk)
         players = sorted(league.agents.filter(kind=Kind.PLAYER), key=lambda player: natural(player.code))
         left_out = readiness.not_ready(league, players)
         absent = [player.pk for player in players if player.code in left_out]
         players = [player for player in players if player.code not in left_out]
-        least = league.rules.min_players
         refuse_over(league)
         if league.state != LeagueState.REGISTRATION:
             raise ActionRefused(_("The schedule of %(league)s is made already: start the next round.") % named(league))
-        if len(players) < least and left_out:
-            raise ActionRefused(
-                _(
-                    "%(league)s has %(count)s of at least %(least)s players that passed the check; "
-                    "not ready: %(names)s. Wait until more have passed, or turn require_check off."
-                )
-                % {**named(league), "count": len(players), "least": least, "names": ", ".join(left_out)}
-            )
-        if len(players) < least:
-            raise ActionRefused(
-                _("%(league)s has %(count)s of at least %(least)s players: wait until more have registered.")
-                % {**named(league), "count": len(players), "least": least}
-            )
-        making.refuse_while_made(league)
-        whole = matches_of(len(players)) <= making.AT_ONCE
+        _refuse_too_few(league, len(players), left_out)
+        making.refuse_while_being_made(league)
+        whole = matches_of(len(players)) <= making.MAX_MATCHES_AT_ONCE
         if whole:
             move(league, LeagueState.REGISTRATION, LeagueState.SCHEDULED)
-            _make_schedule(league, players)
-        else:
-            making.begin(league, players)
+        last = rounds_of(len(players)) if whole else 1
+        # Round by round: a thousand players have half a million matches, too many for the memory.
+        for number in range(1, last + 1):
+            making.write_round(league, [player.pk for player in players], number)
         if left_out:
             league.left_out = left_out
             League.objects.filter(pk=league.pk).update(left_out=left_out)
             registration.retire(agent_ids=absent)
             record(league.pk, EventKind.LEFT_OUT, players=", ".join(left_out))
         if whole:
-            making.record_made(league, players)
+            making.record_schedule(league, players)
         changed(league.pk)
         return league
 
 
-def _make_schedule(league: League, players: list[Agent]) -> None:
-    seats = [player.pk for player in players]
-    for number in range(1, rounds_of(len(seats)) + 1):
-        # Round by round: a thousand players have half a million matches, too many to hold at once.
-        making.write_round(league, seats, number)
+def _refuse_too_few(league: League, count: int, left_out: dict[str, Any]) -> None:
+    min_players = league.rules.min_players
+    if count >= min_players:
+        return
+    if left_out:
+        sentence = _(
+            "%(league)s has %(count)s of at least %(min)s players that passed the check; "
+            "not ready: %(names)s. Wait until more have passed, or turn require_check off."
+        )
+    else:
+        sentence = _("%(league)s has %(count)s of at least %(min)s players: wait until more have registered.")
+    raise ActionRefused(sentence % {**named(league), "count": count, "min": min_players, "names": ", ".join(left_out)})

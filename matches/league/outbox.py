@@ -22,12 +22,12 @@ from matches.models import Broadcast, Delivery, DeliveryState, League, Match
 from matches.push.nudge import nudge
 from storage.prepared import Prepared, insert, swap
 
-LEAST_SILENCE_S = 10.0
-MOST_RELAYED = 4
-"""Answers of one player that wait to be passed on to its referee."""
-MOST_RELAYED_BYTES = 16 * 1024
+MIN_ALIVE_WINDOW_S = 10.0
+MAX_RELAYED_ANSWERS = 4
+"""How many answers of one player may wait to be passed on to its referee."""
+MAX_RELAYED_BYTES = 16 * 1024
 _NOT_RELAYED = ("auth_token", "league_token", "envelope", *CONTAINERS)
-"""No secrets; and what stands in a container would win over the facts that we vouch for."""
+"""Fields that are removed: secrets, and containers, whose fields would override those that we set."""
 _RECEIVING = (AgentState.REGISTERED, AgentState.ACTIVE, AgentState.SUSPENDED)
 
 
@@ -46,13 +46,13 @@ def referees_of(league: League, *, at: datetime | None = None) -> list[Agent]:
     """The referees that may judge a league's matches: trusted, alive, of the site or of the league.
 
     Args:
-        at: when they were to be alive; None for now.
+        at: when they must have been alive; None for now.
     """
-    # Ours give a sign of life every two seconds also when they are idle; others only when they are asked.
-    heard = (at or timezone.now()) - timedelta(seconds=max(2 * league.rules.referee_lease_s, LEAST_SILENCE_S))
-    found = _REFEREES.all(league_id=league.pk)
-    alive = [one for one in found if not one.sends_progress or (one.heard_at is not None and one.heard_at >= heard)]
-    # Containment in a JSON list is not portable to SQLite; referees are few. One that names no game judges every game.
+    # Our own referees send a heartbeat every two seconds even when idle; students' referees send none.
+    heard = (at or timezone.now()) - timedelta(seconds=max(2 * league.rules.referee_lease_s, MIN_ALIVE_WINDOW_S))
+    trusted = _REFEREES.all(league_id=league.pk)
+    alive = [one for one in trusted if not one.sends_progress or (one.heard_at is not None and one.heard_at >= heard)]
+    # Filter in Python: SQLite has no lookup in JSON lists, and referees are few. A referee without games judges any.
     return [one for one in alive if not one.game_types or league.game_type in one.game_types]
 
 
@@ -75,10 +75,10 @@ def queue(
 ) -> None:
     """Queue one broadcast to all players of a league (ruling, sections 3 and 4), and to these referees.
 
-    With ``to_retired`` also to those that were sent home at its end, but for who was taken out of it.
+    With ``to_retired`` also to the players that were shut down at the end of the league. Players that were taken out of
+    the league get nothing.
 
-    Newer ones overtake: an undelivered older table, and an undelivered announcement of a round
-    that has ended, are dropped.
+    An undelivered older table, and an undelivered announcement of a round that has ended, are dropped.
     """
     now = timezone.now()
     payload = envelope(
@@ -106,80 +106,74 @@ def queue(
 
 
 def _overtake(league: League, message_type: MessageType, **which: Any) -> None:
-    """Drop what has not been delivered of a kind of message."""
+    """Drop the undelivered messages of a type."""
     older = Delivery.objects.filter(broadcast__league=league, broadcast__message_type=message_type, **which)
-    older.filter(state=DeliveryState.PENDING).update(
-        state=DeliveryState.DROPPED, settled_at=timezone.now(), problem="overtaken"
-    )
+    _drop(older, "overtaken")
 
 
 def announced(league_id: str, round_number: int) -> bool:
     """Whether every announcement of a round is settled."""
-    told = Broadcast.objects.filter(
+    announcements = Broadcast.objects.filter(
         league_id=league_id, message_type=MessageType.ROUND_ANNOUNCEMENT, round_number=round_number
     )
-    return not Delivery.objects.filter(broadcast__in=told, state=DeliveryState.PENDING).exists()
+    return not Delivery.objects.filter(broadcast__in=announcements, state=DeliveryState.PENDING).exists()
 
 
 def settle(outcomes: Sequence[tuple[int, str]]) -> None:
-    """Write down what became of deliveries: (delivery id, problem), an empty problem being settled."""
+    """Store the outcomes of deliveries: pairs of delivery id and problem; an empty problem means delivered."""
     now = timezone.now()
     good = [pk for pk, problem in outcomes if not problem]
     pending = Delivery.objects.filter(state=DeliveryState.PENDING)
     if good:
-        swap(
-            Delivery,
-            {"state": DeliveryState.SETTLED, "settled_at": now},
-            pk=good,
-            state=DeliveryState.PENDING,
-        )
+        settled = {"state": DeliveryState.SETTLED, "settled_at": now}
+        swap(Delivery, settled, pk=good, state=DeliveryState.PENDING)
     for pk, problem in outcomes:
         if problem:
             pending.filter(pk=pk).update(state=DeliveryState.FAILED, settled_at=now, problem=problem[:200])
 
 
 def drop_all(league_id: str) -> None:
-    """The league was stopped: nothing more is delivered."""
-    Delivery.objects.filter(broadcast__league_id=league_id, state=DeliveryState.PENDING).update(
-        state=DeliveryState.DROPPED, settled_at=timezone.now(), problem="league stopped"
-    )
+    """Drop all undelivered messages of a league that was stopped."""
+    _drop(Delivery.objects.filter(broadcast__league_id=league_id), "league stopped")
+
+
+def _drop(deliveries: QuerySet[Delivery], problem: str) -> None:
+    dropped = {"state": DeliveryState.DROPPED, "settled_at": timezone.now(), "problem": problem}
+    deliveries.filter(state=DeliveryState.PENDING).update(**dropped)
 
 
 def relay_answer(*, player: Agent, message_type: str, match_id: str | None, message: Mapping[str, Any]) -> str:
     """Queue an answer that a player sent to the league manager for the referee of its match (ruling, section 9).
 
-    Changes: a row of the outbox, in place of those of this player that are settled. Leaves: the answer to the
-    referee of the current attempt, without its token.
+    Changes: a row of the outbox; earlier ones of this player that are settled are deleted. The answer will be sent to
+    the referee of the current attempt, without the player's token.
 
     Args:
-        player: whose it is, shown by its auth_token.
+        player: the sender, proven by its auth_token.
         message_type: GAME_JOIN_ACK, CHOOSE_PARITY_RESPONSE or GAME_MOVE_RESPONSE.
-        match_id: of the match, when the answer names one; an agent is never in two matches at once.
-        message: the answer as it came.
+        match_id: the id of the match, if the answer names one; an agent is never in two matches at once.
+        message: the answer as it was sent.
 
     Returns the id of the match.
 
     Raises:
         OutOfTime: E001, no match of this player is being played.
-        RuleError: E002, ``MOST_RELAYED`` answers of this player are on their way already.
+        RuleError: E002, ``MAX_RELAYED_ANSWERS`` answers of this player are on their way already.
         InvalidFormat: E002, the answer is too long to be passed on.
     """
     playing = Match.objects.filter(Q(player_a=player) | Q(player_b=player), state__in=IN_PLAY, referee__isnull=False)
     match = playing.select_related("league", "round").filter(**({"match_id": match_id} if match_id else {})).first()
-    if match is None:
+    if match is None or match.referee_id is None:
         raise OutOfTime(
             "No match of yours is waiting for this answer; it changes nothing.", field="match_id", seen=match_id
         )
-    payload = clean({name: value for name, value in message.items() if name not in _NOT_RELAYED}) | {
-        "message_type": message_type,
-        "league_id": match.league_id,
-        "match_id": match.match_id,
-        "relayed_for": player.code,
-    }
-    size = len(rpc.dumps(payload))
-    if size > MOST_RELAYED_BYTES:
-        expected = f"at most {MOST_RELAYED_BYTES} bytes"
-        raise InvalidFormat("The answer is too long to be passed on.", field="body", seen=size, expected=expected)
+    payload = relayed(
+        message,
+        message_type=message_type,
+        league_id=match.league_id,
+        match_id=match.match_id,
+        relayed_for=player.code,
+    )
     with transaction.atomic():
         _make_room(match.league, player)
         broadcast = Broadcast.objects.create(
@@ -194,9 +188,27 @@ def relay_answer(*, player: Agent, message_type: str, match_id: str | None, mess
     return match.match_id
 
 
+def relayed(message: Mapping[str, Any], **fields: str) -> dict[str, Any]:
+    """A player's answer as it is passed on: without secrets, and with these fields.
+
+    Raises:
+        InvalidFormat: E002, it is too long.
+    """
+    payload: dict[str, Any] = clean({name: value for name, value in message.items() if name not in _NOT_RELAYED})
+    payload |= fields
+    size = len(rpc.dumps(payload))
+    if size > MAX_RELAYED_BYTES:
+        expected = f"at most {MAX_RELAYED_BYTES} bytes"
+        raise InvalidFormat("The answer is too long to be passed on.", field="body", seen=size, expected=expected)
+    return payload
+
+
 def _make_room(league: League, player: Agent) -> None:
-    """A player that posts without end fills neither the table nor its referee's queue."""
+    """Delete the settled answers of a player, and refuse one more if too many wait to be sent.
+
+    So a player that posts without end fills neither the table nor its referee's queue.
+    """
     relayed = Broadcast.objects.filter(league=league, message_type__in=ANSWERS, payload__relayed_for=player.code)
     relayed.exclude(deliveries__state=DeliveryState.PENDING).delete()
-    if relayed.count() >= MOST_RELAYED:
+    if relayed.count() >= MAX_RELAYED_ANSWERS:
         raise RuleError("Answers of yours are on their way to the referee already; the first valid one stands.")

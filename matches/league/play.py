@@ -1,6 +1,6 @@
-"""One match between the league and its referee: READY, ASSIGNED, progress, lost, held (ruling, section 10).
+"""One match between the league and its referee: assigning it, its lease, its transcript (ruling, section 10).
 
-Every move is a compare-and-swap on state, referee and attempt: whoever comes second changes nothing.
+Every change is a compare-and-swap on state, referee and attempt: of two that come at once the second changes nothing.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from agents_registry import registration
 from agents_registry.models import Agent
+from agents_registry.registering import registration
 from league_sdk.ledger.kinds import CORRECTIONS, EventKind
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
-from league_sdk.protocol.states import IN_PLAY, PROGRESS_ORDER, AgentState, MatchState
+from league_sdk.protocol.states import IN_PLAY, AgentState, MatchState
 from league_sdk.protocol.transcript import clean_json
 from league_sdk.rules.draws import SEED_BYTES, commitment
 from league_sdk.rules.registry import get_game
@@ -30,8 +30,8 @@ from matches.observing import telemetry
 from storage.prepared import JsonText, insert, swap
 
 MAX_LOST_ATTEMPTS = 3
-MAX_ENTRIES = 500
-PROGRESS_STATES = frozenset(PROGRESS_ORDER[1:])
+MAX_TRANSCRIPT_ENTRIES = 500
+PROGRESS_STATES = frozenset(IN_PLAY[1:])
 
 
 def lifecycle_step(state: str, at: datetime) -> dict[str, str]:
@@ -40,14 +40,14 @@ def lifecycle_step(state: str, at: datetime) -> dict[str, str]:
 
 
 def fresh_seed() -> str:
-    """32 random bytes that a match's number will be drawn from, in hex (ruling, section 12)."""
+    """Make 32 random bytes that the number of a match will be drawn from, in hex (ruling, section 12)."""
     return secrets.token_hex(SEED_BYTES)
 
 
 def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     """Give a READY match to a referee as its next attempt, with a new conversation_id.
 
-    Returns the match as it is now, or None when someone else was quicker.
+    Returns the match as it is now, or None if another transaction changed it first.
     """
     now = timezone.now()
     attempt = match.attempt + 1
@@ -62,7 +62,7 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
         "view": {},
         "lifecycle": [*match.lifecycle, lifecycle_step(MatchState.ASSIGNED, now)],
     }
-    # A look gives out many in one transaction: a savepoint around each would be two statements more.
+    # A look assigns many matches in one transaction: a savepoint for each would cost two more statements.
     with transaction.atomic(savepoint=False):
         if not match.draw_seed and get_game(match.league.game_type).draws:
             news |= _late_seed(match)
@@ -74,7 +74,7 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
             kind = EventKind.DRAW_COMMITTED
             record(match.league_id, kind, match_id=match.match_id, draw_commitments=committed, plays=plays)
         shown(match.league_id, match.match_id)
-    # Not refresh_from_db, which would forget the players and the league that came with the match.
+    # Not refresh_from_db, which would drop the loaded players and league.
     for name, value in news.items():
         setattr(match, name, value)
     match.referee = referee
@@ -83,18 +83,18 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
 
 
 _COMMIT = (EventKind.ROUND_STARTED, EventKind.DRAW_COMMITTED, *CORRECTIONS)
-"""Events that commit to draws."""
+"""Kinds of events that hold commitments to draws."""
 
 
 def _late_seed(match: Match) -> dict[str, Any]:
-    """A seed for a match that has none: its round began on an older site, or it comes out of a backup.
+    """Make a seed for a match that has none: an older version started its round, or a backup was restored.
 
-    Where a seed was committed to before, this one counts as that of the next play: nobody may choose between two. A
-    backup has neither seed nor play: what was told of both is in the events.
+    If the events hold a commitment to an earlier seed, this one belongs to the next play: nobody may choose between
+    two seeds of one play. A backup holds neither the seed nor the number of plays, so both are read from the events.
     """
-    told = match.league.events.filter(kind__in=_COMMIT, data__draw_commitments__has_key=match.match_id)
-    plays = [data.get("plays", {}).get(match.match_id, 1) for data in told.values_list("data", flat=True)]
-    # An imported event may hold anything.
+    events = match.league.events.filter(kind__in=_COMMIT, data__draw_commitments__has_key=match.match_id)
+    plays = [data.get("plays", {}).get(match.match_id, 1) for data in events.values_list("data", flat=True)]
+    # The data of imported events is not checked in every field.
     later = [play + 1 for play in plays if isinstance(play, int)]
     return {"draw_seed": fresh_seed(), "play": max([match.play, *later])}
 
@@ -102,7 +102,7 @@ def _late_seed(match: Match) -> dict[str, Any]:
 def assign_teller(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
     """Have a referee tell the end of a match whose verdict is sealed, as its next attempt (ruling, section 12).
 
-    Returns the match as it is now, or None when someone else was quicker.
+    Returns the match as it is now, or None if another transaction changed it first.
     """
     news: dict[str, Any] = {
         "state": MatchState.ASSIGNED,
@@ -120,9 +120,9 @@ def assign_teller(*, match: Match, referee: Agent, lease_s: float) -> Match | No
 
 
 def renew_lease(*, match_pk: int, attempt: int, lease_s: float) -> datetime | None:
-    """The start of an ASSIGNED match is sent once more: a referee counts its own time from when it gets one.
+    """Renew the lease of an ASSIGNED match whose start is sent again: its referee counts from when it receives one.
 
-    Returns how long the match is given to that referee now; None when it is not any more.
+    Returns the end of the new lease; None if the match is no longer ASSIGNED in this attempt.
     """
     until = timezone.now() + timedelta(seconds=lease_s)
     renewed = swap(Match, {"lease_until": until}, pk=match_pk, attempt=attempt, state=MatchState.ASSIGNED)
@@ -130,46 +130,53 @@ def renew_lease(*, match_pk: int, attempt: int, lease_s: float) -> datetime | No
 
 
 def extend_leases(*, seconds: float) -> None:
-    """We were asleep ourselves for that long: nobody's lease may run out through it.
+    """Move the end of all leases after this machine was suspended, so that none runs out because of that.
 
     Args:
-        seconds: below 0 when the clock was set back: no lease may hold that much longer.
+        seconds: how long it was suspended; below 0 if the clock was set back by so much.
     """
-    for match in Match.objects.filter(state__in=IN_PLAY, lease_until__isnull=False):
-        Match.objects.filter(pk=match.pk, attempt=match.attempt, state__in=IN_PLAY).update(
-            lease_until=match.lease_until + timedelta(seconds=seconds)
-        )
+    # One by one: a single statement would lock the rows in any order, and could deadlock with a progress report.
+    for match in Match.objects.filter(state__in=IN_PLAY):
+        if match.lease_until is not None:
+            later = match.lease_until + timedelta(seconds=seconds)
+            Match.objects.filter(pk=match.pk, attempt=match.attempt, state__in=IN_PLAY).update(lease_until=later)
 
 
-def hear(referee: Agent) -> None:
-    """A referee gave a sign of life; written down once a second, or at once when it changes something."""
+def note_heartbeat(referee: Agent) -> None:
+    """Note a heartbeat of a referee: once a second, or at once if the referee was suspended or had a problem."""
     fresh = referee.heard_at is not None and timezone.now() - referee.heard_at < timedelta(seconds=1)
     if not fresh or referee.problem or referee.state == AgentState.SUSPENDED:
         registration.heard_from_referee(agent_id=referee.pk)
 
 
+def unplayed(match: Match) -> dict[str, Any]:
+    """The details of a result that was not played for."""
+    game = get_game(match.league.game_type)
+    return game.unfinished(game.new_state(match.player_ids))
+
+
 def lease_s_of(match: Match, referee: Agent) -> float:
-    """How long a match may go without a sign of life: the lease, or the longest match for a foreign referee."""
+    """Seconds that a match may go without a heartbeat: the lease, or the longest match for a student's referee."""
     rules, game = match.league.rules, get_game(match.league.game_type)
     if referee.sends_progress:
         return rules.referee_lease_s
-    # With hidden choices everybody moves once; else there are as many turns as the game itself allows for.
+    # With hidden choices each player moves once; in other games the number of turns is bounded by the game.
     return rules.longest_match_s() if game.hidden else max(rules.longest_match_s(), game.max_round_time_sec)
 
 
 def add_entries(match: Match, entries: Iterable[Mapping[str, Any]]) -> None:
-    """Add transcript entries of the current attempt; ones that are there already are left alone.
+    """Add transcript entries of the current attempt; entries that are stored already stay as they are.
 
-    What a referee sends is cleaned of tokens once more: not every referee is ours.
+    Tokens are removed from the entries here too: a student's referee may not have done so.
     """
-    insert_entries(rows_of(match, entries))
+    insert_entries(entry_rows(match, entries))
 
 
-def rows_of(match: Match, entries: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+def entry_rows(match: Match, entries: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
     return [
         (match.pk, match.attempt, entry["n"], JsonText(text))
         for entry in entries
-        if entry["n"] < MAX_ENTRIES and len(text := clean_json(entry)) < 2 * MAX_TRANSCRIPT_BODY_BYTES
+        if entry["n"] < MAX_TRANSCRIPT_ENTRIES and len(text := clean_json(entry)) < 2 * MAX_TRANSCRIPT_BODY_BYTES
     ]
 
 
@@ -179,15 +186,19 @@ def insert_entries(rows: Sequence[tuple[Any, ...]]) -> None:
 
 
 def release(*, league_id: str, match_id: str) -> None:
-    """The instructor lets a HELD match be played again, with a clean count of lost attempts."""
+    """Release a HELD match at the instructor's order, and reset its count of lost attempts."""
     with transaction.atomic():
         match = Match.objects.filter(league_id=league_id, match_id=match_id).first()
-        if match is None or not let_go(match, now=timezone.now(), lost_attempts=0):
+        if match is None or not release_held(match, now=timezone.now(), lost_attempts=0):
             raise ActionRefused(_("%(match)s is not held: there is nothing to release.") % {"match": match_id})
 
 
-def let_go(match: Match, *, now: datetime, **news: Any) -> bool:
-    """HELD to READY, with other news of its row; false when it is not held any more. Call in a transaction."""
+def release_held(match: Match, *, now: datetime, **news: Any) -> bool:
+    """Move a match from HELD to READY; false if it is not held any more. Call inside a transaction.
+
+    Args:
+        news: other columns to set.
+    """
     lifecycle = [*match.lifecycle, lifecycle_step(MatchState.READY, now)]
     held = Match.objects.filter(pk=match.pk, state=MatchState.HELD, attempt=match.attempt)
     if not held.update(state=MatchState.READY, held_at=None, lifecycle=lifecycle, **news):

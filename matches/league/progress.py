@@ -1,4 +1,4 @@
-"""report_progress: how far a referee's matches have come, and what it has us keep of them (ruling, 10 and 12)."""
+"""Take report_progress: the states, seals, moves and transcripts of a referee's matches (ruling, 10 and 12)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from agents_registry import registration
 from agents_registry.models import Agent
-from league_sdk.protocol.states import HANDED_BACK, IN_PLAY, PROGRESS_ORDER, MatchState
+from agents_registry.registering import registration
+from league_sdk.protocol.notes import Code, note
+from league_sdk.protocol.states import HANDED_BACK, IN_PLAY, MatchState
 from league_sdk.rules.registry import get_game
 from matches.league import losses, sealing
 from matches.league.effects import shown
-from matches.league.play import add_entries, hear, insert_entries, lease_s_of, lifecycle_step, rows_of
-from matches.league.progress_reading import Told
+from matches.league.play import add_entries, entry_rows, insert_entries, lease_s_of, lifecycle_step, note_heartbeat
+from matches.league.progress_reading import MatchProgress
 from matches.models import Match
 from storage.prepared import Prepared, listed, swap
 
@@ -36,31 +37,31 @@ _JUDGED = Prepared(
     referee_id=int,
     match_ids=str,
 )
-"""Matches of a referee by their ids; only what a report is compared with, as that is done ten times a second.
+"""Matches of a referee by their ids, with only the columns that a report is compared with: it comes ten times a second.
 
-They are held until the end, in the order in which everybody takes them: what is answered is what is on record,
-whoever ends an attempt, or tells of it once more, at the same time (PostgreSQL; SQLite lets only one write).
+The rows stay locked until the commit, so that the answer is what is on record, whoever ends an attempt or repeats the
+report at the same time. All lock them by primary key (PostgreSQL; on SQLite only one transaction writes).
 """
 
 
-def progress(*, referee: Agent, items: Sequence[Told], leaving: bool = False) -> list[dict[str, Any]]:
-    """Take a referee's progress report; it is its heartbeat too.
+def progress(*, referee: Agent, items: Sequence[MatchProgress], leaving: bool = False) -> list[dict[str, Any]]:
+    """Take a referee's progress report, which is its heartbeat too.
 
-    States move forward only; who has joined and locked in and the public view are kept as told;
+    States move forward only. The players that have joined and locked in, and the public view, are stored as reported;
     transcript entries are added.
 
     Args:
-        leaving: the referee takes no new match: none is offered to it until it registers again.
+        leaving: the referee takes no new match; it is given none until it registers again.
 
-    Returns per match ``ok``, or ``lost`` when the attempt is no longer this referee's; where a verdict came with it
-    ``sealed``, or ``refused`` when it is none that we keep.
+    Returns for each match ``ok``, or ``lost`` if the attempt is not this referee's any more. For an item with a
+    verdict: ``sealed``, or ``refused`` if the verdict is not valid.
     """
     news = _News(referee, timezone.now())
     with transaction.atomic():
         if leaving:
             registration.suspend_referee(agent_id=referee.pk, problem="leaving")
         else:
-            hear(referee)
+            note_heartbeat(referee)
         known = _JUDGED.all(referee_id=referee.pk, match_ids=listed([item.match_id for item in items]))
         mine = {(match.league_id, match.match_id): match for match in known}
         answers = [news.take(mine.get((item.league_id, item.match_id)), item) for item in items]
@@ -70,17 +71,17 @@ def progress(*, referee: Agent, items: Sequence[Told], leaving: bool = False) ->
 
 @dataclass(slots=True)
 class _News:
-    """One report of progress; what it tells of most matches, and all it adds to transcripts, is written together."""
+    """One progress report. Lease renewals and transcript entries of all its matches are written together at the end."""
 
     referee: Agent
     now: datetime
     leases: dict[str, float] = field(default_factory=dict)
     renewed: dict[tuple[float, int, str], list[int]] = field(default_factory=dict)
-    """Matches of which only the lease is renewed, by its seconds, their attempt and state."""
+    """The matches of which only the lease is renewed, by its seconds, their attempt and their state."""
     entries: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def take(self, match: Match | None, item: Told) -> dict[str, Any]:
-        """What is told of one match; the answer to it."""
+    def take(self, match: Match | None, item: MatchProgress) -> dict[str, Any]:
+        """Take what is reported of one match; returns the answer for it."""
         status = "lost"
         if match is not None and match.attempt == item.attempt:
             answer, seal = sealing.decide(match, self.referee, item)
@@ -91,8 +92,8 @@ class _News:
                 status = "lost"
         return {name: getattr(item, name) for name in ("league_id", "match_id", "attempt")} | {"status": status}
 
-    def _go_on(self, match: Match, item: Told, seal: dict[str, Any] | None) -> bool:
-        """Its referee goes on with it; false when the attempt is over."""
+    def _go_on(self, match: Match, item: MatchProgress, seal: dict[str, Any] | None) -> bool:
+        """Take the progress of a match that its referee goes on playing; false if the attempt is over."""
         if match.league_id not in self.leases:
             self.leases[match.league_id] = lease_s_of(match, self.referee)
         lease_s = self.leases[match.league_id]
@@ -100,26 +101,28 @@ class _News:
         to_be_shown = bool(news or item.transcript)
         if seal is not None:
             news["seal"] = seal
-        done = _advance(match, news, lease_s, self.now)
-        if done is None:
-            return False
+        lease = timedelta(seconds=lease_s)
+        if news:
+            # One statement for progress, seal and lease.
+            if not _write(match, {"lease_until": self.now + lease, **news}):
+                return False
+        elif match.lease_until is None or match.lease_until - self.now < lease * 0.9:
+            self.renewed.setdefault((lease_s, match.attempt, match.state), []).append(match.pk)
         if to_be_shown:
             shown(match.league_id, match.match_id)
-        self.entries += rows_of(match, item.transcript)
-        if not done:
-            self.renewed.setdefault((lease_s, match.attempt, match.state), []).append(match.pk)
+        self.entries += entry_rows(match, item.transcript)
         return True
 
     def write(self) -> None:
-        """Write what was kept for the end."""
-        for (lease_s, attempt, state), found in self.renewed.items():
+        """Write the lease renewals and the transcript entries."""
+        for (lease_s, attempt, state), match_pks in self.renewed.items():
             later = {"lease_until": self.now + timedelta(seconds=lease_s)}
-            swap(Match, later, pk=tuple(found), attempt=attempt, state=state)
+            swap(Match, later, pk=tuple(match_pks), attempt=attempt, state=state)
         insert_entries(self.entries)
 
 
-def _take_back(match: Match, item: Told, seal: dict[str, Any] | None) -> None:
-    """Its referee gives it back, with a new seal perhaps, which counts whoever tells of it."""
+def _take_back(match: Match, item: MatchProgress, seal: dict[str, Any] | None) -> None:
+    """Take a match back from its referee. A new seal in the same item is stored first: it counts all the same."""
     if seal is not None:
         swap(Match, {"seal": seal}, pk=match.pk, attempt=match.attempt, state=IN_PLAY, **_unsealed(match))
         match.seal = seal
@@ -127,32 +130,32 @@ def _take_back(match: Match, item: Told, seal: dict[str, Any] | None) -> None:
     add_entries(match, item.transcript)
     losses.lose_attempt(
         matches=Match.objects.filter(pk=match.pk, attempt=match.attempt),
-        why=item.why or "the referee is leaving",
-        # With a reason it has failed there, and might fail for ever.
+        why=item.why or note(Code.REFEREE_LEAVING),
+        # A referee that gives a reason has failed, and might fail again and again; one that leaves gives none.
         counts=bool(item.why),
         cause=item.cause,
     )
 
 
-def _news_of(match: Match, item: Told, now: datetime, *, keeps_moves: bool) -> dict[str, Any]:
-    """What a report says of a match that is not on record yet, by field, without its seal.
+def _news_of(match: Match, item: MatchProgress, now: datetime, *, keeps_moves: bool) -> dict[str, Any]:
+    """What a report changes of a match, by column, without the seal.
 
     Args:
-        keeps_moves: whether the referee is told the moves on record, and so may add to them.
+        keeps_moves: whether the referee was given the recorded moves in start_match, and so may add to them.
     """
     old, new = MatchState(match.state), MatchState(item.state)
-    state = new if PROGRESS_ORDER.index(new) > PROGRESS_ORDER.index(old) else old
+    state = new if IN_PLAY.index(new) > IN_PLAY.index(old) else old
     hidden = get_game(match.league.game_type).hidden
-    players = {match.player_a.code, match.player_b.code}
-    # Whatever a foreign referee tells: before the draw nobody sees anything of a game with hidden choices.
+    players = set(match.player_ids)
+    # A student's referee may put choices into the view: in a game with hidden choices show nothing before the draw.
     may_be_seen = state == MatchState.DRAWING_NUMBER or not hidden
     told: dict[str, Any] = {
         "joined": sorted(players.intersection(item.joined) | set(match.joined)),
         "locked_in": sorted(players.intersection(item.locked_in)),
-        # Who only tells a sealed end knows no board: what everybody has seen of the game stays.
+        # A referee that only tells a sealed end sends no view: keep the last one.
         "view": (item.view or match.view) if may_be_seen else {},
     }
-    # Moves are never taken back: a report that comes late has less of them.
+    # Moves are never removed: a report that arrives late has fewer of them.
     if keeps_moves and not hidden and len(item.moves or ()) > len(match.moves):
         told["moves"] = item.moves
     if item.excused:
@@ -163,24 +166,17 @@ def _news_of(match: Match, item: Told, now: datetime, *, keeps_moves: bool) -> d
     return news
 
 
-def _advance(match: Match, news: dict[str, Any], lease_s: float, now: datetime) -> bool | None:
-    """Write the news of one match, if there are any, in one statement with its seal and its lease.
-
-    Returns whether that is all; false when its lease is still to be renewed, None when the attempt is over.
-    """
-    lease = timedelta(seconds=lease_s)
-    if not news:
-        return match.lease_until is not None and match.lease_until - now >= lease * 0.9
-    later = {"lease_until": now + lease, **news}
-    if not swap(Match, later, pk=match.pk, attempt=match.attempt, state=match.state, **_unsealed(match)):
-        # The row is held, and this cannot be; were it so, nothing of this would be on record.
-        return None
-    # A report may tell of one match more than once.
-    for name, value in later.items():
+def _write(match: Match, news: dict[str, Any]) -> bool:
+    """Write what is new of a match, if its attempt is as it was read; whether it was written."""
+    if not swap(Match, news, pk=match.pk, attempt=match.attempt, state=match.state, **_unsealed(match)):
+        # Cannot happen while the row is locked. If it does, nothing was written, and the answer must say so.
+        return False
+    # A report may contain one match more than once.
+    for name, value in news.items():
         setattr(match, name, value)
     return True
 
 
 def _unsealed(match: Match) -> dict[str, None]:
-    """The condition that a match that was read without a seal has none still: a first seal is never written over."""
+    """The condition that a match read without a seal still has none: the first seal is never overwritten."""
     return {"seal": None} if match.seal is None else {}

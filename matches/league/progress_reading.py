@@ -19,18 +19,18 @@ _EXCUSED_FIELDS = ("player_id", "message_type", "evidence", "at", "counted")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a referee tells of one match.
+class MatchProgress:
+    """What a referee reports of one match.
 
     Attributes:
         state: one of ``PROGRESS_STATES``, or ``HANDED_BACK``.
-        joined, locked_in: ids of players, or of anybody else.
+        joined, locked_in: ids of players; not checked against the match.
         view: what everybody may see of the game.
-        cause, why: whose side failed, REFEREE or LEAGUE, where it is given back, and a sentence about it.
-        seal: the verdict to be kept, as it was sent; None when none came.
-        end_told: the players have heard the sealed verdict.
-        moves: player and move of each, in order; None when they were not told.
-        excused: the tries that did not count.
+        cause, why: of a match that is handed back: whose side failed, REFEREE or LEAGUE, and a sentence about it.
+        seal: the verdict to be sealed, as it was sent; None if there is none.
+        end_told: whether the players have heard the sealed verdict.
+        moves: pairs of player and move, in order; None if they were not sent.
+        excused: the tries that do not count.
     """
 
     league_id: str
@@ -49,12 +49,12 @@ class Told:
     transcript: list[dict[str, Any]] = field(default_factory=list)
 
 
-def read_progress(params: Mapping[str, Any]) -> list[Told]:
+def read_progress(params: Mapping[str, Any]) -> list[MatchProgress]:
     """Read a report_progress (ruling, section 10).
 
     Raises:
         MissingField: no matches.
-        InvalidFormat: an item that is not of the form.
+        InvalidFormat: an item is malformed.
     """
     matches = params.get("matches")
     if matches is None:
@@ -64,7 +64,7 @@ def read_progress(params: Mapping[str, Any]) -> list[Told]:
     return [_read_item(item, f"matches[{position}]") for position, item in enumerate(matches)]
 
 
-def _read_item(item: object, where: str) -> Told:
+def _read_item(item: object, where: str) -> MatchProgress:
     if not isinstance(item, Mapping):
         raise InvalidFormat(f"{where} must be an object.", field=where, seen=item, expected="an object")
     state = text(item.get("state"), field=f"{where}.state", expected="a match state")
@@ -72,7 +72,7 @@ def _read_item(item: object, where: str) -> Told:
         expected = ", ".join(sorted([*PROGRESS_STATES, HANDED_BACK]))
         raise InvalidFormat(f"{where}.state is not one.", field=f"{where}.state", seen=state, expected=expected)
     view, seal, why = item.get("view"), item.get("seal"), item.get("why")
-    return Told(
+    return MatchProgress(
         league_id=text(item.get("league_id"), field=f"{where}.league_id", expected="a league id"),
         match_id=text(item.get("match_id"), field=f"{where}.match_id", expected="a match id"),
         attempt=whole_number(item.get("attempt"), field=f"{where}.attempt"),
@@ -91,7 +91,7 @@ def _read_item(item: object, where: str) -> Told:
 
 
 def _moves(value: object) -> list[list[Any]] | None:
-    """Player and move of each, in order; None when they were not told."""
+    """Pairs of player and move, in order; None if they were not sent."""
     if not isinstance(value, list):
         return None
     pairs = [one for one in value[:MAX_MOVES] if isinstance(one, list) and len(one) == 2 and isinstance(one[0], str)]
@@ -99,11 +99,11 @@ def _moves(value: object) -> list[list[Any]] | None:
 
 
 def _excused(value: object) -> list[dict[str, str]]:
-    """The tries that did not count; what is not of the form is left out."""
-    found = value if isinstance(value, list) else []
+    """The tries that do not count; malformed ones are left out."""
+    tries = value if isinstance(value, list) else []
     return [
         {name: storable(one[name])[:200] for name in _EXCUSED_FIELDS if isinstance(one.get(name), str)}
-        for one in found[:MAX_EXCUSED]
+        for one in tries[:MAX_EXCUSED]
         if isinstance(one, Mapping)
     ]
 

@@ -1,4 +1,4 @@
-"""READ: why a league does not take a player, and which codes are nobody's (ruling, sections 2, 5, 8 and 11)."""
+"""READ: why a league does not accept a player, and which codes are wrong (ruling, sections 2, 5, 8 and 11)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Collection
 from django.conf import settings
 from django.db.models import Q
 
-from agents_registry import roster
 from agents_registry.models import Agent, Kind
-from agents_registry.requests import Request
-from agents_registry.spellings import plays
+from agents_registry.requests.reading import Request
+from agents_registry.requests.spellings import plays
+from agents_registry.rosters import roster
 from league_sdk.protocol import tokens
 from league_sdk.protocol.states import LeagueState, MatchState
 from matches.league import making
@@ -18,14 +18,14 @@ from matches.models import League, Match
 
 
 def refusal(league: League, request: Request, known: Agent | None) -> tuple[str, str | None] | None:
-    """Why a league does not take a player, with 002's code where one corresponds; None when it does."""
+    """Why a league does not accept a player, with 002's code where one corresponds; None if it does."""
     if league.demo:
         ours = request.brings(settings.LEAGUE_DEMO_KEY)
         if ours and (known is not None or league.state == LeagueState.REGISTRATION):
             return None
         return "The demo league is never open for registration.", "L001"
     if known is None:
-        # One that is known has its own proof to show, and may have come in before there was a code.
+        # A known player proves itself with its token, and may have registered before the league had a code.
         closed = _without_code(league, request)
         if closed:
             return closed, "L001"
@@ -36,21 +36,21 @@ def refusal(league: League, request: Request, known: Agent | None) -> tuple[str,
         )
     if known is not None and known.code in league.out:
         return f"{known.code} was {league.out[known.code]['word']} from {league.pk} by the instructor.", "L001"
-    # A frozen board keeps back that the league was played to its end: its players are not sent home before it is told.
-    told = league.state == LeagueState.STOPPED or (league.state == LeagueState.COMPLETED and league.frozen_seq is None)
-    if known is not None and (not told or _still_plays(known)):
+    # A frozen board hides that the league has ended, so its players are not refused before it is unveiled.
+    ended = league.state == LeagueState.STOPPED or (league.state == LeagueState.COMPLETED and league.frozen_seq is None)
+    if known is not None and (not ended or _still_plays(known)):
         return None
     return no_room(league)
 
 
 def _still_plays(agent: Agent) -> bool:
-    """Whether a match of a league that is over is played again with this player."""
+    """Whether a match with this player is replayed in a league that is over."""
     theirs = Match.objects.filter(Q(player_a=agent) | Q(player_b=agent), league__state=LeagueState.COMPLETED)
     return theirs.exclude(state=MatchState.FINISHED).exists()
 
 
 def _without_code(league: League, request: Request) -> str | None:
-    """Why a league does not take one with these codes (ruling, sections 5 and 11), and where a code belongs."""
+    """Why a league refuses these codes (ruling, sections 5 and 11), and where a code belongs; None if it does not."""
     wanted = league.rules.registration_code
     rostered = roster.exists(league.pk)
     if not wanted and not rostered:
@@ -68,9 +68,9 @@ def _without_code(league: League, request: Request) -> str | None:
 
 
 def wrong_codes(league_id: str | None, codes: Collection[str]) -> list[str]:
-    """Those of the codes that are neither a league's own nor a person's on its roster.
+    """The codes that are neither the league's own nor the personal code of somebody on its roster.
 
-    A league that asks for none has no wrong ones. One that is right elsewhere is nobody's guess.
+    In a league that asks for no code none is wrong. A code of another league is no guess, and not counted as wrong.
     """
     league = League.objects.filter(pk=league_id).first() if codes else None
     if league is None or not (league.rules.registration_code or roster.exists(league.pk)):
@@ -81,28 +81,28 @@ def wrong_codes(league_id: str | None, codes: Collection[str]) -> list[str]:
         for code in codes
         if not (wanted and tokens.same(code, wanted))
         and roster.find_owner(league.pk, [code]) is None
-        and not is_somewhere_right(code)
+        and not is_code_of_any_league(code)
     ]
 
 
-def is_somewhere_right(code: str) -> bool:
-    """Whether a text is the registration code of some league, or the personal code of somebody.
+def is_code_of_any_league(code: str) -> bool:
+    """Whether a text is the registration code of any league, or anybody's personal code.
 
-    A class has one code: whoever sends it where it is not wanted, by mistake or to have it counted as wrong, must not
-    have it refused where it is.
+    Codes are blocked after too many wrong tries. A valid code that is sent to the wrong league, by mistake or on
+    purpose, must not be blocked where it is valid.
 
     Args:
-        code: as it came.
+        code: as it was sent.
     """
     asked = (league.rules.registration_code for league in League.objects.only("settings"))
     return any(wanted is not None and tokens.same(code, wanted) for wanted in asked) or roster.is_a_code(code)
 
 
 def no_room(league: League) -> tuple[str, str] | None:
-    """Why a league takes no further player, with 002's code."""
+    """Why a league accepts no further player, with 002's code; None if it does."""
     if not making.is_open(league):
         return f"Registration for {league.pk} is closed.", "L001"
-    most = league.rules.max_players
-    if league.agents.filter(kind=Kind.PLAYER).count() >= most:
-        return f"{league.pk} is full ({most} players).", "L002"
+    max_players = league.rules.max_players
+    if league.agents.filter(kind=Kind.PLAYER).count() >= max_players:
+        return f"{league.pk} is full ({max_players} players).", "L002"
     return None

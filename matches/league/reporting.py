@@ -1,4 +1,4 @@
-"""A referee's MATCH_RESULT_REPORT is taken, or answered and left alone (ruling, sections 4, 8 and 12)."""
+"""Take a referee's MATCH_RESULT_REPORT, or answer it without a change (ruling, sections 4, 8 and 12)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Model
 
-from agents_registry import credentials, learned
 from agents_registry.models import Agent
+from agents_registry.registering import credentials, learned
 from league_sdk.protocol import records
 from league_sdk.protocol.errors import InvalidFormat, LeagueError, RefereeNotRegistered
 from league_sdk.protocol.states import IN_PLAY, MatchState
 from matches.league.endings import after_result
-from matches.league.play import add_entries, assign, hear, lease_s_of
-from matches.league.reports import read_found_at, read_lifecycle, read_proofs, read_spoken, read_verdict
+from matches.league.play import add_entries, assign, lease_s_of, note_heartbeat
+from matches.league.reports import (
+    read_found_at,
+    read_learned_of,
+    read_lifecycle,
+    read_proofs,
+    read_registrations,
+    read_spoken,
+    read_verdict,
+)
 from matches.league.results import count_sealed, count_silences, finish
 from matches.models import League, Match, Round
 from storage.prepared import Prepared
@@ -35,7 +43,7 @@ _REPORTED = Prepared(
     lambda *, league_id, match_id: (
         Match.objects.filter(league_id=league_id, match_id=match_id)
         .select_related("league", "round", "player_a", "player_b", "referee")
-        # Of the agents a report needs hardly anything, and each has two dozen columns to be read.
+        # Of the agents' two dozen columns a report needs two.
         .only(
             *(name for model, before in _WHOLE for name in _columns(model, before)),
             *(f"{agent}__{name}" for agent in ("player_a", "player_b", "referee") for name in ("code", "spoken")),
@@ -57,14 +65,13 @@ def report(
 ) -> dict[str, Any]:
     """Take a MATCH_RESULT_REPORT.
 
-    Changes, when it counts: the match is FINISHED, its transcript is added, silences are counted,
-    perhaps the round and the league end. A second report, or one of a lost attempt, is answered
-    and changes nothing.
+    Changes, if the result counts: the match is FINISHED, its transcript is added, silences are counted, and the round
+    and the league may end. A second report, or one of a lost attempt, is answered and changes nothing.
 
     Args:
-        referee: whose token it came with.
-        attempt: as reported; None (a student's referee) counts if the sender is the referee assigned now, or
-            the announced one of a match that nobody has been started for yet.
+        referee: the owner of the token that came with the report.
+        attempt: as reported. None (a student's referee) is accepted from the referee that the match is assigned to, or
+            from the announced referee of a match that has not been assigned yet.
 
     Returns the fields of the answer: status ``ACCEPTED`` or ``IGNORED``, and why.
 
@@ -79,11 +86,11 @@ def report(
         )
     claimed = match.attempt if attempt is None else attempt
     judges = match.referee_id == referee.pk
-    # Whoever sealed the verdict reports that the players have heard it, be it late; or whoever tells it now.
+    # A sealed match may be reported by the referee that sealed it, however late, and by the one that tells it now.
     if match.seal is not None and (
         (_has_sealed(match, referee) and claimed == match.seal["attempt"]) or (judges and claimed == match.attempt)
     ):
-        return _report_sealed(match, params, transcript)
+        return _report_sealed(match, match.seal, params, transcript)
     if not judges:
         return _report_of_another(match, referee, claimed)
     return _report_unsealed(match, referee, attempt, params, transcript)
@@ -92,41 +99,44 @@ def report(
 def _has_sealed(match: Match, referee: Agent) -> bool:
     """Whether this referee has sealed the verdict of a match.
 
-    An id alone does not say so: at a league's own address anybody may register and get the id of a referee of the site.
+    The id alone is no proof: a referee registered at a league's own address may have the id of a referee of the site.
     """
     return match.seal is not None and referee.site_key and referee.code == match.seal["referee_id"]
 
 
-def _report_sealed(match: Match, params: Mapping[str, Any], transcript: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The report of a match whose verdict is sealed: the seal counts, whatever the report says (ruling, section 12)."""
-    players = (match.player_a.code, match.player_b.code)
-    differs = _differs(match, params, players)
+def _report_sealed(
+    match: Match, seal: Mapping[str, Any], params: Mapping[str, Any], transcript: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Take the report of a match whose verdict is sealed: the seal counts, whatever the report says (section 12)."""
+    differs = _differs(match, seal, params)
     if differs:
         logger.warning("the report of %s differs from its seal, which counts: %s", match.match_id, differs)
     note = f"the sealed verdict counts; this report differs: {differs}" if differs else None
+    steps = params.get("lifecycle")
     with records.work("result", conversation_id=match.conversation_id), transaction.atomic():
-        if match.state == MatchState.FINISHED or not count_sealed(match, told=True, steps=params.get("lifecycle")):
+        if match.state == MatchState.FINISHED or not count_sealed(match, seal, told=True, steps=steps):
             return {"status": "ACCEPTED", "duplicate": True, "reason": note or _STANDS}
         add_entries(match, transcript)
-        _learn(match, params, proven=True)
+        _learn(match, params, believed=True)
     return {"status": "ACCEPTED", "reason": note}
 
 
-def _differs(match: Match, params: Mapping[str, Any], players: tuple[str, str]) -> str:
+def _differs(match: Match, seal: Mapping[str, Any], params: Mapping[str, Any]) -> str:
     """How a report differs from the seal of its match; empty when it does not."""
     try:
-        verdict = read_verdict(params, players)
+        verdict = read_verdict(params, match.player_ids)
     except LeagueError as error:
         return error.message
-    told = (verdict.status, verdict.winner)
-    sealed = (match.seal["status"], match.seal["winner_player_id"])
-    return "" if told == sealed else f"{told[0]} {told[1]} in place of {sealed[0]} {sealed[1]}"
+    reported = (verdict.status, verdict.winner)
+    sealed = (seal["status"], seal["winner_player_id"])
+    return "" if reported == sealed else f"{reported[0]} {reported[1]} in place of {sealed[0]} {sealed[1]}"
 
 
 def _report_of_another(match: Match, referee: Agent, claimed: int) -> dict[str, Any]:
-    """The report of a referee that does not judge the match, or not any more.
+    """Answer the report of a referee that does not judge the match, or not any more.
 
-    That a verdict is sealed, and how often a match was tried, is for those to know who may have had it.
+    Only a referee that may have judged the match is told that its attempt was lost. To any other the answer does not
+    reveal that a verdict is sealed, or how many attempts there were.
     """
     lost = match.seal is not None and referee.site_key and claimed == match.attempt
     if lost or (referee.trusted and 0 < claimed < match.attempt):
@@ -146,13 +156,13 @@ def _report_unsealed(
     params: Mapping[str, Any],
     transcript: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The report of the referee that judges the match: it counts, if its attempt is on and it is the first."""
-    verdict = read_verdict(params, (match.player_a.code, match.player_b.code))
-    hear(referee)
+    """Take the report of the referee that judges the match: the first report of the present attempt counts."""
+    verdict = read_verdict(params, match.player_ids)
+    note_heartbeat(referee)
     begins_alone = referee.trusted and not referee.sends_progress
     if match.state == MatchState.READY and match.attempt == 0 and begins_alone:
-        # It began with the announcement, and was quicker than our start_match.
-        match = assign(match=match, referee=referee, lease_s=lease_s_of(match, referee)) or _whole(match)
+        # It started the match on the announcement, and finished it before our start_match was sent.
+        match = assign(match=match, referee=referee, lease_s=lease_s_of(match, referee)) or _reread(match)
     claimed = match.attempt if attempt is None else attempt
     if match.state == MatchState.FINISHED:
         return {"status": "ACCEPTED", "duplicate": True, "reason": _STANDS}
@@ -163,8 +173,7 @@ def _report_unsealed(
             return _ignored(f"attempt {claimed} is over")
         add_entries(match, transcript)
         count_silences(match, verdict)
-        # Whoever has a token proven reads what the agent answered: only our own referees are believed.
-        _learn(match, params, proven=referee.site_key)
+        _learn(match, params, believed=referee.site_key)
         after_result(match)
     return {"status": "ACCEPTED", "reason": None}
 
@@ -173,22 +182,36 @@ def _ignored(why: str) -> dict[str, Any]:
     return {"status": "IGNORED", "reason": why}
 
 
-def _whole(match: Match) -> Match:
-    """A match as it is now."""
-    found = _REPORTED.one(league_id=match.league_id, match_id=match.match_id)
-    if found is None:
+def _reread(match: Match) -> Match:
+    """Read a match again."""
+    reread = _REPORTED.one(league_id=match.league_id, match_id=match.match_id)
+    if reread is None:
         raise Match.DoesNotExist(match.pk)
-    return found
+    return reread
 
 
-def _learn(match: Match, params: Mapping[str, Any], *, proven: bool) -> None:
-    """How the players were seen to speak, where, and with which token, told by the referee; mostly it is known."""
+def _learn(match: Match, params: Mapping[str, Any], *, believed: bool) -> None:
+    """Store what the referee found out about the players: their dialects, paths and tokens. Mostly it is known.
+
+    Args:
+        believed: it is one of the site's own. Of any other nothing is believed that more than some requests depend on:
+            where a player listens, whether every call is one of MCP, and who may read what it answered.
+    """
     spoken, found_at = read_spoken(params.get("spoken")), read_found_at(params.get("found_at"))
-    proofs = read_proofs(params.get("proofs")) if proven else {}
+    more, registrations = read_learned_of(params.get("learned")), read_registrations(params.get("registrations"))
+    proofs = read_proofs(params.get("proofs"))
+    if not believed:
+        found_at, proofs = {}, {}
+        more = {player: {"own": one["own"]} for player, one in more.items() if "own" in one}
     for player in (match.player_a, match.player_b):
-        found = spoken.get(player.code, {})
-        if any(player.spoken.get(kind) != shape for kind, shape in found.items()):
-            learned.learn_dialect(agent_id=player.pk, spoken=found)
+        shapes = spoken.get(player.code, {})
+        if more.get(player.code) or any(player.spoken.get(kind) != shape for kind, shape in shapes.items()):
+            learned.learn_dialect(
+                agent_id=player.pk,
+                spoken=shapes,
+                learned=more.get(player.code),
+                registration=registrations.get(player.code, ""),
+            )
         if player.code in found_at:
             learned.learn_path(agent_id=player.pk, path=found_at[player.code])
         if player.code in proofs:

@@ -1,4 +1,4 @@
-"""Reading MATCH_RESULT_REPORT of a referee (ruling, section 4), and what it has in common with progress. Pure."""
+"""Read a referee's MATCH_RESULT_REPORT (ruling, section 4), and what report_progress shares with it. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from league_sdk.dialects.memory import read_learned
 from league_sdk.dialects.shapes import SHAPES
 from league_sdk.protocol.errors import InvalidFormat, MissingField
 from league_sdk.protocol.messages import ROLES, MessageType
 from league_sdk.protocol.states import ResultStatus
 from matches.league.fault_reports import read_faults
 from matches.league.play import PROGRESS_STATES
+from matches.models import Match
 
 _PATH = re.compile(r"/[A-Za-z0-9._~/-]*", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -24,7 +26,7 @@ _NEEDS_WINNER = {ResultStatus.WIN: True, ResultStatus.DRAW: False, ResultStatus.
 _DRAW = "DRAW"
 _RESULT_FIELDS = ("result", "game_result", "match_result")
 _WINNER_FIELDS = ("winner", "winner_player_id", "winner_id")
-"""004 4.6.2 has the first of each; GAME_OVER calls the same by the second (4.6.1)."""
+"""Names of one field: 004 4.6.2 has the first of each, GAME_OVER (4.6.1) the second."""
 _DETAIL_FIELDS = ("drawn_number", "number_parity", "choices", "reason")
 
 
@@ -38,9 +40,24 @@ class Verdict:
     details: dict[str, Any]
     faults: list[dict[str, Any]]
 
+    def outcome(self, match: Match) -> dict[str, Any]:
+        """What an event tells of a match that has this result (``history.Outcome``)."""
+        return {
+            "match_id": match.match_id,
+            "round_id": match.round.number,
+            "players": list(match.player_ids),
+            "status": self.status,
+            "winner_id": self.winner,
+            "reason": self.reason,
+            "details": self.details,
+            "faults": self.faults,
+            "attempt": match.attempt,
+            "referee_id": match.referee.code if match.referee else None,
+        }
+
 
 def whole_number(value: object, *, field: str) -> int:
-    """A number that came as an integer or as digits (000 sends round_id as a string).
+    """Read a number that came as an integer or as digits (000 sends round_id as a string).
 
     Raises:
         InvalidFormat: E002.
@@ -53,7 +70,7 @@ def whole_number(value: object, *, field: str) -> int:
 
 
 def text(value: object, *, field: str, expected: str) -> str:
-    """A non-empty string.
+    """Read a non-empty string.
 
     Raises:
         MissingField: E003, absent or empty.
@@ -67,7 +84,7 @@ def text(value: object, *, field: str, expected: str) -> str:
 
 
 def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict:
-    """Read a result report. ``score`` serves only to read a foreign one (ruling, section 7).
+    """Read a result report. ``score`` serves only to read that of a student's referee (ruling, section 7).
 
     Args:
         params: the message.
@@ -78,7 +95,7 @@ def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict
         InvalidFormat: a winner who is not in the match, or a status that does not fit it.
     """
     result = _result_of(params)
-    # One that reports its GAME_OVER's game_result has no details apart from it.
+    # A report in the form of GAME_OVER's game_result has its details in the result itself.
     details = result["details"] if "details" in result else _apart(result)
     details = dict(details) if isinstance(details, Mapping) else {}
     winner = _winner_of(result, players)
@@ -107,7 +124,7 @@ def read_verdict(params: Mapping[str, Any], players: tuple[str, str]) -> Verdict
 
 
 def _status_of(params: Mapping[str, Any], result: Mapping[str, Any]) -> ResultStatus | None:
-    """The status as it was reported, beside the result or in it; None when it was not."""
+    """The reported status, beside the result or in it; None if there is none."""
     status = params.get("status")
     if status is not None and (not isinstance(status, str) or status not in _STATUSES):
         raise InvalidFormat(
@@ -122,7 +139,7 @@ def _result_of(params: Mapping[str, Any]) -> Mapping[str, Any]:
     field = next((name for name in _RESULT_FIELDS if params.get(name) is not None), _RESULT_FIELDS[0])
     result = params.get(field)
     if not isinstance(result, Mapping) and any(name in params for name in _WINNER_FIELDS):
-        # Flat, as 002's small messages are.
+        # The fields stand in the message itself, as in 002's small messages.
         return params
     if result is None:
         raise MissingField("result is missing.", field="result", expected="an object with winner, score, details")
@@ -136,11 +153,11 @@ def _apart(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _winner_of(result: Mapping[str, Any], players: tuple[str, str]) -> Any:
-    """The winner as it was reported; a role stands for its player, and a draw is spelt in any case."""
-    given = [result[name] for name in _WINNER_FIELDS if name in result]
-    if not given:
+    """The reported winner: a player id, DRAW or None; a role such as PLAYER_A is replaced by the id of its player."""
+    winners = [result[name] for name in _WINNER_FIELDS if name in result]
+    if not winners:
         raise MissingField("result.winner is missing.", field="result.winner", expected="a player_id or null")
-    winner = given[0]
+    winner = winners[0]
     if winner is None or winner in players:
         return winner
     word = winner.upper() if isinstance(winner, str) else ""
@@ -179,42 +196,52 @@ def _without_winner(
     )
 
 
+def _by_player(value: object) -> list[tuple[Any, Any]]:
+    """The items of an object with an entry for each of the two players; empty if the value is no object."""
+    return list(value.items())[:2] if isinstance(value, Mapping) else []
+
+
 def read_found_at(value: object) -> dict[str, str]:
-    """By player, the path at which a referee found its server; what is not a plain path is left out."""
-    found = value if isinstance(value, Mapping) else {}
+    """By player, the path at which a referee found its server; anything but a plain path is left out."""
     return {
         player: path
-        for player, path in list(found.items())[:2]
+        for player, path in _by_player(value)
         if isinstance(path, str) and _PATH.fullmatch(path) and len(path) <= MAX_PATH_CHARS
     }
 
 
 def read_proofs(value: object) -> dict[str, str]:
-    """By player, the hash of a token that its address answered with; what is not of the form is left out."""
-    found = value if isinstance(value, Mapping) else {}
+    """By player, the hash of a token that its address answered with; malformed ones are left out."""
     return {
-        player: digest
-        for player, digest in list(found.items())[:2]
-        if isinstance(digest, str) and _DIGEST.fullmatch(digest)
+        player: digest for player, digest in _by_player(value) if isinstance(digest, str) and _DIGEST.fullmatch(digest)
     }
 
 
 def read_spoken(value: object) -> dict[str, dict[str, str]]:
-    """By player and message type, the way of speaking a referee found; what is not of the form is left out."""
-    found = value if isinstance(value, Mapping) else {}
+    """By player and message type, the way of speaking that a referee found; unknown ones are left out."""
     return {
         player: {
             kind: shape
             for kind, shape in list(ways.items())[: len(MessageType)]
             if kind in _KINDS and isinstance(shape, str) and shape in SHAPES
         }
-        for player, ways in list(found.items())[:2]
+        for player, ways in _by_player(value)
         if isinstance(ways, Mapping)
     }
 
 
+def read_learned_of(value: object) -> dict[str, dict[str, Any]]:
+    """By player, what else a referee found out of how it speaks; what cannot be it is left out."""
+    return {player: read_learned(learned) for player, learned in _by_player(value)}
+
+
+def read_registrations(value: object) -> dict[str, str]:
+    """By player, the registration that a referee played with."""
+    return {player: name for player, name in _by_player(value) if isinstance(name, str)}
+
+
 def read_lifecycle(value: object) -> list[dict[str, str]]:
-    """The steps of a match as its referee timed them; what is not of the form is left out."""
+    """The steps of a match as its referee timed them; malformed ones are left out."""
     steps = value if isinstance(value, list) else []
     return [
         {"state": str(step["state"]), "at": step["at"]}
@@ -224,7 +251,7 @@ def read_lifecycle(value: object) -> list[dict[str, str]]:
 
 
 def is_moment(value: object) -> bool:
-    """Whether a value is a time with its zone, in ISO 8601."""
+    """Whether a value is a time with a time zone, in ISO 8601."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
         return moment is not None and moment.tzinfo is not None and moment.astimezone(UTC).year > 1
@@ -233,7 +260,7 @@ def is_moment(value: object) -> bool:
 
 
 def read_entries(value: object) -> list[dict[str, Any]]:
-    """The transcript entries of a report that have a usable number and time; the others are left out."""
+    """The transcript entries with a valid number and time; the others are left out."""
     if not isinstance(value, list):
         return []
     return [

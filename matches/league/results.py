@@ -1,4 +1,4 @@
-"""A result counts, once (ruling, section 8); what follows from it is in ``endings``."""
+"""Make a result count, once (ruling, section 8). What follows from it is in ``endings``."""
 
 from __future__ import annotations
 
@@ -11,51 +11,41 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from agents_registry import registration
+from agents_registry.registering import registration
 from league_sdk.ledger.kinds import EventKind
-from league_sdk.protocol.states import (
-    IN_PLAY,
-    AgentState,
-    MatchState,
-    ResultStatus,
-)
+from league_sdk.protocol.masking import without_addresses
+from league_sdk.protocol.states import IN_PLAY, AgentState, MatchState, ResultStatus
 from league_sdk.protocol.transcript import clean
-from league_sdk.rules.registry import get_game
 from matches.league import sealing
-from matches.league.corrections.planning import fate
-from matches.league.corrections.plans import LOSE, VOID
+from matches.league.corrections.planning import result_without_play
+from matches.league.corrections.plans import LOSE, OPEN, VOID
 from matches.league.effects import changed, record
 from matches.league.endings import after_result
 from matches.league.errors import ActionRefused
-from matches.league.fault_reports import not_called
-from matches.league.play import PROGRESS_STATES, lifecycle_step
-from matches.league.reports import (
-    Verdict,
-    read_lifecycle,
-)
+from matches.league.fault_reports import apart, not_called
+from matches.league.play import PROGRESS_STATES, lifecycle_step, unplayed
+from matches.league.reports import Verdict, read_lifecycle
 from matches.models import Match
-from matches.view.masking import without_addresses
 from storage.prepared import swap
 
 logger = logging.getLogger(__name__)
 
-_OPEN = (MatchState.HELD, MatchState.READY, *IN_PLAY)
 SILENT = frozenset({"E001", "E009"})
 
 
-def count_sealed(match: Match, *, told: bool = False, steps: object = None) -> bool:
-    """A sealed verdict counts from now on; call in a transaction.
+def count_sealed(match: Match, seal: Mapping[str, Any], *, told: bool = False, steps: object = None) -> bool:
+    """Make a sealed verdict count. Call inside a transaction.
 
     Args:
-        match: in play, with a seal, and with its league, round and players.
-        told: its players have heard it; else they may never hear it.
+        match: in play; league, round and players are loaded.
+        seal: its seal.
+        told: the players have heard the verdict; otherwise they may never hear it.
         steps: the states of the match as its referee timed them.
 
-    Returns false when it counted already.
+    Returns false if a result counted already.
     """
-    seal = {**match.seal, "told": True} if told or match.seal.get("told") else {**match.seal, "untold": True}
-    verdict = sealing.read(seal, (match.player_a.code, match.player_b.code))
-    match.seal = seal
+    verdict = sealing.read(seal, match.player_ids)
+    match.seal = {**seal, "told" if told or seal.get("told") else "untold": True}
     if not finish(match, verdict, states=IN_PLAY, steps=read_lifecycle(steps)):
         return False
     count_silences(match, verdict)
@@ -64,12 +54,12 @@ def count_sealed(match: Match, *, told: bool = False, steps: object = None) -> b
 
 
 def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequence[dict[str, str]] = ()) -> bool:
-    """The match goes from one of ``states`` to FINISHED; false when the attempt is over or someone else was quicker."""
+    """Move a match from one of ``states`` to FINISHED; false if the attempt is over or another result came first."""
     now = timezone.now()
-    # Not every referee is ours: what it writes is cleaned of tokens like its transcript, and as everybody reads it, of
-    # addresses.
-    said = (verdict.reason, verdict.details, verdict.faults)
-    reason, details, faults = (without_addresses(clean(one)) for one in said)
+    # A student's referee may have left tokens in its texts. Everybody reads these, so addresses are removed, too.
+    public_faults, said = apart(verdict.faults)
+    texts = (verdict.reason, verdict.details, public_faults)
+    reason, details, faults = (without_addresses(clean(one)) for one in texts)
     verdict = replace(verdict, reason=reason, details=details, faults=faults)
     winner = {match.player_a.code: match.player_a, match.player_b.code: match.player_b}.get(verdict.winner or "")
     news = {
@@ -79,10 +69,11 @@ def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequ
         "reason": reason,
         "details": details,
         "faults": faults,
+        "said": said,
         "finished_at": now,
         "lease_until": None,
         "locked_in": [],
-        # A report without a seal leaves the column alone: one that came meanwhile must not be taken off.
+        # Without a seal leave the column alone: a seal that came meanwhile must not be overwritten.
         **({"seal": match.seal} if match.seal is not None else {}),
         "lifecycle": [*_timed(match.lifecycle, steps), lifecycle_step(MatchState.FINISHED, now)],
     }
@@ -91,18 +82,18 @@ def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequ
     record(
         match.league_id,
         EventKind.MATCH_FINISHED,
-        **outcome_data(match, verdict),
+        **verdict.outcome(match),
         **revealed(match, details),
     )
-    # A referee has room again. What cannot wait, the end of the round, says so itself.
+    # Not urgent: a referee has room again. The end of a round, which is urgent, wakes the conductor itself.
     changed(match.league_id, match.match_id, urgent=False)
     return True
 
 
 def revealed(match: Match, details: Mapping[str, Any]) -> dict[str, Any]:
-    """What anyone may check a result by (ruling, section 12): the seed of its draw, and what was sealed when.
+    """What anyone can verify a result with (ruling, section 12): the seed of its draw, and the digest of its seal.
 
-    A referee that does not seal had no seed: where it has drawn a number, ours says nothing of that.
+    A referee that does not seal gets no seed: if it drew a number, the seed of the match has nothing to do with that.
     """
     drawn_elsewhere = match.seal is None and details.get("drawn_number") is not None
     return {
@@ -113,24 +104,8 @@ def revealed(match: Match, details: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def outcome_data(match: Match, verdict: Verdict) -> dict[str, Any]:
-    """A result that counts from now on, as its event tells it (``history.Outcome``)."""
-    return {
-        "match_id": match.match_id,
-        "round_id": match.round.number,
-        "players": [match.player_a.code, match.player_b.code],
-        "status": verdict.status,
-        "winner_id": verdict.winner,
-        "reason": verdict.reason,
-        "details": verdict.details,
-        "faults": verdict.faults,
-        "attempt": match.attempt,
-        "referee_id": match.referee.code if match.referee else None,
-    }
-
-
 def _timed(lifecycle: list[dict[str, str]], steps: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """The lifecycle with the steps of the last attempt as its referee timed them: progress reports skip some."""
+    """The lifecycle with the steps of the last attempt replaced by its referee's: progress reports may skip some."""
     if not steps:
         return lifecycle
     begun = max((n for n, step in enumerate(lifecycle) if step["state"] not in PROGRESS_STATES), default=-1)
@@ -138,7 +113,10 @@ def _timed(lifecycle: list[dict[str, str]], steps: Sequence[dict[str, str]]) -> 
 
 
 def count_silences(match: Match, verdict: Verdict) -> None:
-    """Who was silent has one silence more, and is suspended or shut down after too many; who answered has none."""
+    """Count one more silence for each player that was silent, and reset the count of one that answered.
+
+    After too many silences a player is suspended or shut down (ruling, section 8).
+    """
     silent = {fault["player_id"]: fault for fault in verdict.faults if fault["error_code"] in SILENT}
     players = (match.player_a, match.player_b)
     registration.count_answers(agent_ids=[player.pk for player in players if player.code not in silent])
@@ -150,17 +128,23 @@ def count_silences(match: Match, verdict: Verdict) -> None:
                 agent_id=player.pk,
                 suspend_after=rules.suspend_after,
                 shutdown_after=rules.shutdown_after,
-                problem=fault["sentence"] or f"no answer in {match.match_id}",
+                problem=_problem(fault, match),
             )
 
 
-def decide_absent(match: Match) -> bool:
-    """A match with a player that is SHUTDOWN (ruling, section 8) or out of the league is decided without calls.
+def _problem(fault: Mapping[str, Any], match: Match) -> str:
+    """Why a player is silent, for its owner and the staff: first its own words."""
+    sentence = str(fault["sentence"] or f"no answer in {match.match_id}")
+    return f"it said “{fault['said']}”; {sentence}" if fault.get("said") else sentence
 
-    Returns whether it was.
+
+def decide_absent(match: Match) -> bool:
+    """Decide a match without calls if a player of it is SHUTDOWN (ruling, section 8) or out of the league.
+
+    Returns whether it was decided.
     """
     out = match.league.out
-    players = (match.player_a.code, match.player_b.code)
+    players = match.player_ids
     shut = [
         player
         for player in (match.player_a, match.player_b)
@@ -171,29 +155,28 @@ def decide_absent(match: Match) -> bool:
         whys.append(f"{' and '.join(player.code for player in shut)} shut down after too many silences")
     if not whys:
         return False
-    # One that is shut down loses like one that left, or has its match cancelled, as the league's rules have it.
+    # A player that is shut down loses like one that was withdrawn, or the match is cancelled: a setting of the league.
     shut_as = {"matches": VOID if match.league.rules.no_show == "cancel" else LOSE}
-    status, winner = fate(players, {**out, **{player.code: shut_as for player in shut}})
-    game = get_game(match.league.game_type)
+    status, winner = result_without_play(players, {**out, **{player.code: shut_as for player in shut}})
     verdict = Verdict(
         status=status,
         winner=winner,
         reason=f"{' and '.join(whys)}: not called",
-        details=game.unfinished(game.new_state(players)),
-        # What is lost by a decision of the instructor is nobody's fault.
+        details=unplayed(match),
+        # A match lost by the instructor's decision has no fault.
         faults=[not_called(player) for player in shut],
     )
     with transaction.atomic():
         return finish(match, verdict, states=[MatchState.PENDING, MatchState.READY])
 
 
-def cancel(*, league_id: str, match_id: str, why: str, states: Sequence[str] = _OPEN) -> None:
-    """End an open match as CANCELLED: it counts nowhere (the instructor, or hold_s).
+def cancel(*, league_id: str, match_id: str, why: str, states: Sequence[str] = OPEN) -> None:
+    """End an open match as CANCELLED, which counts nowhere (the instructor, or the setting hold_s).
 
     Args:
-        league_id, match_id: which match.
+        league_id, match_id: the match.
         why: a sentence for its page.
-        states: what its state must be.
+        states: the states in which it may be.
 
     Raises:
         ActionRefused: it is not open, or its result is being told.
@@ -209,9 +192,7 @@ def cancel(*, league_id: str, match_id: str, why: str, states: Sequence[str] = _
             raise ActionRefused(
                 _("%(match)s is not open: only a match of the current round can be cancelled.") % {"match": match_id}
             )
-        sealing.refuse_sealed(match.match_id, sealed=match.seal is not None)
-        game = get_game(match.league.game_type)
-        players = (match.player_a.code, match.player_b.code)
-        verdict = Verdict(ResultStatus.CANCELLED, None, why, game.unfinished(game.new_state(players)), [])
+        sealing.refuse_sealed(match)
+        verdict = Verdict(ResultStatus.CANCELLED, None, why, unplayed(match), [])
         if finish(match, verdict, states=states):
             after_result(match)

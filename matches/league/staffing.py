@@ -1,4 +1,4 @@
-"""Who has which role in a league. Each change is an event, which the public does not see."""
+"""Give and take roles in a league. Each change is an event, which the public does not see."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from league_sdk.ledger.kinds import EventKind
-from matches.league import lifecycle, opening
+from matches.league import opening
 from matches.league.effects import record
 from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.league.leagues import get_league
 from matches.models import League, Role, RoleName
 
 
 def open_league(*, by: Any, **fields: Any) -> League:
-    """Create a league whose instructor is the one who does it; a superuser needs no role.
+    """Create a league, and make the user its instructor; a superuser needs no role.
 
     Args:
         by: the user; None for a script with the API key.
@@ -34,17 +35,17 @@ def open_league(*, by: Any, **fields: Any) -> League:
 
 
 def give_role(*, league_id: str, username: str, name: str) -> Role:
-    """Make someone of the staff instructor or assistant of a league; who has the other role already changes to it.
+    """Make a staff user instructor or assistant of a league; an earlier role in the league is replaced.
 
     Raises:
         NotFound: no such league.
-        Invalid: no such role, no such user, or one who cannot log in at the desk.
-        ActionRefused: a superuser, who may do everything anyway.
+        Invalid: no such role or user, or the user cannot log in at the desk.
+        ActionRefused: the user is a superuser, who may do everything anyway.
     """
     if name not in RoleName.values:
         raise Invalid(_("There is no role %(role)s.") % {"role": name[:40]}, field="name")
     with transaction.atomic():
-        league = lifecycle.get_league(league_id)
+        league = get_league(league_id)
         wanted = username.replace("\x00", "\ufffd").strip()
         user = get_user_model().objects.filter(username=wanted, is_active=True).first()
         if user is None:
@@ -65,20 +66,21 @@ def give_role(*, league_id: str, username: str, name: str) -> Role:
 
 
 def take_role(*, league_id: str, role_id: int, by: Any) -> str:
-    """Take someone's role in a league away. Returns whose it was.
+    """Take a role in a league away. Returns the user name.
 
     Args:
-        by: the user who does it. Nobody takes their own role: a league could be left with nobody to run it.
+        by: the user who does it; None for a script with the API key. Nobody can take their own role: the league might
+            be left without an instructor.
 
     Raises:
         NotFound: there is no such role in this league.
-        ActionRefused: it is one's own.
+        ActionRefused: it is the user's own role.
     """
     with transaction.atomic():
         role = Role.objects.select_related("user").filter(league_id=league_id, pk=role_id).first()
         if role is None:
             raise NotFound(_("This role is gone already: look again."))
-        if role.user_id == by.pk:
+        if by is not None and role.user_id == by.pk:
             raise ActionRefused(_("This is your own role: ask another instructor of the league, or a superuser."))
         username = str(role.user.get_username())
         Role.objects.filter(pk=role.pk).delete()

@@ -1,4 +1,4 @@
-"""READS: what has changed in leagues, by their rows: finds what no message has told (``live``)."""
+"""READS: finds leagues whose rows have changed, in case a message about the change was lost."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from agents_registry.models import Agent
 from league_sdk.protocol.states import MatchState
 from matches.models import Event, League, Match, Message, Notice
 
-# One by one by the index: the transcripts of all leagues are many.
-_ENTRIES = Subquery(
-    Message.objects.filter(match=OuterRef("pk")).order_by().values("match").annotate(found=Count("pk")).values("found")
+# A subquery per match uses the index; a join would read the transcripts of all leagues.
+_ENTRY_COUNT = Subquery(
+    Message.objects.filter(match=OuterRef("pk")).order_by().values("match").annotate(count=Count("pk")).values("count")
 )
-# An event names its match; the head of the ledger, which changes with each, would say only "anything".
-_OF_EVENTS = ("league_id", "event_seq", "ledger_head")
-_OF_LEAGUE = tuple(one.attname for one in League._meta.concrete_fields if one.attname not in _OF_EVENTS)
-# Not when it was heard last: referees are heard of all the time.
-_OF_AGENT = ("code", "display_name", "state", "checked_at", "problem")
-_OF_MATCH = ("state", "attempt", "referee_id", "joined", "locked_in", "view", "entries")
+# Not compared as columns: events are read one by one, as each names its match.
+_EVENT_COLUMNS = ("league_id", "event_seq", "ledger_head")
+_LEAGUE_COLUMNS = tuple(
+    column.attname for column in League._meta.concrete_fields if column.attname not in _EVENT_COLUMNS
+)
+# Without heard_at, which changes with every heartbeat of a referee.
+_AGENT_COLUMNS = ("code", "display_name", "state", "checked_at", "problem")
+_MATCH_COLUMNS = ("state", "attempt", "referee_id", "joined", "locked_in", "view", "entries")
 
 
 @dataclass(slots=True)
 class _Known:
-    """A league as it was read: its last event, what is no event, and by id the matches that are going on."""
+    """A league as it was read last: its last event, its other columns and rows, and its open matches by id."""
 
     seq: int
     facts: list[tuple[Any, ...]]
@@ -34,11 +36,10 @@ class _Known:
 
 
 class Changes:
-    """What is different from when it was last asked for. One thread asks.
+    """Compares the rows of leagues with those of the last call; used from one thread.
 
-    It reads what changes while leagues are played: events, what referees tell of their matches, the league itself, who
-    is in it, what is announced to the room. The rest (a roster, a check that is on, whether an agent has been told what
-    others have) is for the regular look at the page.
+    It reads what changes while leagues are played: events, reports of progress, the league, its agents and public
+    announcements. Other rows (the roster, running checks, deliveries) are covered by the regular look at each page.
     """
 
     def __init__(self) -> None:
@@ -46,64 +47,64 @@ class Changes:
         self._leagues: list[tuple[Any, ...]] = []
 
     def since(self, leagues: Collection[str]) -> dict[str, list[str]]:
-        """Read leagues again; those that were not asked for are forgotten.
+        """Find the leagues that have changed since the last call.
 
         Args:
-            leagues: their ids.
+            leagues: the ids to read; other leagues are forgotten.
 
-        Returns those that have changed, each with the ids of matches; with none, anything in it may be different. So it
-        is with one that was not asked for the last time.
+        Returns the ids of changed leagues, each with the ids of its changed matches. An empty list means that anything
+        in the league may have changed, as for a league that was not read by the last call.
 
         Raises:
-            django.db.Error: what has changed will be found the next time.
+            django.db.Error: nothing was remembered; the next call finds the same changes.
         """
         now = _read(leagues)
-        found = {}
-        for league_id, one in now.items():
+        changed = {}
+        for league_id, rows in now.items():
             before = self._known.get(league_id)
-            matches = _different(league_id, before, one) if before is not None else set()
+            matches = _changed_matches(league_id, before, rows) if before is not None else set()
             if matches is not None:
-                found[league_id] = sorted(matches)
+                changed[league_id] = sorted(matches)
         self._known = now
-        return found
+        return changed
 
-    def in_list(self) -> bool:
-        """Whether the list of all leagues may show something else than when this was asked last."""
-        now = list(League.objects.order_by("pk").values_list("league_id", "event_seq", *_OF_LEAGUE))
+    def is_list_changed(self) -> bool:
+        """Whether the list of all leagues may have changed since the last call."""
+        now = list(League.objects.order_by("pk").values_list("league_id", "event_seq", *_LEAGUE_COLUMNS))
         before, self._leagues = self._leagues, now
         return before != now
 
 
 def _read(leagues: Collection[str]) -> dict[str, _Known]:
-    rows = League.objects.filter(pk__in=leagues).values_list("league_id", "event_seq", *_OF_LEAGUE)
-    found = {league_id: _Known(seq, [tuple(rest)]) for league_id, seq, *rest in rows}
-    agents = Agent.objects.filter(league_id__in=found).order_by("pk").values_list("league_id", *_OF_AGENT)
-    # Taking one back is no event of its own.
-    said = Notice.objects.filter(league_id__in=found, withdrawn_at=None).order_by("pk").values_list("league_id", "pk")
-    for league_id, *rest in [*agents, *said]:
-        found[str(league_id)].facts.append(tuple(rest))
-    going_on = Match.objects.filter(league_id__in=found).exclude(state__in=[MatchState.PENDING, MatchState.FINISHED])
-    told = going_on.annotate(entries=_ENTRIES).values_list("league_id", "match_id", *_OF_MATCH)
-    for league_id, match_id, *rest in told:
-        found[league_id].matches[match_id] = tuple(rest)
-    return found
+    rows = League.objects.filter(pk__in=leagues).values_list("league_id", "event_seq", *_LEAGUE_COLUMNS)
+    known = {league_id: _Known(seq, [tuple(rest)]) for league_id, seq, *rest in rows}
+    agents = Agent.objects.filter(league_id__in=known).order_by("pk").values_list("league_id", *_AGENT_COLUMNS)
+    # Withdrawing an announcement leaves no event.
+    notices = Notice.objects.filter(league_id__in=known, withdrawn_at=None).order_by("pk")
+    for league_id, *rest in [*agents, *notices.values_list("league_id", "pk")]:
+        known[str(league_id)].facts.append(tuple(rest))
+    closed = [MatchState.PENDING, MatchState.FINISHED]
+    matches = Match.objects.filter(league_id__in=known).exclude(state__in=closed).annotate(entries=_ENTRY_COUNT)
+    for league_id, match_id, *rest in matches.values_list("league_id", "match_id", *_MATCH_COLUMNS):
+        known[league_id].matches[match_id] = tuple(rest)
+    return known
 
 
-def _different(league_id: str, before: _Known, now: _Known) -> set[str] | None:
-    """The matches in which something is different; empty: anything may be; None: nothing is."""
+def _changed_matches(league_id: str, before: _Known, now: _Known) -> set[str] | None:
+    """The ids of changed matches; an empty set if anything may have changed, None if nothing has."""
     if before.facts != now.facts:
         return set()
-    named = _of_events(league_id, before.seq, now.seq) if before.seq != now.seq else set()
+    named = _matches_of_events(league_id, before.seq, now.seq) if before.seq != now.seq else set()
     if not all(named):
         return set()
-    return (named | _unlike(before.matches, now.matches)) or None
+    return (named | _changed_keys(before.matches, now.matches)) or None
 
 
-def _of_events(league_id: str, after: int, last: int) -> set[Any]:
-    """The match of each event; None or empty for one of the whole league."""
+def _matches_of_events(league_id: str, after: int, last: int) -> set[Any]:
+    """The match ids of the events; None or "" for an event of the whole league."""
     events = Event.objects.filter(league_id=league_id, seq__gt=after, seq__lte=last)
     return set(events.values_list("data__match_id", flat=True))
 
 
-def _unlike(before: Mapping[str, Any], now: Mapping[str, Any]) -> set[Any]:
+def _changed_keys(before: Mapping[str, Any], now: Mapping[str, Any]) -> set[Any]:
     return {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}

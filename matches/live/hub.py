@@ -1,9 +1,8 @@
 """Live pages: join, snapshot, then the fragments that changed, with a sequence number.
 
-One layer subscription per process. A page is rendered once per language for all who look at it,
-and a frame is put into words once for all who have seen the same. Each socket gets what changed
-since the last frame it acknowledged, so a slow one skips steps instead of queueing them, and
-nothing it needs is ever lost.
+Each process subscribes to the channel layer once. A page is rendered once per language for all its listeners, and a
+frame is serialised once for all sockets that acknowledged the same frame. A socket gets what changed since the last
+frame it acknowledged: a slow socket skips intermediate states instead of queueing them, and misses no final state.
 """
 
 from __future__ import annotations
@@ -13,8 +12,9 @@ import gzip
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import close_old_connections
@@ -28,22 +28,31 @@ from matches.push import notify
 
 logger = logging.getLogger(__name__)
 
-SPACING_S = 0.2
-"""At least this long between two renderings of one page; the first comes at once, and so does the next one when it was
-for old news."""
-ROWS_AFTER_S = 2.0
-"""The rows of leagues are looked at this often, in case a message was lost: pages that they say are different are
-rendered again, so that no browser is wrong about what is played for longer than five seconds."""
-LOOK_AFTER_S = 4.0
-"""Every page that has listeners is rendered again this often, whatever was heard or read. With so many pages that it
-would take more than half of the thread's time those that few look at come later."""
+
+@dataclass(frozen=True)
+class Pace:
+    """Intervals of the hub, in seconds.
+
+    Attributes:
+        spacing_s: the shortest time between two renderings of one page. A page that turned out to be unchanged after
+            a look at the rows may be rendered again at once.
+        rows_interval_s: between two reads of the leagues' rows, in case a message was lost. Pages whose rows changed
+            are rendered again, so that no browser shows an outdated match for longer than five seconds.
+        look_interval_s: every page with listeners is rendered again after this time, even if nothing is known to have
+            changed. When that would take more than half of the thread's time, pages with few listeners wait longer.
+    """
+
+    spacing_s: float = 0.2
+    rows_interval_s: float = 2.0
+    look_interval_s: float = 4.0
 
 
 class Listener:
     """One socket on a page.
 
     Args:
-        packed: frames are to be gzipped: a table of thirty takes a tenth of the air then.
+        page: the page that the socket shows.
+        packed: whether frames are gzipped; a table of thirty players shrinks to a tenth.
     """
 
     def __init__(self, page: Page, packed: bool = False) -> None:
@@ -56,9 +65,9 @@ class Listener:
         """The next frame for this socket, or None when it is up to date."""
         if self.seen == self.page.seq:
             return None
-        found = self.page.packed_since(self.seen) if self.packed else self.page.frame_since(self.seen)
+        frame = self.page.packed_since(self.seen) if self.packed else self.page.frame_since(self.seen)
         self.seen = self.page.seq
-        return found
+        return frame
 
 
 class Page:
@@ -79,16 +88,20 @@ class Page:
 
     @property
     def urgent(self) -> bool:
-        """Whether somebody waits for it: it has never been rendered, or is known to have changed."""
+        """Whether the page has never been rendered, or may have changed since."""
         return self.seq == 0 or self.dirty.is_set()
 
     def mark(self, *, doubtful: bool) -> None:
-        """It has changed; ``doubtful``: unless that is old news, and rendered already."""
+        """Have the page rendered again.
+
+        Args:
+            doubtful: a message may have told of the change before, so that the page may be up to date already.
+        """
         self.doubtful = doubtful and (self.doubtful or not self.dirty.is_set())
         self.dirty.set()
 
     def update(self, fragments: dict[str, str]) -> None:
-        """Take a new rendering; listeners hear of it if anything changed."""
+        """Take a new rendering, and wake the listeners if any fragment changed."""
         changed = {name: html for name, html in fragments.items() if self._fragments.get(name, ("", 0))[0] != html}
         if not changed:
             return
@@ -99,43 +112,59 @@ class Page:
             listener.news.set()
 
     def frame_since(self, seen: int) -> str:
-        """Everything that changed after ``seen``; from 0 a snapshot."""
-        found = self._frames.get(seen)
-        if found is None:
+        """The fragments that changed after sequence number ``seen``, as JSON; all of them (a snapshot) if it is 0."""
+        frame = self._frames.get(seen)
+        if frame is None:
             newer = {name: html for name, (html, seq) in self._fragments.items() if seq > seen}
-            frame = {"type": "frame", "from": seen} if seen else {"type": "snapshot"}
-            found = json.dumps({**frame, "seq": self.seq, "fragments": newer}, ensure_ascii=False)
-            self._frames[seen] = found
-        return found
+            head = {"type": "frame", "from": seen} if seen else {"type": "snapshot"}
+            frame = json.dumps({**head, "seq": self.seq, "fragments": newer}, ensure_ascii=False)
+            self._frames[seen] = frame
+        return frame
 
     def packed_since(self, seen: int) -> bytes:
-        """The same, gzipped; once for all who have seen the same."""
-        found = self._packed.get(seen)
-        if found is None:
-            found = self._packed[seen] = gzip.compress(self.frame_since(seen).encode(), compresslevel=5, mtime=0)
-        return found
+        """The frame since ``seen``, gzipped; cached for all sockets that acknowledged the same frame."""
+        frame = self._packed.get(seen)
+        if frame is None:
+            frame = self._packed[seen] = gzip.compress(self.frame_since(seen).encode(), compresslevel=5, mtime=0)
+        return frame
 
 
 class Hub:
     """All live pages of this process.
 
     Args:
-        executor: the thread that renders.
-        clock: seconds.
+        executor: the thread that renders pages and reads rows.
+        clock: returns seconds.
+        pace: the intervals.
+        render: returns the fragments of a page in a language; None if there is no such page.
+        listen: calls the given function with every message of the channel layer, until it is cancelled.
+        changes: finds leagues whose rows changed.
     """
 
-    def __init__(self, executor: Executor | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        executor: Executor | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        pace: Pace = Pace(),
+        render: Callable[[PageKey, str], dict[str, str] | None] = pages.fragments,
+        listen: Callable[[Callable[[Any], None]], Coroutine[Any, Any, None]] = notify.listen,
+        changes: Changes | None = None,
+    ) -> None:
         self.executor = executor
         self._clock = clock
+        self._pace = pace
+        self._fragments_of = render
+        self._listen = listen
         self._pages: dict[tuple[PageKey, str], Page] = {}
         self._subscription: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._turns = Turns(self._clock)
-        self._changes = Changes()
+        self._changes = changes or Changes()
 
     @property
     def sockets(self) -> int:
-        """How many sockets are open."""
+        """The number of open sockets."""
         return sum(len(page.listeners) for page in self._pages.values())
 
     async def join(self, key: PageKey, language: str, *, packed: bool = False) -> Listener | None:
@@ -149,12 +178,12 @@ class Hub:
         if page.task is None:
             page.task = asyncio.create_task(self._keep(page))
         try:
-            # A class that opens the board at once waits for one rendering, not each for its own.
+            # When a whole class opens the board at once, all wait for one rendering.
             async with page.first:
                 if page.seq == 0:
                     await self._render(page)
         except asyncio.CancelledError:
-            # The browser went away meanwhile; nobody else would take it off the page.
+            # The browser has gone: the caller gets no listener that it could remove.
             self.leave(listener)
             raise
         if page.seq == 0:
@@ -182,25 +211,30 @@ class Hub:
             self._subscription = asyncio.create_task(self._follow())
 
     async def _follow(self) -> None:
-        """Mark pages as dirty when the channel layer says that they changed, or the rows do."""
-        async with asyncio.TaskGroup() as both:
-            both.create_task(notify.listen(lambda message: self._mark(message["leagues"])))
-            both.create_task(self._look_at_rows())
+        """Mark pages as changed when the channel layer or the rows say so."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._listen(lambda message: self._mark(message["leagues"])))
+            tasks.create_task(self._look_at_rows())
 
     async def _look_at_rows(self) -> None:
         while True:
-            await asyncio.sleep(ROWS_AFTER_S)
+            await asyncio.sleep(self._pace.rows_interval_s)
             try:
                 leagues = {key.league_id for key, _ in self._pages if key.league_id is not None}
                 changed = await self.run(self._changes.since, leagues)
                 index_is_open = any(key.topic is None for key, _ in self._pages)
-                if changed or (index_is_open and await self.run(self._changes.in_list)):
+                if changed or (index_is_open and await self.run(self._changes.is_list_changed)):
                     self._mark(changed, doubtful=True)
             except Exception:
-                logger.exception("the rows of leagues could not be read")
+                logger.exception("the rows of leagues could not be read; they are read again after the interval")
 
     def _mark(self, leagues: dict[str, list[str]], *, doubtful: bool = False) -> None:
-        """These have changed: leagues with their matches; with none, anything in them."""
+        """Have the pages of changed leagues rendered again.
+
+        Args:
+            leagues: ids of leagues, each with the ids of its changed matches; without any, everything may have changed.
+            doubtful: see :meth:`Page.mark`.
+        """
         for (key, _), page in self._pages.items():
             topic = key.topic
             if topic is None:
@@ -212,41 +246,47 @@ class Hub:
         self._turns.go_on()
 
     async def _keep(self, page: Page) -> None:
-        """Render a page when it is dirty, at most every ``SPACING_S``, and now and then anyway."""
+        """Render a page when it has changed, and at every look interval; pause ``spacing_s`` after each rendering."""
         while True:
             try:
-                async with asyncio.timeout(LOOK_AFTER_S):
+                async with asyncio.timeout(self._pace.look_interval_s):
                     await page.dirty.wait()
             except TimeoutError:
                 logger.debug("regular look at %s", page.key)
             if await self._render(page):
-                await asyncio.sleep(SPACING_S)
+                await asyncio.sleep(self._pace.spacing_s)
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call something that asks the database, in the thread that renders."""
-        return await asyncio.get_running_loop().run_in_executor(self.executor, _closing, function, *arguments)
+        """Call a function that queries the database, in the thread that renders."""
+        return await asyncio.get_running_loop().run_in_executor(
+            self.executor, _run_and_close_connections, function, *arguments
+        )
 
     async def _render(self, page: Page) -> bool:
-        """Render a page when it is its turn; whether it rests now: who looked for old news keeps no change waiting."""
+        """Render a page when it is its turn.
+
+        Returns whether the page pauses now. It does not if a doubtful mark found nothing new: a change that comes next
+        must not wait.
+        """
         turns = self._turns
         await turns.wait(page)
-        # What changes from here on is for the next time.
-        urgent, doubtful, seen, begun = page.urgent, page.doubtful, page.seq, self._clock()
+        # A change from here on marks the page again.
+        urgent, doubtful, seq_before, started_at = page.urgent, page.doubtful, page.seq, self._clock()
         page.dirty.clear()
         page.doubtful = False
         try:
             with metrics.RENDER_SECONDS.time():
-                found = await self.run(pages.fragments, page.key, page.language)
-            if found is not None:
-                page.update(found)
+                fragments = await self.run(self._fragments_of, page.key, page.language)
+            if fragments is not None:
+                page.update(fragments)
         except Exception:
             logger.exception("page %s could not be rendered", page.key)
         finally:
-            turns.give_back(0.0 if urgent else self._clock() - begun)
-        return not doubtful or page.seq != seen
+            turns.give_back(0.0 if urgent else self._clock() - started_at)
+        return not doubtful or page.seq != seq_before
 
 
-def _closing(function: Callable[..., Any], *arguments: Any) -> Any:
+def _run_and_close_connections(function: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return function(*arguments)
     finally:
@@ -254,5 +294,5 @@ def _closing(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 hub = Hub()
-"""This process's hub; the server gives it its thread at start."""
+"""The hub of this process; ``leaguesite.asgi`` sets its executor."""
 metrics.SOCKETS.set_function(lambda: hub.sockets)

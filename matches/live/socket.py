@@ -1,13 +1,14 @@
-"""The live socket of a page: join, snapshot, forward. It reads nothing but acknowledgements."""
+"""The live socket of a page: it joins the hub, sends frames, and reads acknowledgements and requests for a snapshot."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import time
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -22,23 +23,51 @@ from matches.live.hub import Listener, hub
 from matches.observing import metrics
 from matches.view import roles
 
-HEARTBEAT_S = 3.0
-UNACKNOWLEDGED = 2
-"""Frames on the way to one browser; further changes wait and arrive as one."""
-PATIENCE_S = 20.0
-"""A browser that acknowledges nothing for so long is dropped; it comes back for a snapshot."""
-SNAPSHOT_AGAIN_S = 2.0
-"""Whoever asks for a snapshot sooner than this after the last one asked for waits so long."""
-CLOSING_S = 1.0
-"""For saying goodbye to a browser that takes nothing."""
-MOST_SOCKETS = 2000
-MOST_FROM_ADDRESS, MOST_FROM_ADDRESS_ON_PAGE = 1000, 500
-"""Of one process. A school has one address, and a class looks at one page; nobody takes all there is."""
-MOST_PAGES, MOST_PAGES_FROM_ADDRESS = 1200, 600
-"""Different ones, each of which is drawn again and again. Two hundred students have their own, a match and one more."""
-ALLOWED_AGAIN_S = 10.0
-"""Whoever sees what a frozen board hides is asked so often whether they still may: people log out, roles are taken."""
+MAX_UNACKNOWLEDGED_FRAMES = 2
+"""Frames sent to a browser and not acknowledged; further changes wait until one is, and are sent as one frame."""
 NO_SUCH_PAGE, NOT_ALLOWED, TRY_LATER = 4404, 4403, 1013
+
+
+@dataclass
+class Times:
+    """Times of a socket, in seconds.
+
+    Attributes:
+        heartbeat_s: between two heartbeats while nothing changes.
+        patience_s: a browser that acknowledges or takes nothing for this long is disconnected; it will reconnect.
+        snapshot_interval_s: between two snapshots that a browser asks for; a request that comes sooner waits.
+        closing_s: for sending the close message to a browser that reads nothing.
+        allowed_interval_s: between two checks whether a person who sees a frozen board may still do so; people log
+            out, and roles are taken away.
+    """
+
+    heartbeat_s: float = 3.0
+    patience_s: float = 20.0
+    snapshot_interval_s: float = 2.0
+    closing_s: float = 1.0
+    allowed_interval_s: float = 10.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many sockets one process serves. A whole school may share one IP address, and a class looks at one page.
+
+    Attributes:
+        sockets: in total.
+        from_address: from one IP address.
+        from_address_on_page: from one IP address on one page, in all languages together.
+        pages: different pages in total; each is rendered again and again.
+        pages_from_address: different pages from one IP address; enough for 200 students with three pages each.
+    """
+
+    sockets: int = 2000
+    from_address: int = 1000
+    from_address_on_page: int = 500
+    pages: int = 1200
+    pages_from_address: int = 600
+
+
+TIMES = Times()
 
 
 class LivePage:
@@ -46,15 +75,19 @@ class LivePage:
 
     Args:
         kind: a name of ``matches.audience.pages.KINDS``, ``index`` or ``check``.
+        seats: counts and limits the sockets; by default those of the whole process.
+        times: of its sockets.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, seats: Seats | None = None, times: Times | None = None) -> None:
         self._kind = kind
+        self._seats = seats or SEATS
+        self._times = times or TIMES
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Serve one socket until it is closed.
 
-        ``scope["caller"]`` is the address it comes from; empty or missing where that cannot be told.
+        ``scope["caller"]`` is the IP address of the caller; empty or missing if it is not known.
         """
         if (await receive())["type"] != "websocket.connect":
             return
@@ -63,7 +96,7 @@ class LivePage:
         league_id = arguments.get("league_id")
         staff = _asked(scope, "as") == "staff" and league_id is not None
         key = PageKey(self._kind, league_id, str(item) if item is not None else None, staff)
-        with _seats.taken(scope.get("caller", ""), key, _language(scope)) as seated:
+        with self._seats.taken(scope.get("caller", ""), key, _language(scope)) as seated:
             if not seated:
                 metrics.SOCKETS_REFUSED.inc()
                 await send({"type": "websocket.close", "code": TRY_LATER})
@@ -80,12 +113,12 @@ class LivePage:
             await send({"type": "websocket.close", "code": NO_SUCH_PAGE})
             return
         await send({"type": "websocket.accept"})
-        socket = _Socket(listener, send)
+        socket = _Socket(listener, send, self._times)
         sender = asyncio.create_task(socket.keep_sending())
         reader = asyncio.create_task(socket.keep_reading(receive))
         tasks = {sender, reader}
         if key.staff:
-            tasks.add(asyncio.create_task(_keep_asking(scope, str(key.league_id), send)))
+            tasks.add(asyncio.create_task(self._keep_asking(scope, str(key.league_id), send)))
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -94,89 +127,97 @@ class LivePage:
             hub.leave(listener)
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    @classmethod
-    def as_asgi(cls, kind: str) -> LivePage:
-        """The application, as Channels' routing names it."""
-        return cls(kind)
+    async def _keep_asking(self, scope: dict[str, Any], league_id: str, send: Any) -> None:
+        """Check again and again whether the person may still watch as staff; close the socket when they may not."""
+        while True:
+            await asyncio.sleep(self._times.allowed_interval_s)
+            if not await hub.run(_may_watch, scope, league_id):
+                await send({"type": "websocket.close", "code": NOT_ALLOWED})
+                return
 
 
-class _Seats:
-    """How many sockets are open from where, and on how many pages."""
+class Seats:
+    """Counts open sockets by IP address and page, and refuses those beyond the limits."""
 
-    def __init__(self) -> None:
-        self._taken: Counter[object] = Counter()
-        self._pages: defaultdict[str, Counter[object]] = defaultdict(Counter)
+    def __init__(self, limits: Limits = Limits()) -> None:
+        self._limits = limits
+        # The number of sockets on each page, by IP address; the key "" counts all of them.
+        self._open: dict[str, Counter[tuple[PageKey, str]]] = {}
 
     @contextmanager
     def taken(self, caller: str, key: PageKey, language: str) -> Iterator[bool]:
-        """One seat for as long as the context lasts; whether there was one."""
-        page = (key, language)
-        wanted: dict[object, int] = {"all": MOST_SOCKETS}
-        pages = {"": MOST_PAGES}
-        if caller:
-            wanted |= {(caller,): MOST_FROM_ADDRESS, (caller, key): MOST_FROM_ADDRESS_ON_PAGE}
-            pages[caller] = MOST_PAGES_FROM_ADDRESS
-        full = any(self._taken[place] >= most for place, most in wanted.items())
-        if full or any(self._one_too_many(place, page, most) for place, most in pages.items()):
+        """Count one socket while the context lasts; yields False, and counts nothing, if a limit is reached.
+
+        Args:
+            caller: the IP address; empty if it is not known.
+            key: of the page.
+            language: of the page.
+        """
+        if not self._has_room(caller, key, language):
             yield False
             return
-        self._taken.update(wanted.keys())
-        for place in pages:
-            self._pages[place][page] += 1
+        page, places = (key, language), {"", caller}
+        for place in places:
+            self._open.setdefault(place, Counter())[page] += 1
         try:
             yield True
         finally:
-            self._taken.subtract(wanted.keys())
-            for one in [one for one in wanted if not self._taken[one]]:
-                del self._taken[one]
-            for place in pages:
-                self._leave(place, page)
+            for place in places:
+                here = self._open[place]
+                here[page] -= 1
+                if not here[page]:
+                    del here[page]
+                if not here:
+                    del self._open[place]
 
-    def _one_too_many(self, place: str, page: object, most: int) -> bool:
-        found = self._pages.get(place, ())
-        return page not in found and len(found) >= most
+    def _has_room(self, caller: str, key: PageKey, language: str) -> bool:
+        limits, page = self._limits, (key, language)
+        bounds = {"": (limits.sockets, limits.pages)}
+        if caller:
+            bounds[caller] = (limits.from_address, limits.pages_from_address)
+            here = self._open.get(caller, Counter())
+            if sum(here[key, known] for known, _name in settings.LANGUAGES) >= limits.from_address_on_page:
+                return False
+        for place, (sockets, distinct) in bounds.items():
+            here = self._open.get(place, Counter())
+            if here.total() >= sockets or (page not in here and len(here) >= distinct):
+                return False
+        return True
 
-    def _leave(self, place: str, page: object) -> None:
-        found = self._pages[place]
-        found[page] -= 1
-        if not found[page]:
-            del found[page]
-        if not found:
-            del self._pages[place]
 
-
-_seats = _Seats()
+SEATS = Seats()
 
 
 class _Socket:
-    def __init__(self, listener: Listener, send: Any) -> None:
+    def __init__(self, listener: Listener, send: Any, times: Times) -> None:
         self._listener = listener
         self._send = send
+        self._times = times
         self._unacknowledged: deque[int] = deque()
         self._heard_at = time.monotonic()
         self._acknowledged = asyncio.Event()
-        self._snapshot_at = -SNAPSHOT_AGAIN_S
+        self._snapshot_at = -times.snapshot_interval_s
         self._snapshot_due: asyncio.TimerHandle | None = None
 
     async def keep_sending(self) -> None:
-        """Frames while fewer than two are unacknowledged, heartbeats in between; drops a browser that takes nothing."""
+        """Send frames and heartbeats; disconnect a browser that acknowledges or takes nothing."""
         try:
             await self._keep_sending()
         except TimeoutError:
             metrics.SOCKETS_DROPPED.inc()
             with suppress(TimeoutError):
-                async with asyncio.timeout(CLOSING_S):
+                async with asyncio.timeout(self._times.closing_s):
                     await self._send({"type": "websocket.close", "code": TRY_LATER})
 
     async def _keep_sending(self) -> None:
         while True:
             try:
-                async with asyncio.timeout(HEARTBEAT_S):
+                async with asyncio.timeout(self._times.heartbeat_s):
                     await self._listener.news.wait()
             except TimeoutError:
-                if self._unacknowledged and time.monotonic() - self._heard_at > PATIENCE_S:
+                if self._unacknowledged and time.monotonic() - self._heard_at > self._times.patience_s:
                     raise
-                # With our clock: ages on the page are right where the browser's clock is not.
+                # The server's time lets the page show correct ages when the browser's clock is wrong.
                 now = timezone.now().isoformat()
                 beat = {"type": "heartbeat", "seq": self._listener.seen, "now": now}
                 await self._put({"text": json.dumps(beat)})
@@ -190,18 +231,18 @@ class _Socket:
             self._unacknowledged.append(self._listener.seen)
             await self._put({"text" if isinstance(frame, str) else "bytes": frame})
             metrics.FRAMES.inc()
-            async with asyncio.timeout(PATIENCE_S):
-                while len(self._unacknowledged) >= UNACKNOWLEDGED:
+            async with asyncio.timeout(self._times.patience_s):
+                while len(self._unacknowledged) >= MAX_UNACKNOWLEDGED_FRAMES:
                     self._acknowledged.clear()
                     await self._acknowledged.wait()
 
     async def _put(self, content: dict[str, str | bytes]) -> None:
-        # A server with back-pressure keeps us waiting here while the browser reads nothing.
-        async with asyncio.timeout(PATIENCE_S):
+        # The server applies back-pressure: this waits while the browser reads nothing.
+        async with asyncio.timeout(self._times.patience_s):
             await self._send({"type": "websocket.send", **content})
 
     async def keep_reading(self, receive: Any) -> None:
-        """Acknowledgements, and wishes for a snapshot; everything else is ignored."""
+        """Read acknowledgements and requests for a snapshot; ignore everything else."""
         try:
             await self._keep_reading(receive)
         finally:
@@ -217,20 +258,20 @@ class _Socket:
             if len(text) > 200:
                 continue
             try:
-                wish = json.loads(text)
+                request = json.loads(text)
             except ValueError:
                 continue
-            kind = wish.get("type") if isinstance(wish, dict) else None
+            kind = request.get("type") if isinstance(request, dict) else None
             if kind == "ack":
-                self._acknowledge(wish)
+                self._acknowledge(request)
             elif kind == "resync":
                 self._ask_for_snapshot()
 
-    def _acknowledge(self, wish: dict[str, Any]) -> None:
-        """Take a frame, and those before it, for arrived, if it was sent; without a number it is the oldest."""
+    def _acknowledge(self, request: dict[str, Any]) -> None:
+        """Note that a frame, and every frame before it, has arrived; a message without a number means the oldest."""
         if not self._unacknowledged:
             return
-        seq = wish.get("seq", self._unacknowledged[0])
+        seq = request.get("seq", self._unacknowledged[0])
         if seq not in self._unacknowledged:
             return
         while self._unacknowledged.popleft() != seq:
@@ -239,9 +280,9 @@ class _Socket:
         self._acknowledged.set()
 
     def _ask_for_snapshot(self) -> None:
-        """Send one as soon as it may be: every one is a whole page."""
+        """Send a snapshot, but not before the interval is over: each is a whole page."""
         if self._snapshot_due is None:
-            wait_s = self._snapshot_at + SNAPSHOT_AGAIN_S - time.monotonic()
+            wait_s = self._snapshot_at + self._times.snapshot_interval_s - time.monotonic()
             self._snapshot_due = asyncio.get_running_loop().call_later(max(0.0, wait_s), self._start_over)
 
     def _start_over(self) -> None:
@@ -252,7 +293,8 @@ class _Socket:
 
 
 def _asked(scope: dict[str, Any], name: str) -> str:
-    return parse_qs(scope.get("query_string", b"").decode("latin1")).get(name, [""])[0]
+    query: bytes = scope.get("query_string", b"")
+    return parse_qs(query.decode("latin1")).get(name, [""])[0]
 
 
 def _language(scope: dict[str, Any]) -> str:
@@ -260,17 +302,8 @@ def _language(scope: dict[str, Any]) -> str:
     return asked if asked in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
 
 
-async def _keep_asking(scope: dict[str, Any], league_id: str, send: Any) -> None:
-    """Until the person behind a staff's socket may no longer watch; then it is closed."""
-    while True:
-        await asyncio.sleep(ALLOWED_AGAIN_S)
-        if not await hub.run(_may_watch, scope, league_id):
-            await send({"type": "websocket.close", "code": NOT_ALLOWED})
-            return
-
-
 def _may_watch(scope: dict[str, Any], league_id: str) -> bool:
-    """Whether the session this socket came with belongs to someone who may see what a frozen board hides."""
+    """Whether the session cookie of the socket belongs to someone who may watch the league as staff."""
     request = HttpRequest()
     cookies = b"; ".join(value for name, value in scope["headers"] if name == b"cookie")
     key = parse_cookie(cookies.decode("latin1")).get(settings.SESSION_COOKIE_NAME)

@@ -1,4 +1,4 @@
-"""Whose page is rendered next: pages share a thread, and it must not matter to a class how many are open."""
+"""Which page is rendered next: all pages share a thread, and a class must not notice how many others are open."""
 
 from __future__ import annotations
 
@@ -9,82 +9,83 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Waits(Protocol):
-    """A page that waits to be rendered."""
+class WaitingPage(Protocol):
+    """What the scheduler knows of a page."""
 
     @property
     def listeners(self) -> Sized:
-        """Who looks at it."""
+        """The sockets that show the page."""
 
     @property
     def urgent(self) -> bool:
-        """Whether it is known to have changed; otherwise it is only looked at."""
+        """Whether the page is known to have changed; if not, it is rendered just in case (a look)."""
 
 
 @dataclass(eq=False)
-class _Place:
-    page: Waits
+class _Waiter:
+    page: WaitingPage
     since: float
     turn: asyncio.Future[None]
 
 
 class Turns:
-    """One at a time. Pages that changed come first, and looks at the others take at most half of the time.
+    """A priority queue of the pages to render, one at a time.
 
-    Of several the one comes first for which most have waited longest: so many as look at it, times how long. A board in
-    front of a class waits for no crowd of pages that one browser has open, and each of those has its turn all the same.
+    Pages that changed come first; looks at the others take at most half of the time. The priority of a page is the
+    number of its listeners times its waiting time. So the board in front of a class does not wait for the many pages of
+    a single browser, and each of those still gets its turn.
 
     Args:
-        clock: seconds.
+        clock: returns seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._waiting: list[_Place] = []
+        self._waiting: list[_Waiter] = []
         self._taken = False
         self._looks_from = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
-    async def wait(self, page: Waits) -> None:
-        """Return when it is this page's turn; it has to be given back."""
-        place = _Place(page, self._clock(), asyncio.get_running_loop().create_future())
-        self._waiting.append(place)
+    async def wait(self, page: WaitingPage) -> None:
+        """Return when it is the page's turn; the caller must call :meth:`give_back` afterwards."""
+        waiter = _Waiter(page, self._clock(), asyncio.get_running_loop().create_future())
+        self._waiting.append(waiter)
         self.go_on()
         try:
-            await place.turn
+            await waiter.turn
         except asyncio.CancelledError:
-            if place in self._waiting:
-                self._waiting.remove(place)
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
             else:
                 self.give_back()
             raise
 
     def give_back(self, looked_s: float = 0.0) -> None:
-        """The next one, please.
+        """End a turn, and give the next one.
 
         Args:
-            looked_s: how long it took, if it was only a look; there is none for as long again.
+            looked_s: how long the turn took if it was a look; no look follows for the same time. 0 otherwise.
         """
         self._taken = False
         self._looks_from = max(self._looks_from, self._clock() + looked_s)
         self.go_on()
 
     def go_on(self) -> None:
-        """Give the turn to whoever is next; also when a page that waits for a look has become urgent."""
-        # Who goes away is on the list until it has noticed.
-        waiting = [place for place in self._waiting if not place.turn.done()]
+        """Give the turn to the next page; called also when a waiting page has become urgent."""
+        # A cancelled waiter stays in the list until its task runs.
+        waiting = [waiter for waiter in self._waiting if not waiter.turn.done()]
         if self._taken or not waiting:
             return
         now = self._clock()
-        candidates = [place for place in waiting if place.page.urgent]
+        candidates = [waiter for waiter in waiting if waiter.page.urgent]
         if not candidates and now < self._looks_from:
             if self._timer is None:
                 self._timer = asyncio.get_running_loop().call_later(self._looks_from - now, self._look_again)
             return
-        found = max(candidates or waiting, key=lambda place: (now - place.since) * len(place.page.listeners))
-        self._waiting.remove(found)
+        chosen = max(candidates or waiting, key=lambda waiter: (now - waiter.since) * len(waiter.page.listeners))
+        self._waiting.remove(chosen)
         self._taken = True
-        found.turn.set_result(None)
+        chosen.turn.set_result(None)
 
     def _look_again(self) -> None:
         self._timer = None

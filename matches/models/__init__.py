@@ -1,16 +1,21 @@
-"""What the league remembers: constraints, no actions."""
+"""The tables of leagues: columns and constraints, no actions."""
 
-from matches.models.check import Check, CheckRole, CheckState
+from matches.models.audit import AuditEntry, Via
+from matches.models.check import LINES, Check, CheckAnswer, CheckRole, CheckState, CheckWay
 from matches.models.desk import Correction, CorrectionKind, Notice, Role, RoleName
 from matches.models.lead import Lead
 from matches.models.league import Event, League, Match, Message, Round
 from matches.models.outbox import Broadcast, Delivery, DeliveryState
 
 __all__ = [
+    "LINES",
+    "AuditEntry",
     "Broadcast",
     "Check",
+    "CheckAnswer",
     "CheckRole",
     "CheckState",
+    "CheckWay",
     "Correction",
     "CorrectionKind",
     "Delivery",
@@ -24,4 +29,5 @@ __all__ = [
     "Role",
     "RoleName",
     "Round",
+    "Via",
 ]

@@ -1,4 +1,4 @@
-"""The conformance checks that were asked for, and what they found."""
+"""Conformance checks of agents and their reports."""
 
 from __future__ import annotations
 
@@ -25,16 +25,30 @@ class CheckRole(models.TextChoices):
     MANAGER = "manager", _("league manager")
 
 
+class CheckWay(models.TextChoices):
+    """By which way an agent is checked; empty: by the way that its league would use when the check begins."""
+
+    ADDRESS = "address", _("its address")
+    POLL = "poll", _("its own line (long poll)")
+    WEBSOCKET = "websocket", _("its own line (WebSocket)")
+    INBOX = "inbox", _("its own line (none was open)")
+
+
+LINES = (CheckWay.POLL, CheckWay.WEBSOCKET, CheckWay.INBOX)
+"""The ways of a check that goes to the agent's inbox."""
+
+
 class Check(models.Model):
     """One run of the conformance check against one address, outside any league.
 
-    Who knows the id may read the report: the id is unguessable. The row is its own queue, as a match is.
+    Anybody who knows the unguessable id may read the report. As with matches, the rows themselves are the queue.
     """
 
     check_id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     role = models.CharField(_("checked as"), max_length=8, choices=CheckRole.choices, default=CheckRole.PLAYER)
     endpoint = models.CharField(_("address"), max_length=MAX_ENDPOINT_CHARS)
     endpoint_key = models.CharField(max_length=MAX_ENDPOINT_CHARS, editable=False)
+    way = models.CharField(max_length=9, choices=CheckWay.choices, blank=True, default="")
     address = models.CharField(max_length=MAX_ENDPOINT_CHARS, editable=False, help_text="Host and port: one at a time.")
     game_types = models.JSONField(default=list)
     notes = models.JSONField(default=list)
@@ -76,3 +90,16 @@ class Check(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role} {self.endpoint} {self.state}"
+
+
+class CheckAnswer(models.Model):
+    """An answer that the player under check sent to the league manager, until the check takes it."""
+
+    of = models.ForeignKey(Check, on_delete=models.CASCADE, related_name="answers")
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
+    message_type = models.CharField(max_length=32)
+    payload = models.JSONField()
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.message_type} for {self.of_id}"

@@ -1,4 +1,4 @@
-"""What people at the desk have done: corrections, notices, and who may do what in which league."""
+"""What instructors do at the desk: corrections, notices and roles."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class CorrectionKind(models.TextChoices):
 
 
 class Correction(models.Model):
-    """One decision about the table. It stays on record for ever; undoing it is a change of its own.
+    """One correction. It stays on record for ever; undoing it is recorded in the same row.
 
-    ``before`` and ``after`` hold what it changed, by match id: enough to put everything back, and to show it.
+    ``before`` and ``after`` hold what it changed, by match id: enough to undo it, and to show it.
     """
 
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="corrections")
@@ -67,7 +67,7 @@ class Correction(models.Model):
 
 
 class Notice(models.Model):
-    """Words of the instructor: to the room, or to the owner of one agent."""
+    """An announcement of the instructor: to everybody, or to the owner of one agent."""
 
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="notices")
     agent = models.ForeignKey(Agent, null=True, on_delete=models.CASCADE, related_name="notices")
@@ -91,7 +91,7 @@ class RoleName(models.TextChoices):
 
 
 class Role(models.Model):
-    """What a person of the staff is in one league. Superusers need none; who has none is a spectator."""
+    """The role of a staff user in one league. Superusers need none; a user without a role is a spectator."""
 
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="roles")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="league_roles")
@@ -106,4 +106,4 @@ class Role(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.user} {self.name} {self.league_id}"
+        return f"{self.user} {self.get_name_display()} {self.league_id}"

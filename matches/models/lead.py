@@ -1,4 +1,4 @@
-"""Which of several conductors conducts."""
+"""Which of several conductors has the lead."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from django.db import models
 
 
 class Lead(models.Model):
-    """The one row of its kind: who conducts, and until when unless it says again that it does.
+    """The lead, in the only row of this table: the conductor that has it, and until when unless it is renewed.
 
-    ``until`` is the database's time: the clocks of conductors on several machines need not agree.
+    ``until`` is a time of the database's clock: the clocks of conductors on several machines need not agree.
     """
 
     name = models.CharField(max_length=16, primary_key=True)

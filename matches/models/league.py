@@ -1,6 +1,6 @@
-"""Leagues, rounds, matches, transcripts and events: constraints, no actions.
+"""Leagues, rounds, matches, transcripts and events: columns and constraints, no actions.
 
-The rows of a match are its queue: state, referee, attempt and lease say what is due.
+The matches themselves are the queue of work: state, referee, attempt and lease say what is due.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from agents_registry.models import Agent
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.limits import MAX_ID_CHARS, MAX_NAME_CHARS
 from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus, RoundState
-from storage.inside import Quick
+from storage.inside import QuickLoad
 
 
-class League(Quick, models.Model):
+class League(QuickLoad, models.Model):
     league_id = models.CharField(
         _("league id"),
         max_length=MAX_ID_CHARS,
@@ -77,7 +77,7 @@ class League(Quick, models.Model):
         return LeagueSettings.model_validate(self.settings)
 
 
-class Round(Quick, models.Model):
+class Round(QuickLoad, models.Model):
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="rounds")
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=12, choices=[(s, s) for s in RoundState], default=RoundState.PENDING)
@@ -89,7 +89,7 @@ class Round(Quick, models.Model):
         constraints = [
             models.CheckConstraint(name="round_state", condition=Q(state__in=list(RoundState))),
             models.UniqueConstraint(name="round_number", fields=["league", "number"]),
-            # One round at a time, whatever two clicks or two conductors do.
+            # One active round per league, also if two instructors or conductors act at once.
             models.UniqueConstraint(
                 name="round_one_active",
                 fields=["league"],
@@ -101,9 +101,9 @@ class Round(Quick, models.Model):
         return f"{self.league_id} round {self.number}"
 
 
-class Match(Quick, models.Model):
-    # No index of their own: matches of a league are found by match_id_in_league, those of a round and of a referee by
-    # match_round and match_judged.
+class Match(QuickLoad, models.Model):
+    # These foreign keys have no index of their own: match_id_in_league finds the matches of a league, match_round those
+    # of a round, match_judged those of a referee.
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="matches", db_index=False)
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="matches", db_index=False)
     match_id = models.CharField(max_length=MAX_ID_CHARS)
@@ -125,6 +125,9 @@ class Match(Quick, models.Model):
     reason = models.CharField(max_length=500, blank=True, default="")
     details = models.JSONField(default=dict)
     faults = models.JSONField(default=list)
+    said = models.JSONField(
+        default=dict, help_text="By player, its own words in place of an answer; for its owner and the staff only."
+    )
     finished_at = models.DateTimeField(null=True)
     seal = models.JSONField(
         null=True,
@@ -150,21 +153,26 @@ class Match(Quick, models.Model):
             models.UniqueConstraint(name="match_id_in_league", fields=["league", "match_id"]),
         ]
         indexes = [
-            # Of all rows, also those that nobody looks for: SQLite takes a partial index only where the statement
-            # repeats its condition to the letter, and would read half a million matches at every look. It takes this
-            # one for PENDING and FINISHED, too, which are nearly all: ask for these with something better beside it.
+            # Not a partial index: SQLite uses one only for a statement that repeats its condition literally, and would
+            # read half a million matches at every look otherwise. SQLite also uses this index for PENDING and FINISHED,
+            # which nearly all matches are: combine these states with a more selective condition.
             models.Index(name="match_open", fields=["state", "lease_until"]),
-            # With the state, so that they are counted without being read.
+            # With the state, so that matches can be counted by state from the index alone.
             models.Index(name="match_round", fields=["round", "state"]),
-            # So that a report of progress reads what is in play, and not all that its referee has ever judged.
+            # So that a progress report reads the matches in play, not all that its referee has ever judged.
             models.Index(name="match_judged", fields=["referee", "state"]),
         ]
 
     def __str__(self) -> str:
         return f"{self.league_id} {self.match_id}"
 
+    @property
+    def player_ids(self) -> tuple[str, str]:
+        """The ids of PLAYER_A and PLAYER_B."""
+        return self.player_a.code, self.player_b.code
 
-class Message(Quick, models.Model):
+
+class Message(QuickLoad, models.Model):
     """One entry of a match's transcript (004 9.4.3), as `league_sdk.protocol.transcript` builds it."""
 
     match = models.ForeignKey(Match, on_delete=models.CASCADE, related_name="messages", db_index=False)
@@ -179,8 +187,8 @@ class Message(Quick, models.Model):
         return f"{self.match_id} {self.attempt}.{self.n}"
 
 
-class Event(Quick, models.Model):
-    """What changed, in order; the text is made where it is shown."""
+class Event(QuickLoad, models.Model):
+    """One change of a league. Its sentence is made where it is shown."""
 
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="events", db_index=False)
     seq = models.PositiveBigIntegerField()

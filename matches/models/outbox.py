@@ -1,4 +1,4 @@
-"""What agents are told, and how far that has come."""
+"""The outbox: broadcasts, and their delivery to each agent."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from django.db.models import Q
 
 from agents_registry.models import Agent
 from matches.models.league import League
-from storage.inside import Quick
+from storage.inside import QuickLoad
 
 
-class Broadcast(Quick, models.Model):
-    """What is told to many agents: one payload; token and dialect are put in when it is sent."""
+class Broadcast(QuickLoad, models.Model):
+    """One payload for many agents; each one's token and dialect are added when it is sent."""
 
     league = models.ForeignKey(League, on_delete=models.CASCADE, related_name="broadcasts")
     message_type = models.CharField(max_length=32)
@@ -30,8 +30,8 @@ class DeliveryState(models.TextChoices):
     DROPPED = "DROPPED"
 
 
-class Delivery(Quick, models.Model):
-    """The outbox: one broadcast to one agent, in the order of the rows per agent."""
+class Delivery(QuickLoad, models.Model):
+    """One broadcast to one agent. An agent gets its broadcasts in the order of these rows."""
 
     broadcast = models.ForeignKey(Broadcast, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="deliveries")
@@ -47,7 +47,7 @@ class Delivery(Quick, models.Model):
         ]
         indexes = [
             models.Index(name="delivery_due", fields=["id"], condition=Q(state=DeliveryState.PENDING)),
-            # Whether a broadcast has arrived everywhere; where it went is found by delivery_once.
+            # Tells whether a broadcast is settled for all agents; its deliveries are found by delivery_once.
             models.Index(name="delivery_waiting", fields=["broadcast"], condition=Q(state=DeliveryState.PENDING)),
         ]
 

@@ -1,4 +1,4 @@
-"""What this site sends to agents and what becomes of its leagues, as it is counted and logged."""
+"""Count and log what this site sends to agents, and what happens in its leagues."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ logger = logging.getLogger(__name__)
 
 CANCELLED = "cancelled"
 _TOLD = ("round_id", "match_id", "attempt", "status", "cause")
-"""What of an event's data stands in the log; names, reasons and notices are people's words and stay in the database."""
+"""The fields of an event that are logged. Names, reasons and notices, written by people, stay in the database."""
 
 
 class Sent:
-    """One message under way.
+    """The outcome of one message that is being sent.
 
     Attributes:
-        outcome: ``ok``, or the cause of its failure.
-        problem: the same in words.
+        outcome: ``ok``, or the cause of the failure.
+        problem: the failure in words; empty if there is none.
     """
 
     __slots__ = ("outcome", "problem")
@@ -39,16 +39,16 @@ class Sent:
         self.problem = ""
 
     def failed(self, cause: str, problem: str) -> None:
-        """It was not taken."""
+        """Note that the message was not accepted."""
         self.outcome, self.problem = cause, problem
 
 
 @contextmanager
 def sending(about: Mapping[str, Any]) -> Iterator[Sent]:
-    """Around one try to send one message; a ``CallFailed`` passes through and is its outcome.
+    """Count and log one try to send a message. A ``CallFailed`` is noted as its outcome and raised again.
 
     Args:
-        about: fields of a log record; ``message_type`` is one of ours.
+        about: fields of the log record; ``message_type`` is one of ours.
     """
     sent = Sent()
     begun = time.perf_counter()
@@ -71,31 +71,31 @@ def sending(about: Mapping[str, Any]) -> Iterator[Sent]:
                 fields["cause"] = sent.outcome
                 logger.info("%s was not taken: %s", kind, sent.problem, extra={"event_type": "MESSAGE_NOT_SENT"})
             else:
-                # A broadcast that arrived is no news (004 10.6.3), and there are more of them than of anything else.
+                # Broadcasts that arrived are logged at DEBUG (004 10.6.3): most log records would be about them.
                 level = logging.INFO if kind == START_MATCH else logging.DEBUG
                 logger.log(level, "%s was sent", kind, extra={"event_type": "MESSAGE_SENT"})
 
 
 def happened(league_id: str, kind: str, data: Mapping[str, Any]) -> None:
-    """After commit: one line that an event of a league is on record."""
+    """After commit, log that an event of a league was recorded."""
     if logger.isEnabledFor(logging.INFO):
-        told = {name: data[name] for name in _TOLD if data.get(name) is not None}
-        extra = {"event_type": kind.upper(), "league_id": league_id, **told}
+        fields = {name: data[name] for name in _TOLD if data.get(name) is not None}
+        extra = {"event_type": kind.upper(), "league_id": league_id, **fields}
         if data.get("player_id"):
             extra["peer"] = f"player:{data['player_id']}"
-        # What it belongs to is known now; after the commit of a larger change it may be over.
+        # Collect the fields now: the context may have changed when a larger transaction commits.
         transaction.on_commit(lambda: logger.info("%s", kind.replace("_", " "), extra=extra))
 
 
 def assigned(match: Match) -> None:
-    """After commit: a match has a referee, and a conversation of its own."""
+    """After commit, log that a match was assigned to a referee."""
     if logger.isEnabledFor(logging.INFO):
         extra = {"event_type": "MATCH_ASSIGNED", **about_match(match)}
         transaction.on_commit(lambda: logger.info("match assigned", extra=extra))
 
 
 def about_match(match: Match) -> dict[str, Any]:
-    """The fields of a log record that tell of a match."""
+    """The fields of a log record about a match."""
     return {
         "league_id": match.league_id,
         "match_id": match.match_id,

@@ -1,4 +1,4 @@
-"""What a student is graded by: who brought which agent, when, what the check said, and every match with its reason."""
+"""Evidence for grading a student: the agent, when it registered, its check, every match with its result and reasons."""
 
 from __future__ import annotations
 
@@ -12,17 +12,23 @@ from django.urls import reverse
 
 from agents_registry.models import Agent, Kind, RosterEntry
 from league_sdk.ledger.standings import Row, natural
-from matches.audience.pages.player import letter
 from matches.models import CorrectionKind, League
 from matches.view import queries, readiness, sight
-from matches.view.readiness import Ready
 from matches.view.sight import View
 from matches.words import states
+from matches.words.corrections import fault_cause
+from matches.words.match import letter, own_words
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One match of a player that has a result."""
+    """One finished match of a player.
+
+    Attributes:
+        letter: ``W``, ``D``, ``L``, ``T`` (technical loss) or ``C`` (cancelled).
+        why: the player's own words in place of an answer, and its faults, as sentences.
+        correction: the number of the correction that set the result, if one did.
+    """
 
     match_id: str
     round_number: int
@@ -36,17 +42,32 @@ class Played:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A correction that concerns a player; ``points`` are those it awarded or took."""
+
+    number: int
+    label: str
+    match_id: str
+    points: int | None
+    reason: str
+    at: datetime | None
+    undone: bool
+    undone_reason: str
+
+
 @dataclass(slots=True)
 class Sheet:
-    """One agent of a student, or a student without one (``player_id`` is empty then)."""
+    """The evidence about one agent and its owner; an agent may have no owner, and a student no agent.
 
-    player_id: str = ""
-    student: str = ""
-    email: str = ""
-    display_name: str = ""
-    version: str = ""
-    registered_at: datetime | None = None
-    by_hand: bool = False
+    Attributes:
+        ready: the result of the check as a word; ``ready_label`` is the same in the reader's language.
+        row: the player's row of the table; ``players`` is the number of rows.
+        causes: how often the player lost points for each cause, the most frequent first.
+    """
+
+    owner: RosterEntry | None
+    agent: Agent | None = None
     ready: str = ""
     ready_label: str = ""
     checked_at: datetime | None = None
@@ -56,7 +77,7 @@ class Sheet:
     matches: list[Played] = field(default_factory=list)
     still_to_play: int = 0
     causes: dict[str, int] = field(default_factory=dict)
-    corrections: list[dict[str, Any]] = field(default_factory=list)
+    corrections: list[Decision] = field(default_factory=list)
 
 
 COLUMNS = (
@@ -67,25 +88,27 @@ COLUMNS = (
 
 
 def line(sheet: Sheet) -> tuple[object, ...]:
-    """A sheet as one row of a table, in the order of :data:`COLUMNS`."""
-    row = sheet.row
+    """A sheet as a row of the CSV table, in the order of :data:`COLUMNS`."""
+    row, owner, agent = sheet.row, sheet.owner, sheet.agent
     counts = (row.played, row.wins, row.draws, row.losses, row.technical_losses) if row is not None else (None,) * 5
     return (
-        *(sheet.student, sheet.email, sheet.player_id, sheet.display_name, sheet.version, sheet.registered_at),
+        *((owner.name, owner.email) if owner is not None else ("", "")),
+        *((agent.code, agent.display_name, agent.version, agent.registered_at) if agent is not None else ("",) * 4),
         *(sheet.ready, sheet.checked_at, row and row.rank, sheet.players or None, row and row.points, *counts),
         *(row and row.given, row and row.out, "yes" if sheet.left_out else "no", sheet.still_to_play),
         ", ".join(f"{cause} {count}" for cause, count in sheet.causes.items()),
-        "; ".join(f"#{one['number']} {one['reason']}" for one in sheet.corrections),
+        "; ".join(f"#{one.number} {one.reason}" for one in sheet.corrections),
     )
 
 
 def sheets(league: League, player_id: str = "") -> list[Sheet]:
-    """The sheets of a league: by name of the student, those without an agent too, agents without an owner last.
+    """The sheets of a league, ordered by the names of the students; agents without an owner come last.
 
-    Costs the same number of queries for every number of players.
+    The number of queries does not depend on the number of players.
 
     Args:
-        player_id: only this player's.
+        league: its rows.
+        player_id: of one player, whose sheet alone is wanted; empty for all players and students.
     """
     view = sight.everything(league)
     players = list(Agent.objects.filter(league=league, kind=Kind.PLAYER).select_related("owner").order_by("pk"))
@@ -93,18 +116,13 @@ def sheets(league: League, player_id: str = "") -> list[Sheet]:
     ready = _ready(wanted)
     rows = {row.player_id: row for row in view.standings}
     matches, coming = _matches(view)
-    found = []
+    collected = []
     for agent in wanted:
         label, word, at = ready[agent.pk]
-        found.append(
+        collected.append(
             Sheet(
-                player_id=agent.code,
-                student=agent.owner.name if agent.owner is not None else "",
-                email=agent.owner.email if agent.owner is not None else "",
-                display_name=agent.display_name,
-                version=agent.version,
-                registered_at=agent.registered_at,
-                by_hand=agent.by_hand,
+                owner=agent.owner,
+                agent=agent,
                 ready=word,
                 ready_label=label,
                 checked_at=at,
@@ -118,33 +136,38 @@ def sheets(league: League, player_id: str = "") -> list[Sheet]:
             )
         )
     if not player_id:
-        here = {agent.owner_id for agent in players}
-        absent = RosterEntry.objects.filter(league=league).exclude(pk__in=here - {None})
-        found += [Sheet(student=one.name, email=one.email) for one in absent]
-    return sorted(found, key=lambda one: (not one.email, one.student.casefold(), one.email, natural(one.player_id)))
+        here = {agent.owner_id for agent in players if agent.owner_id is not None}
+        absent = RosterEntry.objects.filter(league=league).exclude(pk__in=here)
+        collected += [Sheet(owner) for owner in absent]
+    return sorted(collected, key=_place)
+
+
+def _place(sheet: Sheet) -> tuple[Any, ...]:
+    owner, code = sheet.owner, natural(sheet.agent.code if sheet.agent is not None else "")
+    return (False, owner.name.casefold(), owner.email, code) if owner is not None else (True, "", "", code)
 
 
 def choice(details: Mapping[str, Any], player_id: str) -> str:
-    """What a player chose, where it is one word."""
+    """What a player chose, if the game has choices and they are words or numbers; else an empty string."""
     choices = details.get("choices")
-    found = choices.get(player_id) if isinstance(choices, Mapping) else None
-    return str(found) if isinstance(found, (str, int)) else ""
+    chosen = choices.get(player_id) if isinstance(choices, Mapping) else None
+    return str(chosen) if isinstance(chosen, (str, int)) else ""
 
 
 def _ready(agents: list[Agent]) -> dict[int, tuple[str, str, datetime | None]]:
-    """The verdict of each agent's check, in words and as a word, and when it was reached."""
-    known = readiness.history(agents)
-    found = {}
+    """The result of each agent's last check: its label, its word, and when the check finished."""
+    history, known = readiness.history(agents), readiness.readiness(agents)
+    ready = {}
     for agent in agents:
-        ended = [one for one in known.get((agent.endpoint_key, agent.kind), []) if one.passed is not None]
-        word = Ready.NOT_CHECKED if not ended else Ready.PASSED if ended[-1].passed else Ready.FAILED
-        found[agent.pk] = (readiness.label(word), str(word), ended[-1].finished_at if ended else None)
-    return found
+        ended = [one for one in readiness.by_its_way(agent, history) if one.passed is not None]
+        one = known[agent.pk]
+        ready[agent.pk] = (one.label, str(one.word), ended[-1].finished_at if ended else None)
+    return ready
 
 
 def _matches(view: View) -> tuple[dict[str, list[Played]], Counter[str]]:
-    """Every match with a result by player, in playing order; and how many each has still to play."""
-    found: dict[str, list[Played]] = {}
+    """The finished matches of each player, in playing order, and how many matches each has still to play."""
+    played: dict[str, list[Played]] = {}
     coming: Counter[str] = Counter()
     for match in queries.matches_of(view.league):
         codes = (match.player_a.code, match.player_b.code)
@@ -153,7 +176,7 @@ def _matches(view: View) -> tuple[dict[str, list[Played]], Counter[str]]:
             coming.update(codes)
             continue
         for player_id, opponent in (codes, codes[::-1]):
-            found.setdefault(player_id, []).append(
+            played.setdefault(player_id, []).append(
                 Played(
                     match_id=match.match_id,
                     round_number=match.round.number,
@@ -161,19 +184,22 @@ def _matches(view: View) -> tuple[dict[str, list[Played]], Counter[str]]:
                     opponent_id=opponent,
                     opponent_name=view.names.get(opponent, opponent),
                     letter=letter(outcome, player_id),
-                    summary=states.result_summary(outcome.status, outcome.winner, outcome.details),
-                    why=[states.fault_sentence(one) for one in outcome.faults if one.get("player_id") == player_id],
+                    summary=states.result_summary(outcome.status, outcome.winner, outcome.details, outcome.faults),
+                    why=[
+                        *own_words(outcome, {player_id: str(match.said.get(player_id, ""))}),
+                        *(states.fault_sentence(one) for one in outcome.faults if one.get("player_id") == player_id),
+                    ],
                     correction=outcome.correction,
                     at=outcome.at,
                 )
             )
-    return found, coming
+    return played, coming
 
 
 def _causes(view: View, player_id: str) -> dict[str, int]:
-    """Its lost points by cause, the most frequent first."""
+    """How often a player lost points for each cause, the most frequent first."""
     counted = Counter(
-        states.fault_cause(fault.get("cause", "")) or str(fault.get("error_code", ""))
+        fault_cause(fault.get("cause", "")) or str(fault.get("error_code", ""))
         for outcome in view.moment.outcomes.values()
         for fault in outcome.faults
         if fault.get("player_id") == player_id
@@ -181,20 +207,20 @@ def _causes(view: View, player_id: str) -> dict[str, int]:
     return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
 
 
-def _corrections(view: View, player_id: str, match_ids: set[str]) -> list[dict[str, Any]]:
-    """The decisions that touched it: its matches, its points, its place in the league."""
+def _corrections(view: View, player_id: str, match_ids: set[str]) -> list[Decision]:
+    """The corrections of a player's matches, points or place in the league."""
     labels = dict(CorrectionKind.choices)
     return [
-        {
-            "number": number,
-            "label": labels.get(one.get("kind", ""), ""),
-            "match_id": one.get("match_id", ""),
-            "points": one.get("points", {}).get(player_id),
-            "reason": one.get("reason", ""),
-            "at": one.get("at"),
-            "undone": one["undone"],
-            "undone_reason": one.get("undone_reason", ""),
-        }
+        Decision(
+            number=number,
+            label=str(labels.get(one.get("kind", ""), "")),
+            match_id=one.get("match_id", ""),
+            points=one.get("points", {}).get(player_id),
+            reason=one.get("reason", ""),
+            at=one.get("at"),
+            undone=one["undone"],
+            undone_reason=one.get("undone_reason", ""),
+        )
         for number, one in sorted(view.moment.corrections.items())
         if player_id in one.get("points", {})
         or player_id in one.get("out", {})

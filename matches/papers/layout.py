@@ -1,7 +1,7 @@
 """A league in the layout of 004 chapter 9 as a ZIP: ``SHARED/config``, ``SHARED/data``, ``SHARED/logs``.
 
-Beside them lie the whole league as one document (``league.json``) and the tables for spreadsheets. The same league
-gives the same bytes: the times in the archive are fixed, and ``last_updated`` is that of the league's last event.
+The archive also holds the whole league as one document (``league.json``) and the tables for spreadsheets. The same
+league always gives the same bytes: files have a fixed date, and ``last_updated`` is the time of the last event.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any, BinaryIO
+from typing import IO, Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db.models import Q
@@ -30,53 +31,54 @@ from league_sdk.config_models import (
     SystemConfig,
     TimeoutsConfig,
 )
+from league_sdk.ledger.documents import LEAGUE_FILE
 from league_sdk.protocol import notes
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.states import RoundState
 from league_sdk.repositories import SCHEMA_VERSION
-from matches.audience.pages.player import letter
 from matches.events.history import Outcome
 from matches.models import League, Match, Message
 from matches.papers import bundle, evidence, tables
 from matches.view import queries, sight
 from matches.view.sight import View
+from matches.words.match import letter
 
-DOCUMENT = "league.json"
 SHARED = "SHARED"
 VERSION = "1.0.0"
 RESULTS = {"W": "WIN", "D": "DRAW", "L": "LOSS", "T": "TECHNICAL_LOSS", "C": "CANCELLED"}
-TIME = (1980, 1, 1, 0, 0, 0)
+FILE_DATE = (1980, 1, 1, 0, 0, 0)
 
 
-def write(league: League, out: BinaryIO, *, people: bool) -> None:
+def write(league: League, out: IO[bytes], *, people: bool) -> None:
     """Write a league's archive.
 
     Args:
-        out: takes the bytes; it need not be able to go back.
-        people: as ``bundle.write`` has it; also the evidence by student.
+        league: its rows.
+        out: the file; it need not be seekable.
+        people: include what only the instructor may see, as in ``bundle.write``, and the evidence table.
     """
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        with _file(archive, DOCUMENT) as file:
+        with _file(archive, LEAGUE_FILE) as file:
             bundle.write(league, file, people=people)
         for name in tables.TABLES:
-            if people or name not in tables.ALWAYS_PEOPLE:
+            if people or name not in tables.PRIVATE_TABLES:
                 with _file(archive, f"tables/{name}.csv") as file:
                     tables.write(name, league, file, people=people)
         _Layout(league, archive, people).write()
 
 
 @contextmanager
-def _file(archive: zipfile.ZipFile, name: str) -> Iterator[BinaryIO]:
-    """A file of the archive, to write into."""
-    info = zipfile.ZipInfo(name, TIME)
+def _file(archive: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
+    """Open a file of the archive for writing."""
+    info = zipfile.ZipInfo(name, FILE_DATE)
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = 0o644 << 16
     with archive.open(info, "w", force_zip64=True) as file:
-        yield file  # type: ignore[misc]
+        yield file
 
 
 class _Layout:
-    """The folders of 004 chapter 9."""
+    """Writes the folders of 004 chapter 9."""
 
     def __init__(self, league: League, archive: zipfile.ZipFile, people: bool) -> None:
         self._league = league
@@ -87,7 +89,7 @@ class _Layout:
         self._agents = bundle.agents(league)
 
     def write(self) -> None:
-        """Every file, in the order of the chapter."""
+        """Write every file, in the order of the chapter."""
         self._config()
         self._put(f"data/leagues/{self._league.pk}/standings.json", self._standings())
         self._put(f"data/leagues/{self._league.pk}/rounds.json", self._rounds())
@@ -96,15 +98,15 @@ class _Layout:
             if agent.kind == Kind.PLAYER:
                 self._put(f"data/players/{agent.code}/history.json", self._history(agent.code))
         self._lines(f"logs/league/{self._league.pk}/league.log.jsonl", self._league_log())
-        named: set[str] = set()
+        taken: set[str] = set()
         for agent in self._agents:
-            # A referee may be called what a player is called.
-            name = agent.code if agent.code not in named else f"{agent.kind}-{agent.code}"
-            named.add(name)
+            # A referee and a player may have the same id.
+            name = agent.code if agent.code not in taken else f"{agent.kind}-{agent.code}"
+            taken.add(name)
             self._lines(f"logs/agents/{name}.log.jsonl", self._agent_log(agent))
 
     def _put(self, path: str, content: Mapping[str, Any]) -> None:
-        """A JSON file as 004 9.2.1 wants it."""
+        """Write a JSON file with the fields that 004 9.2.1 demands."""
         whole = {"schema_version": SCHEMA_VERSION, **content, "last_updated": self._updated}
         with _file(self._archive, f"{SHARED}/{path}") as file:
             file.write(_json(whole, indent=2))
@@ -123,7 +125,7 @@ class _Layout:
             system_id="league_system",
             protocol_version="league.v2",
             default_league_id=league.pk,
-            network=NetworkConfig("127.0.0.1", 8000, [8001, 8010], [8101, 9100]),
+            network=_network(),
             security=SecurityConfig(enable_auth_tokens=True, token_length=32, token_ttl_hours=0),
             timeouts=TimeoutsConfig(
                 register_referee_timeout_sec=_seconds(rules.generic_timeout_s),
@@ -142,7 +144,7 @@ class _Layout:
         self._put("config/defaults/referee.json", {"agent_type": "referee"} | rules.for_referee())
 
     def _agents_config(self) -> AgentsConfig:
-        found = AgentsConfig(
+        config = AgentsConfig(
             schema_version=SCHEMA_VERSION,
             league_manager=LeagueManagerConfig("League Manager", f"{settings.LEAGUE_PUBLIC_URL}/mcp", VERSION),
             referees=[],
@@ -153,11 +155,11 @@ class _Layout:
             version, games = agent.version or VERSION, list(agent.game_types)
             if agent.kind == Kind.REFEREE:
                 one = RefereeConfig(agent.code, agent.display_name, address, version, games, agent.max_concurrent)
-                found.referees.append(one)
+                config.referees.append(one)
             else:
                 mine = [self._league.pk]
-                found.players.append(PlayerConfig(agent.code, agent.display_name, version, mine, games, address))
-        return found
+                config.players.append(PlayerConfig(agent.code, agent.display_name, version, mine, games, address))
+        return config
 
     def _league_config(self) -> LeagueConfig:
         league, rules = self._league, self._league.rules
@@ -187,9 +189,12 @@ class _Layout:
 
     def _matches(self) -> None:
         for chunk in bundle.in_chunks(queries.matches_of(self._league)):
-            said = bundle.transcripts(chunk, people=self._people)
+            transcripts = bundle.transcripts(chunk, people=self._people)
             for match in chunk:
-                entries = [notes.told(one["entry"]) | {"attempt": one["attempt"]} for one in said[match.pk]]
+                messages = transcripts[match.pk]
+                entries = [
+                    notes.entry_in_words(message["entry"]) | {"attempt": message["attempt"]} for message in messages
+                ]
                 self._put(f"data/matches/{match.league_id}/{match.match_id}.json", self._match(match, entries))
 
     def _match(self, match: Match, entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -249,7 +254,7 @@ class _Layout:
             }
 
     def _agent_log(self, agent: Agent) -> Iterator[dict[str, Any]]:
-        """Every message that an agent sent or received in a match; its body is in the match's file."""
+        """The messages that an agent sent or received; their bodies are in the files of the matches."""
         name = f"{agent.kind}:{agent.code}"
         its = Q(match__player_a=agent) | Q(match__player_b=agent) if agent.kind == Kind.PLAYER else Q()
         rows = Message.objects.filter(its, match__league=self._league)
@@ -286,10 +291,17 @@ def _game_result(outcome: Outcome) -> dict[str, Any]:
 
 
 def _seconds(value: float) -> int:
-    """Whole seconds, as the files of chapter 9 have them; never 0."""
+    """Seconds as a whole number of at least 1, as the files of chapter 9 have them."""
     return max(1, round(value))
 
 
 def _json(value: Any, indent: int | None = None) -> bytes:
-    # Sorted, as databases give the members of an object back in an order of their own.
+    # Sorted: databases return the members of a JSON object in different orders.
     return json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=True, default=stamp).encode()
+
+
+def _network() -> NetworkConfig:
+    """The address that agents call the site at, and the ports that agents have by default."""
+    address = urlsplit(settings.LEAGUE_PUBLIC_URL)
+    port = address.port or (443 if address.scheme == "https" else 80)
+    return NetworkConfig(address.hostname or "127.0.0.1", port, [8001, 8010], [8101, 9100])

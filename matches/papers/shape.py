@@ -1,11 +1,12 @@
-"""What the document of a league looks like: ``leaguesite.league/1``. Every field, its type and its bounds; pure.
+"""The fields of the items in a league's document (``leaguesite.league/1``), with their types and bounds. Pure.
 
-The names are those of the tables they come from. Agents are named by kind and id, never by a number of a database.
-What belongs to a running site only is not in it: tokens and their hashes, leases, the outbox, who has which role.
+Fields have the names of the columns they come from. Agents are identified by kind and id, never by a primary key.
+Not in the document is what belongs to a running site: tokens and their hashes, leases, the outbox, roles.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -21,25 +22,26 @@ from pydantic import (
 
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_ID_CHARS, MAX_NAME_CHARS, MAX_VERSION_CHARS
+from league_sdk.protocol.own_words import MAX_WORDS_CHARS
 from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus, RoundState
+from matches.view.readiness import read_word
 
-FORMAT = "leaguesite.league/1"
 FIRST_YEAR, LAST_YEAR = 2000, 2200
-"""Moments outside of these are mistakes, and calendars stumble over them."""
-MOST = 10**9
-"""Of a number: one more can always be counted, in every column of every database."""
+"""Times outside of these years are mistakes, and date functions may overflow near the first and last year."""
+MAX_COUNT = 10**9
+"""Small enough that adding to it overflows no integer column of any database."""
 
 
 def _moment(value: Any) -> Any:
-    """A moment as the export writes it: ISO 8601 with its zone."""
-    found = datetime.fromisoformat(value) if isinstance(value, str) else None
-    if found is None or found.tzinfo is None or not FIRST_YEAR <= found.year <= LAST_YEAR:
+    """Parse a time as the export writes it: ISO 8601 with a zone."""
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+    if moment is None or moment.tzinfo is None or not FIRST_YEAR <= moment.year <= LAST_YEAR:
         raise ValueError(f"expected a moment with its zone, such as 2025-01-15T10:15:00+00:00, from {FIRST_YEAR} on")
-    return found
+    return moment
 
 
-def _words(values: type) -> Any:
-    known = [str(value) for value in values]  # type: ignore[attr-defined]
+def _one_of(values: Iterable[object]) -> Callable[[Any], str]:
+    known = [str(value) for value in values]
 
     def check(value: Any) -> Any:
         if value not in known:
@@ -56,23 +58,27 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME_CHARS)
 Short = Annotated[str, StringConstraints(max_length=200)]
 Reason = Annotated[str, StringConstraints(max_length=500)]
 Address = Annotated[str, StringConstraints(max_length=MAX_ENDPOINT_CHARS)]
-Count = Annotated[int, Field(ge=0, le=MOST)]
-Points = Annotated[int, Field(ge=-MOST, le=MOST)]
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
+Points = Annotated[int, Field(ge=-MAX_COUNT, le=MAX_COUNT)]
 MaybeHash = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")]
 Salt = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{32}){0,2}$")]
 Object = dict[str, Any]
 
 
 class Part(BaseModel):
-    """Nothing is guessed: types are exact, and what is not known is refused."""
+    """Base of all items: types are not converted, and unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class _Fault(BaseModel):
-    """A fault of a result, as ``matches.league.fault_reports`` reads it."""
+class OpenPart(Part):
+    """Base of objects that may have more fields than are listed."""
 
-    model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
+    model_config = ConfigDict(extra="allow")
+
+
+class _Fault(OpenPart):
+    """A fault of a result, as ``matches.league.fault_reports`` reads it."""
 
     player_id: Id
     error_code: Annotated[str, StringConstraints(max_length=8)]
@@ -84,18 +90,14 @@ class _Fault(BaseModel):
     sentence: Annotated[str, StringConstraints(max_length=300)]
 
 
-class _FrozenAgent(BaseModel):
-    model_config = ConfigDict(strict=True, extra="allow")
-
+class _FrozenAgent(OpenPart):
     kind: Literal["player", "referee"]
     agent_id: Id
-    ready: Literal["passed", "failed", "checking", "not_checked"]
+    ready: Annotated[str, AfterValidator(read_word)]
 
 
-class _Frozen(BaseModel):
-    """What the public saw when a board was frozen."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
+class _Frozen(Part):
+    """What the public sees while the board is frozen."""
 
     after: Count
     head: MaybeHash = ""
@@ -108,13 +110,13 @@ class _Frozen(BaseModel):
     @field_validator("settings")
     @classmethod
     def _settings(cls, value: Object) -> Object:
-        return _fits(LeagueSettings)(value)  # type: ignore[no-any-return]
+        return _fits(LeagueSettings)(value)
 
 
-def _fits(shape: type[BaseModel]) -> Any:
-    """The value is of a shape, and kept as it is."""
+def _fits(shape: type[BaseModel]) -> Callable[[Object], Object]:
+    """A validator that checks a value against a model and returns the value unchanged."""
 
-    def check(value: Any) -> Any:
+    def check(value: Object) -> Object:
         shape.model_validate(value)
         return value
 
@@ -128,10 +130,8 @@ def _frozen(value: Object) -> Object:
     return _fits(_Frozen)(value) if value else value
 
 
-class OutPart(Part):
-    """Why a player is out of the league, and what became of its matches."""
-
-    model_config = ConfigDict(extra="allow")
+class OutPart(OpenPart):
+    """Why a player is out of the league; the other fields say what became of its matches."""
 
     word: Literal["withdrawn", "disqualified"]
 
@@ -140,7 +140,7 @@ class LeaguePart(Part):
     league_id: LeagueId
     display_name: Name
     game_type: Id
-    state: Annotated[str, BeforeValidator(_words(LeagueState))]
+    state: Annotated[str, BeforeValidator(_one_of(LeagueState))]
     paused: bool
     settings: Object
     left_out: dict[Id, Short]
@@ -163,7 +163,7 @@ class PersonPart(Part):
 
 
 class AgentPart(Part):
-    """A player, or a referee that judged here. ``owner`` (an e-mail) and addresses are there only with people."""
+    """A player, or a referee that judged in the league; ``owner`` is the e-mail address of a person."""
 
     kind: Literal["player", "referee"]
     code: Id
@@ -184,15 +184,15 @@ class AgentPart(Part):
 
 
 class RoundPart(Part):
-    number: Annotated[int, Field(ge=1, le=MOST)]
-    state: Annotated[str, BeforeValidator(_words(RoundState))]
+    number: Annotated[int, Field(ge=1, le=MAX_COUNT)]
+    state: Annotated[str, BeforeValidator(_one_of(RoundState))]
     bye: Id | None
     started_at: Moment | None
     completed_at: Moment | None
 
 
 class EventPart(Part):
-    seq: Annotated[int, Field(ge=1, le=MOST)]
+    seq: Annotated[int, Field(ge=1, le=MAX_COUNT)]
     kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]+$", max_length=32)]
     data: Object
     at: Moment
@@ -200,15 +200,13 @@ class EventPart(Part):
     salt: Salt = ""
 
 
-class OutcomePart(BaseModel):
-    """A result as events tell it; there may be more in it."""
-
-    model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
+class OutcomePart(OpenPart):
+    """A result as events record it."""
 
     match_id: Id
-    round_id: Annotated[int, Field(ge=1, le=MOST)]
+    round_id: Annotated[int, Field(ge=1, le=MAX_COUNT)]
     players: Annotated[list[Id], Field(min_length=2, max_length=2)]
-    status: Annotated[str, BeforeValidator(_words(ResultStatus))]
+    status: Annotated[str, BeforeValidator(_one_of(ResultStatus))]
     winner_id: Id | None
     reason: Reason
     details: Object
@@ -218,7 +216,7 @@ class OutcomePart(BaseModel):
 
 
 class CorrectionPart(Part):
-    number: Annotated[int, Field(ge=1, le=MOST)]
+    number: Annotated[int, Field(ge=1, le=MAX_COUNT)]
     kind: Literal["void", "replay", "set_result", "withdraw", "disqualify", "points"]
     match_id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]*$", max_length=MAX_ID_CHARS)]
     player: Id | None
@@ -243,7 +241,7 @@ class NoticePart(Part):
 
 
 class CheckPart(Part):
-    """The last verdict on an agent's address; only with people, as the report shows the address."""
+    """The last check of an agent's address; never public, as its report shows the address."""
 
     kind: Literal["player", "referee"]
     agent: Id
@@ -269,11 +267,11 @@ class MessagePart(Part):
 
 class MatchPart(Part):
     match_id: Id
-    round: Annotated[int, Field(ge=1, le=MOST)]
+    round: Annotated[int, Field(ge=1, le=MAX_COUNT)]
     player_a: Id
     player_b: Id
     referee: Id | None
-    state: Annotated[str, BeforeValidator(_words(MatchState))]
+    state: Annotated[str, BeforeValidator(_one_of(MatchState))]
     attempt: Count
     lost_attempts: Count
     conversation_id: Annotated[str, StringConstraints(max_length=80)]
@@ -286,34 +284,7 @@ class MatchPart(Part):
     reason: Reason
     details: Object
     faults: Faults
+    said: dict[Id, Annotated[str, StringConstraints(max_length=MAX_WORDS_CHARS)]] = {}
     finished_at: Moment | None
-    messages: list[MessagePart]
-
-
-class Document(Part):
-    """The head of the document; each of its lists is checked item by item, so that a mistake can be named."""
-
-    format: Literal["leaguesite.league/1"]
-    people: bool
-    league: Object
-    roster: list[Object]
-    agents: list[Object]
-    rounds: list[Object]
-    events: list[Object]
-    corrections: list[Object]
-    notices: list[Object]
-    checks: list[Object]
-    matches: list[Object]
-
-
-PARTS: dict[str, type[BaseModel]] = {
-    "roster": PersonPart,
-    "agents": AgentPart,
-    "rounds": RoundPart,
-    "events": EventPart,
-    "corrections": CorrectionPart,
-    "notices": NoticePart,
-    "checks": CheckPart,
-    "matches": MatchPart,
-}
-"""What the items of each list look like."""
+    messages: Annotated[list[MessagePart], Field(exclude=True)]
+    # Excluded from the columns of the match: messages are rows of another table.

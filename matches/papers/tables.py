@@ -1,6 +1,6 @@
-"""A league as tables for spreadsheets: CSV in UTF-8 with a byte order mark, as they expect it.
+"""A league as tables for spreadsheets: CSV in UTF-8 with a byte order mark, which spreadsheets need.
 
-All of it is of the league as the staff sees it, and for the instructor.
+The tables show what staff see, also while the board is frozen; they are for the instructor.
 """
 
 from __future__ import annotations
@@ -10,42 +10,44 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import BinaryIO
+from typing import IO
 
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol import notes
 from matches.models import League
 from matches.papers import bundle, evidence
+from matches.papers.sections import SECTIONS
 from matches.view import queries, sight
 from matches.words import events, states
 
 BOM = "\ufeff"
-_DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 
 
-def harmless(cell: object) -> object:
-    """A cell that a spreadsheet does not take for a formula; numbers stay numbers, times are ISO 8601."""
+def escape(cell: object) -> object:
+    """Make a value safe for a cell: text that looks like a formula is quoted, times become ISO 8601."""
     if isinstance(cell, datetime):
         return cell.isoformat()
     if isinstance(cell, str):
-        return f"'{cell}" if cell.startswith(_DANGEROUS) else cell
+        return f"'{cell}" if cell.startswith(_FORMULA_PREFIXES) else cell
     return "" if cell is None else cell
 
 
-def write(name: str, league: League, out: BinaryIO, *, people: bool) -> None:
+def write(name: str, league: League, out: IO[bytes], *, people: bool) -> None:
     """Write one table.
 
     Args:
         name: one of :data:`TABLES`.
-        out: takes the bytes.
-        people: with what is for the instructor alone, as ``bundle.write`` has it.
+        league: its rows.
+        out: the file.
+        people: include what only the instructor may see, as in ``bundle.write``.
     """
     text = io.TextIOWrapper(out, encoding="utf-8", errors="replace", newline="", write_through=True)
     try:
         text.write(BOM)
         writer = csv.writer(text)
         for row in TABLES[name](league, people):
-            writer.writerow([harmless(cell) for cell in row])
+            writer.writerow([escape(cell) for cell in row])
     finally:
         text.detach()
 
@@ -55,8 +57,8 @@ Rows = Iterator[Sequence[object]]
 
 def _standings(league: League, people: bool) -> Rows:
     yield (
-        *("rank", "player_id", "display_name", "played", "wins", "draws", "losses", "technical_losses", "points"),
-        *("points_by_correction", "out"),
+        *("rank", "tied_rank", "player_id", "display_name", "played", "wins", "draws", "losses", "technical_losses"),
+        *("points", "points_by_correction", "out"),
     )
     for row in sight.everything(league).standings:
         yield (*queries.wire_row(row).values(), row.given, row.out)
@@ -98,11 +100,11 @@ def _messages(league: League, people: bool) -> Rows:
     names = ("at", "sender", "recipient", "message_type", "elapsed_ms", "limit_ms", "http_status", "problem")
     yield ("match_id", "round", "attempt", "n", *names)
     for chunk in bundle.in_chunks(queries.matches_of(league)):
-        said = bundle.transcripts(chunk, people=False)
+        transcripts = bundle.transcripts(chunk, people=False)
         for match in chunk:
-            for one in said[match.pk]:
-                entry = notes.told(one["entry"])
-                place = (match.match_id, match.round.number, one["attempt"], one["n"])
+            for message in transcripts[match.pk]:
+                entry = notes.entry_in_words(message["entry"])
+                place = (match.match_id, match.round.number, message["attempt"], message["n"])
                 yield (*place, *(_plain(entry.get(name)) for name in names))
 
 
@@ -114,16 +116,14 @@ def _events(league: League, people: bool) -> Rows:
 
 
 def _corrections(league: League, people: bool) -> Rows:
-    yield (
-        *("number", "kind", "match_id", "player_id", "points", "matches_become", "reason", "made_by", "made_at"),
+    names = (
+        *("number", "kind", "match_id", "player", "points", "matches_become", "reason", "made_by", "made_at"),
         *("undone_by", "undone_at", "undone_reason"),
     )
-    for one in league.corrections.select_related("player").order_by("number"):
-        yield (
-            *(one.number, one.kind, one.match_id, one.player.code if one.player is not None else ""),
-            *(one.points, one.matches_become, one.reason, one.made_by if people else None, one.made_at),
-            *(one.undone_by if people else None, one.undone_at, one.undone_reason),
-        )
+    yield ["player_id" if name == "player" else name for name in names]
+    for correction in league.corrections.select_related("player").order_by("number"):
+        item = SECTIONS["corrections"].item(correction, people)
+        yield [item[name] for name in names]
 
 
 def _evidence(league: League, people: bool) -> Rows:
@@ -132,7 +132,7 @@ def _evidence(league: League, people: bool) -> Rows:
 
 
 def _plain(value: object) -> object:
-    """What a referee wrote, if it is one word or number."""
+    """A value that a referee sent, as text if it is an object or a list."""
     return value if isinstance(value, (str, int, float)) else None if value is None else json.dumps(value)
 
 
@@ -145,6 +145,6 @@ TABLES = {
     "corrections": _corrections,
     "evidence": _evidence,
 }
-"""Every table by its name; ``evidence`` tells the names and addresses of students, the others of agents only."""
-ALWAYS_PEOPLE = ("evidence",)
-"""Tables that are about people, and nothing without them."""
+"""Functions that return the rows of each table, the header first."""
+PRIVATE_TABLES = ("evidence",)
+"""Tables with names and e-mail addresses of students; they are left out of a public export."""

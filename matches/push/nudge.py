@@ -1,55 +1,56 @@
-"""Waking the conductor, from any thread of any process. Where none hears it, its tick will look."""
+"""Wake the conductor from any thread of any process. If a nudge is lost, the conductor looks at its next tick."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from matches.push import notify
 
 _wakers: list[Callable[[bool], None]] = []
-_unheard: ContextVar[bool] = ContextVar("whoever changes something looks at the rows next", default=False)
+_suppressed: ContextVar[bool] = ContextVar("whether nudges are suppressed", default=False)
 
 
 def attach(waker: Callable[[bool], None]) -> Callable[[], None]:
-    """Register a thread-safe callable to be told of every nudge, and whether it is urgent.
+    """Register a thread-safe callback for every nudge; its argument is whether the nudge is urgent.
 
-    Returns a callable that takes it away.
+    Returns a function that unregisters it.
     """
     _wakers.append(waker)
     return lambda: _wakers.remove(waker)
 
 
 def nudge(*, urgent: bool = True) -> None:
-    """Something is due: look now, or (not urgent) with whatever else comes in the next moment."""
-    if not _unheard.get():
+    """Have the conductor look: at once, or, if not urgent, after a short delay together with other nudges."""
+    if not _suppressed.get():
         wake(urgent=urgent)
         notify.call_conductors(urgent=urgent)
 
 
 @contextmanager
-def unheard() -> Iterator[None]:
-    """What is changed within wakes nobody: for a look, which goes on to do itself what it has made due."""
-    token = _unheard.set(True)
+def suppressed() -> Iterator[None]:
+    """Suppress nudges within the context: for a look, which itself goes on to do what its changes make due."""
+    token = _suppressed.set(True)
     try:
         yield
     finally:
-        _unheard.reset(token)
+        _suppressed.reset(token)
 
 
 def wake(*, urgent: bool) -> None:
-    """A nudge that is for this process only, such as one that came from another."""
+    """Wake the conductor of this process only, for example after a call of another process."""
     for waker in _wakers:
         waker(urgent)
 
 
 async def hear() -> None:
-    """Wake the conductor of this process when another process calls, until cancelled."""
+    """Wake the conductor of this process whenever another process calls, until cancelled."""
 
-    def wake_up(message: dict[str, object]) -> None:
+    def wake_up(message: dict[str, Any]) -> None:
         due = message["due"]
-        if due and message["from"] != notify.SELF:
+        if due and message["from"] != notify.PROCESS_ID:
             wake(urgent=True in due)
 
     if notify.reaches_others():

@@ -1,43 +1,87 @@
-"""READS: the board of a game that is played in turns, as templates draw it. Pure.
+"""READS: the board of a turn-based game, as templates draw it. Pure.
 
-A view comes from a referee, and not every referee is ours: what is not a board of the form is not drawn, and what
-does not follow from its moves is not replayed.
+The game's view comes from a referee, which may be a student's: a malformed board is not drawn, and one that does not
+follow from its moves is not replayed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from league_sdk.protocol.errors import LeagueError
 from league_sdk.rules.registry import games
 
-MOST_LINES = 20
-"""Rows and columns of a board that still fits a page."""
-MOST_MARK_CHARS = 3
-MOST_MOVES = 400
-MOST_MOVE_CHARS = 12
+MAX_BOARD_SIDE = 20
+"""Rows, and columns, of the largest board that fits the page."""
+MAX_MARK_CHARS = 3
+MAX_MOVES = 400
+MAX_MOVE_CHARS = 12
 SEATS = ("a", "b")
 
 
-def read_board(view: Mapping[str, Any], players: tuple[str, str]) -> dict[str, Any] | None:
-    """A board for the templates, from what a game shows the public.
+class Cell(NamedTuple):
+    """A cell of a board: its mark, whose seat it belongs to (a, b or empty), and whether it was set last or has won."""
+
+    mark: str
+    seat: str = ""
+    last: bool = False
+    won: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A move: PLAYER_A begins, and they take turns. How long it took is known where its message is."""
+
+    number: int
+    player_id: str
+    seat: str
+    move: str
+    took: str = ""
+    key: str = ""
+    """Of the message that answered."""
+    tries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A board for the templates.
+
+    Attributes:
+        marks: the mark of each player, by its id.
+        to_move: the id of the player whose turn it is.
+        steps: the board move by move as JSON, for the script that replays it; empty when it cannot be replayed.
+    """
+
+    rows: list[list[Cell]]
+    column_names: list[str] = field(default_factory=list)
+    marks: dict[str, str] = field(default_factory=dict)
+    moves: list[Move] = field(default_factory=list)
+    to_move: str | None = None
+    steps: str = ""
+
+    @property
+    def next(self) -> int:
+        """The number of the next move."""
+        return len(self.moves) + 1
+
+
+def read_board(view: Mapping[str, Any], players: tuple[str, str]) -> Board | None:
+    """Parse the board in a game's public view; None when there is no well-formed one.
 
     Args:
         view: ``board`` in rows of marks; beside it ``marks`` by player, ``moves``, ``last_move``, ``to_move``,
             ``winning_cells`` and ``column_names``, each of which may be missing.
         players: the ids of PLAYER_A and PLAYER_B.
-
-    Returns the rows of cells (``mark``, ``seat`` a or b or nothing, ``last``, ``won``), who has which mark, the
-    moves so far and who is to move; None when there is no board in the view.
     """
     rows = _rows(view.get("board"))
     if rows is None:
         return None
     given = view.get("marks")
     given = given if isinstance(given, Mapping) else {}
-    marks = {player: str(given[player])[:MOST_MARK_CHARS] for player in players if player in given}
+    marks = {player: str(given[player])[:MAX_MARK_CHARS] for player in players if player in given}
     seats = {marks[player]: seat for player, seat in zip(players, SEATS, strict=True) if player in marks}
     last = view.get("last_move")
     last = (last.get("row"), last.get("column")) if isinstance(last, Mapping) else None
@@ -45,46 +89,35 @@ def read_board(view: Mapping[str, Any], players: tuple[str, str]) -> dict[str, A
     won = [tuple(cell) for cell in won if isinstance(cell, list)] if isinstance(won, list) else []
     names = view.get("column_names")
     fits = isinstance(names, list) and len(names) == len(rows[0]) and all(isinstance(name, str) for name in names)
-    moves = _moves(view.get("moves"), players)
     to_move = view.get("to_move")
-    return {
-        "rows": [
-            [
-                {"mark": mark, "seat": seats.get(mark, ""), "last": (y, x) == last, "won": (y, x) in won}
-                for x, mark in enumerate(row)
-            ]
+    return Board(
+        [
+            [Cell(mark, seats.get(mark, ""), (y, x) == last, (y, x) in won) for x, mark in enumerate(row)]
             for y, row in enumerate(rows)
         ],
-        "column_names": [name[:MOST_MARK_CHARS] for name in names] if isinstance(names, list) and fits else [],
-        "marks": marks,
-        "moves": moves,
-        "to_move": to_move if to_move in players else None,
-        "next": len(moves) + 1,
-    }
+        [name[:MAX_MARK_CHARS] for name in names] if isinstance(names, list) and fits else [],
+        marks,
+        _moves(view.get("moves"), players),
+        to_move if to_move in players else None,
+    )
 
 
 def _rows(board: object) -> list[list[str]] | None:
-    if not isinstance(board, list) or not 0 < len(board) <= MOST_LINES:
+    if not isinstance(board, list) or not 0 < len(board) <= MAX_BOARD_SIDE:
         return None
     for row in board:
-        if not isinstance(row, list) or not 0 < len(row) <= MOST_LINES or len(row) != len(board[0]):
+        if not isinstance(row, list) or not 0 < len(row) <= MAX_BOARD_SIDE or len(row) != len(board[0]):
             return None
-        if not all(isinstance(mark, str) and len(mark) <= MOST_MARK_CHARS for mark in row):
+        if not all(isinstance(mark, str) and len(mark) <= MAX_MARK_CHARS for mark in row):
             return None
     return board
 
 
-def _moves(moves: object, players: tuple[str, str]) -> list[dict[str, Any]]:
-    """The moves so far, each with its number and the seat that made it: PLAYER_A begins, and they take turns."""
-    if not isinstance(moves, list) or len(moves) > MOST_MOVES:
+def _moves(moves: object, players: tuple[str, str]) -> list[Move]:
+    if not isinstance(moves, list) or len(moves) > MAX_MOVES:
         return []
     return [
-        {
-            "number": turn + 1,
-            "player_id": players[turn % 2],
-            "seat": SEATS[turn % 2],
-            "move": str(move)[:MOST_MOVE_CHARS],
-        }
+        Move(turn + 1, players[turn % 2], SEATS[turn % 2], str(move)[:MAX_MOVE_CHARS])
         for turn, move in enumerate(moves)
     ]
 
@@ -105,7 +138,7 @@ def read_steps(view: Mapping[str, Any], players: tuple[str, str], game_type: str
     or when its rules do not lead to the board that is shown.
     """
     game, moves, board = games().get(game_type), view.get("moves"), _rows(view.get("board"))
-    if game is None or game.hidden or board is None or not isinstance(moves, list) or len(moves) > MOST_MOVES:
+    if game is None or game.hidden or board is None or not isinstance(moves, list) or len(moves) > MAX_MOVES:
         return []
     try:
         state = game.new_state(players)
@@ -114,7 +147,7 @@ def read_steps(view: Mapping[str, Any], players: tuple[str, str], game_type: str
             state = game.apply(state, players[turn % 2], move)
             boards.append(_rows(game.view(state, None).get("board")))
     except (LeagueError, ValueError, TypeError, LookupError):
-        # Not a game by these rules: what is shown of it stays as it is.
+        # The moves break the rules: the board is shown but cannot be replayed.
         return []
     whole = [rows for rows in boards if rows is not None]
     if len(whole) != len(boards) or whole[-1] != board or any(any(row) for row in whole[0]):
@@ -131,15 +164,26 @@ def _changes(before: list[list[str]], after: list[list[str]]) -> Step:
     ]
 
 
-def time_moves(moves: Sequence[dict[str, Any]], answers: Sequence[Mapping[str, Any]]) -> None:
-    """Put beside every move how long it took: the last answer of those that its player gave in that turn.
+class Answer(NamedTuple):
+    """An answer to a call for a move: from whose seat, how long it took in words, and the key of its message."""
+
+    seat: str
+    took: str
+    key: str
+
+
+def time_moves(moves: Sequence[Move], answers: Sequence[Answer]) -> list[Move]:
+    """The moves with how long each took: that of the last answer its player gave in that turn.
 
     Args:
-        moves: as :func:`read_board` gives them; each gets ``took``, ``key`` (of the message) and ``tries``.
-        answers: to the calls for a move, in order, each with ``seat``, ``took`` and ``key``.
+        moves: as :func:`read_board` gives them.
+        answers: to the calls for a move, in order.
     """
-    turns = [list(group) for _, group in groupby(answers, key=lambda answer: answer["seat"])]
-    for move, turn in zip(moves, turns, strict=False):
-        if turn[-1]["seat"] != move["seat"]:
-            return
-        move |= {"took": turn[-1]["took"], "key": turn[-1]["key"], "tries": len(turn)}
+    turns = [list(group) for _seat, group in groupby(answers, key=lambda answer: answer.seat)]
+    timed = list(moves)
+    for place, (move, turn) in enumerate(zip(moves, turns, strict=False)):
+        last = turn[-1]
+        if last.seat != move.seat:
+            break
+        timed[place] = replace(move, took=last.took, key=last.key, tries=len(turn))
+    return timed

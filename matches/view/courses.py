@@ -1,4 +1,4 @@
-"""How a league's table came to be: places and points after each round. Pure but for what the view reads of names."""
+"""Ranks and points of every player after each round, for charts. Pure, except that the view reads names."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from league_sdk.ledger.standings import Result, Row, count, order
+from league_sdk.ledger.standings import Result, Row, count, give_ranks, order
 from matches.view.sight import View
 
-MOST_ROUNDS = 60
-"""Columns that a chart has room for."""
+MAX_COLUMNS = 60
+"""Rounds that a chart has room for."""
 
 
 class Courses(NamedTuple):
-    """One column for each round that has a result in a view; a round that is on counts as far as it has come.
+    """One column for each round with a result in a view; a running round counts with the results it has.
 
     Attributes:
         rounds: the numbers of the rounds, ascending.
-        ranks: places by player, one per round.
-        points: points by player, one per round.
+        ranks: by player, its place after each of these rounds; those who are tied share one.
+        points: by player, the points after each of these rounds.
     """
 
     rounds: list[int]
@@ -27,10 +27,10 @@ class Courses(NamedTuple):
     points: dict[str, list[int]]
 
 
-def courses(view: View) -> Courses:
-    """Places and points of every player, round by round, as its results count in this view.
+def courses(view: View, max_columns: int = MAX_COLUMNS) -> Courses:
+    """The rank and points of every player after each round of this view.
 
-    Of more than :data:`MOST_ROUNDS` rounds only every second, third, … has a column, and always the last.
+    If there are more than ``max_columns`` rounds, only every second (third, ...) one and the last one have a column.
     """
     names, results, rules = view.names, view.moment.results, view.scoring
     played: dict[int, list[Result]] = defaultdict(list)
@@ -38,7 +38,7 @@ def courses(view: View) -> Courses:
         if result.status != "CANCELLED":
             played[result.round_number].append(result)
     numbers = sorted(played)
-    every = -(-len(numbers) // MOST_ROUNDS)
+    every = -(-len(numbers) // max_columns)
     rounds = []
     ranks: dict[str, list[int]] = {player_id: [] for player_id in names}
     points: dict[str, list[int]] = {player_id: [] for player_id in names}
@@ -51,21 +51,23 @@ def courses(view: View) -> Courses:
         rounds.append(number)
         given = _given(view, number) if left else view.moment.points
         _award(rows, given)
-        for rank, row in enumerate(sorted(rows.values(), key=order), start=1):
-            ranks[row.player_id].append(rank)
+        ranked = sorted(rows.values(), key=order)
+        give_ranks(ranked)
+        for row in ranked:
+            ranks[row.player_id].append(row.tied_rank)
             points[row.player_id].append(row.points)
     return Courses(rounds, ranks, points)
 
 
 def _award(rows: dict[str, Row], given: Mapping[str, int]) -> None:
-    """Points that corrections gave or took, in the place of those that they had given earlier."""
+    """Replace the points that corrections had given up to an earlier round by ``given``."""
     for player_id, row in rows.items():
         row.points += given.get(player_id, 0) - row.given
         row.given = given.get(player_id, 0)
 
 
 def _given(view: View, number: int) -> dict[str, int]:
-    """What corrections had given or taken before the round after ``number`` began."""
+    """The points that corrections had given or taken before the round after ``number`` started."""
     later = [then.started_at for one, then in view.moment.rounds.items() if one > number]
     given: Counter[str] = Counter()
     for correction in view.moment.corrections.values():

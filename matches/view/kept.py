@@ -1,8 +1,8 @@
-"""Answers that grow with a league, kept for a moment: many who ask cost no more than one.
+"""A cache of the answers whose size grows with a league, so that many requests cost no more than one.
 
-What is kept is made anew when the league has changed or after a second, and a large one at most once a second, so an
-answer is at most a second old. Of a league so large that one takes longer to make, it is kept four times as long as
-that took: no more than a fifth of the processor goes into it, however many ask.
+A small answer is made again when the league has changed, and any answer after a second. Of a very large league, where
+making an answer takes long, it is kept four times as long as making it took: at most a fifth of one processor is spent
+on it, however many ask.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from matches.view.sight import View
 T = TypeVar("T")
 
 KEPT_S = 1.0
-"""How long an answer is given again without a look at the rows."""
-KEPT_TIMES = 4
-"""The same as a multiple of the time that it took to make."""
+"""How long a large answer is reused without reading the database."""
+KEPT_FACTOR = 4
+"""How long an answer is reused, as a multiple of the time it took to make."""
 LARGE_BYTES = 16 * 1024
-"""A smaller answer is made anew as soon as the league has changed."""
+"""A smaller answer is made again as soon as the league has changed."""
 LARGE_OUTCOMES = 200
-"""The same of a view of a league."""
-MOST_KEPT_BYTES = 64 * 1024 * 1024
+"""A view with fewer results and table rows is made again as soon as the league has changed."""
+MAX_KEPT_BYTES = 64 * 1024 * 1024
 
 
 def mark(league: League) -> Hashable:
-    """What is another value when the league has changed; how matches in play stand is not in it.
+    """A value that differs once the league has changed; the progress of running matches does not change it.
 
     Args:
-        league: as it was read for this request.
+        league: as read for this request.
     """
     return (league.event_seq, league.frozen_seq, league.unveiled, repr(league.settings), repr(league.left_out))
 
@@ -50,115 +50,115 @@ class _Entry(Generic[T]):
 
 
 class Kept(Generic[T]):
-    """Values by key, made when they are asked for and kept for a moment.
+    """A cache with an expiry; a value is made when it is first asked for.
 
     Args:
-        most: the sum of all sizes; the one not asked for the longest goes first.
+        max_size: the limit on the sum of all sizes; the least recently used value is evicted first.
         clock: monotonic seconds.
     """
 
-    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most = most
+    def __init__(self, max_size: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._max_size = max_size
         self._clock = clock
         self._lock = threading.Lock()
         self._making: OrderedDict[Hashable, threading.Lock] = OrderedDict()
-        self._found: OrderedDict[Hashable, _Entry[T]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, _Entry[T]] = OrderedDict()
         self._size = 0
 
     def ready(self, key: Hashable, mark: Hashable) -> T | None:
-        """The value if one may be given again, else None.
+        """The cached value if it may still be used, else None.
 
         Args:
-            key: what it is an answer to.
-            mark: of the league, now (:func:`mark`).
+            key: the question.
+            mark: the current :func:`mark` of the league.
         """
         with self._lock:
-            entry = self._found.get(key)
+            entry = self._entries.get(key)
             if entry is None or self._clock() >= entry.until or (entry.mark != mark and not entry.large):
                 return None
-            self._found.move_to_end(key)
+            self._entries.move_to_end(key)
             return entry.value
 
     def get(self, key: Hashable, mark: Hashable, make: Callable[[], tuple[T, int, bool]]) -> T:
-        """The value, made if none may be given again; of several that ask at once one makes it.
+        """The cached value, or a new one; of several threads that ask at once only one makes it.
 
         Args:
-            key: what it is an answer to.
-            mark: of the league; looked up before the value is made.
-            make: gives the value, its size for the bound on all of them, and whether it is a large one.
+            key: the question.
+            mark: the :func:`mark` of the league, read before the value is made.
+            make: returns the value, its size (counted against ``max_size``) and whether it is a large one.
         """
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
         try:
             with making:
-                found = self.ready(key, mark)
-                return found if found is not None else self._make(key, mark, make)
+                cached = self.ready(key, mark)
+                return cached if cached is not None else self._make(key, mark, make)
         finally:
             with self._lock:
                 self._making.pop(key, None)
 
     def _make(self, key: Hashable, mark: Hashable, make: Callable[[], tuple[T, int, bool]]) -> T:
-        begun = self._clock()
+        started = self._clock()
         value, size, large = make()
         ended = self._clock()
-        # Counted from its beginning: what was read then is as old as that.
-        until = begun + max(KEPT_S, (1 + KEPT_TIMES) * (ended - begun))
+        # The age counts from the start of making it: the rows were read then.
+        until = started + max(KEPT_S, (1 + KEPT_FACTOR) * (ended - started))
         with self._lock:
             self._drop(key)
-            self._found[key] = _Entry(value, mark, size, large, until)
+            self._entries[key] = _Entry(value, mark, size, large, until)
             self._size += size
-            while self._size > self._most and len(self._found) > 1:
-                self._drop(next(iter(self._found)))
+            while self._size > self._max_size and len(self._entries) > 1:
+                self._drop(next(iter(self._entries)))
         return value
 
     def _drop(self, key: Hashable) -> None:
-        entry = self._found.pop(key, None)
+        entry = self._entries.pop(key, None)
         if entry is not None:
             self._size -= entry.size
 
     def forget_all(self) -> None:
-        """As after a start."""
+        """Empty the cache."""
         with self._lock:
-            self._found.clear()
+            self._entries.clear()
             self._size = 0
 
 
-answers: Kept[bytes] = Kept(MOST_KEPT_BYTES)
-"""JSON of answers, by league and question."""
-_views: Kept[View] = Kept(sight.KEPT)
+answers: Kept[bytes] = Kept(MAX_KEPT_BYTES)
+"""Answers as JSON, by league and question."""
+_views: Kept[View] = Kept(sight.MAX_LATEST_MOMENTS)
 
 
 def public_view(league: League) -> View:
-    """What everybody sees of a league, with a table that is made once for all who ask within the same moment."""
+    """The public view of a league, cached, with its table already computed."""
     key = (league.pk, league.created_at)
 
     def make() -> tuple[View, int, bool]:
-        found = sight.public(league)
-        # Made here, so that how long it takes counts.
-        large = len(found.standings) + len(found.moment.outcomes) > LARGE_OUTCOMES
-        return found, 1, large
+        view = sight.public(league)
+        # Compute the table here, so that its time counts for how long the view is kept.
+        large = len(view.standings) + len(view.moment.outcomes) > LARGE_OUTCOMES
+        return view, 1, large
 
     return _views.get(key, mark(league), make)
 
 
 def answer(league: League, question: tuple[Any, ...], view: View | None, make: Callable[[View], bytes]) -> bytes:
-    """The answer to a question about a league, made if none is kept.
+    """The answer to a question about a league, from the cache or made now.
 
     Args:
-        question: what is asked, for which audience and in which form: all that the answer depends on but the league.
-        view: what is shown; None is what everybody sees.
-        make: makes the answer.
+        question: everything the answer depends on besides the league: what is asked, by which audience, in which form.
+        view: what is shown; None: the public view.
+        make: makes the answer from a view.
     """
 
     def made() -> tuple[bytes, int, bool]:
-        found = make(view if view is not None else public_view(league))
-        return found, len(found), len(found) > LARGE_BYTES
+        content = make(view if view is not None else public_view(league))
+        return content, len(content), len(content) > LARGE_BYTES
 
     return answers.get(_key(league, question), mark(league), made)
 
 
 def ready(league: League, question: tuple[Any, ...]) -> bytes | None:
-    """The answer to a question if one is kept that may be given again, else None; costs no statement."""
+    """The cached answer to a question, or None; makes no query."""
     return answers.ready(_key(league, question), mark(league))
 
 
@@ -167,6 +167,6 @@ def _key(league: League, question: tuple[Any, ...]) -> Hashable:
 
 
 def forget_all() -> None:
-    """As after a start."""
+    """Empty both caches."""
     answers.forget_all()
     _views.forget_all()

@@ -1,14 +1,14 @@
-"""READS: the lists of a league that grow with it, as JSON, in parts: none is larger than ``MOST_BYTES``.
+"""READS: lists that grow with a league, as JSON in parts of at most ``MAX_BYTES``.
 
-A part ends after ``limit`` rows, or where it would become too large; its ``next_cursor`` asks for what follows. A
-cursor names a place in the list: matches keep theirs, a table is the one of the moment in which it is asked for.
+A part ends after ``limit`` rows or before it would become too large; its ``next_cursor`` requests the next part. A
+cursor is a position in the list: the position of a match never changes, but the table may change between two requests.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,26 +17,27 @@ from django.core.serializers.json import DjangoJSONEncoder
 from league_sdk.protocol.states import MatchState
 from matches.models import Match, Round
 from matches.view import queries
+from matches.view.rows import MatchRow
 from matches.view.sight import View
 
-MOST_BYTES = 1024 * 1024 - 16 * 1024
-"""Of the rows of one answer: with what stands around them it has at most 1 MiB."""
-MOST_ROWS = 10_000
-"""The largest ``limit``."""
-ROUNDS_AT_ONCE = 10
-"""So many rounds' matches are read by one statement."""
+MAX_BYTES = 1024 * 1024 - 16 * 1024
+"""Bytes of the rows in one answer; with the message around them it stays within 1 MiB."""
+MAX_ROWS = 10_000
+"""The largest ``limit`` that is accepted."""
+ROUNDS_PER_QUERY = 10
+"""Rounds whose matches are read by one query."""
 _CURSOR = re.compile(r"(?:([0-9]{1,6})\.)?([0-9]{1,6})")
 
 _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=DjangoJSONEncoder().default).encode
 
 
 class NotWanted(ValueError):
-    """A ``limit`` or a ``cursor`` cannot be used.
+    """A ``limit`` or ``cursor`` is malformed.
 
     Attributes:
-        field: which of them.
-        seen: what it was.
-        expected: what it may be.
+        field: which of the two.
+        seen: its value.
+        expected: the accepted values, in words.
     """
 
     def __init__(self, field: str, seen: Any, expected: str) -> None:
@@ -46,18 +47,18 @@ class NotWanted(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which part of a list is asked for.
+    """Which part of a list is requested.
 
     Attributes:
-        limit: the most rows; None: as many as there is room for.
-        start: the place of the first row: round and place in it, or 0 and place in a list without rounds.
-        most: the most bytes of all rows.
-        given: whether a part was asked for at all; who did not is told of parts only where there is another one.
+        limit: the maximal number of rows; None: as many as fit.
+        start: the position of the first row: round and index in it, or 0 and index in a list without rounds.
+        max_bytes: the maximal number of bytes of all rows.
+        given: whether the request had a limit or cursor; without them the answer mentions parts only if there are more.
     """
 
     limit: int | None = None
     start: tuple[int, int] = (0, 0)
-    most: int = MOST_BYTES
+    max_bytes: int = MAX_BYTES
     given: bool = False
 
 
@@ -67,8 +68,8 @@ class Part:
 
     Attributes:
         rows: a JSON array.
-        next_cursor: what asks for the next part; None: there is none.
-        total: how many rows the whole list has; of a schedule, matches.
+        next_cursor: requests the next part; None: this is the last one.
+        total: the number of rows in the whole list; of a schedule, the number of matches.
     """
 
     rows: str
@@ -76,38 +77,38 @@ class Part:
     total: int
 
     def more(self, wanted: Wanted) -> dict[str, Any]:
-        """What is said beside the rows; nothing when the whole list was asked for and is here."""
+        """The fields beside the rows; empty when the whole list was requested and is here."""
         if not wanted.given and self.next_cursor is None:
             return {}
         return {"next_cursor": self.next_cursor, "total": self.total}
 
 
-def wanted(limit: Any, cursor: Any, *, most: int = MOST_BYTES) -> Wanted:
-    """Read what part is asked for.
+def wanted(limit: Any, cursor: Any, *, max_bytes: int = MAX_BYTES) -> Wanted:
+    """Parse which part is requested.
 
     Args:
-        limit: a whole number from 1 to ``MOST_ROWS``, also as text; None or empty: no limit.
-        cursor: a ``next_cursor`` of an earlier part; None or empty: from the beginning.
-        most: bytes.
+        limit: an integer from 1 to ``MAX_ROWS``, also as text; None or empty: no limit.
+        cursor: the ``next_cursor`` of an earlier part; None or empty: from the beginning.
+        max_bytes: the maximal number of bytes.
 
     Raises:
-        NotWanted: it is something else.
+        NotWanted: one of them is malformed.
     """
     if limit in (None, "") and cursor in (None, ""):
-        return Wanted(most=most)
-    rows: int | None = None
+        return Wanted(max_bytes=max_bytes)
+    limit_rows: int | None = None
     if limit not in (None, ""):
         number = int(limit) if isinstance(limit, str) and re.fullmatch(r"[0-9]{1,6}", limit) else limit
-        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= MOST_ROWS:
-            raise NotWanted("limit", limit, f"a whole number from 1 to {MOST_ROWS}")
-        rows = number
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= MAX_ROWS:
+            raise NotWanted("limit", limit, f"a whole number from 1 to {MAX_ROWS}")
+        limit_rows = number
     start = (0, 0)
     if cursor not in (None, ""):
-        found = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
-        if found is None:
+        position = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
+        if position is None:
             raise NotWanted("cursor", cursor, "the next_cursor of an earlier answer")
-        start = (int(found[1] or 0), int(found[2]))
-    return Wanted(rows, start, most, given=True)
+        start = (int(position[1] or 0), int(position[2]))
+    return Wanted(limit_rows, start, max_bytes, given=True)
 
 
 def standings(view: View, want: Wanted) -> Part:
@@ -115,45 +116,50 @@ def standings(view: View, want: Wanted) -> Part:
     return rows_of(queries.standings_rows(view), want)
 
 
-def rows_of(rows: Sequence[dict[str, Any]], want: Wanted) -> Part:
-    """A list that is there as a whole."""
-    found: list[str] = []
+def rows_of(rows: Sequence[Mapping[str, Any]], want: Wanted) -> Part:
+    """A part of a list that is in memory."""
+    texts: list[str] = []
     size, at = 0, want.start[1]
     for row in rows[at : None if want.limit is None else at + want.limit]:
         text = _dumps(row)
         size += len(text.encode()) + 1
-        if found and size > want.most:
+        if texts and size > want.max_bytes:
             break
-        found.append(text)
-    end = at + len(found)
-    return Part(f"[{','.join(found)}]", str(end) if end < len(rows) else None, len(rows))
+        texts.append(text)
+    end = at + len(texts)
+    return Part(f"[{','.join(texts)}]", str(end) if end < len(rows) else None, len(rows))
 
 
 def schedule(view: View, want: Wanted, *, wire: bool) -> Part:
-    """Every round with its matches; a round that is cut goes on in the next part.
+    """Every round with its matches; a round that does not fit continues in the next part.
 
     Args:
-        wire: times as messages carry them, else as the HTTP API does.
+        wire: whether times are written as in messages; else as in the HTTP API.
     """
-    rounds, ends, total = _cut(view, want, lambda played: _dumps(queries.round_line(played, view, wire=wire)))
+    rounds, ends, total = _rounds_that_fit(
+        view, want, lambda played: _dumps(queries.round_line(played, view, wire=wire))
+    )
     shown = (f'{head[:-1]},"matches":[{",".join(lines)}]}}' for head, lines in rounds)
     return Part(f"[{','.join(shown)}]", ends, total)
 
 
 def matches(view: View, want: Wanted) -> Part:
-    """Every match as a line, in playing order."""
-    rounds, ends, total = _cut(view, want, lambda _played: "")
+    """Every match, in playing order."""
+    rounds, ends, total = _rounds_that_fit(view, want, lambda _played: "")
     return Part(f"[{','.join(line for _head, lines in rounds for line in lines)}]", ends, total)
 
 
-def _cut(view: View, want: Wanted, head: Callable[[Round], str]) -> tuple[list[tuple[str, list[str]]], str | None, int]:
-    """The rounds that there is room for, each with its head and the lines of its matches; what follows; how many."""
+def _rounds_that_fit(
+    view: View, want: Wanted, head: Callable[[Round], str]
+) -> tuple[list[tuple[str, list[str]]], str | None, int]:
+    """The rounds that fit, each with its head and its matches as JSON; the next cursor; the number of all matches."""
     rounds: list[tuple[str, list[str]]] = []
     ends: str | None = None
     room = _Room(want)
     for played, lines in _by_round(view, want):
         at = want.start[1] if played.number == want.start[0] else 0
-        first, taken = head(played), []
+        first = head(played)
+        taken: list[str] = []
         for line in lines[at:]:
             if not room.takes(line, "" if taken else first):
                 ends = f"{played.number}.{at + len(taken)}"
@@ -168,10 +174,10 @@ def _cut(view: View, want: Wanted, head: Callable[[Round], str]) -> tuple[list[t
 
 
 class _Room:
-    """What a part still has room for; one row always."""
+    """How many rows and bytes still fit into a part; the first row always fits."""
 
     def __init__(self, want: Wanted) -> None:
-        self._rows, self._bytes = want.limit, want.most
+        self._rows, self._bytes = want.limit, want.max_bytes
         self._any = False
 
     def takes(self, line: str, head: str) -> bool:
@@ -186,11 +192,11 @@ class _Room:
 
 
 def _by_round(view: View, want: Wanted) -> Iterator[tuple[Round, list[str]]]:
-    """The rounds from the first that is wanted on, each with its matches as JSON; read as far as they are taken."""
+    """The rounds from the requested one on, each with its matches as JSON; reads only what is consumed."""
     rounds = list(view.league.rounds.filter(number__gte=want.start[0]).select_related("bye").order_by("number"))
     line = _present_lines if view.now else _past_lines
-    for at in range(0, len(rounds), ROUNDS_AT_ONCE):
-        some = rounds[at : at + ROUNDS_AT_ONCE]
+    for at in range(0, len(rounds), ROUNDS_PER_QUERY):
+        some = rounds[at : at + ROUNDS_PER_QUERY]
         lines: dict[int, list[str]] = {one.number: [] for one in some}
         for number, text in line(view, some):
             lines[number].append(text)
@@ -199,25 +205,25 @@ def _by_round(view: View, want: Wanted) -> Iterator[tuple[Round, list[str]]]:
 
 
 def _past_lines(view: View, rounds: Sequence[Round]) -> Iterator[tuple[int, str]]:
-    found = queries.matches_of(view.league).select_related("league").filter(round__in=rounds)
-    for match in found:
+    matches = queries.matches_of(view.league).select_related("league").filter(round__in=rounds)
+    for match in matches:
         yield match.round.number, _dumps(queries.match_line(match, view))
 
 
 def _present_lines(view: View, rounds: Sequence[Round]) -> Iterator[tuple[int, str]]:
-    """The same as ``queries.match_line``, straight from the columns: instances take ten times as long."""
-    found = Match.objects.filter(round__in=rounds).order_by("round__number", "pk")
+    """The same as ``queries.match_line`` from column values: model instances would take ten times as long."""
+    matches = Match.objects.filter(round__in=rounds).order_by("round__number", "pk")
     columns = ("match_id", "round__number", "player_a__code", "player_b__code", "referee__code", "state", "attempt")
     outcomes = view.moment.outcomes
-    for match_id, number, first, second, referee, state, attempt in found.values_list(*columns):
+    for match_id, number, first, second, referee, state, attempt in matches.values_list(*columns):
         outcome = outcomes.get(match_id)
-        line = {
+        line: MatchRow = {
             "match_id": match_id,
             "round_id": number,
             "player_A_id": first,
             "player_B_id": second,
             "referee_id": outcome.referee_id if outcome else referee,
-            "state": MatchState.FINISHED if outcome else _going(state),
+            "state": MatchState.FINISHED if outcome else _running_state(state),
             "attempt": outcome.attempt if outcome else attempt,
             "status": outcome.status if outcome else None,
             "winner": outcome.winner if outcome else None,
@@ -225,6 +231,6 @@ def _present_lines(view: View, rounds: Sequence[Round]) -> Iterator[tuple[int, s
         yield number, _dumps(line)
 
 
-def _going(state: str) -> str:
-    # The row is older than the history by a moment: the result was taken back in between.
+def _running_state(state: str) -> str:
+    # The match was finished when its row was read, but a correction has revoked the result since.
     return MatchState.READY if state == MatchState.FINISHED else state

@@ -1,7 +1,7 @@
-"""READS: whose agents someone may look into who has no account: by an agent's token, or by a personal code.
+"""READS: which agents somebody without an account may look into, proven by an agent's token or a personal code.
 
-What was shown once is kept in the browser's session (on our side; the browser has the session's name only), as the
-digest of the token or of the code: when the token is revoked, or the person is given another code, the door is shut.
+The session, which is stored on the server, remembers the digest of the token or code that was entered. Access ends when
+the token is revoked or the person gets another code.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from agents_registry import credentials, roster
 from agents_registry.models import Agent, AgentToken, Kind, RosterEntry
+from agents_registry.registering import credentials
+from agents_registry.rosters import roster
 from league_sdk.protocol import tokens
 from matches.models import League
 
 KEY = "mine"
-"""In the session: by league, what was shown."""
-MOST_LEAGUES = 5
+"""The key in the session; its value has, by league id, the credential that was entered."""
+MAX_LEAGUES_PER_SESSION = 5
 MAX_SECRET_CHARS = 200
 
 Shown = list[str]
@@ -26,12 +27,12 @@ Shown = list[str]
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What was opened by a token or a code.
+    """The agents that a token or code gives access to.
 
     Attributes:
         agents: the players, in the order of their ids.
-        proven: whether somebody has shown that they are theirs. The token of a registration from elsewhere shows that
-            an address was named, not whose it is: it may be a service of the school, or another student's agent.
+        proven: whether they are shown to belong to whoever looks. A token alone does not show that if the agent was
+            registered from another machine: its address may be that of a school service or of another student's agent.
     """
 
     agents: list[Agent]
@@ -39,9 +40,9 @@ class Opened:
 
 
 def recognise(league: League, secret: str) -> Shown | None:
-    """Whose token or personal code this is in a league, as the session keeps it; None for nobody's.
+    """Recognise a token or personal code of a league; returns what the session stores, or None.
 
-    Tokens are found by their SHA-256 and codes by the database: nothing here compares letter by letter.
+    Tokens are looked up by SHA-256 and codes by the database, so no comparison here leaks timing.
     """
     secret = secret.strip()
     if not secret or len(secret) > MAX_SECRET_CHARS:
@@ -54,12 +55,12 @@ def recognise(league: League, secret: str) -> Shown | None:
 
 
 def opened(league: League, shown: object) -> Opened | None:
-    """The players of a league that belong to what was shown; None when it is void."""
+    """The players that a remembered credential gives access to; None when it is not valid any more."""
     match shown:
         case ["token", str(sha256)]:
-            found = AgentToken.objects.filter(sha256=sha256, agent__league=league, agent__kind=Kind.PLAYER)
-            rows = list(found.select_related("agent"))
-            return Opened([one.agent for one in rows], all(one.proven for one in rows)) if rows else None
+            tokens_found = AgentToken.objects.filter(sha256=sha256, agent__league=league, agent__kind=Kind.PLAYER)
+            rows = list(tokens_found.select_related("agent"))
+            return Opened([row.agent for row in rows], all(row.proven for row in rows)) if rows else None
         case ["code", str(pk), str(sha256)]:
             person = RosterEntry.objects.filter(pk=pk, league=league).first()
             if person is None or not tokens.same(tokens.digest(person.code), sha256):
@@ -69,21 +70,21 @@ def opened(league: League, shown: object) -> Opened | None:
 
 
 def remember(session: MutableMapping[str, Any], league: League, shown: Shown) -> None:
-    """Open a league's door for this browser."""
-    kept = {name: value for name, value in _kept(session).items() if name != league.pk}
-    session[KEY] = dict([*kept.items(), (league.pk, shown)][-MOST_LEAGUES:])
+    """Remember in this browser's session that a credential of the league was entered."""
+    kept = {name: value for name, value in _credentials(session).items() if name != league.pk}
+    session[KEY] = dict([*kept.items(), (league.pk, shown)][-MAX_LEAGUES_PER_SESSION:])
 
 
 def forget(session: MutableMapping[str, Any], league: League) -> None:
-    """Shut it."""
-    session[KEY] = {name: value for name, value in _kept(session).items() if name != league.pk}
+    """Remove the league's credential from the session."""
+    session[KEY] = {name: value for name, value in _credentials(session).items() if name != league.pk}
 
 
 def shown_by(session: MutableMapping[str, Any], league: League) -> object:
-    """What this browser has shown for a league, or None."""
-    return _kept(session).get(league.pk)
+    """The credential that this browser entered for a league, or None."""
+    return _credentials(session).get(league.pk)
 
 
-def _kept(session: MutableMapping[str, Any]) -> dict[str, Any]:
+def _credentials(session: MutableMapping[str, Any]) -> dict[str, Any]:
     kept = session.get(KEY)
     return kept if isinstance(kept, dict) else {}

@@ -1,8 +1,8 @@
-"""What the public reads of what an agent answered. Pure.
+"""Redacts agents' answers for the public. Pure.
 
-An address that somebody typed may lead to something that is no agent: a page of the school, a database. What it
-answers is for the owner of the address and the staff; of everybody else's transcript the line remains that an answer
-came, and that it was none.
+An address that somebody typed may lead to something that is not an agent, such as a school's web page or a database.
+Only the owner of the address and the staff may read what it answers. In the public transcript the line remains, but of
+an answer that is not a league message only the recognised fields are shown.
 """
 
 from __future__ import annotations
@@ -10,35 +10,42 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from league_sdk.dialects.answers import accepted, choice, read_answer
 from league_sdk.protocol import notes
 from league_sdk.protocol.messages import MessageType
 
-WITHHELD = "not a message of the league: shown to the agent's owner and the instructor"
+WITHHELD = gettext_noop("not a message of the league: shown to the agent's owner and the instructor")
 _TYPES = frozenset(MessageType)
 _ANSWERS = frozenset({MessageType.GAME_JOIN_ACK, MessageType.CHOOSE_PARITY_RESPONSE, MessageType.GAME_MOVE_RESPONSE})
-"""Whoever answers in these words is an agent. Whatever else a message is, it may be ours, sent back."""
+"""Only an agent answers with these types; a message of another type may be our own request, echoed back."""
+_PRIVATE = ("wire", "said")
+"""Fields of an entry for the agent's owner and the staff: how it is called, and its own words in place of an answer."""
+_QUOTING = ("summary", "next_step", "summary_words", "next_step_words")
+"""Parts of a report that quote what was answered."""
 _MOVES = ("even", "odd")
 _RECEIPTS = ("ok", "received", "acknowledged", "accepted", "success", "done")
 
 
 def for_public(entry: Mapping[str, Any], players: Collection[str], choice_field: str) -> dict[str, Any]:
-    """One entry of a transcript as everybody may read it.
+    """A transcript entry redacted for the public.
 
     Args:
-        entry: as it is kept.
+        entry: as stored.
         players: the ids of the match's players.
         choice_field: the game's name for a move.
     """
-    shown = {**entry, "problem": notes.public(entry.get("problem") or "")}
+    shown = {name: value for name, value in entry.items() if name not in _PRIVATE}
+    shown["problem"] = notes.public(entry.get("problem") or "")
     if str(entry.get("sender") or "").rpartition(":")[2] in players:
-        return shown if entry.get("body") in (None, "", {}) else _answer(shown, choice_field)
+        return shown if entry.get("body") in (None, "", {}) else _redact_answer(shown, choice_field)
     if entry.get("message_type") == MessageType.GAME_ERROR:
-        return shown | {"body": _complaint(entry.get("body"))}
+        return shown | {"body": _game_error(entry.get("body"))}
     return shown
 
 
-def _answer(entry: dict[str, Any], choice_field: str) -> dict[str, Any]:
+def _redact_answer(entry: dict[str, Any], choice_field: str) -> dict[str, Any]:
     body = entry["body"]
     message = read_answer(body, rpc_id=0).message
     said = message.get("message_type")
@@ -56,45 +63,50 @@ def _answer(entry: dict[str, Any], choice_field: str) -> dict[str, Any]:
     known = kind in _TYPES or kind.startswith("reply to ")
     return entry | {
         "body": kept | {"withheld": WITHHELD},
-        "notes": _in_our_words(entry.get("notes") or []),
+        "notes": _without_quotes(entry.get("notes") or []),
         "message_type": kind if known else "reply",
     }
 
 
-def _in_our_words(said: list[Any]) -> list[dict[str, Any]]:
-    """Of the notes those in words of ours, without what they quote."""
-    found = [read.public for one in said if isinstance(read := notes.read(one), notes.Note)]
-    return [one.to_json() for one in found if one is not None and notes.FREE not in one.args]
+def _without_quotes(said: list[Any]) -> list[dict[str, Any]]:
+    """The notes that are worded by us, without the quoted values."""
+    public_notes = [read.public for one in said if isinstance(read := notes.read(one), notes.Note)]
+    return [one.to_json() for one in public_notes if one is not None and notes.FREE not in one.args]
 
 
 def report_for_public(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The report of a check without what came that is no message of the league, and without the words that quote it.
+    """A check's report without answers that are not league messages, and without texts that quote them.
 
     Args:
-        report: as it is kept, perhaps of a check that is still running.
+        report: as stored; the check may still be running.
     """
-    shown = {name: value for name, value in report.items() if name not in ("summary", "next_step")}
+    shown = {name: value for name, value in report.items() if name not in _QUOTING}
     return shown | {"clauses": [_clause(clause) for clause in report.get("clauses", [])]}
 
 
 def _clause(clause: Mapping[str, Any]) -> dict[str, Any]:
     came = clause.get("came")
     if came in (None, "", {}):
-        # Without a status nothing came at all, and what is said of that is ours; else its headers may be quoted.
-        return {**clause, "why": clause["why"] if clause.get("http_status") is None else ""}
-    read = _answer({"body": came, "message_type": ""}, "")["body"]
-    return {**clause, "came": read, "why": clause["why"] if read == came else WITHHELD}
+        # Without an HTTP status no response came, and the text is ours; with one it may quote headers.
+        return dict(clause) if clause.get("http_status") is None else _with_reason(clause, "")
+    read = _redact_answer({"body": came, "message_type": ""}, "")["body"]
+    return dict(clause) if read == came else _with_reason(clause, WITHHELD) | {"came": read}
 
 
-def _complaint(body: Any) -> Any:
-    """A GAME_ERROR without what it quotes."""
+def _with_reason(clause: Mapping[str, Any], why: str) -> dict[str, Any]:
+    """A clause with a reason of ours in place of one that may quote the answer."""
+    return {name: value for name, value in clause.items() if name != "why_words"} | {"why": why}
+
+
+def _game_error(body: Any) -> Any:
+    """A GAME_ERROR without quoted values."""
     if not isinstance(body, Mapping):
         return body
-    found = dict(body)
-    if isinstance(found.get("params"), Mapping):
-        return found | {"params": _complaint(found["params"])}
-    if isinstance(found.get("message"), str):
-        found["message"] = notes.in_words(notes.public(found["message"]))
-    if isinstance(found.get("context"), Mapping):
-        found["context"] = {name: value for name, value in found["context"].items() if name != "seen"}
-    return found
+    shown = dict(body)
+    if isinstance(shown.get("params"), Mapping):
+        return shown | {"params": _game_error(shown["params"])}
+    if isinstance(shown.get("message"), str):
+        shown["message"] = notes.in_words(notes.public(shown["message"]))
+    if isinstance(shown.get("context"), Mapping):
+        shown["context"] = {name: value for name, value in shown["context"].items() if name != "seen"}
+    return shown

@@ -1,30 +1,43 @@
-"""READS: what protocol answers, the API and messages to agents show of a league."""
+"""READS: what protocol replies, the HTTP API and messages to agents show of a league."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from itertools import takewhile
-from typing import Any
+from typing import Any, cast
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
-from agents_registry.models import Agent, Kind
+from agents_registry.models import Agent, Kind, ReachedBy
 from league_sdk.ledger.standings import Row, table
 from league_sdk.protocol import notes
 from league_sdk.protocol.envelope import stamp
-from league_sdk.protocol.states import PROGRESS_ORDER, LeagueState, MatchState, RoundState
+from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import describe, games
+from matches.events.history import Outcome
 from matches.models import League, Match, Message, Round
 from matches.view import readiness
 from matches.view.public_answers import for_public
+from matches.view.rows import (
+    AgentRow,
+    MatchDetail,
+    MatchResult,
+    MatchRow,
+    RoundHead,
+    RoundRow,
+    StandingsRow,
+    Step,
+    TranscriptEntry,
+)
 from matches.view.sight import View
 
 
-def wire_row(row: Row) -> dict[str, Any]:
-    """A row as messages carry it (ruling, section 4)."""
+def wire_row(row: Row) -> StandingsRow:
+    """A table row as messages carry it (ruling, section 4)."""
     return {
         "rank": row.rank,
+        "tied_rank": row.tied_rank,
         "player_id": row.player_id,
         "display_name": row.display_name,
         "played": row.played,
@@ -36,20 +49,26 @@ def wire_row(row: Row) -> dict[str, Any]:
     }
 
 
-def standings_rows(view: View) -> list[dict[str, Any]]:
+def standings_rows(view: View) -> list[StandingsRow]:
     """The table as messages and the API carry it."""
     return [wire_row(row) for row in view.standings]
 
 
-def frozen_mark(view: View) -> dict[str, int]:
-    """What says in a message that its table is that of an earlier round; nothing when it is not."""
+def frozen_mark(view: View) -> dict[str, Any]:
+    """The field of a message that says that a table is that of an earlier round; empty without a freeze."""
     return {} if view.frozen_after is None else {"frozen_after_round": view.frozen_after}
+
+
+def update_facts(view: View) -> dict[str, Any]:
+    """What LEAGUE_STANDINGS_UPDATE says beside the table: after which round, and the head of the ledger."""
+    current = view.moment.current
+    return {"round_id": current.number if current is not None else None, "ledger_head": view.moment.head or None}
 
 
 def own_standings(view: View, players: Collection[str]) -> dict[str, dict[str, int]]:
     """``your_standings`` of some players (ruling, section 4).
 
-    Only their own matches are counted: in a large league the whole table takes longer than starting a match.
+    Counts only their own matches: in a large league computing the whole table takes longer than starting a match.
     """
     wanted = set(players)
     played = [one.result for one in view.moment.outcomes.values() if not wanted.isdisjoint(one.players)]
@@ -61,7 +80,7 @@ def round_summary(played: Round, *, hidden: bool) -> dict[str, Any]:
     """The counts of ROUND_COMPLETED under every name the documents give them (ruling, section 4).
 
     Args:
-        hidden: the board is frozen: how the matches ended is left out.
+        hidden: whether the board is frozen, so that how the matches ended is left out.
     """
     results = list(played.matches.order_by("pk").values_list("match_id", "status"))
     statuses = [status for _, status in results]
@@ -83,11 +102,11 @@ def round_summary(played: Round, *, hidden: bool) -> dict[str, Any]:
     }
 
 
-def round_line(played: Round, view: View, *, wire: bool) -> dict[str, Any]:
+def round_line(played: Round, view: View, *, wire: bool) -> RoundHead:
     """One round in a list.
 
     Args:
-        wire: times as messages carry them, in text.
+        wire: whether times are text as in messages.
     """
     then = view.moment.rounds.get(played.number)
     times = (then.started_at, then.completed_at) if then is not None else (None, None)
@@ -101,36 +120,36 @@ def round_line(played: Round, view: View, *, wire: bool) -> dict[str, Any]:
     }
 
 
-def schedule(view: View, *, wire: bool = False) -> list[dict[str, Any]]:
-    """Every round with its matches, as GET_SCHEDULE and the API show it (ruling, section 3); ``wire`` as in a line."""
-    rounds: dict[int, dict[str, Any]] = {}
+def schedule(view: View, *, wire: bool = False) -> list[RoundRow]:
+    """Every round with its matches (ruling, section 3); ``wire`` as in :func:`round_line`."""
+    rounds: dict[int, RoundRow] = {}
     if view.league.state == LeagueState.REGISTRATION:
-        # There is none, or it is being made: nobody sees half of one.
+        # The schedule is not made yet, or only in part.
         return []
     for one in view.league.rounds.select_related("bye").order_by("number"):
-        rounds[one.number] = round_line(one, view, wire=wire) | {"matches": []}
+        rounds[one.number] = {**round_line(one, view, wire=wire), "matches": []}
     for match in matches_of(view.league):
         rounds[match.round.number]["matches"].append(match_line(match, view))
     return list(rounds.values())
 
 
-def matches_of(league: League) -> Any:
-    """A league's matches with everything a line shows, in playing order; none while its schedule is being made."""
-    found = Match.objects.filter(league=league)
-    return _in_playing_order(found.none() if league.state == LeagueState.REGISTRATION else found)
+def matches_of(league: League) -> QuerySet[Match]:
+    """A league's matches in playing order, with all rows a line needs; none while the schedule is being made."""
+    matches = Match.objects.filter(league=league)
+    return _in_playing_order(matches.none() if league.state == LeagueState.REGISTRATION else matches)
 
 
-def matches_in(rounds: Collection[Round]) -> Any:
-    """The matches of these rounds as ``matches_of`` has them; nothing is read of the league's other matches."""
+def matches_in(rounds: Collection[Round]) -> QuerySet[Match]:
+    """The matches of these rounds in playing order; does not read the league's other matches."""
     return _in_playing_order(Match.objects.filter(round__in=rounds))
 
 
-def _in_playing_order(matches: Any) -> Any:
+def _in_playing_order(matches: QuerySet[Match]) -> QuerySet[Match]:
     return matches.select_related("round", "player_a", "player_b", "referee", "winner").order_by("round__number", "pk")
 
 
-def match_line(match: Match, view: View) -> dict[str, Any]:
-    """One match in a list; no choice in it before the draw."""
+def match_line(match: Match, view: View) -> MatchRow:
+    """One match in a list; it has no choices, as these are secret before the draw."""
     outcome = view.outcome(match.match_id)
     referee_id = match.referee.code if match.referee else None
     return {
@@ -140,68 +159,76 @@ def match_line(match: Match, view: View) -> dict[str, Any]:
         "player_B_id": match.player_b.code,
         "referee_id": outcome.referee_id if outcome else referee_id if view.now else None,
         "state": state_of(match, view),
-        "attempt": outcome.attempt if outcome else match.attempt if view.now else _attempts_then(match, view),
+        "attempt": outcome.attempt if outcome else match.attempt if view.now else _past_attempts(match, view),
         "status": outcome.status if outcome else None,
         "winner": outcome.winner if outcome else None,
     }
 
 
 def state_of(match: Match, view: View) -> str:
-    """A match's state in a view: only its history says that it is finished, and only its row how it was going."""
+    """A match's state in a view: the history says whether it is finished, the row how far a running one is."""
     if view.outcome(match.match_id) is not None:
         return MatchState.FINISHED
     if not view.now:
-        return _state_then(match, view)
-    # The row is older than the history by a moment: the result was taken back in between.
+        return _past_state(match, view)
+    # The match was finished when its row was read, but a correction has revoked the result since.
     return MatchState.READY if match.state == MatchState.FINISHED else match.state
 
 
-def match_detail(match: Match, view: View, *, staff: bool) -> dict[str, Any]:
-    """One match whole: lifecycle with times, transcript, result (004 9.4.3); answers that are none for the staff."""
+def match_detail(match: Match, view: View, *, staff: bool) -> MatchDetail:
+    """One match with lifecycle, transcript and result (004 9.4.3); ``staff`` as in :func:`transcript`."""
     outcome = view.outcome(match.match_id)
-    return match_line(match, view) | {
+    return {
+        **match_line(match, view),
         "league_id": match.league_id,
         "game_type": match.league.game_type,
         "joined": match.joined if view.now else [],
         "locked_in": match.locked_in if view.now else [],
         "view": match.view if view.now else {},
         "lifecycle": lifecycle(match, view),
-        "transcript": [notes.told(line) for line in transcript(match, view, staff=staff)],
-        "result": None
-        if outcome is None
-        else {
-            **outcome.details,
-            "status": outcome.status,
-            "winner_player_id": outcome.winner,
-            "reason": outcome.reason,
-            "faults": list(outcome.faults),
-            # Whether the verdict was in safe keeping before anybody was told (ruling, section 12).
-            "sealed": outcome.sealed,
-            "draw_seed": outcome.draw_seed or None,
-            "play": outcome.play,
-        },
+        "transcript": [
+            cast(TranscriptEntry, notes.entry_in_words(line)) for line in transcript(match, view, staff=staff)
+        ],
+        "result": _result(outcome, match, staff=staff) if outcome is not None else None,
     }
 
 
-def _state_then(match: Match, view: View) -> str:
-    """How a match without a result stood at a moment of the past: its last step by then."""
+def _result(outcome: Outcome, match: Match, *, staff: bool) -> MatchResult:
+    result = {
+        **outcome.details,
+        "status": outcome.status,
+        "winner_player_id": outcome.winner,
+        "reason": outcome.reason,
+        "faults": list(outcome.faults),
+        # The players' own words in place of an answer, by id.
+        **({"said": match.said} if staff else {}),
+        # Whether the verdict was deposited with the league manager before anybody was told (ruling, section 12).
+        "sealed": outcome.sealed,
+        "draw_seed": outcome.draw_seed or None,
+        "play": outcome.play,
+    }
+    return cast(MatchResult, result)
+
+
+def _past_state(match: Match, view: View) -> str:
+    """The state of a match without a result at a past moment: that of its last step by then."""
     if match.round.number not in view.moment.rounds:
         return MatchState.PENDING
     steps = lifecycle(match, view)
-    # Waiting for a referee is where a round begins; that is no step yet. A row that is finished was played again.
+    # A round begins with READY, which is not recorded as a step. FINISHED without a result: it was to be replayed.
     last = steps[-1]["state"] if steps else MatchState.READY
     return MatchState.READY if last == MatchState.FINISHED else last
 
 
-def _attempts_then(match: Match, view: View) -> int:
+def _past_attempts(match: Match, view: View) -> int:
     return sum(step["state"] == MatchState.ASSIGNED for step in lifecycle(match, view))
 
 
-def lifecycle(match: Match, view: View) -> list[dict[str, str]]:
-    """The steps of a match, as far as the view goes.
+def lifecycle(match: Match, view: View) -> list[Step]:
+    """The steps of a match up to the moment of the view.
 
-    They end with the first that is too late: within an attempt the times are its referee's, and a clock that is slow
-    must not bring an attempt that began later into the view.
+    The list is cut at the first step that is too late: times within an attempt come from the referee, and with a slow
+    clock a later attempt could otherwise get into the view.
     """
     if view.now:
         return list(match.lifecycle)
@@ -211,31 +238,38 @@ def lifecycle(match: Match, view: View) -> list[dict[str, str]]:
         return []
     steps = list(takewhile(lambda step: datetime.fromisoformat(step["at"]) <= end, match.lifecycle))
     if outcome is None and view.league.frozen_seq is not None:
-        # The report at a match's end replaces the times of its last attempt: what is sure is what we timed ourselves.
-        return [step for step in steps if step["state"] not in PROGRESS_ORDER[1:]]
+        # The final report replaces the times of the last attempt, so behind a freeze only times of ours are reliable.
+        return [step for step in steps if step["state"] not in IN_PLAY[1:]]
     return steps
 
 
 def transcript(match: Match, view: View, *, staff: bool) -> list[dict[str, Any]]:
-    """Every message of every attempt, in order, as far as the view goes.
+    """Every message of every attempt, in order, up to the moment of the view.
 
     Args:
-        staff: whether answers are shown that are none (``public_answers``).
+        staff: whether answers that are not league messages are shown, too (``public_answers``).
     """
     rows = Message.objects.filter(match=match)
     if not view.now:
         outcome = view.outcome(match.match_id)
         rows = rows.filter(attempt__lte=outcome.attempt if outcome is not None else 0)
     lines = [
-        # Where and how an agent is called is shown to its owner only (``pages.mine``).
+        # Only the agent's owner may see where and how it is called (``pages.mine``).
         {name: value for name, value in entry.items() if name != "wire"} | {"attempt": attempt}
         for attempt, entry in rows.order_by("attempt", "n").values_list("attempt", "entry")
     ]
-    if staff:
-        return lines
-    game = games().get(match.league.game_type)
-    players = (match.player_a.code, match.player_b.code)
-    return [for_public(line, players, game.choice_field if game is not None else "") for line in lines]
+    return lines if staff else [public_entry(line, match) for line in lines]
+
+
+def public_entry(entry: Mapping[str, Any], match: Match) -> dict[str, Any]:
+    """An entry of a match's transcript as the public may read it, except for addresses, which its callers mask."""
+    return for_public(entry, match.player_ids, choice_field(match.league.game_type))
+
+
+def choice_field(game_type: str) -> str:
+    """The name of the field with a move in messages of a game; empty if the game is not installed any more."""
+    game = games().get(game_type)
+    return game.choice_field if game is not None else ""
 
 
 def next_match(view: View, player_id: str) -> dict[str, Any] | None:
@@ -252,7 +286,7 @@ def next_match(view: View, player_id: str) -> dict[str, Any] | None:
         "match_id": match.match_id,
         "round_id": match.round.number,
         "opponent_id": opponent.code,
-        "referee_endpoint": match.referee.endpoint if match.referee and view.now else None,
+        "referee_endpoint": match.referee.told_endpoint if match.referee and view.now else None,
     }
 
 
@@ -269,29 +303,39 @@ def player_stats(view: View, player_id: str) -> dict[str, Any] | None:
     }
 
 
-def agents_of(view: View) -> list[dict[str, Any]]:
-    """Players and referees of a league: no token, no address."""
+def agents_of(view: View) -> list[AgentRow]:
+    """Players and referees of a league, without tokens and addresses."""
     if view.frozen_after is not None:
-        return list(view.league.frozen["agents"])
+        # Boards that were frozen by an earlier version say nothing of lines.
+        earlier = {"reached_by": ReachedBy.ADDRESS.value}
+        frozen = [earlier | line for line in view.league.frozen["agents"]]
+        return [line | {"ready": readiness.read_word(line["ready"]).value} for line in frozen]
     league = view.league
     seen = Q(league=league) | Q(league__isnull=True, kind=Kind.REFEREE)
     own = list(Agent.objects.filter(seen).order_by("kind", "pk"))
     known = readiness.readiness(own)
-    return [
-        {
-            "agent_id": agent.code,
-            "kind": agent.kind,
-            "display_name": agent.display_name,
-            "version": agent.version,
-            "game_types": agent.game_types,
-            "state": agent.state,
-            "may_judge": agent.trusted if agent.kind == Kind.REFEREE else None,
-            "registered_at": stamp(agent.registered_at),
-            "last_heard": agent.heard_at and stamp(agent.heard_at),
-            "ready": known[agent.pk].word.value,
-        }
-        for agent in own
-    ]
+    return [_agent_line(agent, known[agent.pk]) for agent in own]
+
+
+def agent_line(agent: Agent) -> AgentRow:
+    """One agent, without tokens and addresses."""
+    return _agent_line(agent, readiness.readiness([agent])[agent.pk])
+
+
+def _agent_line(agent: Agent, known: readiness.Readiness) -> AgentRow:
+    return {
+        "agent_id": agent.code,
+        "kind": agent.kind,
+        "display_name": agent.display_name,
+        "version": agent.version,
+        "game_types": agent.game_types,
+        "state": agent.state,
+        "may_judge": agent.trusted if agent.kind == Kind.REFEREE else None,
+        "registered_at": stamp(agent.registered_at),
+        "last_heard": stamp(agent.heard_at) if agent.heard_at is not None else None,
+        "reached_by": agent.reached_by.value,
+        "ready": known.word.value,
+    }
 
 
 def game_registry() -> dict[str, Any]:

@@ -1,6 +1,7 @@
-"""READS: whether agents have passed the check, one word per agent; and the readiness wall, one tile per student.
+"""READS: the verdict on an agent, made here and nowhere else: desk, wall, report, "My agent" and API show its word.
 
-Readiness belongs to the address that was checked: whoever listens there is who will play.
+Readiness belongs to the checked address, as the program that listens there is the one that will play; what was found
+over an agent's own line belongs to that agent.
 """
 
 from __future__ import annotations
@@ -8,52 +9,63 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from agents_registry.models import Agent, Kind, RosterEntry
-from league_sdk.ledger.standings import natural
+from agents_registry.addresses.reading import line_key
+from agents_registry.models import Agent, AgentToken, Kind, ReachedBy
+from agents_registry.words import reach_for_all
+from league_sdk.protocol import sentences
 from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.sentences import Sentence
 from league_sdk.protocol.states import AgentState, LeagueState
 from matches.models import Check, CheckState, League
 
 
-class Ready(StrEnum):
-    """What is known of an agent's check."""
+class Ready(models.TextChoices):
+    """The verdict on an agent, the same on every page and in the API; those who need help most come first."""
 
-    PASSED = "passed"
-    FAILED = "failed"
-    CHECKING = "checking"
-    NOT_CHECKED = "not_checked"
+    UNREACHABLE = "unreachable", gettext_lazy("unreachable")
+    WRONG_ANSWERS = "wrong_answers", gettext_lazy("wrong answers")
+    TOO_SLOW = "too_slow", gettext_lazy("too slow")
+    NOT_CHECKED = "not_checked", gettext_lazy("not checked")
+    CHECKING = "checking", gettext_lazy("checking")
+    SLOW = "slow", gettext_lazy("slow")
+    READY = "ready", gettext_lazy("ready")
 
 
-def label(ready: str) -> str:
-    """A readiness in words."""
-    return {
-        Ready.PASSED: _("passed"),
-        Ready.FAILED: _("failed"),
-        Ready.CHECKING: _("checking"),
-        Ready.NOT_CHECKED: _("not checked"),
-    }[Ready(ready)]
+_EARLIER_WORDS = {"passed": Ready.READY, "failed": Ready.WRONG_ANSWERS}
+"""The words of version 0.9, as leagues of that time have stored them."""
+_OVER = (LeagueState.COMPLETED, LeagueState.STOPPED)
+UNABLE = (Ready.UNREACHABLE, Ready.WRONG_ANSWERS, Ready.TOO_SLOW)
+"""Agents that would lose their matches as they are."""
+
+
+def read_word(stored: str) -> Ready:
+    """The verdict that a league has stored."""
+    return _EARLIER_WORDS.get(stored) or Ready(stored)
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """What is known of one agent's check.
+    """What is known of one agent.
 
     Attributes:
-        word: one of :class:`Ready`; a check that is on its way hides the result before it.
-        passed: whether the latest check that has ended passed; this is what a league asks.
-        check_id: the report to look at: the one on its way, else the latest; None when there is none.
-        why: the one thing to mend, when the latest did not pass. It may quote the agent and its address: not for the
-            public.
-        judged_id: the report that ``passed`` comes from; None when no check has come to a verdict.
+        word: the verdict; a running check hides the one before it.
+        passed: whether the latest check passed, by the limits of the agent's league now; this decides where a league
+            demands a check.
+        check_id: the report to show: that of the running check, else the latest; None without any.
+        why: what to mend first, if the latest check did not pass. It may quote the agent and its address, so it is not
+            for the public.
+        judged_id: the report that ``passed`` comes from; None when no check has reached a verdict.
+        step: what to do next, in our words; it quotes neither the agent nor its address.
     """
 
     word: Ready = Ready.NOT_CHECKED
@@ -61,11 +73,16 @@ class Readiness:
     check_id: UUID | None = None
     why: str = ""
     judged_id: UUID | None = None
+    step: str = ""
 
     @property
     def label(self) -> str:
-        """The word, translated."""
-        return label(self.word)
+        return str(self.word.label)
+
+    @property
+    def able(self) -> bool:
+        """Whether the agent could play now, as far as is known."""
+        return self.passed and self.word != Ready.UNREACHABLE
 
 
 class Line(NamedTuple):
@@ -78,49 +95,170 @@ class Line(NamedTuple):
     due_at: datetime
     created_at: datetime
     finished_at: datetime | None
+    game_types: list[str]
 
     @property
     def open(self) -> bool:
-        """Whether it is still to come or on its way."""
+        """Whether it is waiting or running."""
         return self.state in (CheckState.WANTED, CheckState.RUNNING)
 
 
 def history(agents: Iterable[Agent]) -> dict[tuple[str, str], list[Line]]:
-    """The checks of some agents' addresses by (address, kind), oldest first; one query."""
-    keys = {agent.endpoint_key for agent in agents}
+    """The checks of some agents' addresses and own lines by (key, kind), oldest first; one query."""
+    keys = {key for agent in agents for key in (agent.endpoint_key, line_key(agent.pk))}
     rows = Check.objects.filter(endpoint_key__in=keys).order_by("created_at", "pk")
-    found: dict[tuple[str, str], list[Line]] = {}
+    checks: dict[tuple[str, str], list[Line]] = {}
     for key, role, *line in rows.values_list("endpoint_key", "role", *Line._fields):
-        found.setdefault((key, role), []).append(Line(*line))
-    return found
+        checks.setdefault((key, role), []).append(Line(*line))
+    return checks
+
+
+def lines_of(agent: Agent, known: Mapping[tuple[str, str], list[Line]], leagues: Mapping[str, League]) -> list[Line]:
+    """The checks of :func:`history` that tell about an agent: by the way it has, and with the game of its league."""
+    lines = by_its_way(agent, known)
+    league = leagues.get(agent.league_id or "")
+    if league is None or agent.kind != Kind.PLAYER:
+        return lines
+    # Whoever passes with another game has not shown that it can play this one.
+    return [line for line in lines if not line.game_types or league.game_type in line.game_types]
+
+
+def by_its_way(agent: Agent, known: Mapping[tuple[str, str], list[Line]]) -> list[Line]:
+    """The checks of an agent's address and own line; while it dials out those that went over the line count."""
+    by_address, by_line = (known.get((key, agent.kind), []) for key in (agent.endpoint_key, line_key(agent.pk)))
+    if by_line and (agent.is_inbox_only or agent.dials_out_now):
+        # By which way a check goes is decided when it begins.
+        by_address = [line for line in by_address if line.open]
+    return sorted([*by_address, *by_line], key=lambda line: line.created_at) if by_line else by_address
 
 
 def readiness(agents: Collection[Agent], *, now: datetime | None = None) -> dict[int, Readiness]:
-    """The readiness of some agents by primary key; one query for all."""
+    """The readiness of some agents by primary key; the same few queries for any number."""
     now = now or timezone.now()
     known = history(agents)
-    return {agent.pk: _of(known.get((agent.endpoint_key, agent.kind), []), now) for agent in agents}
+    leagues = League.objects.in_bulk({agent.league_id for agent in agents if agent.league_id is not None})
+    lines = {agent.pk: lines_of(agent, known, leagues) for agent in agents}
+    findings = load_findings(judged.check_id for one in lines.values() if (judged := _judged(one)) is not None)
+    found = _found_at(agents)
+    return {
+        agent.pk: _known(
+            agent, lines[agent.pk], findings, leagues.get(agent.league_id), found=found.get(agent.pk, ""), now=now
+        )
+        for agent in agents
+    }
 
 
-def _of(lines: list[Line], now: datetime) -> Readiness:
-    ended = [line for line in lines if not line.open]
-    # A check that could not be carried out takes nothing away from a verdict before it.
-    judged = [line for line in ended if line.passed is not None]
-    last = (judged or ended or [None])[-1]
-    passed = last is not None and last.passed is True
-    # One that waits for its turn to try again is not news yet: the result before it stands.
+def _found_at(agents: Iterable[Agent]) -> dict[int, str]:
+    """By agent, what the last call found at its address in place of it, and what to do; in our words."""
+    called = [agent for agent in agents if agent.call_found and agent.reached_by == ReachedBy.ADDRESS]
+    if not called:
+        return {}
+    doubtful = set(AgentToken.objects.filter(agent__in=called, proven=False).values_list("agent_id", flat=True))
+    known = {agent.pk: reach_for_all(agent, proven=agent.pk not in doubtful) for agent in called}
+    return {
+        pk: f"{reach.found[0].upper()}{reach.found[1:]}. {reach.mend}"
+        for pk, reach in known.items()
+        if reach.found and reach.mend
+    }
+
+
+def of_report(check: Check) -> Ready | None:
+    """The verdict of one report by the limits of the agent's league now; None before its end."""
+    if check.passed is None:
+        return None
+    league = check.agent.league if check.agent is not None else None
+    return _verdict(load_findings([check.pk])[check.pk], league)[0]
+
+
+def _judged(lines: list[Line]) -> Line | None:
+    """The latest check that reached a verdict; one that could not be carried out takes none away, and gives none."""
+    return next((line for line in reversed(lines) if line.passed is not None), None)
+
+
+def _known(
+    agent: Agent,
+    lines: list[Line],
+    findings: Mapping[UUID, Finding],
+    league: League | None,
+    *,
+    found: str,
+    now: datetime,
+) -> Readiness:
+    judged, ended = _judged(lines), [line for line in lines if not line.open]
+    last = judged or (ended[-1] if ended else None)
+    finding = findings.get(judged.check_id) if judged is not None else None
+    word, step = _verdict(finding, league)
+    passed = word in (Ready.READY, Ready.SLOW)
+    # A check that waits for a later retry does not count as running: the earlier result stands.
     coming = [line for line in lines if line.open and (line.state == CheckState.RUNNING or line.due_at <= now)]
-    why = last.problem if last is not None and not passed else ""
-    judged_id = judged[-1].check_id if judged else None
-    if coming:
-        return Readiness(Ready.CHECKING, passed, coming[-1].check_id, why, judged_id)
-    if last is None:
-        return Readiness()
-    return Readiness(Ready.PASSED if passed else Ready.FAILED, passed, last.check_id, why, judged_id)
+    if _has_left(agent, league):
+        word, step = Ready.UNREACHABLE, _("It has left: register it again.")
+    elif coming:
+        word, step = Ready.CHECKING, _("Leave it running.")
+    elif _is_unreached(agent) and (league is None or league.state not in _OVER):
+        # The result of the last call is newer than the report.
+        word, step = Ready.UNREACHABLE, _step("http.reached", league)
+        if agent.reached_by == ReachedBy.NOTHING:
+            step = _("Start it: it fetches no messages.")
+    is_elsewhere = word == Ready.WRONG_ANSWERS and finding is not None and finding.failed == "http.json"
+    if found and (word == Ready.UNREACHABLE or is_elsewhere) and not _has_left(agent, league):
+        step = found
+    shown = coming[-1] if coming else last
+    return Readiness(
+        word,
+        passed,
+        shown.check_id if shown is not None else None,
+        _why(last, finding) if last is not None and not passed else "",
+        judged.check_id if judged is not None else None,
+        step,
+    )
+
+
+def _why(last: Line, finding: Finding | None) -> str:
+    """What to mend first, in the reader's language; earlier versions have stored the English only."""
+    if last.problem and finding is not None and finding.problem is not None:
+        return " ".join(finding.problem.in_words(_).split())[:MAX_WHY_CHARS]
+    return _(last.problem) if last.problem else ""
+
+
+def _has_left(agent: Agent, league: League | None) -> bool:
+    """Whether it was shut down in the midst of its league; at the end every player is."""
+    return agent.state == AgentState.SHUTDOWN and league is not None and league.state not in _OVER
+
+
+def _is_unreached(agent: Agent) -> bool:
+    """Whether the last call failed, or the agent fetched its messages once and does not now."""
+    return bool(agent.problem) or (agent.reached_by == ReachedBy.NOTHING and agent.line_seen_at is not None)
+
+
+def _verdict(finding: Finding | None, league: League | None) -> tuple[Ready, str]:
+    """The verdict of a report and the next step.
+
+    Times are judged by the limits of the league as they are now: they may have been changed after the check.
+    """
+    if finding is None:
+        return Ready.NOT_CHECKED, _("Have it checked: page “Check an agent”.")
+    if finding.failed == "http.reached":
+        return Ready.UNREACHABLE, _step(finding.failed, league)
+    rules = league.rules if league is not None else LeagueSettings()
+    times = {
+        "join.in_time": (finding.join_ms, rules.join_timeout_s, _("Accept faster: %(took).1f s of %(limit)g s.")),
+        "choice.in_time": (finding.choice_ms, rules.move_timeout_s, _("Choose faster: %(took).1f s of %(limit)g s.")),
+    }
+    shares = {name: took_ms / 1000 / limit_s for name, (took_ms, limit_s, _sentence) in times.items()}
+    late = finding.failed if finding.failed in times else next((name for name in times if shares[name] > 1), "")
+    if not finding.passed and finding.failed not in times:
+        return Ready.WRONG_ANSWERS, _step(finding.failed, league)
+    if late:
+        return Ready.TOO_SLOW, _step(late, league)
+    for name, (took_ms, limit_s, sentence) in times.items():
+        if shares[name] > SLOW_SHARE:
+            return Ready.SLOW, sentence % {"took": took_ms / 1000, "limit": limit_s}
+    return Ready.READY, _("Leave it running.")
 
 
 def not_ready(league: League, players: Collection[Agent]) -> dict[str, str]:
-    """Players that the schedule leaves out, as their check has not passed: id and readiness (``require_check``)."""
+    """Players whose check has not passed, by id, with their readiness, if the league demands it (``require_check``)."""
     if not league.rules.require_check:
         return {}
     known = readiness(players)
@@ -128,136 +266,48 @@ def not_ready(league: League, players: Collection[Agent]) -> dict[str, str]:
 
 
 def asking_leagues() -> Any:
-    """Leagues that are open and demand a passed check."""
+    """Leagues with open registration that demand a passed check."""
     return League.objects.filter(state=LeagueState.REGISTRATION, demo=False, settings__require_check=True)
 
 
-# The wall ---------------------------------------------------------------------------------------
-
-
-class TileState(StrEnum):
-    """How far a student is; the order is that of what needs a hand most."""
-
-    NOT_REGISTERED = "not_registered"
-    UNREACHABLE = "unreachable"
-    WRONG_ANSWERS = "wrong_answers"
-    NOT_CHECKED = "not_checked"
-    CHECKING = "checking"
-    SLOW = "slow"
-    READY = "ready"
-
-    @property
-    def label(self) -> str:
-        """The state in words."""
-        return {
-            TileState.NOT_REGISTERED: _("not registered"),
-            TileState.UNREACHABLE: _("unreachable"),
-            TileState.WRONG_ANSWERS: _("wrong answers"),
-            TileState.NOT_CHECKED: _("not checked"),
-            TileState.CHECKING: _("checking"),
-            TileState.SLOW: _("slow"),
-            TileState.READY: _("ready"),
-        }[self]
-
-
-_ORDER = list(TileState)
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """One enrolled student on the readiness wall, or one agent that belongs to nobody on the roster.
-
-    Attributes:
-        step: the one next thing to do, in words of ours: it quotes neither the agent nor its address.
-        player_id, display_name: of the agent that needs a hand most; empty while there is none.
-        passed: whether it would be able to play now, as far as its check tells.
-        more: how many further agents the student has.
-        owner: the name on the roster, for the staff only; empty for an agent without one.
-    """
-
-    state: TileState
-    step: str = ""
-    player_id: str = ""
-    display_name: str = ""
-    passed: bool = False
-    more: int = 0
-    owner: str = ""
+# What a report says ------------------------------------------------------------------------------
 
 
 class Finding(NamedTuple):
-    """What the wall needs of a report: the first clause that fails, and milliseconds to join and to choose."""
+    """What the verdict needs of a report.
 
+    Attributes:
+        passed: whether a league can use the agent.
+        failed: the first clause that fails, the essential ones first.
+        join_ms, choice_ms: milliseconds that the agent took to join and to choose.
+        problem: what to mend first; None in reports of earlier versions, and where nothing is to be mended.
+    """
+
+    passed: bool
     failed: str
     join_ms: int
     choice_ms: int
+    problem: Sentence | None = None
 
 
-KEPT_FINDINGS = 2000
-ESSENTIAL = ("http.reached", "http.json", "join.in_time", "join.accepts", "choice.in_time", "choice.legal")
-"""The clauses without which nothing can be played, in the order in which they are met."""
+MAX_CACHED_FINDINGS, MAX_WHY_CHARS = 2000, 200
+ESSENTIAL = (
+    *("http.reached", "http.json", "join.in_time", "join.accepts", "choice.in_time", "choice.legal"),
+    *("second.join", "second.choice"),
+)
+"""The clauses without which a match, or the next one, cannot be played, in the order in which a match needs them."""
 SLOW_SHARE = 0.5
-"""An agent that needs more of its time than this, with nothing else to do, is slow (our choice)."""
+"""An agent that uses a larger share of its time limit during the check counts as slow (our choice)."""
 
 _lock = threading.Lock()
 _findings: OrderedDict[UUID, Finding] = OrderedDict()
 
 
-def wall(league: League, *, now: datetime | None = None) -> list[Tile]:
-    """The readiness wall of a league: first the students with an agent by its id, then the others by name.
-
-    Costs the same few queries for any number of students; only the present, so not for a frozen board.
-    """
-    entries = list(RosterEntry.objects.filter(league=league).order_by("name", "pk"))
-    players = list(league.agents.filter(kind=Kind.PLAYER))
-    known = readiness(players, now=now)
-    found = _found(one.judged_id for one in known.values() if one.judged_id is not None)
-    by_owner: dict[int, list[Tile]] = {}
-    tiles = []
-    for player in players:
-        tile = _tile(player, known[player.pk], found, league)
-        if player.owner_id is None:
-            tiles.append(tile)
-        else:
-            by_owner.setdefault(player.owner_id, []).append(tile)
-    missing = []
-    for entry in entries:
-        own = sorted(by_owner.get(entry.pk, []), key=lambda tile: _ORDER.index(tile.state))
-        if own:
-            tiles.append(replace(own[0], more=len(own) - 1, owner=entry.name))
-        else:
-            step = _("Register your agent at the address above.")
-            missing.append(Tile(TileState.NOT_REGISTERED, step, owner=entry.name))
-    return [*sorted(tiles, key=lambda tile: natural(tile.player_id)), *missing]
-
-
-def _tile(player: Agent, known: Readiness, found: Mapping[UUID, Finding], league: League) -> Tile:
-    finding = found.get(known.judged_id) if known.judged_id is not None else None
-    state, step = _state(player, known, finding, league)
-    able = known.passed and state != TileState.UNREACHABLE
-    return Tile(state, step, player.code, player.display_name, able)
-
-
-def _state(player: Agent, known: Readiness, finding: Finding | None, league: League) -> tuple[TileState, str]:
-    """What an agent is, and its next step. What its last call showed is newer than its report."""
-    if player.state == AgentState.SHUTDOWN:
-        return TileState.UNREACHABLE, _("It has left: register it again.")
-    if known.word == Ready.CHECKING:
-        return TileState.CHECKING, _("Leave it running.")
-    if player.problem or (finding is not None and finding.failed == "http.reached"):
-        return TileState.UNREACHABLE, _step("http.reached", league)
-    if finding is None:
-        return TileState.NOT_CHECKED, _("Have it checked: page “Check an agent”.")
-    if not known.passed:
-        late = finding.failed in ("join.in_time", "choice.in_time")
-        return TileState.SLOW if late else TileState.WRONG_ANSWERS, _step(finding.failed, league)
-    slow = _slow(finding, league.rules)
-    return (TileState.SLOW, slow) if slow else (TileState.READY, _("Leave it running."))
-
-
-def _step(clause: str, league: League) -> str:
+def _step(clause: str, league: League | None) -> str:
     """The next step when this clause of the check fails."""
-    rules = league.rules
-    choice = _("Choose exactly “even” or “odd”.") if league.game_type == "even_odd" else _("Choose a legal move.")
+    rules = league.rules if league is not None else LeagueSettings()
+    even_odd = league is None or league.game_type == "even_odd"
+    choice = _("Choose exactly “even” or “odd”.") if even_odd else _("Choose a legal move.")
     return {
         "http.reached": _("Start it; check address, port, firewall."),
         "http.json": _("Answer POST at your address with JSON."),
@@ -268,36 +318,25 @@ def _step(clause: str, league: League) -> str:
     }.get(clause, _("Mend what your report says first."))
 
 
-def _slow(finding: Finding, rules: LeagueSettings) -> str:
-    """What is slow about an agent that passes; empty when nothing is."""
-    for took_ms, limit_s, sentence in (
-        (finding.join_ms, rules.join_timeout_s, _("Accept faster: %(took).1f s of %(limit)g s.")),
-        (finding.choice_ms, rules.move_timeout_s, _("Choose faster: %(took).1f s of %(limit)g s.")),
-    ):
-        if took_ms > SLOW_SHARE * limit_s * 1000:
-            return sentence % {"took": took_ms / 1000, "limit": limit_s}
-    return ""
-
-
-def _found(check_ids: Iterable[UUID]) -> dict[UUID, Finding]:
-    """The findings of reports that have ended, and so change no more: each is read once per process."""
+def load_findings(check_ids: Iterable[UUID]) -> dict[UUID, Finding]:
+    """The findings of finished reports; these never change, so each is read once per process and cached."""
     wanted = set(check_ids)
     with _lock:
-        found = {check_id: _findings[check_id] for check_id in wanted & _findings.keys()}
-    missing = wanted - found.keys()
+        findings = {check_id: _findings[check_id] for check_id in wanted & _findings.keys()}
+    missing = wanted - findings.keys()
     if missing:
-        # A report may have a hundred thousand characters: a few at a time.
-        rows = Check.objects.filter(pk__in=missing).values_list("pk", "report").iterator(chunk_size=20)
-        read = {check_id: _finding(report) for check_id, report in rows}
-        found |= read
+        # A report may have 100 000 characters, so only a few are in memory at a time.
+        rows = Check.objects.filter(pk__in=missing).values_list("pk", "passed", "report").iterator(chunk_size=20)
+        new = {check_id: _finding(passed is True, report) for check_id, passed, report in rows}
+        findings |= new
         with _lock:
-            _findings.update(read)
-            while len(_findings) > KEPT_FINDINGS:
+            _findings.update(new)
+            while len(_findings) > MAX_CACHED_FINDINGS:
                 _findings.popitem(last=False)
-    return found
+    return findings
 
 
-def _finding(report: Mapping[str, Any]) -> Finding:
+def _finding(passed: bool, report: Mapping[str, Any]) -> Finding:
     clauses = {clause["id"]: clause for clause in report.get("clauses", [])}
     order = [*(name for name in ESSENTIAL if name in clauses), *clauses]
     failed = next((name for name in order if clauses[name]["verdict"] == "fails"), "")
@@ -305,4 +344,6 @@ def _finding(report: Mapping[str, Any]) -> Finding:
     def took(*names: str) -> int:
         return max((clauses[name].get("elapsed_ms") or 0 for name in names if name in clauses), default=0)
 
-    return Finding(failed, took("join.in_time", "second.join"), took("choice.in_time", "second.choice"))
+    problem = sentences.read(report.get("next_step_words") or report.get("summary_words"))
+    times = took("join.in_time", "second.join"), took("choice.in_time", "second.choice")
+    return Finding(passed, failed, *times, problem)

@@ -1,4 +1,4 @@
-"""READS about foreign referees: what they judge, and whether they have been told of it."""
+"""READS about students' referees: which matches they judge, and whether the announcements have reached them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from matches.models import Broadcast, Delivery, DeliveryState, League, Match, Ro
 
 def judged_by(referee: Agent, broadcast: Broadcast) -> Iterable[Match]:
     """The matches of a broadcast's round that a referee is to judge, with their players."""
+    if broadcast.round_number is None:
+        return ()
     return Match.objects.filter(
         league_id=broadcast.league_id, round__number=broadcast.round_number, referee=referee
     ).select_related("round", "league", "player_a", "player_b")
@@ -25,24 +27,23 @@ def find_referee(referee_id: str, league_id: str | None) -> Agent | None:
 
 
 def waits_for_players(broadcast_id: int) -> bool:
-    """Whether a broadcast announces a round that is not open yet and that players are still to be told of."""
+    """Whether this broadcast announces a round that is not open yet and some players have not received it."""
     untold = Delivery.objects.filter(
         broadcast_id=broadcast_id,
         broadcast__message_type=MessageType.ROUND_ANNOUNCEMENT,
         agent__kind=Kind.PLAYER,
         state=DeliveryState.PENDING,
     )
-    told = untold.select_related("broadcast").first()
-    return (
-        told is not None
-        and Round.objects.filter(
-            league_id=told.broadcast.league_id, number=told.broadcast.round_number, state=RoundState.ANNOUNCING
-        ).exists()
-    )
+    first = untold.select_related("broadcast").first()
+    if first is None or first.broadcast.round_number is None:
+        return False
+    return Round.objects.filter(
+        league_id=first.broadcast.league_id, number=first.broadcast.round_number, state=RoundState.ANNOUNCING
+    ).exists()
 
 
 def untold_referee(referee: Agent, match: Match) -> bool:
-    """Whether the announcement of a match's round is still on its way to a foreign referee."""
+    """Whether a student's referee has not yet received the announcement of the match's round."""
     return (
         not referee.sends_progress
         and Delivery.objects.filter(
@@ -56,13 +57,13 @@ def untold_referee(referee: Agent, match: Match) -> bool:
 
 
 def judged_league(referee: Agent, match_id: object) -> League | None:
-    """The league of a match that a foreign referee judges, when it names the match only, and one can be meant."""
+    """The league of a match that a student's referee named by match id alone; None if it is ambiguous."""
     if referee.sends_progress or not isinstance(match_id, str) or "\x00" in match_id:
         return None
-    found = League.objects.filter(matches__referee=referee, matches__match_id=match_id)
-    return _only(found.filter(state=LeagueState.RUNNING)) or _only(found)
+    leagues = League.objects.filter(matches__referee=referee, matches__match_id=match_id)
+    return _only(leagues.filter(state=LeagueState.RUNNING)) or _only(leagues)
 
 
-def _only(found: QuerySet[League]) -> League | None:
-    leagues = list(found.distinct()[:2])
-    return leagues[0] if len(leagues) == 1 else None
+def _only(leagues: QuerySet[League]) -> League | None:
+    first_two = list(leagues.distinct()[:2])
+    return first_two[0] if len(first_two) == 1 else None

@@ -1,7 +1,7 @@
 """READS: who may do what in which league.
 
-A superuser may do everything. An instructor runs the leagues that are theirs, an assistant watches them and has things
-done again; everybody else is a spectator, logged in or not, and sees what the public sees.
+A superuser may do everything. An instructor runs their own leagues; an assistant watches them and may repeat checks,
+queries and matches. Everybody else, logged in or not, sees what the public sees.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ALLOWED: dict[str, frozenset[Action]] = {
     RoleName.INSTRUCTOR: frozenset(Action),
     RoleName.ASSISTANT: frozenset({Action.WATCH, Action.RERUN}),
 }
-"""By role. Who has none may do nothing of this."""
+"""The actions each role allows; without a role none is allowed."""
 
 
 def allowed(user: Any, league_id: str) -> frozenset[Action]:

@@ -1,7 +1,7 @@
-"""READS: what an audience sees of a league: its history up to now, to the freeze, or to a moment asked for.
+"""READS: what an audience sees of a league: its history up to now, up to the freeze, or up to a requested event.
 
-Everything that shows a league outside the desk goes through a :class:`View`: pages, sockets, the API, what agents are
-told. Nobody has to remember the freeze, as there is no other way to the table.
+Everything outside the desk that shows a league goes through a :class:`View`: pages, sockets, the API, messages to
+agents. No caller can forget the freeze, as there is no other way to the table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.db import connection, transaction
 
 from agents_registry.models import Kind
 from league_sdk.ledger.kinds import CORRECTIONS
-from league_sdk.ledger.standings import Row, Scoring, table
+from league_sdk.ledger.standings import Row, Scoring, for_people, give_ranks, table
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import LeagueState
 from matches.events.history import Happened, Moment, Outcome
@@ -25,13 +25,13 @@ from matches.events.registry import fold
 from matches.models import Event, League
 from storage.prepared import Prepared
 
-KEPT = 50
-"""Leagues whose latest moment is kept in memory."""
+MAX_LATEST_MOMENTS = 50
+"""Leagues whose latest moment is cached."""
 
-EVERY = 250
-"""Events between two moments of a league's past that are kept: so far is any moment from the next one before it."""
-KEPT_PASTS = 8
-"""Leagues whose past moments are kept."""
+EVENTS_PER_CACHED_MOMENT = 250
+"""Events between two cached moments of a league's past: no more are folded to reach any moment."""
+MAX_CACHED_PASTS = 8
+"""Leagues whose past moments are cached."""
 
 _lock = threading.Lock()
 _latest: OrderedDict[tuple[str, datetime], Moment] = OrderedDict()
@@ -46,7 +46,7 @@ _SINCE = Prepared(
 
 
 def scoring(league: League) -> Scoring:
-    """A league's points, as its settings are now."""
+    """How many points a result earns, by the league's present settings."""
     return _scoring(league.rules)
 
 
@@ -55,70 +55,70 @@ def _scoring(rules: LeagueSettings) -> Scoring:
 
 
 def moment(league: League, upto: int | None = None) -> Moment:
-    """How a league stood after event number ``upto``; None is now. Costs one query for the events not known yet."""
+    """How a league stood after event number ``upto``; None: now. One query reads the events that are not cached."""
     key = (league.pk, league.created_at)
     with _lock:
-        known = _latest.get(key)
-    if known is None or (upto is not None and upto < known.seq):
-        known = _before(key, upto)
+        start = _latest.get(key)
+    if start is None or (upto is not None and upto < start.seq):
+        start = _cached_before(key, upto)
     if upto is not None:
-        events = Event.objects.filter(league_id=league.pk, seq__gt=known.seq, seq__lte=upto).order_by("seq")
-        return _fold(key, known, _read(events))
-    events = _SINCE.all(league_id=league.pk, seq=known.seq)
+        past = Event.objects.filter(league_id=league.pk, seq__gt=start.seq, seq__lte=upto).order_by("seq")
+        return _fold_past(key, start, _read(past))
+    events = _SINCE.all(league_id=league.pk, seq=start.seq)
     if not events:
-        # Nobody changes a moment: one copy of it is enough.
-        return known
-    found = fold(known, _read(events))
-    if found.seq > known.seq:
-        keep = partial(_keep, key, found)
-        # What is not committed may still be taken back.
-        transaction.on_commit(keep) if connection.in_atomic_block else keep()
-    return found
+        # Moments are never changed, so the cached one can be shared.
+        return start
+    latest = fold(start, _read(events))
+    if latest.seq > start.seq:
+        cache = partial(_cache_latest, key, latest)
+        # Cache it after the commit only: the transaction may be rolled back.
+        transaction.on_commit(cache) if connection.in_atomic_block else cache()
+    return latest
 
 
 def _read(events: Iterable[Event]) -> list[Happened]:
     return [Happened(event.seq, event.kind, event.data, event.at, event.digest) for event in events]
 
 
-def _before(key: tuple[str, datetime], upto: int | None) -> Moment:
-    """The last moment that is kept of a league's past up to an event."""
+def _cached_before(key: tuple[str, datetime], upto: int | None) -> Moment:
+    """The latest cached moment of a league's past that is not after event ``upto``."""
     with _lock:
         kept = _pasts.get(key, {})
         seq = max((seq for seq in kept if upto is None or seq <= upto), default=None)
         return kept[seq] if seq is not None else Moment()
 
 
-def _fold(key: tuple[str, datetime], known: Moment, events: list[Happened]) -> Moment:
-    """The moment after these events; on a long way there some in between are kept, once they are committed."""
+def _fold_past(key: tuple[str, datetime], known: Moment, events: list[Happened]) -> Moment:
+    """The moment after these events; if there are many, moments in between are cached once they are committed."""
     kept = {}
-    for start in range(0, len(events), EVERY):
-        known = fold(known, events[start : start + EVERY])
+    for start in range(0, len(events), EVENTS_PER_CACHED_MOMENT):
+        known = fold(known, events[start : start + EVENTS_PER_CACHED_MOMENT])
         kept[known.seq] = known
     if len(kept) > 1:
-        keep = partial(_keep_past, key, kept)
+        keep = partial(_cache_past, key, kept)
         transaction.on_commit(keep) if connection.in_atomic_block else keep()
     return known
 
 
-def _keep_past(key: tuple[str, datetime], kept: dict[int, Moment]) -> None:
+def _cache_past(key: tuple[str, datetime], kept: dict[int, Moment]) -> None:
     with _lock:
         _pasts[key] = _pasts.get(key, {}) | kept
         _pasts.move_to_end(key)
-        while len(_pasts) > KEPT_PASTS:
+        while len(_pasts) > MAX_CACHED_PASTS:
             _pasts.popitem(last=False)
 
 
-def _keep(key: tuple[str, datetime], found: Moment) -> None:
+def _cache_latest(key: tuple[str, datetime], latest: Moment) -> None:
     with _lock:
-        if key not in _latest or _latest[key].seq < found.seq:
-            _latest[key] = found
+        if key not in _latest or _latest[key].seq < latest.seq:
+            _latest[key] = latest
         _latest.move_to_end(key)
-        while len(_latest) > KEPT:
+        while len(_latest) > MAX_LATEST_MOMENTS:
             _latest.popitem(last=False)
 
 
 def told(league: League) -> Moment:
-    """What the owners of agents have been told of their own matches: all but the corrections behind a freeze."""
+    """What agents' owners may know of their own matches: everything except corrections made behind a freeze."""
     if league.frozen_seq is None:
         return moment(league)
     since = Event.objects.filter(league_id=league.pk, seq__gt=league.frozen_seq).order_by("seq")
@@ -130,8 +130,8 @@ class View:
     """A league as one audience sees it.
 
     Attributes:
-        moment: its history, as far as this audience may see.
-        now: whether that is the present; rows tell how matches in play stand only then.
+        moment: its history, as far as this audience may see it.
+        now: whether that is the present; only then do the database rows say how running matches stand.
     """
 
     league: League
@@ -140,28 +140,38 @@ class View:
 
     @property
     def frozen_after(self) -> int | None:
-        """The last round whose results are in this view, when there is more that is kept back."""
+        """The last round whose results this view shows while later ones are hidden by a freeze; else None."""
         return self.moment.frozen_after if not self.now and self.league.frozen_seq == self.moment.seq else None
 
     @property
+    def live(self) -> bool:
+        """Whether pages of this view may still change and so need a socket; False for a moment of the past."""
+        return self.now or self.frozen_after is not None
+
+    @property
+    def over(self) -> bool:
+        """Whether the league is completed or stopped."""
+        return self.moment.state in (LeagueState.COMPLETED, LeagueState.STOPPED)
+
+    @property
     def curtained(self) -> bool:
-        """Whether a freeze ends what this audience may see, at this moment or later: what has changed since is news."""
+        """Whether a freeze limits this view: nothing that changed after it may show, not even names and settings."""
         return not self.now and self.league.frozen_seq is not None and self.moment.seq <= self.league.frozen_seq
 
     @cached_property
     def rules(self) -> LeagueSettings:
-        """The league's settings, behind a curtain those of the freeze."""
+        """The league's settings; for an audience behind a freeze, as they were at the freeze."""
         kept = self.league.frozen.get("settings") if self.curtained else None
         return self.league.rules if kept is None else LeagueSettings.model_validate(kept)
 
     @property
     def scoring(self) -> Scoring:
-        """The league's points in this view."""
+        """How many points a result earns in this view."""
         return _scoring(self.rules)
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Display names of the players by id, without those that the schedule leaves out."""
+        """Display names by player id, without players that were left out of the schedule."""
         if self.frozen_after is not None:
             return dict(self.league.frozen["names"])
         players = self.league.agents.filter(kind=Kind.PLAYER).order_by("pk")
@@ -173,7 +183,7 @@ class View:
 
     @cached_property
     def standings(self) -> list[Row]:
-        """The table as this audience may see it, places that are unveiled already included."""
+        """The table as this audience may see it, with the final places that are already unveiled."""
         rows = self.table()
         unveiled = self.league.unveiled if self.frozen_after is not None else 0
         if not unveiled:
@@ -181,12 +191,17 @@ class View:
         final = everything(self.league).standings[-unveiled:]
         shown = {row.player_id for row in final}
         above = [row for row in rows if row.player_id not in shown]
-        for rank, row in enumerate(above, start=1):
-            row.rank = rank
+        give_ranks(above)
         return [*above, *final]
 
+    @property
+    def listed(self) -> list[Row]:
+        """The table in the order of the pages (:func:`for_people`); unveiled places stay where they are."""
+        above = len(self.standings) - len(self.unveiled)
+        return [*for_people(self.standings[:above]), *for_people(self.standings[above:])]
+
     def table(self, before_round: int | None = None) -> list[Row]:
-        """The table of the results in this view; with ``before_round`` of those of the rounds before it."""
+        """The table of this view's results, or only of those from rounds before ``before_round``."""
         results = self.moment.results
         if before_round is not None:
             results = [result for result in results if result.round_number < before_round]
@@ -194,16 +209,16 @@ class View:
 
     @property
     def unveiled(self) -> set[str]:
-        """Players whose final place is shown though the board is frozen."""
+        """Ids of the players whose final place is already unveiled although the board is frozen."""
         if self.frozen_after is None or not self.league.unveiled:
             return set()
         return {row.player_id for row in self.standings[-self.league.unveiled :]}
 
     @property
     def head(self) -> str:
-        """The head of the ledger as this audience may know it; behind a curtain that of the freeze.
+        """The hash of the last ledger event this audience may know of; behind a freeze, the one of the freeze.
 
-        It is kept apart from the events: of a league whose last event was deleted it fits none that is left.
+        The present one is stored apart from the events: if the last event was deleted, no remaining event matches it.
         """
         if self.frozen_after is not None:
             return str(self.league.frozen.get("head") or self.moment.head)
@@ -216,23 +231,23 @@ class View:
 
 
 def everything(league: League) -> View:
-    """What the staff sees: all there is."""
+    """The staff's view: the whole history."""
     return View(league, moment(league))
 
 
 def public(league: League) -> View:
-    """What everybody sees, agents included: all there is, or what there was when the board was frozen."""
+    """The public's and the agents' view: the whole history, or the history up to the freeze."""
     if league.frozen_seq is not None:
         return View(league, moment(league, league.frozen_seq), now=False)
     return everything(league)
 
 
 def view(league: League, *, staff: bool = False) -> View:
-    """What this audience sees now."""
+    """The present view of the staff or of the public."""
     return everything(league) if staff else public(league)
 
 
 def past(league: League, at: int, *, staff: bool = False) -> View:
-    """How it stood after event ``at``, for an audience: never more than it may see now."""
+    """The view after event ``at``, never beyond what the audience may see now."""
     seen = view(league, staff=staff)
     return seen if at >= seen.moment.seq else View(league, moment(league, at), now=False)

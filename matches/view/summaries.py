@@ -1,9 +1,9 @@
-"""READS: how far leagues have come, in numbers: for lists of leagues, and for the head of every page of one."""
+"""READS: the progress of leagues in numbers, for lists of leagues and for the head of a league's pages."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -15,40 +15,40 @@ from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.formats.round_robin import matches_of, rounds_of
 from matches.models import Event, League, Match, Round
-from matches.view.queries import frozen_mark
+from matches.view.rows import Champion, Champions, FreezeRow, LeagueRow
 from matches.view.sight import View
 
 
 class Tally(NamedTuple):
-    """How many players a league has, and how many matches by round and state."""
+    """The number of players, and the number of matches by round (primary key) and state."""
 
     players: int
     matches: Counter[tuple[int, str]]
 
 
 def tally(league: League | None = None) -> dict[str, Tally]:
-    """The counts of one league, or of all."""
+    """The counts of one league, or of all, by league id."""
     agents = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=False)
     matches, rounds = Match.objects.all(), Round.objects.all()
     if league is not None:
         agents, rounds = agents.filter(league=league), rounds.filter(league=league)
         matches = matches.filter(round__in=rounds.values("pk"))
     players = dict(agents.order_by().values_list("league_id").annotate(Count("pk")))
-    found: dict[str, Tally] = defaultdict(lambda: Tally(0, Counter()))
+    tallies: dict[str, Tally] = defaultdict(lambda: Tally(0, Counter()))
     for league_id, count in players.items():
-        found[league_id] = Tally(count, Counter())
-    # By round and state alone, as match_round has them: half a million are counted without being read or sorted.
+        tallies[league_id] = Tally(count, Counter())
+    # Grouped by exactly the columns of the index match_round, so half a million matches are counted from it alone.
     counts = list(matches.order_by().values_list("round_id", "state").annotate(Count("pk")))
-    league_of = dict(rounds.values_list("pk", "league_id"))
+    league_of_round = dict(rounds.values_list("pk", "league_id"))
     for round_id, state, count in counts:
-        # The demo may have begun afresh between the two statements.
-        if round_id in league_of:
-            found[league_of[round_id]].matches[round_id, state] = count
-    return found
+        # The demo league may have been replaced between the two queries.
+        if round_id in league_of_round:
+            tallies[league_of_round[round_id]].matches[round_id, state] = count
+    return tallies
 
 
 class Summary(NamedTuple):
-    """How far a league has come, without its table."""
+    """The progress of a league, without its table."""
 
     state: str
     paused: bool
@@ -65,18 +65,19 @@ class Summary(NamedTuple):
     matches_done: int
     started_at: datetime | None
     completed_at: datetime | None
-    champion: dict[str, Any] | None = None
+    champion: Champion | None = None
     auto_advance: bool = False
+    champions: Sequence[Champion] = ()
 
     def stored(self) -> dict[str, Any]:
-        """As it is kept in the row of a frozen league."""
+        """As JSON, for the row of a frozen league."""
         return {
             name: value.isoformat() if isinstance(value, datetime) else value for name, value in self._asdict().items()
         }
 
     @classmethod
     def read(cls, stored: dict[str, Any]) -> Summary:
-        """What :meth:`stored` wrote."""
+        """Parse what :meth:`stored` returned."""
         moments = {name: datetime.fromisoformat(stored[name]) for name in _MOMENTS if stored[name]}
         return cls(**stored | moments)
 
@@ -86,36 +87,39 @@ _CHAMPION_EVENTS = (EventKind.LEAGUE_COMPLETED, *CORRECTIONS, EventKind.PLAYED_A
 
 
 def summaries(leagues: Iterable[League], *, staff: bool = False) -> dict[str, Summary]:
-    """The summary of each league for an audience, for as many queries as one takes."""
+    """The summary of each league by id, in as many queries as for one league."""
     rounds: dict[str, list[Round]] = defaultdict(list)
     for one in Round.objects.order_by("number"):
         rounds[one.league_id].append(one)
-    champions = Event.objects.filter(kind__in=_CHAMPION_EVENTS, data__champion__isnull=False).order_by("seq")
-    named = dict(champions.values_list("league_id", "data__champion"))
+    ended = Event.objects.filter(kind__in=_CHAMPION_EVENTS, data__champion__isnull=False).order_by("seq")
+    # Events of earlier versions have no list of champions.
+    named: dict[str, Champions] = {
+        league_id: {"champion": champion, "champions": champions or [champion]}
+        for league_id, champion, champions in ended.values_list("league_id", "data__champion", "data__champions")
+    }
     tallies = tally()
     return {
         league.pk: Summary.read(league.frozen["summary"])
         if league.frozen_seq is not None and not staff
-        else _summary(league, rounds[league.pk], tallies[league.pk], named.get(league.pk))
+        else _summary(league, rounds[league.pk], tallies[league.pk], named.get(league.pk, NOBODY))
         for league in leagues
     }
 
 
 def summary(view: View) -> Summary:
-    """The summary of one league in a view."""
+    """The summary of one league as a view shows it."""
     league = view.league
     if view.frozen_after is not None:
         return Summary.read(league.frozen["summary"])
     rounds = list(league.rounds.order_by("number"))
-    found = _summary(league, rounds, tally(league)[league.pk], None)
+    present = _summary(league, rounds, tally(league)[league.pk], NOBODY)
     then = view.moment
-    first = view.standings[0] if then.state == LeagueState.COMPLETED and view.standings else None
-    champion = first and champion_of(first)
+    best = champions_of(view.standings if then.state == LeagueState.COMPLETED else ())
     if view.now:
-        return found._replace(champion=champion)
+        return present._replace(**best)
     current = then.current
     in_round = current.number if current is not None else None
-    return found._replace(
+    return present._replace(
         state=then.state,
         paused=then.paused,
         players=len(view.names),
@@ -127,21 +131,29 @@ def summary(view: View) -> Summary:
         round_waiting=0,
         held=0,
         rounds=len(rounds) if then.state != LeagueState.REGISTRATION else 0,
-        matches=found.matches if then.state != LeagueState.REGISTRATION else 0,
+        matches=present.matches if then.state != LeagueState.REGISTRATION else 0,
         matches_done=len(then.outcomes),
         started_at=then.started_at,
         completed_at=then.completed_at,
-        champion=champion,
+        **best,
         auto_advance=view.rules.auto_advance,
     )
 
 
-def champion_of(row: Row) -> dict[str, Any]:
-    """A champion as messages and pages name it (ruling, section 4)."""
-    return {"player_id": row.player_id, "display_name": row.display_name, "points": row.points}
+NOBODY: Champions = {"champion": None, "champions": []}
 
 
-def _summary(league: League, rounds: list[Round], counts: Tally, champion: dict[str, Any] | None) -> Summary:
+def champions_of(rows: Iterable[Row]) -> Champions:
+    """``champion`` (rank 1) and ``champions`` (tied_rank 1) as messages and pages name them (ruling, section 14)."""
+    champions: list[Champion] = [
+        {"player_id": row.player_id, "display_name": row.display_name, "points": row.points}
+        for row in rows
+        if row.tied_rank == 1
+    ]
+    return {"champion": champions[0] if champions else None, "champions": champions}
+
+
+def _summary(league: League, rounds: list[Round], counts: Tally, best: Champions) -> Summary:
     by_state: Counter[str] = Counter()
     in_round: Counter[str] = Counter()
     started = [one for one in rounds if one.state != RoundState.PENDING]
@@ -152,7 +164,7 @@ def _summary(league: League, rounds: list[Round], counts: Tally, champion: dict[
             in_round[state] += count
     players, planned, drawn = counts.players - len(league.left_out), len(rounds), by_state.total()
     if league.state == LeagueState.REGISTRATION and rounds:
-        # The schedule is being made: nobody sees how far it is, but how long it will be.
+        # The schedule is being made: show its final size, not how much of it exists.
         planned, drawn = rounds_of(players), matches_of(players)
     return Summary(
         state=league.state,
@@ -170,24 +182,37 @@ def _summary(league: League, rounds: list[Round], counts: Tally, champion: dict[
         matches_done=by_state[MatchState.FINISHED],
         started_at=league.started_at,
         completed_at=league.completed_at,
-        champion=champion if league.state == LeagueState.COMPLETED else None,
+        **(best if league.state == LeagueState.COMPLETED else NOBODY),
         auto_advance=league.rules.auto_advance,
     )
 
 
-def league_lines(leagues: Iterable[League], *, staff: bool = False) -> list[dict[str, Any]]:
-    """Leagues as the API shows them, for as many queries as one takes."""
+def league_lines(leagues: Iterable[League], *, staff: bool = False) -> list[LeagueRow]:
+    """Leagues as the API shows them, in as many queries as for one league."""
     listed = list(leagues)
-    found = summaries(listed, staff=staff)
-    return [_line(league, found[league.pk]) for league in listed]
+    known = summaries(listed, staff=staff)
+    return [_line(league, known[league.pk]) for league in listed]
 
 
-def league_line(view: View) -> dict[str, Any]:
+def league_line(view: View) -> LeagueRow:
     """A league as the API shows it: status, round, rounds, matches done, champion."""
-    return _line(view.league, summary(view)) | frozen_mark(view)
+    line = _line(view.league, summary(view))
+    if view.frozen_after is not None:
+        line["frozen_after_round"] = view.frozen_after
+    return line
 
 
-def _line(league: League, known: Summary) -> dict[str, Any]:
+def freeze_line(league: League) -> FreezeRow:
+    """The freeze of a league's board."""
+    return {
+        "league_id": league.pk,
+        "from_round": league.freeze_from,
+        "frozen_after_round": league.frozen["after"] if league.frozen_seq is not None else None,
+        "places_unveiled": league.unveiled,
+    }
+
+
+def _line(league: League, known: Summary) -> LeagueRow:
     return {
         "league_id": league.pk,
         "display_name": league.display_name,
@@ -201,6 +226,7 @@ def _line(league: League, known: Summary) -> dict[str, Any]:
         "matches": known.matches,
         "matches_done": known.matches_done,
         "champion": known.champion,
+        "champions": list(known.champions),
         "created_at": league.created_at,
         "started_at": known.started_at,
         "completed_at": known.completed_at,

@@ -1,21 +1,27 @@
-"""What the instructor corrected, in sentences, for everybody: what was done, and why."""
+"""The instructor's corrections in sentences, with their reasons; everybody may read them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from django.urls import reverse
+from django.utils.translation import get_language_bidi, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from typing_extensions import TypedDict
 
+from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.schemas.parts import says
 from league_sdk.protocol.states import MatchState
 from matches.league.corrections.plans import DISQUALIFY, KEEP, LOSE, POINTS, REPLAY, SET_RESULT, VOID, WITHDRAW, Plan
 from matches.view.sight import View
 
+_SILENCES = frozenset({Cause.DEADLINE, Cause.CONNECT, Cause.NAME_LOOKUP})
+"""Causes of a player that was never heard."""
+
 
 def kind_label(kind: str) -> str:
-    """A kind of correction, as on a button."""
+    """The label of a kind of correction, as on a button."""
     return {
         VOID: _("Void a match"),
         REPLAY: _("Play a match again"),
@@ -26,23 +32,56 @@ def kind_label(kind: str) -> str:
     }[kind]
 
 
-def result(status: str, winner: str | None) -> str:
-    """A result without how the game went, in a few words."""
+def result(status: str, winner: str | None, faults: Sequence[Mapping[str, Any]] = ()) -> str:
+    """A result in a few words, without details of the game.
+
+    Args:
+        faults: those of the result; of a match that both lost they say why each did.
+    """
     if status == "WIN":
         return _("%(player)s won") % {"player": winner}
     if status == "DRAW":
         return _("draw")
     if status == "TECHNICAL_LOSS":
-        return _("%(player)s won (technical)") % {"player": winner} if winner else _("both absent")
+        return _("%(player)s won (technical)") % {"player": winner} if winner else _both_lost(faults)
     return _("cancelled")
 
 
+def _both_lost(faults: Sequence[Mapping[str, Any]]) -> str:
+    causes = {str(fault["player_id"]): str(fault.get("cause") or "") for fault in faults}
+    if causes and set(causes.values()) <= _SILENCES:
+        return _("both absent")
+    named = [f"{player}: {fault_cause(cause)}" for player, cause in causes.items() if fault_cause(cause)]
+    return _("both lost (%(why)s)") % {"why": ", ".join(named)} if named else _("both lost (technical)")
+
+
+def fault_cause(cause: str) -> str:
+    """The cause of a lost point in a word or two; empty for an unknown cause."""
+    words: dict[str, str] = {
+        Cause.NAME_LOOKUP: _("name lookup"),
+        Cause.CONNECT: _("connection"),
+        Cause.HTTP_STATUS: _("HTTP status"),
+        Cause.NOT_JSON: _("not JSON"),
+        Cause.WRONG_MESSAGE: _("wrong message"),
+        Cause.ILLEGAL_MOVE: _("illegal move"),
+        Cause.DEADLINE: _("deadline"),
+        Cause.REFEREE: _("referee"),
+        Cause.LEAGUE: _("league"),
+    }
+    return words.get(cause, "")
+
+
+def isolated(text: str) -> str:
+    """A name or quotation for a sentence; isolated in right-to-left text, where it would mix up the order of words."""
+    return f"\u2068{text}\u2069" if get_language_bidi() else text
+
+
 def correction_event(data: Mapping[str, Any], *, undone: bool = False) -> str:
-    """A correction, or its undoing, in a sentence with its reason.
+    """A correction, or its undo, in a sentence with its reason.
 
     Args:
         data: of the event ``corrected`` or ``correction_undone``.
-        undone: whether it is the second.
+        undone: whether the event is ``correction_undone``.
     """
     names = _names(data)
     sentence = (_UNDONE if undone else _DONE)[data["kind"]](data) % names
@@ -50,7 +89,7 @@ def correction_event(data: Mapping[str, Any], *, undone: bool = False) -> str:
 
 
 def _with_reason(sentence: str, reason: str) -> str:
-    """The reason is quoted as it was given, with one full stop at the end."""
+    """Append the reason as it was typed, ending with exactly one full stop."""
     return _("%(sentence)s: %(reason)s") % {"sentence": sentence, "reason": reason.rstrip(".")} + "."
 
 
@@ -61,7 +100,7 @@ def _names(data: Mapping[str, Any]) -> dict[str, Any]:
         "match": " ".join([data["match_id"], "–".join(data["players"])]).strip(),
         "player": data["player_id"],
         "points": abs(data["points"].get(data["player_id"], 0)),
-        "result": result(outcome["status"], outcome["winner_id"]) if outcome else "",
+        "result": result(outcome["status"], outcome["winner_id"], outcome["faults"]) if outcome else "",
     }
 
 
@@ -110,13 +149,22 @@ _UNDONE = {
 }
 
 
-def change_lines(plan: Plan) -> list[dict[str, str]]:
-    """What a plan makes of each match, in words: ``match_id``, ``players``, ``was``, ``becomes``."""
+class ChangeRow(TypedDict):
+    """How a correction changes a match, in words."""
+
+    match_id: Annotated[str, says("The match.")]
+    players: Annotated[str, says("The ids of its players, such as P01–P02.")]
+    was: Annotated[str, says("How it counts now.")]
+    becomes: Annotated[str, says("How it would count.")]
+
+
+def change_lines(plan: Plan) -> list[ChangeRow]:
+    """How a plan changes each match, in words."""
     return [
         {
-            "match_id": change.known.match_id,
-            "players": "–".join(change.known.players),
-            "was": _counting(change.known.outcome, change.known.state),
+            "match_id": change.match.match_id,
+            "players": "–".join(change.match.player_ids),
+            "was": _counting(change.known.outcome, change.match.state),
             "becomes": _counting(change.outcome, change.state),
         }
         for change in plan.changes
@@ -125,28 +173,28 @@ def change_lines(plan: Plan) -> list[dict[str, str]]:
 
 def _counting(outcome: Mapping[str, Any] | None, state: str) -> str:
     if outcome is not None:
-        return result(outcome["status"], outcome["winner_id"])
+        return result(outcome["status"], outcome["winner_id"], outcome["faults"])
     return _("held") if state == MatchState.HELD else _("to be played")
 
 
 def corrections_of(view: View, *, match_id: str | None = None, player_id: str | None = None) -> list[dict[str, Any]]:
-    """The corrections that an audience may see, the newest first, for pages.
+    """The corrections that an audience may see, the newest first.
 
-    Each is what its event tells, with ``sentence`` (reason included) and ``url`` (of the match, or None).
+    Each is the data of its event with ``sentence`` (which has the reason) and ``url`` (of the match, or None).
 
     Args:
         match_id: only those that changed this match.
-        player_id: only those that are about this player, or about a match of it.
+        player_id: only those about this player or one of its matches.
     """
-    found = []
+    shown = []
     for _number, data in sorted(view.moment.corrections.items(), reverse=True):
         if match_id is not None and match_id not in data["results"]:
             continue
         if player_id is not None and player_id not in _players(data):
             continue
         url = reverse("match", args=[view.league.pk, data["match_id"]]) if data["match_id"] else None
-        found.append({**data, "sentence": correction_event(data), "url": url})
-    return found
+        shown.append({**data, "sentence": correction_event(data), "url": url})
+    return shown
 
 
 def _players(data: Mapping[str, Any]) -> set[str]:

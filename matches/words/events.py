@@ -1,51 +1,63 @@
-"""Events in sentences, for the feeds, the replay and the papers."""
+"""Events in sentences, for feeds, the replay and exported papers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.utils.translation import get_language_bidi
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from league_sdk.ledger.kinds import EventKind
-from matches.events.registry import EVENTS
-from matches.words import corrections, states
+from matches.events import registry
+from matches.words import corrections, match, states
+
+MAX_NAMED = 4
+"""Champions that a sentence names."""
 
 
 def happened(kind: str, data: Mapping[str, Any]) -> str:
-    """An event in a sentence. A result is told in our words, not in those of the referee that reported it.
+    """An event in a sentence. Results are worded by us, not quoted from the referee's report.
 
     Args:
-        kind: as it is stored; one that has no words (``matches/events/registry.py``) is named as it is.
-        data: what is stored of it.
+        kind: as stored; if it has no words in ``matches/events/registry.py``, the kind itself is returned.
+        data: as stored.
     """
-    row = EVENTS.get(kind)
+    row = registry.find(kind)
     if row is None or not row.words:
         return str(kind)
-    more = _MORE[kind](data) if kind in _MORE else {}
-    return _(row.words) % {**_kept_apart(data), **more}
+    more = _EXTRA_VALUES[kind](data) if kind in _EXTRA_VALUES else {}
+    return (_(row.words) % {**_with_isolated_name(data), **more}).rstrip()
 
 
 def _finished(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {"summary": states.result_summary(data["status"], data["winner_id"], data["details"])}
+    return {"summary": states.result_summary(data["status"], data["winner_id"], data["details"], data["faults"])}
 
 
 def _completed(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": (data.get("champion") or {}).get("display_name", "–")}
+    # Events of earlier versions have no list of champions.
+    champions = data.get("champions") or [data.get("champion") or {}]
+    # Nobody is champion of a table of zeros.
+    names = [corrections.isolated(str(one.get("display_name", "–"))) for one in champions if one.get("points", 0) > 0]
+    if not names:
+        return {"champions_named": ""}
+    number = len(names)
+    if len(names) > MAX_NAMED:
+        names = [*names[:MAX_NAMED], "…"]
+    told = ngettext("Champion: %(names)s.", "Champions: %(names)s.", number) % {"names": ", ".join(names)}
+    return {"champions_named": told}
 
 
-_MORE: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+_EXTRA_VALUES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     EventKind.MATCH_FINISHED: _finished,
+    EventKind.ATTEMPT_LOST: lambda data: {"why": match.reason_lost(data)},
     EventKind.LEAGUE_COMPLETED: _completed,
     EventKind.CORRECTED: lambda data: {"sentence": corrections.correction_event(data)},
     EventKind.CORRECTION_UNDONE: lambda data: {"sentence": corrections.correction_event(data, undone=True)},
 }
-"""What stands in the words of an event beside its fields."""
+"""For kinds whose sentence has placeholders that are not fields of the event: the values of these."""
 
 
-def _kept_apart(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Names as they are, also in right-to-left text, where their last marks would change sides."""
-    if not get_language_bidi() or "name" not in data:
-        return data
-    return {**data, "name": f"\u2068{data['name']}\u2069"}
+def _with_isolated_name(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Isolate names in right-to-left text, where their trailing punctuation would otherwise move to the other side."""
+    return {**data, "name": corrections.isolated(str(data["name"]))} if "name" in data else data

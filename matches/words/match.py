@@ -1,4 +1,4 @@
-"""A match in words: why it ended as it did, what became of each attempt, how long an answer took."""
+"""A match in words: why it ended, what became of each attempt, how long an answer took."""
 
 from __future__ import annotations
 
@@ -9,28 +9,61 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.notes import in_words
 from league_sdk.protocol.states import ResultStatus
 from matches.events.history import Outcome
 from matches.words import states
+from matches.words.corrections import isolated
+
+
+def own_words(outcome: Outcome, said: Mapping[str, str], *, owned: str = "") -> list[str]:
+    """What the players said themselves in place of an answer, each in a sentence without a full stop.
+
+    Args:
+        outcome: how the match ended; after a correction by the instructor no player's words explain it.
+        said: the players' words by id, as far as the reader may see them.
+        owned: the reader's own player; empty for the staff.
+    """
+    if outcome.correction is not None:
+        return []
+    blamed = dict.fromkeys(fault["player_id"] for fault in outcome.faults)
+    own, of_player = _("your agent said: %(words)s"), _("%(player)s said: %(words)s")
+    return [
+        (own if player == owned else of_player) % {"player": player, "words": isolated(said[player])}
+        for player in blamed
+        if said.get(player)
+    ]
 
 
 def why(outcome: Outcome) -> str:
-    """Why a result is what it is, in one sentence; as the referee put it where no more is known than that.
+    """Why a match ended as it did, in one sentence; if nothing else is known, the referee's own text.
 
-    The full stop is there unless the words are the referee's.
+    Ends with a full stop unless it is the referee's text.
     """
-    if outcome.faults and outcome.correction is None:
-        told = "; ".join(states.fault_sentence(fault) for fault in outcome.faults)
+    told = "; ".join(_reasons(outcome)) if outcome.correction is None else ""
+    if told:
         end = {
             ResultStatus.TECHNICAL_LOSS: _("technical loss"),
             ResultStatus.CANCELLED: _("the match counts nowhere"),
         }.get(ResultStatus(outcome.status))
         return f"{told}: {end}." if end else f"{told}."
-    return _drawn(outcome) or outcome.reason
+    known = (_even_odd_reason, _sum_reason, _board_reason)
+    return next((told for reason in known if (told := reason(outcome))), outcome.reason)
 
 
-def _drawn(outcome: Outcome) -> str:
-    """For a game of even and odd: the number, and what each had said."""
+def _reasons(outcome: Outcome) -> list[str]:
+    """Each player's own reason, in sentences without a full stop, if the match was not played out."""
+    reasons = [states.fault_sentence(fault) for fault in outcome.faults]
+    if outcome.status == ResultStatus.TECHNICAL_LOSS:
+        blamed = {fault["player_id"] for fault in outcome.faults}
+        # A player without a fault that lost without play was taken out by the instructor.
+        gone = [player for player in outcome.players if player != outcome.winner and player not in blamed]
+        reasons += [_("%(player)s was taken out of the league: not called") % {"player": player} for player in gone]
+    return reasons
+
+
+def _even_odd_reason(outcome: Outcome) -> str:
+    """For the even-odd game: the number and both choices; empty for other games."""
     number, choices = outcome.details.get("drawn_number"), outcome.details.get("choices")
     if outcome.correction is not None or not isinstance(number, int) or not isinstance(choices, Mapping):
         return ""
@@ -49,8 +82,40 @@ def _drawn(outcome: Outcome) -> str:
     }
 
 
+def _sum_reason(outcome: Outcome) -> str:
+    """For even-odd with numbers: how the sum came about, and whose parity it is; empty for other games."""
+    total, number, choices = (outcome.details.get(name) for name in ("sum", "drawn_number", "choices"))
+    if outcome.correction is not None or not outcome.winner or not isinstance(choices, Mapping):
+        return ""
+    said = [choices.get(player) for player in outcome.players]
+    if type(total) is not int or any(type(one) is not int for one in (number, *said)):
+        return ""
+    sentence = _("%(first)d + %(second)d + %(number)d = %(sum)d is %(parity)s, and %(winner)s stands for %(parity)s.")
+    return sentence % {
+        "first": said[0],
+        "second": said[1],
+        "number": number,
+        "sum": total,
+        "parity": (_("even"), _("odd"))[total % 2],
+        "winner": outcome.winner,
+    }
+
+
+def _board_reason(outcome: Outcome) -> str:
+    """For games of marks in a row: the row, or that the board is full; empty for other games."""
+    cells, moves = outcome.details.get("winning_cells"), outcome.details.get("moves")
+    if outcome.correction is not None or not isinstance(cells, list) or not isinstance(moves, list):
+        return ""
+    if not outcome.winner:
+        return "" if cells else _("The board is full, and nobody has a row.")
+    if not cells:
+        return ""
+    told = {"winner": outcome.winner, "row": len(cells), "moves": len(moves)}
+    return _("%(winner)s has %(row)d in a row. Moves: %(moves)d.") % told
+
+
 def owner(cause: str) -> str:
-    """Whose side a cause lies on; empty for one that is not on the list."""
+    """Whose side a cause lies on; empty for an unknown cause."""
     if cause not in frozenset(Cause):
         return ""
     return {Cause.REFEREE: _("the referee's side"), Cause.LEAGUE: _("the league's side")}.get(
@@ -60,10 +125,15 @@ def owner(cause: str) -> str:
 
 def lost_attempt(data: Mapping[str, Any]) -> str:
     """Why an attempt was lost, from its event ``attempt_lost`` or ``match_held``."""
-    names = {"referee": data.get("referee_id") or "–", "reason": data.get("why") or "–"}
+    names = {"referee": data.get("referee_id") or "–", "reason": reason_lost(data)}
     if data.get("cause") == Cause.LEAGUE:
         return _("Lost through the league: %(reason)s. It counts for nobody.") % names
     return _("Lost with its referee %(referee)s: %(reason)s. It counts for nobody.") % names
+
+
+def reason_lost(data: Mapping[str, Any]) -> str:
+    """The reason that stands in such an event: a note, or a text as earlier versions of the site wrote them."""
+    return in_words(data.get("why"), _) or "–"
 
 
 def duration(milliseconds: int) -> str:
@@ -80,21 +150,21 @@ def duration(milliseconds: int) -> str:
 
 
 def took(elapsed_ms: int, limit_ms: int | None) -> str:
-    """How long an answer took, and of how much."""
+    """How long an answer took, of how much time."""
     if limit_ms is None:
         return duration(elapsed_ms)
     return _("%(took)s of %(limit)s") % {"took": duration(elapsed_ms), "limit": duration(limit_ms)}
 
 
 def never(elapsed_ms: int | None, limit_ms: int | None) -> str:
-    """That nothing came."""
+    """Says that there was no answer."""
     if limit_ms is not None and (elapsed_ms is None or elapsed_ms >= limit_ms):
         return _("no answer in %(limit)s") % {"limit": duration(limit_ms)}
     return _("no answer")
 
 
 def too_late(elapsed_ms: int, limit_ms: int) -> str:
-    """That something came, after the deadline."""
+    """Says that an answer came after the deadline, and by how much."""
     return _("%(took)s: too late by %(late)s") % {
         "took": duration(elapsed_ms),
         "late": duration(elapsed_ms - limit_ms),
@@ -102,5 +172,16 @@ def too_late(elapsed_ms: int, limit_ms: int) -> str:
 
 
 def tries(count: int) -> str:
-    """How often somebody was asked."""
+    """How often an agent was asked."""
     return ngettext("%(count)d try", "%(count)d tries", count) % {"count": count}
+
+
+def letter(outcome: Outcome, player_id: str) -> str:
+    """How a match ended for a player: W, D, L, T, or C when it was cancelled."""
+    if outcome.status == "DRAW":
+        return "D"
+    if outcome.status == "WIN":
+        return "W" if outcome.winner == player_id else "L"
+    if outcome.status == "TECHNICAL_LOSS":
+        return "W" if outcome.winner == player_id else "T"
+    return "C"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import get_language_bidi, ngettext
 from django.utils.translation import gettext as _
 
-from league_sdk.protocol.faults import Cause, describe
+from league_sdk.protocol.faults import describe
 from league_sdk.protocol.notes import in_words
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.view.summaries import Summary
@@ -16,7 +16,7 @@ from matches.words import corrections
 
 
 def not_shown_to_be_yours() -> str:
-    """Why somebody who has named an agent's address reads what the public reads of it, and what to do."""
+    """Explains to whoever registered an address from elsewhere why its answers are withheld, and what to do."""
     return _(
         "What this agent answered is withheld: nobody has shown that it is yours, as it was registered from elsewhere. "
         "Register it from the machine it runs on, with that machine's address as a number, or with your personal code, "
@@ -36,10 +36,10 @@ def league_state(state: str) -> str:
     }[LeagueState(state)]
 
 
-def match_state(state: str, board: Mapping[str, Any] | None = None) -> str:
+def match_state(state: str, to_move: str | None = None) -> str:
     """A match's state; while a game is played in turns, whose turn it is."""
-    if state == MatchState.COLLECTING_CHOICES and board is not None and board["to_move"]:
-        return _("%(player)s to move") % {"player": board["to_move"]}
+    if state == MatchState.COLLECTING_CHOICES and to_move:
+        return _("%(player)s to move") % {"player": to_move}
     return {
         MatchState.PENDING: _("not started"),
         MatchState.READY: _("waiting for a referee"),
@@ -52,7 +52,7 @@ def match_state(state: str, board: Mapping[str, Any] | None = None) -> str:
     }[MatchState(state)]
 
 
-def _registering(known: Summary) -> str:
+def _registration_headline(known: Summary) -> str:
     if known.rounds:
         return _("Registration is closed: the schedule is being made.")
     return ngettext(
@@ -63,21 +63,25 @@ def _registering(known: Summary) -> str:
 
 
 def headline(known: Summary, frozen_after: int | None) -> str:
-    """One sentence: what is happening now, and why nothing is if nothing is."""
+    """One sentence on what is happening in a league now, or why nothing is happening."""
     state = known.state
     if frozen_after is not None:
         return _("The board is frozen after round %(round)d; the rest is unveiled at the end.") % {
             "round": frozen_after
         }
     if state == LeagueState.REGISTRATION:
-        return _registering(known)
+        return _registration_headline(known)
     if state == LeagueState.STOPPED:
         return _("The league was stopped.")
     rounds_over = known.round_state == RoundState.COMPLETED and known.round_number == known.rounds
     if rounds_over and known.matches_done < known.matches:
-        return _played_again(known.matches - known.matches_done)
+        return _replays_headline(known.matches - known.matches_done)
     if state == LeagueState.COMPLETED:
-        return _("The league is over: all %(count)d matches are played.") % {"count": known.matches}
+        return ngettext(
+            "The league is over: its only match is played.",
+            "The league is over: all %(count)d matches are played.",
+            known.matches,
+        ) % {"count": known.matches}
     if known.paused:
         return _("Paused: no match starts until the instructor resumes the league.")
     if known.round_number is None:
@@ -86,7 +90,7 @@ def headline(known: Summary, frozen_after: int | None) -> str:
     if known.round_state == RoundState.ANNOUNCING:
         return _("Round %(round)d is being announced to the players.") % numbers
     if known.round_state == RoundState.COMPLETED:
-        return _between_rounds(known.auto_advance) % numbers
+        return _between_rounds_headline(known.auto_advance) % numbers
     if known.held:
         return ngettext(
             "%(count)d match is held: it is tried again by itself, or the instructor decides.",
@@ -103,14 +107,14 @@ def headline(known: Summary, frozen_after: int | None) -> str:
     ) % {"round": known.round_number, "left": left}
 
 
-def _between_rounds(auto_advance: bool) -> str:
+def _between_rounds_headline(auto_advance: bool) -> str:
     if auto_advance:
         return _("Round %(round)d is over: round %(next)d follows at once.")
     return _("Round %(round)d is over: round %(next)d starts when the instructor starts it.")
 
 
-def _played_again(count: int) -> str:
-    """Every round is over, but for matches that the instructor has had played again."""
+def _replays_headline(count: int) -> str:
+    """Says that every round is over, except for matches that the instructor ordered to be replayed."""
     return ngettext(
         "All rounds are over; %(count)d match is played again and may change the table.",
         "All rounds are over; %(count)d matches are played again and may change the table.",
@@ -118,27 +122,29 @@ def _played_again(count: int) -> str:
     ) % {"count": count}
 
 
-def result_summary(status: str, winner: str | None, details: Mapping[str, Any]) -> str:
+def result_summary(
+    status: str, winner: str | None, details: Mapping[str, Any], faults: Sequence[Mapping[str, Any]] = ()
+) -> str:
     """A result in a few words, such as "P01 won · 8 even" or "P02 won · 9 moves"."""
     drawn, moves = "", details.get("moves")
     if isinstance(details.get("sum"), int):
-        drawn = f"{_dot()}{details['sum']} {_parity_word(details.get('sum_parity'))}".rstrip()
+        drawn = f"{_separator()}{details['sum']} {_parity_word(details.get('sum_parity'))}".rstrip()
     elif details.get("drawn_number") is not None:
         parity = _parity_word(details.get("number_parity") or _parity(details))
-        drawn = f"{_dot()}{details['drawn_number']} {parity}".rstrip()
+        drawn = f"{_separator()}{details['drawn_number']} {parity}".rstrip()
     elif isinstance(moves, list) and moves:
-        drawn = _dot() + ngettext("%(count)d move", "%(count)d moves", len(moves)) % {"count": len(moves)}
+        drawn = _separator() + ngettext("%(count)d move", "%(count)d moves", len(moves)) % {"count": len(moves)}
     played_out = status in ("WIN", "DRAW")
-    return corrections.result(status, winner) + (drawn if played_out else "")
+    return corrections.result(status, winner, faults) + (drawn if played_out else "")
 
 
-def _dot() -> str:
-    """Between two parts of a line. In right-to-left text "P01 · 8" would be taken for one left-to-right word."""
+def _separator() -> str:
+    """A separator dot; in right-to-left text with a mark, as "P01 · 8" would be laid out as one left-to-right word."""
     return "\u200f · " if get_language_bidi() else " · "
 
 
 def drawn_parity(details: Mapping[str, Any]) -> str:
-    """What stands under a number that was drawn: its parity, or the sum it is a part of."""
+    """The text under a drawn number: its parity, or the sum that it belongs to."""
     if isinstance(details.get("sum"), int):
         return _("sum %(sum)d %(parity)s") % {"sum": details["sum"], "parity": _parity_word(details.get("sum_parity"))}
     return _parity_word(details.get("number_parity"))
@@ -153,26 +159,11 @@ def _parity(details: Mapping[str, Any]) -> str:
     return ("even", "odd")[number % 2] if isinstance(number, int) else ""
 
 
-def fault_cause(cause: str) -> str:
-    """Whose fault a lost point is, in a word or two; empty for one that is not on the list."""
-    return {
-        Cause.NAME_LOOKUP: _("name lookup"),
-        Cause.CONNECT: _("connection"),
-        Cause.HTTP_STATUS: _("HTTP status"),
-        Cause.NOT_JSON: _("not JSON"),
-        Cause.WRONG_MESSAGE: _("wrong message"),
-        Cause.ILLEGAL_MOVE: _("illegal move"),
-        Cause.DEADLINE: _("deadline"),
-        Cause.REFEREE: _("referee"),
-        Cause.LEAGUE: _("league"),
-    }.get(cause, "")
-
-
 def fault_sentence(fault: Mapping[str, Any]) -> str:
-    """A fault of a match in a sentence without a full stop; one of which too little is known as its referee put it."""
+    """A fault in a sentence without a full stop; if too little is known, the referee's own sentence."""
     if fault["error_code"] == "E005" and fault.get("cause"):
         return _("%(player)s is shut down after too many silences: not called") % {"player": fault["player_id"]}
     if fault.get("cause") and fault.get("limit_s") is not None:
-        return describe(fault | {"detail": in_words(fault.get("note") or fault.get("detail"), _)}, _)
-    names = {"player": fault["player_id"], "cause": fault_cause(fault.get("cause", ""))}
+        return describe({**fault, "detail": in_words(fault.get("note") or fault.get("detail"), _)}, _)
+    names = {"player": fault["player_id"], "cause": corrections.fault_cause(fault.get("cause", ""))}
     return fault["sentence"] or (_("%(player)s lost: %(cause)s") if names["cause"] else "%(player)s") % names

@@ -1,5 +1,7 @@
-// What changed for those who come late: marks what came while this league was out of sight, and says how much it was.
-// What was seen last stays in this browser.
+// Marks what changed in a league since the reader last saw its board, and says how much it is.
+// What the reader saw last is remembered in this browser only.
+
+import { fill, setText } from "./morph.js";
 
 const line = document.querySelector("[data-away]");
 const key = `seen:${line.dataset.away}`;
@@ -17,8 +19,8 @@ function remember(seen) {
   try { localStorage.setItem(key, JSON.stringify(seen)); } catch { /* private window: nothing is remembered */ }
 }
 
-let before = null; // what was seen when the reader left
-let until = null; // what there was on coming back; the rest was seen coming
+let before = null; // the state of the board when the reader left
+let until = null; // the state when the reader came back; later changes were seen live
 
 function back() {
   before = remembered();
@@ -38,13 +40,12 @@ function show() {
   }
   const results = missed ? Math.max(0, until.done - before.done) : 0;
   line.hidden = !(results || changes);
-  const text = line.dataset.word.replace("{results}", results).replace("{changes}", changes);
-  if (line.textContent !== text) line.textContent = text;
+  setText(line, fill(line.dataset.word, { results, changes }));
 }
 
 function news() {
   if (document.visibilityState === "hidden") return;
-  // The page was late when the reader came back: this is what was missed.
+  // The page was not up to date yet when the reader came back: this update is part of what was missed.
   if (document.body.dataset.connection !== "live") until = now();
   show();
   remember(now());

@@ -1,15 +1,15 @@
-// Draws the tables of [data-chart] as lines: rank by round, points by round. The table is the data, and stays for those
-// who would rather read it. The drawing stands in the shadow of [data-plot], where no update of the page touches it.
+// Draws the tables of [data-chart] as line charts: rank by round, points by round. The HTML table is the data, and stays
+// for those who prefer to read it. The chart is in the shadow DOM of [data-plot], so that updates of the page skip it.
 
 const LIBRARY = new URL("../vendor/uplot/uPlot-1.6.32.iife.min.js", import.meta.url);
 const SHEETS = [new URL("../vendor/uplot/uPlot-1.6.32.min.css", import.meta.url), new URL("../css/plot.css", import.meta.url)];
-const NEAR = "400px"; // the library is asked for when a chart comes this near
-const CLOSE = 18; // px: a line this near to the pointer is meant
-const LEADERS = 3;
-const FEW = 40; // players up to which every name has room for a finger
+const NEAR = "400px"; // the library is loaded when a chart is this near to the visible part of the page
+const CLOSE_PX = 18; // the pointer selects a line within this distance
+const LEADERS = 3; // their lines are stronger
+const MAX_WIDE_ROWS = 40; // up to so many players, every name is high enough for a finger
 
 let loading = null;
-const charts = new Map(); // the place of a drawing -> its Chart
+const charts = new Map(); // [data-plot] element -> its Chart
 
 function library() {
   loading ??= new Promise((done, failed) => {
@@ -29,8 +29,8 @@ function element(name, className, text = "") {
   return made;
 }
 
-// The colours and faces of the page as they are now; canvas knows no custom properties. --plot-scale makes a drawing
-// larger than the page around it, for the projector.
+// The current colours and fonts of the page, as a canvas cannot use CSS custom properties. On the projector --plot-scale
+// makes a chart larger than the rest of the page.
 function tokens(host) {
   const style = getComputedStyle(document.documentElement);
   const token = (name) => style.getPropertyValue(`--${name}`).trim();
@@ -55,8 +55,8 @@ class Chart {
   constructor(host) {
     this.host = host;
     this.kind = host.closest("[data-chart]").dataset.chart;
-    this.pinned = null; // the player chosen, who stays chosen
-    this.pointed = null; // the player someone points at just now
+    this.pinned = null; // id of the player that was clicked
+    this.pointed = null; // id of the player under the pointer or with the focus
     this.buttons = new Map();
     this.drawn = "";
     this.build();
@@ -66,7 +66,7 @@ class Chart {
     const shadow = this.host.attachShadow({ mode: "open" });
     const sheets = SHEETS.map((href) => Object.assign(document.createElement("link"), { rel: "stylesheet", href }));
     this.styled = Promise.all(sheets.map((link) => new Promise((done) => { link.onload = link.onerror = done; })));
-    // Time runs from left to right in every language, as in a book of mathematics.
+    // The time axis runs from left to right in every language.
     this.frame = Object.assign(element("div", "frame"), { dir: "ltr" });
     this.place = element("div", "place");
     this.place.setAttribute("aria-hidden", "true");
@@ -81,7 +81,7 @@ class Chart {
     new ResizeObserver(() => this.draw()).observe(this.frame);
   }
 
-  // Again when the table has changed.
+  // Draws the chart again if its table has changed.
   async update() {
     const section = this.host.closest("[data-chart]");
     const text = section.querySelector("table.figures")?.textContent;
@@ -95,7 +95,7 @@ class Chart {
 
   get lit() { return this.pointed ?? this.pinned; }
 
-  // One button per player, kept from one drawing to the next: whoever has the keyboard on one keeps it.
+  // One button per player. Buttons are kept when the chart is drawn again, so that the focus is not lost.
   label() {
     const focused = this.host.shadowRoot.activeElement;
     const known = new Set(this.data.players.map((player) => player.id));
@@ -123,7 +123,7 @@ class Chart {
     return button;
   }
 
-  // One stop for the tab key; the arrows go on from there.
+  // Roving tabindex: the tab key reaches one button, the arrow keys the others.
   rove(wanted = null) {
     const all = [...this.ends.children];
     const stop = wanted ?? all.find((button) => button.tabIndex === 0) ?? all[0];
@@ -154,7 +154,7 @@ class Chart {
     const width = this.place.clientWidth;
     if (!width) return;
     const count = this.data.players.length;
-    this.row = (count <= FEW ? 1.5 : 0.875) * look.rem;
+    this.row = (count <= MAX_WIDE_ROWS ? 1.5 : 0.875) * look.rem;
     const height = Math.round(Math.max(16 * look.rem, count * this.row) + 2.25 * look.rem);
     this.plot?.destroy();
     this.look = look;
@@ -164,7 +164,7 @@ class Chart {
 
   columns() {
     const { rounds, players } = this.data;
-    const start = this.kind === "race" ? [0] : []; // everyone starts with nothing
+    const start = this.kind === "race" ? [0] : []; // everyone starts with 0 points
     return [[...start, ...rounds], ...players.map((player) => [...start, ...player.values]), [...start, ...rounds].map(() => null)];
   }
 
@@ -195,11 +195,11 @@ class Chart {
     };
   }
 
-  // The line next to the pointer is the one that is meant.
+  // Selects the line next to the pointer.
   follow(plot) {
     const { left, top, idx } = plot.cursor;
     if (left < 0 || idx == null) { if (this.hovered) { this.hovered = false; this.point(null); } return; }
-    let [best, distance] = [null, CLOSE];
+    let [best, distance] = [null, CLOSE_PX];
     this.data.players.forEach((player, n) => {
       const away = Math.abs(plot.valToPos(plot.data[n + 1][idx], "y") - top);
       if (away < distance) [best, distance] = [player.id, away];
@@ -210,7 +210,7 @@ class Chart {
     this.read();
   }
 
-  // Shows the one line that is followed, else the leader's; the others step back.
+  // Highlights the line of the selected player, or the leader's if none is selected.
   light() {
     if (!this.plot) return;
     const { plot } = this;
@@ -230,7 +230,7 @@ class Chart {
     this.read();
   }
 
-  // Every name at the end of its line, and none over another.
+  // Puts every name at the end of its line, without overlaps.
   spread(plot) {
     const { row } = this;
     const scale = plot.bbox.top / devicePixelRatio;
@@ -258,7 +258,7 @@ class Chart {
   }
 }
 
-// ---- begin: charts that come near are drawn, and drawn again when their table has changed
+// ---- start: a chart is drawn when it comes near the visible part of the page, and again when its table has changed
 
 const near = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {

@@ -1,12 +1,12 @@
-// Copy buttons: shown only where a script can copy; the text can always be selected by hand.
+// Copy buttons. They are hidden without this script; the text can always be selected by hand.
 
-const SHOWN = 2000;
+const SHOW_RESULT_MS = 2000;
 
 async function copy(text, box) {
   if (navigator.clipboard?.writeText) {
-    try { await navigator.clipboard.writeText(text); return true; } catch { /* not allowed here: the older way */ }
+    try { await navigator.clipboard.writeText(text); return true; } catch { /* not allowed: use the older way below */ }
   }
-  // The clipboard is for secure pages only, and a class works over http.
+  // The clipboard API needs https, and a class may use plain http: select the text and copy the selection.
   const range = document.createRange();
   range.selectNodeContents(box);
   const selection = getSelection();
@@ -27,7 +27,7 @@ document.addEventListener("click", async (event) => {
   button.dataset.busy = "1";
   button.textContent = done ? button.dataset.wordDone : button.dataset.wordFailed;
   button.setAttribute("aria-live", "polite");
-  setTimeout(() => { button.innerHTML = before; delete button.dataset.busy; }, SHOWN);
+  setTimeout(() => { button.innerHTML = before; delete button.dataset.busy; }, SHOW_RESULT_MS);
 });
 
 export function showButtons(root) {

@@ -1,94 +1,69 @@
-// Keeps the desk true: asks for its live part again and again, and morphs what has changed. What a person has opened,
-// or is typing, is left alone. Every word shown comes from the page's data- attributes or from Intl.
+// Keeps the desk up to date: fetches its live part again and again, and morphs what has changed. What a person has
+// opened or is typing stays. All texts come from the page's data- attributes or from Intl.
 
-const SOON = 500; // while answers are awaited, or a round is played
-const LATER = 4000;
-const PATIENCE = 5000;
+import { fill, morph, setText, writeTimes } from "./morph.js";
+import { poll } from "./poll.js";
+
+const BUSY_INTERVAL_MS = 500; // while answers of agents are awaited or a round is played
+const IDLE_INTERVAL_MS = 4000;
+const STALE_AFTER_MS = 9000;
 
 const desk = document.querySelector("[data-desk]");
 const lang = document.documentElement.lang || undefined;
-let heardAt = Date.now();
-let gone = false;
-
-// ---- times in the browser's own zone
-
 const clock = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
-const moment = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
+let updatedAt = Date.now();
+let loggedOut = false;
 
-function writeTimes(root) {
-  for (const time of root.querySelectorAll("time[data-local]")) {
-    const at = Date.parse(time.dateTime);
-    if (Number.isFinite(at)) time.textContent = moment.format(at);
-  }
-}
+// ---- times in the browser's time zone
 
 function useOwnZone() {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   for (const shown of desk.querySelectorAll("[data-zone]")) shown.textContent = zone.replaceAll("_", " ");
   for (const local of desk.querySelectorAll("[data-local-time]")) {
     const utc = local.form.querySelector("[data-utc-time]");
+    const beside = local.form.querySelector("[data-utc-beside]");
     const carry = () => {
-      const at = new Date(local.value); // a date and a time without a zone are read in the browser's own
+      const at = new Date(local.value); // a time without a zone is in the browser's zone
       utc.value = Number.isNaN(at.getTime()) ? "" : at.toISOString();
+      setText(beside, utc.value && `= ${utc.value.slice(0, 16).replace("T", " ")} UTC`);
     };
     local.addEventListener("input", carry);
     local.form.addEventListener("submit", carry);
   }
 }
 
-// ---- the light: when this was true
+// ---- the light: whether the page is up to date
 
-function showLight(root = desk) {
+function showLight(root) {
   const light = root.querySelector("[data-light]");
   if (!light) return;
-  const late = Date.now() - heardAt > PATIENCE + LATER;
-  light.dataset.state = gone || late ? "stale" : "fresh";
-  const since = clock.format(heardAt);
-  const word = gone ? desk.dataset.wordOut : late ? desk.dataset.wordStale.replace("{time}", since) : `${desk.dataset.wordFresh} ${since}`;
-  if (light.textContent !== word) light.textContent = word;
+  const late = Date.now() - updatedAt > STALE_AFTER_MS;
+  light.dataset.state = loggedOut || late ? "stale" : "fresh";
+  const since = clock.format(updatedAt);
+  const word = loggedOut ? desk.dataset.wordOut : late ? fill(desk.dataset.wordStale, { time: since }) : `${desk.dataset.wordFresh} ${since}`;
+  setText(light, word);
 }
 
 // ---- the live part
 
-function show(next) {
-  const old = document.getElementById("fragment-desk");
-  writeTimes(next);
+const part = () => document.getElementById("fragment-desk");
+
+function take(answer, next) {
+  loggedOut = answer.redirected || answer.status === 403;
+  if (loggedOut || next.id !== "fragment-desk") return;
+  updatedAt = Date.now();
+  writeTimes(next, updatedAt);
   showLight(next);
-  if (next.isEqualNode(old)) return;
-  Idiomorph.morph(old, next, {
-    morphStyle: "outerHTML",
-    restoreFocus: true,
-    callbacks: {
-      // what somebody opened stays open, and where they have scrolled to stays
-      beforeAttributeUpdated: (name, node) => !(name === "open" && node.localName === "details"),
-    },
-  });
+  morph(part(), next);
 }
 
-async function ask() {
-  const answer = await fetch(desk.dataset.desk, { cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE) });
-  const template = document.createElement("template");
-  template.innerHTML = await answer.text();
-  const next = template.content.querySelector("#fragment-desk");
-  gone = answer.redirected || answer.status === 403;
-  if (gone || !next) return;
-  heardAt = Date.now();
-  show(next);
-}
-
-async function keepAsking() {
-  if (document.visibilityState === "visible") {
-    try { await ask(); } catch { /* the light says since when nothing came; the next round tries again */ }
-  }
-  showLight();
-  const pending = document.getElementById("fragment-desk").hasAttribute("data-pending");
-  setTimeout(keepAsking, pending ? SOON : LATER);
+function wait() {
+  showLight(desk);
+  return part().hasAttribute("data-pending") ? BUSY_INTERVAL_MS : IDLE_INTERVAL_MS;
 }
 
 if (desk) {
   useOwnZone();
-  writeTimes(desk);
-  showLight();
-  const pending = document.getElementById("fragment-desk").hasAttribute("data-pending");
-  setTimeout(keepAsking, pending ? SOON : LATER);
+  writeTimes(desk, updatedAt);
+  poll(() => desk.dataset.desk, take, wait);
 }

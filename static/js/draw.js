@@ -1,14 +1,17 @@
-// Checks the committed draw of a match in the reader's own browser, step by step. What is checked stands in data-check.
-// Every string shown comes from the page's data- attributes.
+// Verifies the committed draw of a match in the reader's browser, step by step; data-check has the data. All texts come
+// from the page's data- attributes. A library computes the hashes, as browsers offer them on https and localhost only,
+// and a class may use plain http.
+
+import { fill } from "./morph.js";
 
 const facts = document.getElementById("fragment-match_draw");
 const area = document.querySelector("[data-draw]");
-const found = area?.querySelector("[data-draw-found]");
+const stepList = area?.querySelector("[data-draw-found]");
 const sum = area?.querySelector(".draw-sum");
 const button = area?.querySelector("[data-draw-go]");
-const LIMIT = 250;
+const BYTE_LIMIT = 250; // bytes from here on are skipped, so that all ten numbers are equally likely
 const PARITIES = ["even", "odd"];
-const GAMES = { // which choices there are, and who wins
+const GAMES = { // the legal choices, and who wins
   even_odd: {
     legal: (choice) => PARITIES.includes(choice),
     winner: ({ choices, players }, number) => {
@@ -25,52 +28,35 @@ const GAMES = { // which choices there are, and who wins
   },
 };
 
-const fill = (text, names) => text.replace(/\{(\w+)\}/g, (whole, name) => names[name] ?? whole);
 const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-
-// WebCrypto is there on https and localhost only; a classroom's plain http has the same two functions from a library.
-async function tools() {
-  const subtle = globalThis.crypto?.subtle;
-  if (subtle) {
-    const bytes = async (buffer) => new Uint8Array(await buffer);
-    return {
-      sha256: (data) => bytes(subtle.digest("SHA-256", data)),
-      hmac: async (key, data) => {
-        const known = await subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-        return bytes(subtle.sign("HMAC", known, data));
-      },
-    };
-  }
-  const [{ sha256 }, { hmac }] = await Promise.all([
-    import("../vendor/noble-hashes-2.4.0/sha2.js"), import("../vendor/noble-hashes-2.4.0/hmac.js"),
-  ]);
-  return { sha256, hmac: (key, data) => hmac(sha256, key, data) };
-}
 
 function seedOf(text) {
   return /^[0-9a-f]{64}$/.test(text) ? Uint8Array.from(text.match(/../g), (pair) => parseInt(pair, 16)) : null;
 }
 
-// ---- the steps: each has a name, what came out, and ok: true, false, or null where there is nothing to compare with
+// ---- the steps: each has a name, a value, and ok: true, false, or null if there is nothing to compare the value with
 
 async function stepsOf(check) {
   const word = area.dataset;
   const seed = seedOf(check.seed);
   if (!seed) return [{ name: "commitment", value: word.wordSeed, ok: false, said: check.commitment }];
-  const { sha256, hmac } = await tools();
-  const commitment = hex(await sha256(seed));
+  const [{ sha256 }, { hmac }] = await Promise.all([
+    import("../vendor/noble-hashes-2.4.0/sha2.js"), import("../vendor/noble-hashes-2.4.0/hmac.js"),
+  ]);
+  const commitment = hex(sha256(seed));
   const steps = [{ name: "commitment", value: commitment, ok: commitment === check.commitment, said: check.commitment }];
   if (check.number === null) return steps;
   const game = GAMES[check.game];
   const stated = [check.league_id, check.match_id, check.play, ...check.choices].join("|");
   const legal = check.choices.every((choice) => (game ? game.legal(choice) : choice !== ""));
   let message = stated;
-  let bytes = await hmac(seed, new TextEncoder().encode(message));
-  for (let block = 1; !bytes.some((byte) => byte < LIMIT); block += 1) {
+  const digest = (text) => hmac(sha256, seed, new TextEncoder().encode(text));
+  let bytes = digest(message);
+  for (let block = 1; !bytes.some((byte) => byte < BYTE_LIMIT); block += 1) {
     message = `${stated}|${block}`;
-    bytes = await hmac(seed, new TextEncoder().encode(message));
+    bytes = digest(message);
   }
-  const place = bytes.findIndex((byte) => byte < LIMIT);
+  const place = bytes.findIndex((byte) => byte < BYTE_LIMIT);
   const byte = bytes[place];
   const number = 1 + (byte % 10);
   steps.push(
@@ -80,9 +66,9 @@ async function stepsOf(check) {
     { name: "number", value: `1 + ${byte} mod 10 = ${number}`, ok: number === check.number, said: check.number },
   );
   if (!game) return steps;
-  const words = { even: facts.dataset.wordEven, odd: facts.dataset.wordOdd }; // they stand with the facts: no choice is on a page before the end
+  const words = { even: facts.dataset.wordEven, odd: facts.dataset.wordOdd }; // sent with the facts, so that no page contains a choice before the end
   const parity = PARITIES[number % 2];
-  const same = check.parity === null ? null : parity === check.parity; // a referee may leave it out
+  const same = check.parity === null ? null : parity === check.parity; // a referee may omit it
   steps.push({ name: "parity", value: words[parity], ok: same, said: words[check.parity] ?? check.parity });
   const { winner, sum: total } = game.winner(check, number);
   const named = (player) => player ?? word.wordNone;
@@ -93,7 +79,7 @@ async function stepsOf(check) {
 
 function show(steps, drawn) {
   const word = area.dataset;
-  for (const item of found.querySelectorAll("[data-step]")) {
+  for (const item of stepList.querySelectorAll("[data-step]")) {
     const step = steps.find(({ name }) => name === item.dataset.step);
     item.hidden = !step;
     if (!step) continue;
@@ -108,7 +94,7 @@ function show(steps, drawn) {
   open(true);
 }
 
-// What the league says instead: a hash keeps its face and its direction in a line of words.
+// What the league states instead of the value; a hash is shown in a fixed-width font and from left to right.
 function saidOf({ name, said }) {
   const value = document.createElement(name === "commitment" ? "code" : "bdi");
   if (name === "commitment") value.dir = "ltr";
@@ -118,14 +104,14 @@ function saidOf({ name, said }) {
 }
 
 function open(whether) {
-  found.hidden = !whether;
+  stepList.hidden = !whether;
   button.setAttribute("aria-expanded", String(whether));
 }
 
 async function go() {
   const text = facts.dataset.check;
   const check = JSON.parse(text);
-  sum.textContent = ""; // so that the same verdict is spoken again, too
+  sum.textContent = ""; // so that a screen reader reads the same verdict again
   let steps;
   try {
     steps = await stepsOf(check);
@@ -135,10 +121,10 @@ async function go() {
     sum.textContent = fill(area.dataset.wordBroken, { why: error.message });
     return;
   }
-  if (facts.dataset.check === text) show(steps, check.number !== null); // else the match has moved on meanwhile
+  if (facts.dataset.check === text) show(steps, check.number !== null); // otherwise the match has changed meanwhile
 }
 
-// ---- the facts may be pushed anew at any moment: what was found of others is taken away
+// ---- the data may change at any moment: the results for older data are then hidden
 
 let known = null;
 

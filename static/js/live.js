@@ -1,27 +1,27 @@
-// Keeps a page true while the league moves: one socket, whole fragments with a sequence number, morphed in place.
-// Every string shown comes from the page's data- attributes or from Intl; idiomorph is loaded before this as a global.
+// Keeps a page up to date over one WebSocket: whole fragments with a sequence number are morphed in place.
+// All texts come from the page's data- attributes or from Intl.
 
-import { morph, parse, setText, writeTimes as writeTimesAt } from "./morph.js";
+import { fill, morph, parse, setText, writeTimes as writeTimesAt } from "./morph.js";
 
-const HEARD_LATE = 4500; // a heartbeat comes every 3 s
-const HEARD_LOST = 8000;
-const RESYNC_AGAIN = 4000;
-const HOLD_POINTER = 3000; // "pointing at it" means: the pointer moved there this recently
-const HOLD_LONGEST = 15000; // then the truth is worth more than the comfort
-const ANNOUNCE_EVERY = 5000;
+const LATE_AFTER_MS = 4500; // a heartbeat comes every 3 s
+const LOST_AFTER_MS = 8000;
+const RESYNC_INTERVAL_MS = 4000;
+const POINTER_HOLD_MS = 3000; // a fragment is not changed while the pointer has moved over it this recently
+const MAX_HOLD_MS = 15000; // after this time it is changed anyway
+const ANNOUNCE_INTERVAL_MS = 5000;
 
 const light = document.querySelector("[data-light]");
 
-// ---- what we know about the connection
+// ---- the connection
 
 let socket = null;
-let seq = null; // null: no snapshot on this connection yet
+let seq = null; // sequence number of the last frame; null: no snapshot on this connection yet
 let lastHeard = 0; // 0: never
 let startedAt = 0; // when the current attempt began
 let failures = 0;
 let retryTimer = 0;
 let resyncAt = 0;
-let skew = 0; // server clock minus ours, learnt from heartbeats
+let skew = 0; // server clock minus browser clock, from heartbeats
 
 function connect() {
   clearTimeout(retryTimer);
@@ -33,7 +33,7 @@ function connect() {
   const mine = new WebSocket(`${scheme}//${location.host}${document.body.dataset.socket}${packed}`);
   mine.binaryType = "blob";
   socket = mine;
-  let last = Promise.resolve(); // one after the other: a frame takes a moment to unpack, and a heartbeat must not overtake it
+  let last = Promise.resolve(); // messages are handled in order, although unpacking a frame is asynchronous
   mine.addEventListener("message", ({ data }) => {
     last = last.then(() => unpacked(data)).then((text) => { if (socket === mine) heard(text); }, () => { if (socket === mine) retry(); });
   });
@@ -48,7 +48,7 @@ function unpacked(data) {
 
 function drop() {
   const old = socket;
-  socket = null; // its late events are ignored from here on
+  socket = null; // later events of this socket are ignored
   seq = null;
   resyncAt = 0;
   old?.close();
@@ -80,7 +80,7 @@ function heard(data) {
     failures = 0;
     receive(frame.fragments);
   } else if (frame.type === "frame") {
-    if (seq !== null && frame.seq <= seq) { /* already contained in our snapshot */ }
+    if (seq !== null && frame.seq <= seq) { /* contained in the snapshot already */ }
     else if (frame.from === seq) { seq = frame.seq; receive(frame.fragments); }
     else resync();
   } else if (frame.type === "heartbeat" && frame.seq !== seq) resync();
@@ -90,16 +90,16 @@ function heard(data) {
 }
 
 function resync() {
-  if (Date.now() - resyncAt < RESYNC_AGAIN) return; // asked already, the snapshot is on its way
+  if (Date.now() - resyncAt < RESYNC_INTERVAL_MS) return; // a snapshot was requested already
   resyncAt = Date.now();
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: "resync" }));
 }
 
-// ---- the light: says what is so, in words and in shape, and how old it is
+// ---- the light: the state of the connection in words and as a shape, and the age of the last message
 
 function connectionState() {
   const age = Date.now() - lastHeard;
-  if (socket?.readyState === WebSocket.OPEN && seq !== null) return age > HEARD_LATE ? "late" : "live";
+  if (socket?.readyState === WebSocket.OPEN && seq !== null) return age > LATE_AFTER_MS ? "late" : "live";
   return lastHeard || failures ? "reconnecting" : "connecting";
 }
 
@@ -112,16 +112,14 @@ function showLight() {
   light.dataset.state = state;
   document.body.dataset.connection = state;
   setText(light.querySelector("[data-light-word]"), word);
-  setText(light.querySelector("[data-light-age]"), age === null ? "" : aged.replace("{seconds}", age));
+  setText(light.querySelector("[data-light-age]"), age === null ? "" : fill(aged, { seconds: age }));
 }
-
-// ---- text that depends on the clock is written here, so that the server's HTML is the same for everyone
 
 function writeTimes(root) {
   writeTimesAt(root, Date.now() + skew);
 }
 
-// ---- fragments: held back while someone reads or points there, then morphed
+// ---- fragments: held back while someone selects text in them or points at them, then morphed
 
 const waiting = new Map(); // name -> {html, since}
 let pointerIn = null;
@@ -136,7 +134,7 @@ addEventListener("pointermove", (event) => {
 function inUse(fragment) {
   const selection = getSelection();
   if (selection && !selection.isCollapsed && selection.containsNode(fragment, true)) return true;
-  return pointerIn === fragment && Date.now() - pointerAt < HOLD_POINTER;
+  return pointerIn === fragment && Date.now() - pointerAt < POINTER_HOLD_MS;
 }
 
 function receive(fragments) {
@@ -154,7 +152,7 @@ function flush() {
     if (!fragment) { waiting.delete(name); continue; }
     const next = parse(html);
     writeTimes(next);
-    const held = now - since < HOLD_LONGEST && inUse(fragment);
+    const held = now - since < MAX_HOLD_MS && inUse(fragment);
     if (held && !next.isEqualNode(fragment)) { fragment.dataset.held = ""; continue; }
     waiting.delete(name);
     delete fragment.dataset.held;
@@ -170,7 +168,7 @@ function apply(fragment, next) {
   seen();
 }
 
-// Where the browser has no scroll anchoring of its own, hold the first line on screen where it was.
+// In browsers without scroll anchoring: keeps the first visible line in its place.
 function keepPlace(fragment) {
   if (CSS.supports("overflow-anchor", "auto") || fragment.getBoundingClientRect().top >= 0) return () => {};
   const lines = [...document.querySelectorAll("[data-fragment] li[id], [data-fragment] h2")].filter((e) => e.offsetParent)
@@ -181,24 +179,24 @@ function keepPlace(fragment) {
   };
 }
 
-// ---- one polite voice for the whole page, at most every few seconds
+// ---- screen readers: the headline is announced, at most every few seconds
 
 let announcedAt = 0;
 let announced = document.querySelector("[data-headline]")?.textContent.trim();
 
 function announce() {
   const text = document.querySelector("[data-headline]")?.textContent.trim();
-  if (!text || text === announced || Date.now() - announcedAt < ANNOUNCE_EVERY) return;
+  if (!text || text === announced || Date.now() - announcedAt < ANNOUNCE_INTERVAL_MS) return;
   announced = text;
   announcedAt = Date.now();
   setText(document.querySelector("[data-announce]"), text);
 }
 
-// ---- begin
+// ---- start
 
 function watch() {
   const quietSince = Math.max(lastHeard, startedAt);
-  if (socket && Date.now() - quietSince > HEARD_LOST) retry();
+  if (socket && Date.now() - quietSince > LOST_AFTER_MS) retry();
   showLight();
 }
 

@@ -1,5 +1,5 @@
-// Opens messages of a match: what was sent and received is fetched when someone wants to see it.
-// A page of a long match stays light this way, and without a script the link leads to the same JSON.
+// Fetches the body of a message of a match when its details are opened, so that the page of a long match stays small.
+// Without this script a link leads to the same JSON.
 
 document.addEventListener("toggle", (event) => {
   const details = event.target;
@@ -12,7 +12,7 @@ async function fill(link) {
   let text;
   try {
     const answer = await fetch(link.href);
-    if (!answer.ok) return; // the link stays: whoever follows it sees what is wrong
+    if (!answer.ok) return; // the link stays; whoever follows it sees the error
     text = await answer.text();
   } catch {
     return;
@@ -20,12 +20,12 @@ async function fill(link) {
   const body = document.createElement("pre");
   body.className = "json";
   body.dir = "ltr";
-  body.tabIndex = 0; // it may scroll
+  body.tabIndex = 0; // it may be scrollable, and then needs the focus
   body.textContent = text;
   if (link.isConnected) link.replaceWith(body);
 }
 
-// An address of one message opens it, so that a student can point at it.
+// An URL with the anchor of a message opens the message.
 function openNamed() {
   const id = decodeURIComponent(location.hash.slice(1));
   const details = id.startsWith("msg-") ? document.getElementById(id)?.querySelector("details") : null;

@@ -1,22 +1,11 @@
-// Keeps one's own page true: its part is fetched again every few seconds while somebody looks, and morphed in place.
+// Keeps the page "My agent" up to date: its live part is fetched every few seconds while the page is visible.
+
 import { showButtons } from "./copy.js";
+import { morph, setText, writeTimes } from "./morph.js";
+import { poll } from "./poll.js";
 
-const EVERY = 5000;
-const WHILE_TRIED = 700;
-
-const lang = document.documentElement.lang || undefined;
-const ago = new Intl.RelativeTimeFormat(lang, { numeric: "always", style: "narrow" });
-let last = "";
-let timer = 0;
-
-function writeTimes(root) {
-  for (const time of root.querySelectorAll("time[data-relative]")) {
-    const s = Math.max(0, Math.floor((Date.now() - Date.parse(time.dateTime)) / 1000));
-    const text = s < 60 ? ago.format(-s, "second") : s < 3600 ? ago.format(-Math.floor(s / 60), "minute")
-      : s < 86400 ? ago.format(-Math.floor(s / 3600), "hour") : ago.format(-Math.floor(s / 86400), "day");
-    if (time.textContent !== text) time.textContent = text;
-  }
-}
+const INTERVAL_MS = 5000;
+const TRIAL_INTERVAL_MS = 700; // while a trial message to the agent is under way
 
 function part() { return document.getElementById("fragment-mine"); }
 
@@ -25,42 +14,20 @@ function reading() {
   return selection && !selection.isCollapsed && selection.containsNode(part(), true);
 }
 
-function apply(html) {
-  const template = document.createElement("template");
-  template.innerHTML = html;
-  const next = template.content.firstElementChild;
-  if (next?.id !== "fragment-mine") { location.reload(); return; } // the door was shut: the page says so
+function take(answer, next) {
+  if (!answer.ok || reading()) return;
+  if (next.id !== "fragment-mine") { location.reload(); return; } // logged out: the reloaded page says so
   const said = document.querySelector("#trial strong")?.textContent;
   showButtons(next);
-  writeTimes(next);
-  Idiomorph.morph(part(), next, {
-    morphStyle: "outerHTML",
-    restoreFocus: true,
-    // what the reader opened stays open, and a button that says "Copied" is left to it
-    callbacks: {
-      beforeAttributeUpdated: (name, node) => !(name === "open" && node.localName === "details"),
-      beforeNodeMorphed: (old) => !(old instanceof Element && old.dataset.busy),
-    },
-  });
+  writeTimes(next, Date.now());
+  morph(part(), next);
   const says = document.querySelector("#trial strong")?.textContent;
-  if (says && says !== said) document.querySelector("[data-announce]").textContent = says;
+  if (says && says !== said) setText(document.querySelector("[data-announce]"), says);
 }
 
-async function look() {
-  clearTimeout(timer);
-  if (document.visibilityState === "visible" && part() && !reading()) {
-    try {
-      const answer = await fetch(part().dataset.part, { cache: "no-store", credentials: "same-origin" });
-      const html = await answer.text();
-      if (answer.ok && html !== last) { last = html; apply(html); }
-    } catch { /* away for a moment: the next look tells */ }
-    if (part()) writeTimes(part());
-  }
-  timer = setTimeout(look, document.querySelector("#trial[data-open]") ? WHILE_TRIED : EVERY);
+function wait() {
+  writeTimes(part(), Date.now());
+  return document.querySelector("#trial[data-open]") ? TRIAL_INTERVAL_MS : INTERVAL_MS;
 }
 
-if (part()) {
-  writeTimes(part());
-  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") look(); });
-  timer = setTimeout(look, document.querySelector("#trial[data-open]") ? WHILE_TRIED : EVERY);
-}
+if (part()) poll(() => part().dataset.part, take, wait);

@@ -1,19 +1,26 @@
-// What every page that changes in place does with a new fragment: read it, write its times, morph it in, move its rows.
-// Used by the live pages (live.js) and by the replay (past.js). idiomorph is loaded before as a global.
+// Used by every page that changes in place: parse a new fragment, write its times, morph it in, animate what moved.
+// idiomorph is loaded before, as a global.
 
-const SLIDE = 200;
-const TINT = 2000;
+const SLIDE_MS = 200;
+const TINT_MS = 2000;
 
 const lang = document.documentElement.lang || undefined;
 const ago = new Intl.RelativeTimeFormat(lang, { numeric: "always", style: "narrow" });
 const clock = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "medium" });
+const minute = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
+const utcClock = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC" });
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 export function setText(element, text) {
   if (element && element.textContent !== text) element.textContent = text;
 }
 
-// ---- text that depends on the clock is written here, so that the server's HTML is the same for everyone
+/** Replaces {name} in a text by the value of that name. */
+export function fill(text, names) {
+  return text.replace(/\{(\w+)\}/g, (whole, name) => names[name] ?? whole);
+}
+
+// ---- times: ages and clocks are written by the browser, so that the server's HTML is the same for everyone
 
 function relative(milliseconds) {
   const s = Math.max(0, Math.floor(milliseconds / 1000));
@@ -31,7 +38,7 @@ function running(milliseconds) {
   return s < 3600 ? minutes : `${Math.floor(s / 3600)}:${minutes}`;
 }
 
-// A time to come: the reader's own clock, and how long until then.
+// A future time: as the reader's clock shows it, and how long until then.
 function until(moment, milliseconds) {
   const days = Math.abs(milliseconds) > 43200000 ? { dateStyle: "medium" } : {};
   const then = new Intl.DateTimeFormat(lang, { ...days, timeStyle: "short" }).format(moment);
@@ -41,7 +48,7 @@ function until(moment, milliseconds) {
   return `${then} (${ago.format(count, unit)})`;
 }
 
-// How much of the time that a match gives its players is gone.
+// The bar that shows how much of a deadline has passed.
 function writeDeadline(bar, now) {
   const limit = Number(bar.dataset.limit);
   const gone = Math.min(limit, Math.max(0, Math.floor((now - Date.parse(bar.dataset.since)) / 1000)));
@@ -53,11 +60,24 @@ const WRITTEN = [
   ["data-since", (at, now) => running(now - at)],
   ["data-until", (at, now) => until(at, at - now)],
   ["data-clock", (at) => clock.format(at)],
+  ["data-local", (at) => `${minute.format(at)} (${utcClock.format(at)} UTC)`],
 ];
 
-/** Writes the times below root as they are at a moment, in milliseconds: ages, clocks, times to come, deadlines. */
+// When that was by the reader's clock and in UTC, for who points at an age. The server wrote it in UTC only.
+const stamp = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
+const utcStamp = new Intl.DateTimeFormat(lang, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZone: "UTC" });
+
+function writeTitles(root) {
+  for (const time of root.querySelectorAll("time[title$=' UTC']")) {
+    const at = Date.parse(time.dateTime);
+    if (Number.isFinite(at)) time.title = `${stamp.format(at)} (${utcStamp.format(at)} UTC)`;
+  }
+}
+
+/** Writes all ages, clocks, future times and deadline bars below root, for the given current time in milliseconds. */
 export function writeTimes(root, now) {
   for (const bar of root.querySelectorAll("[data-limit]")) writeDeadline(bar, now);
+  writeTitles(root);
   for (const [name, words] of WRITTEN) {
     for (const time of root.querySelectorAll(`time[${name}]`)) {
       const at = Date.parse(time.dateTime);
@@ -66,14 +86,14 @@ export function writeTimes(root, now) {
   }
 }
 
-/** The element that a fragment's HTML is. */
+/** Parses the HTML of a fragment into an element. */
 export function parse(html) {
   const template = document.createElement("template");
   template.innerHTML = html;
   return template.content.firstElementChild ?? document.createElement("section");
 }
 
-/** Morphs a fragment of the page into its next form: rows slide to their new places, changed numbers are tinted. */
+/** Morphs a fragment of the page into its next version; rows slide to their new places, changed numbers are tinted. */
 export function morph(fragment, next) {
   if (next.isEqualNode(fragment)) return;
   const changed = [];
@@ -83,12 +103,12 @@ export function morph(fragment, next) {
     restoreFocus: true,
     callbacks: {
       beforeNodeMorphed(old, fresh) {
-        // what a script of the page has filled in, and what stands there never changes
-        if (old instanceof Element && old.hasAttribute("data-keep") && old.id === fresh.id) return false;
+        // not changed: content that a script has fetched, and a button that says "Copied" for a moment
+        if (old instanceof Element && (old.hasAttribute("data-busy") || (old.hasAttribute("data-keep") && old.id === fresh.id))) return false;
         if (old instanceof Element && old.hasAttribute("data-tint") && old.textContent !== fresh.textContent) changed.push(old);
         return true;
       },
-      // what the reader opened stays open, and a copy button that a script has shown stays shown
+      // not changed: whether details are open, and whether a copy button is visible
       beforeAttributeUpdated: (name, node) => !(name === "open" && node.localName === "details") && !(name === "hidden" && node.hasAttribute("data-copy-button")),
     },
   });
@@ -96,7 +116,7 @@ export function morph(fragment, next) {
   tint(changed);
 }
 
-// ---- motion: only what changed, and nobody is made to watch it
+// ---- motion: only of what changed, and none if the reader prefers reduced motion
 
 function placesOf(fragment) {
   const places = new Map();
@@ -111,12 +131,12 @@ function slide(before) {
     const by = row ? top - (row.getBoundingClientRect().top + scrollY) : 0;
     if (Math.abs(by) > 1) moves.push([row, by]);
   }
-  for (const [row, by] of moves) row.animate([{ transform: `translateY(${by}px)` }, { transform: "none" }], { duration: SLIDE, easing: "ease-out" });
+  for (const [row, by] of moves) row.animate([{ transform: `translateY(${by}px)` }, { transform: "none" }], { duration: SLIDE_MS, easing: "ease-out" });
 }
 
 function tint(elements) {
   const colour = getComputedStyle(document.documentElement).getPropertyValue("--tint").trim();
-  const easing = calm.matches ? "step-end" : "ease-in"; // without motion: shown, then gone
-  // back to what stands behind it, which is no blank in a row that is marked itself
-  for (const element of elements) element.animate([{ backgroundColor: colour, offset: 0 }], { duration: TINT, easing });
+  const easing = calm.matches ? "step-end" : "ease-in"; // without motion the tint disappears at once, at the end
+  // no final keyframe: the colour fades to the element's own background, which may be marked
+  for (const element of elements) element.animate([{ backgroundColor: colour, offset: 0 }], { duration: TINT_MS, easing });
 }

@@ -1,11 +1,11 @@
-// Time travel: the slider, the steps and the keys choose an event, the server renders the board as it stood after it.
-// Without this file the same page works as a plain form with links.
+// The replay of a league: slider, links and keys choose an event, and the server renders the board as it was after it.
+// Without this script the page works as a plain form with links.
 
 import { morph, parse, setText, writeTimes } from "./morph.js";
 
-const KEPT = 300; // moments kept in memory
-const BEAT = 125; // at most eight boards a second, however fast it plays
-const SETTLED = 400; // only then the address is written and the event spoken
+const MAX_MOMENTS = 300; // kept in memory
+const BEAT_MS = 125; // at most eight boards a second at every speed
+const SETTLE_MS = 400; // after this time without a change the URL is updated and the event announced
 const ARROWS = { ArrowLeft: -1, ArrowRight: 1 };
 
 const player = document.querySelector("[data-replay]");
@@ -19,25 +19,25 @@ const forwards = document.documentElement.dir === "rtl" ? -1 : 1;
 
 let wanted = Number(range.value);
 let shown = wanted;
-let busy = null; // the promise of the way to what is wanted
-let playing = 0; // the timer of the next beat
+let busy = null; // the promise of the running requests
+let playing = 0; // the timer of the next step
 let settled = 0;
 
-// ---- moments, as the server tells them
+// ---- moments: the fragments after an event, fetched from the server
 
 const known = new Map(); // seq -> promise, the oldest first
 
 function load(seq) {
-  let found = known.get(seq);
-  if (found) {
-    known.delete(seq); // and to the end of the row
+  let promise = known.get(seq);
+  if (promise) {
+    known.delete(seq); // moved to the end, as it was used last
   } else {
-    found = ask(seq);
-    found.then((moment) => { if (!moment.fixed) known.delete(seq); }, () => known.delete(seq));
+    promise = ask(seq);
+    promise.then((moment) => { if (!moment.fixed) known.delete(seq); }, () => known.delete(seq));
   }
-  known.set(seq, found);
-  if (known.size > KEPT) known.delete(known.keys().next().value);
-  return found;
+  known.set(seq, promise);
+  if (known.size > MAX_MOMENTS) known.delete(known.keys().next().value);
+  return promise;
 }
 
 async function ask(seq) {
@@ -52,10 +52,10 @@ async function ask(seq) {
 
 function prefetch() {
   const ahead = playing ? [1, 2, 3].map((n) => shown + n * stride()) : [targets().next, targets().before];
-  for (const seq of ahead) if (seq >= first && seq <= last) load(seq).catch(() => { /* asked again when it is needed */ });
+  for (const seq of ahead) if (seq >= first && seq <= last) load(seq).catch(() => { /* fetched again when it is needed */ });
 }
 
-// ---- going there: one request at a time, and what was asked for last is where it ends
+// ---- going to an event: one request at a time; only the event that was asked for last is shown in the end
 
 function go(seq) {
   wanted = Math.min(Math.max(seq, first), last);
@@ -89,7 +89,7 @@ function show(moment) {
   range.setAttribute("aria-valuetext", moment.text);
   point();
   clearTimeout(settled);
-  settled = setTimeout(() => settle(moment), SETTLED);
+  settled = setTimeout(() => settle(moment), SETTLE_MS);
 }
 
 function settle(moment) {
@@ -97,7 +97,7 @@ function settle(moment) {
   if (!playing && document.activeElement !== range) setText(player.querySelector("[data-replay-say]"), moment.text);
 }
 
-// ---- the steps: the same sum as in matches/audience/pages/past.py
+// ---- the steps: computed as in matches/audience/pages/past.py
 
 function targets() {
   return {
@@ -116,9 +116,9 @@ function point() {
   const to = targets();
   for (const step of player.querySelectorAll("[data-replay-step]")) {
     const seq = to[step.dataset.replayStep];
-    // "last" keeps the address without a number: that is where the site says what the last one is by then.
+    // "last" keeps its URL without a number: the server then shows what is the last event by that time.
     const end = step.dataset.replayStep === "last";
-    if (!end) step.href = at(seq); // one that leads nowhere keeps its address too, and with it the focus
+    if (!end) step.href = at(seq); // a disabled link keeps its href, so that it keeps the focus
     if (seq !== shown || end) step.removeAttribute("aria-disabled");
     else step.setAttribute("aria-disabled", "true");
   }
@@ -128,7 +128,7 @@ player.addEventListener("click", (event) => {
   const step = event.target.closest("[data-replay-step]");
   if (!step || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const to = targets()[step.dataset.replayStep];
-  // At the end already: the address asks the site whether there is more by now.
+  // At the end already: follow the link, as the server may have newer events.
   if (step.dataset.replayStep === "last" && shown === last) return;
   event.preventDefault();
   pause();
@@ -141,7 +141,7 @@ player.addEventListener("submit", (event) => { event.preventDefault(); go(Number
 // ---- playing
 
 function stride() {
-  return Math.max(1, Math.round((Number(speed.value) * BEAT) / 1000));
+  return Math.max(1, Math.round((Number(speed.value) * BEAT_MS) / 1000));
 }
 
 async function beat() {
@@ -149,7 +149,7 @@ async function beat() {
   const begun = performance.now();
   await go(wanted + stride());
   if (!playing) return;
-  const gap = Math.max((1000 * stride()) / Number(speed.value), BEAT);
+  const gap = Math.max((1000 * stride()) / Number(speed.value), BEAT_MS);
   playing = setTimeout(beat, Math.max(0, gap - (performance.now() - begun)));
 }
 
@@ -163,7 +163,7 @@ async function start() {
   playing = -1;
   tell();
   if (wanted >= last) await go(first);
-  if (playing === -1) playing = setTimeout(beat, BEAT);
+  if (playing === -1) playing = setTimeout(beat, BEAT_MS);
   prefetch();
 }
 
@@ -174,7 +174,7 @@ function tell() {
 
 play.addEventListener("click", () => { if (playing) pause(); else start(); });
 
-// ---- keys, wherever they mean nothing else
+// ---- keys, where they have no other meaning
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
@@ -194,7 +194,7 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// ---- begin
+// ---- start
 
 play.hidden = false;
 player.querySelector(".replay-speed").hidden = false;

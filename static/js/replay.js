@@ -1,17 +1,17 @@
-// Replays a game move by move on the board that the page shows. The moves stand on the board itself (data-steps);
-// while the match is played a reader who stepped back stays where they are.
+// Replays a game move by move on the board of the page; data-steps of the board has the moves. While the match is
+// played, a reader who has stepped back stays at that move.
+
+import { fill, setText } from "./morph.js";
 
 const controls = document.querySelector("[data-replay]");
 const slider = controls?.querySelector("input");
 const where = controls?.querySelector("output");
 const play = controls?.querySelector('[data-go="play"]');
-const PACE = 700;
+const PACE_MS = 700;
 
-let at = null; // the move that is shown; null: the latest, whichever that is
+let at = null; // the move that is shown; null: the latest
 let timer = 0;
-let drawn = -1; // what the board shows now, when it was drawn here
-
-const fill = (text, names) => text.replace(/\{(\w+)\}/g, (whole, name) => names[name] ?? whole);
+let drawn = -1; // the move that this script has drawn; -1: the board is as the server rendered it
 
 function board() {
   const grid = document.getElementById("grid");
@@ -31,7 +31,7 @@ function hidden(text) {
   return span;
 }
 
-// The winning line is the server's: it is remembered before the first step away from the end.
+// The server marks the winning line; it is remembered before the reader steps away from the end.
 let won = new Set();
 
 function wonOf(grid) {
@@ -72,25 +72,25 @@ function sentence(count, all) {
 }
 
 function show() {
-  const found = board();
-  controls.hidden = !found;
-  if (!found) return stop();
-  const all = found.steps.length;
+  const shownBoard = board();
+  controls.hidden = !shownBoard;
+  if (!shownBoard) return stop();
+  const all = shownBoard.steps.length;
   const count = at === null ? all : Math.min(at, all);
   if (slider.max !== String(all)) slider.max = String(all);
   slider.value = String(count);
   const text = sentence(count, all);
   slider.setAttribute("aria-valuetext", text);
-  if (where.textContent !== text) where.textContent = text;
-  if (at !== null || drawn !== -1) draw(found, count);
+  setText(where, text);
+  if (at !== null || drawn !== -1) draw(shownBoard, count);
   drawn = at === null ? -1 : count;
 }
 
 function go(to) {
-  const found = board();
-  if (!found) return;
-  const all = found.steps.length;
-  if (at === null) won = wonOf(found.grid);
+  const shownBoard = board();
+  if (!shownBoard) return;
+  const all = shownBoard.steps.length;
+  if (at === null) won = wonOf(shownBoard.grid);
   const next = Math.max(0, Math.min(all, to));
   at = next === all ? null : next;
   quietly(show);
@@ -112,11 +112,11 @@ function stop() {
 function start() {
   if (at === null) go(0); // from the beginning
   play.textContent = controls.dataset.wordPause;
-  where.setAttribute("aria-live", "off"); // a voice would not keep up
+  where.setAttribute("aria-live", "off"); // a screen reader would not keep up
   timer = setInterval(() => {
     go(current() + 1);
     if (at === null) stop();
-  }, PACE);
+  }, PACE_MS);
 }
 
 const steps = { back: () => go(current() - 1), on: () => go(current() + 1) };
@@ -127,12 +127,12 @@ function press(what) {
   steps[what]();
 }
 
-// ---- the board may be pushed anew at any moment: what the reader looks at is drawn over it before it is seen
+// ---- the board may be updated at any moment: the move that the reader looks at is drawn again before the next paint
 
 const fragment = document.getElementById("fragment-match_board");
 const observer = new MutationObserver(() => {
-  const found = board();
-  if (found) won = wonOf(found.grid); // what was morphed is the server's own drawing again
+  const shownBoard = board();
+  if (shownBoard) won = wonOf(shownBoard.grid); // the update has brought back the server's marks
   quietly(show);
 });
 

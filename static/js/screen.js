@@ -1,7 +1,7 @@
-// The projector's rotation: one scene after the other. live.js keeps the scenes true; this decides which one is seen.
-// Space holds the rotation; arrows (and a presenter's page keys) turn the scenes; f asks for the full screen.
+// The projector page shows one scene after the other. live.js keeps the scenes up to date; this script chooses one.
+// Keys: space pauses, arrows (and page up/down, as presenters send them) change the scene, f enters the full screen.
 
-const SCENE = 12000; // long enough to read a sheet of the table from the back row
+const SCENE_MS = 12000; // long enough to read a part of the table from the back row
 
 const main = document.querySelector("main.screen");
 const stage = document.querySelector("[data-stage]");
@@ -9,13 +9,13 @@ const line = document.querySelector("[data-rotation-line]");
 const word = document.querySelector("[data-rotation-word]");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-let mode = ""; // what the screen is: wall, play, reveal, finale; a new one begins with its first scene
-let shown = ""; // the scene's name: it stays the same while its content changes
+let mode = ""; // wall, play, reveal or finale; a new mode begins with its first scene
+let shown = ""; // the name of the visible scene
 let place = 0;
 let held = false;
 let timer = 0;
 let turnsAt = 0;
-let left = SCENE;
+let left = SCENE_MS;
 let running = null; // the animation of the progress line
 
 const scenes = () => [...stage.querySelectorAll("[data-scene]")];
@@ -24,8 +24,8 @@ function show() {
   const all = scenes();
   const now = main.querySelector("[data-mode]")?.dataset.mode ?? "";
   if (now !== mode) { mode = now; place = 0; shown = ""; }
-  const found = all.findIndex((scene) => scene.dataset.scene === shown);
-  if (found >= 0) place = found;
+  const position = all.findIndex((scene) => scene.dataset.scene === shown);
+  if (position >= 0) place = position;
   else { place = Math.min(place, Math.max(0, all.length - 1)); begin(all[place]?.dataset.scene ?? ""); }
   for (const scene of all) scene.toggleAttribute("data-shown", scene.dataset.scene === shown);
   main.toggleAttribute("data-alone", all.length < 2);
@@ -33,7 +33,7 @@ function show() {
 
 function begin(name) {
   shown = name;
-  left = SCENE;
+  left = SCENE_MS;
   run();
 }
 
@@ -60,11 +60,11 @@ function hold() {
   run();
 }
 
-// Quiet: how far the rotation is. Without motion it stands where the scene is.
+// The progress line; without motion it only shows which scene it is.
 function drawLine() {
   const all = scenes().length || 1;
   const at = (share) => `scaleX(${(place + share) / all})`;
-  const passed = 1 - left / SCENE;
+  const passed = 1 - left / SCENE_MS;
   running?.cancel();
   running = null;
   line.style.transform = at(calm.matches ? 1 : passed);
@@ -82,7 +82,7 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// A morph takes away what only this script knows: put it back before anything is painted.
+// Morphing removes the attributes that this script sets: set them again before the next paint.
 const seen = new MutationObserver(show);
 seen.observe(main, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-mode", "data-scene", "data-shown"] });
 calm.addEventListener("change", run);

@@ -1,5 +1,5 @@
-// The switch between light and dark. No choice means: follow the system. A choice is kept in a cookie, so that the
-// server writes it into the page and no script has to run before the first paint. Words: the button's data- attributes.
+// The switch between light and dark. Without a choice the page follows the system. A choice is kept in a cookie: the
+// server writes it into the page, so that the first paint is right. The labels are data- attributes of the button.
 
 const root = document.documentElement;
 const system = matchMedia("(prefers-color-scheme: dark)");

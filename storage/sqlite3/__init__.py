@@ -1,1 +1,1 @@
-"""Django's SQLite engine, with statements that are read once; ``ENGINE`` is ``storage.sqlite3``."""
+"""Django's SQLite engine with cursors that cache statements; the setting ``ENGINE`` is ``storage.sqlite3``."""

@@ -1,4 +1,4 @@
-"""Django's SQLite engine as it is, but for its cursors."""
+"""Django's SQLite engine with other cursors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from storage.inside import Cursor
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Connections whose cursors remember statements."""
+    """A connection whose cursors cache statements."""
 
     def create_cursor(self, name: str | None = None) -> Any:
         """A cursor of this connection."""

@@ -1,21 +1,18 @@
-"""Players from before programs were kept have theirs from the first look of an upgraded site on."""
+"""After an upgrade from a version without stored programs, the first look of the conductor stores them."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from agents_registry import programs
+from agents_registry.addresses import programs
 from agents_registry.models import Agent
-from league_sdk.transport.names import Names
 from matches.conducting import due
 from matches.league import results
 from matches.models import Match
 from tests import factories as make
-from tests.agents_registry.test_programs import Clock, Zones
+from tests.league_sdk.transport.test_names import Zones
 
 BEFORE = [("agents_registry", "0003_registered_from")]
 ENDPOINTS = {
@@ -26,16 +23,8 @@ ENDPOINTS = {
 }
 
 
-@pytest.fixture
-def zones(monkeypatch: pytest.MonkeyPatch) -> Zones:
-    found = Zones()
-    lookups: Any = found
-    monkeypatch.setattr(programs, "NAMES", Names(lookups, Clock()))
-    return found
-
-
 def upgrade() -> None:
-    """To the tables of before, and forward again: what was kept of programs is gone."""
+    """Migrate back to the version without stored programs, and forward again."""
     MigrationExecutor(connection).migrate(BEFORE)
     executor = MigrationExecutor(connection)
     with connection.cursor() as cursor:
@@ -50,13 +39,13 @@ def kept() -> dict[str, tuple[str, str]]:
 
 
 def first_look() -> set[str]:
-    """The first look of a site that has just come up; the matches that it gives out."""
+    """The matches that the conductor of a site that was just started gives to referees first."""
     plan = due.look(busy_agents=(), draining=False, again=True)
     return set(Match.objects.filter(pk__in=[one.match_pk for one in plan.starts]).values_list("match_id", flat=True))
 
 
 @pytest.mark.django_db(transaction=True)
-def test_addresses_that_say_all_are_read_at_the_first_look_and_names_wait(zones: Zones, back: None) -> None:
+def test_programs_of_ip_addresses_are_stored_at_the_first_look_and_names_wait(zones: Zones, back: None) -> None:
     make.open_league("fall")
     for code, endpoint in ENDPOINTS.items():
         make.join(code, "fall", endpoint=endpoint)
@@ -71,20 +60,20 @@ def test_addresses_that_say_all_are_read_at_the_first_look_and_names_wait(zones:
         "P03": ("127.0.0.1|8103", "::1"),
         "P04": ("", ""),
     }
-    assert zones.open == []
+    assert zones.asked == []
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_match_that_is_in_play_during_the_upgrade_keeps_its_programs_from_others(zones: Zones, back: None) -> None:
     make.hire(room=10)
-    # The migrations take longer than a lease on a machine that has other work.
+    # On a busy machine the migrations take longer than a normal lease.
     make.open_league("fall", referee_lease_s=600)
     for code, endpoint in ENDPOINTS.items():
         make.join(code, "fall", endpoint=endpoint)
     zones.leads_to["alias.example"] = "192.0.2.7"
     make.lifecycle.start_league(league_id="fall")
     make.open_current("fall")
-    # P01 and P04 are one program, as the name server has it.
+    # By the name server, P01 and P04 are one program.
     named = Match.objects.get(player_b__code="P04", round__number=1)
     other = Match.objects.get(player_a__code="P01", round__number=1)
     assert named.pk != other.pk
@@ -94,10 +83,10 @@ def test_a_match_that_is_in_play_during_the_upgrade_keeps_its_programs_from_othe
     assert {one.match_pk for one in make.look().starts} == {named.pk}
     Match.objects.filter(pk=other.pk).update(state="READY")
     upgrade()
-    # Until the name is looked up again it may lead anywhere.
+    # Until the name is looked up again, any match may be at the same program.
     programs.NAMES._names.clear()
     assert other.match_id not in first_look()
-    assert [host for host, _ in zones.open] == ["alias.example"]
+    assert [host for host, _ in zones.asked] == ["alias.example"]
     zones.settle()
     assert make.look().starts == []
     assert kept()["P04"] == ("192.0.2.7|8101", "192.0.2.7")

@@ -1,4 +1,4 @@
-"""An upgrade from before verdicts were sealed has the site's referees register anew, and nobody else."""
+"""After an upgrade from a version without seals, the site's referees must register again, and nobody else."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from agents_registry import credentials
+from agents_registry.registering import credentials
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db(transaction=True)

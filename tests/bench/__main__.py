@@ -1,4 +1,7 @@
-"""Plays a league twice, without and with an audience, and the floor; prints what they took."""
+"""Play a league without an audience, then the floor (the same calls without the site), then a league with an audience.
+
+Prints how long each took.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import platform
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +24,13 @@ from tests.bench.part import command_line, in_words, percentiles, scratch, withi
 from tests.bench.processes import LEAGUE, Bench, running
 
 LIMIT_S = 600.0
-FLOORS = 3
+"""How long a league may take."""
+FLOOR_RUNS = 3
+"""How often the floor is measured; the median counts."""
 
 
 def options() -> argparse.Namespace:
-    """The command line, within bounds."""
+    """Parse the command line; values out of bounds are refused."""
     parser = command_line("", __doc__)
     parser.add_argument("--players", type=within(2, 100), default=30, help="2 to 100; 30 play 435 matches")
     parser.add_argument(
@@ -35,17 +41,20 @@ def options() -> argparse.Namespace:
 
 
 async def play(bench: Bench, audience: Audience, league: str = LEAGUE) -> dict[str, Any]:
-    """One league, from the click to COMPLETED."""
+    """Play one league, from the request that starts it until it is COMPLETED; its figures."""
     async with audience.watching(bench):
         cpu, begun = bench.cpu_s(), time.perf_counter()
         await asyncio.to_thread(bench.post, f"/leagues/{league}/start", {"auto_advance": True})
-        over = "SELECT state FROM matches_league WHERE league_id = ?"
-        await bench.until(over, league, row=("COMPLETED",), limit_s=LIMIT_S)
+        state = "SELECT state FROM matches_league WHERE league_id = ?"
+        await bench.until(state, league, row=("COMPLETED",), limit_s=LIMIT_S)
         wall, used = time.perf_counter() - begun, bench.used_s(cpu)
     matches = bench.rows("SELECT status, attempt FROM matches_match WHERE league_id = ?", league)
-    odd = [match for match in matches if match[0] not in ("WIN", "DRAW") or match[1] != 1]
-    if odd:
-        raise RuntimeError(f"{len(odd)} of {len(matches)} matches were not played through at once: {odd[:5]}")
+    not_at_once = [match for match in matches if match[0] not in ("WIN", "DRAW") or match[1] != 1]
+    if not_at_once:
+        first = not_at_once[:5]
+        raise RuntimeError(
+            f"{len(not_at_once)} of {len(matches)} matches had no result in their first attempt: {first}"
+        )
     return {
         "matches": len(matches),
         "wall_s": wall,
@@ -54,25 +63,40 @@ async def play(bench: Bench, audience: Audience, league: str = LEAGUE) -> dict[s
     }
 
 
+def play_in_turn(folder: Path, players: int, kinds: Sequence[str], times: int) -> dict[str, list[dict[str, Any]]]:
+    """Play leagues of several kinds of speakers in turn on one site; the figures of each kind, in order.
+
+    The first league of each kind is not counted: in it the site finds out which dialect each agent speaks.
+    """
+    leagues = {f"{kind}_{number}": kind for number in range(times + 1) for kind in kinds}
+    figures: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
+    with running(folder, players, leagues) as bench:
+        for league, kind in leagues.items():
+            one = asyncio.run(play(bench, Audience(0), league))
+            if not league.endswith("_0"):
+                figures[kind].append(one)
+    return figures
+
+
 def quiet_run(folder: Path, players: int) -> dict[str, Any]:
-    """The league without an audience, then the floor with the same players."""
+    """Play the league without an audience, then the floor with the same players; the figures of both."""
     with running(folder, players) as bench:
-        found = asyncio.run(play(bench, Audience(0)))
+        figures = asyncio.run(play(bench, Audience(0)))
         bench.stop_site()
-        found["report_ms"] = percentiles(bench.calls_ms("report_match_result"))
-        found["progress_ms"] = percentiles(bench.calls_ms("report_progress"))
-        found["progress_calls"] = len(bench.calls_ms("report_progress"))
-        found["floor"] = floor(bench, folder / "stack")
-    found["ratio"] = found["wall_s"] / found["floor"]["wall_s"]
-    found["cpu_ratio"] = found["cpu_s"]["all"] / found["floor"]["cpu_s"]
-    return found
+        figures["report_ms"] = percentiles(bench.calls_ms("report_match_result"))
+        figures["progress_ms"] = percentiles(bench.calls_ms("report_progress"))
+        figures["progress_calls"] = len(bench.calls_ms("report_progress"))
+        figures["floor"] = floor(bench, folder / "stack")
+    figures["ratio"] = figures["wall_s"] / figures["floor"]["wall_s"]
+    figures["cpu_ratio"] = figures["cpu_s"]["all"] / figures["floor"]["cpu_s"]
+    return figures
 
 
 def floor(bench: Bench, folder: Path) -> dict[str, Any]:
-    """The same calls without the site, and through what it is built on, a few times each; the medians."""
+    """Send the same calls without the site, then through the stack that the site is built on; the medians."""
     script = Script(bench)
     walls, used = [], []
-    for _ in range(FLOORS):
+    for _ in range(FLOOR_RUNS):
         before = time.process_time() + bench.players.cpu_s()
         walls.append(asyncio.run(script.play()))
         used.append(time.process_time() + bench.players.cpu_s() - before)
@@ -82,7 +106,7 @@ def floor(bench: Bench, folder: Path) -> dict[str, Any]:
         "cpu_s": statistics.median(used),
         "all_s": walls,
         "httpx_s": asyncio.run(script.play_by_httpx()),
-        "stack_s": statistics.median(_through_the_stack(script, folder / str(n)) for n in range(FLOORS)),
+        "stack_s": statistics.median(_through_the_stack(script, folder / str(n)) for n in range(FLOOR_RUNS)),
     }
 
 
@@ -92,20 +116,25 @@ def _through_the_stack(script: Script, folder: Path) -> float:
 
 
 def watched_run(folder: Path, players: int, sockets: int) -> dict[str, Any]:
-    """The league with an audience."""
+    """Play the league with an audience; its figures."""
     audience = Audience(sockets)
     with running(folder, players) as bench:
-        found = asyncio.run(play(bench, audience))
+        figures = asyncio.run(play(bench, audience))
         bench.stop_site()
-        found["report_ms"] = percentiles(bench.calls_ms("report_match_result"))
+        figures["report_ms"] = percentiles(bench.calls_ms("report_match_result"))
         delays, missing = audience.delays_ms(bench)
-    found["push_ms"] = percentiles(delays)
-    found["sockets"] = {"open": sockets, "frames": audience.frames, "MB": audience.bytes / 1e6, "never_shown": missing}
-    return found
+    figures["push_ms"] = percentiles(delays)
+    figures["sockets"] = {
+        "open": sockets,
+        "frames": audience.frames,
+        "MB": audience.bytes / 1e6,
+        "never_shown": missing,
+    }
+    return figures
 
 
 def machine() -> dict[str, Any]:
-    """What it ran on, and how busy that was before."""
+    """The machine that the bench runs on, and its load average before the run."""
     models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     return {
         "processor": models[0].partition(":")[2].strip() if models else platform.machine(),
@@ -116,7 +145,7 @@ def machine() -> dict[str, Any]:
 
 
 def show(name: str, run: dict[str, Any]) -> None:
-    """One run as lines."""
+    """Print the figures of one run."""
     cpu = run["cpu_s"]
     print(f"{name}: {run['matches']} matches")
     print(f"  wall                  {run['wall_s']:8.2f} s   {run['matches_per_s']:.1f} matches a second")

@@ -1,4 +1,4 @@
-"""The audience: so many open sockets on the board, each acknowledging what it gets, with the time it got it."""
+"""The audience: open sockets on the board. Each acknowledges every frame and notes when a result was first shown."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ import aiohttp
 from tests.bench.part import ACK, sockets
 from tests.bench.processes import LEAGUE, Bench
 
-# A finished match in the list of results, or in the current round when a round ended at a stroke.
-SHOWN = re.compile(r'<li id="(?:result|match)-([^"]+)" class="line"[^>]*\bdata-result=')
+# A finished match: in the list of results, or in the current round if the whole round ended within one frame.
+FINISHED_MATCH = re.compile(r'<li id="(?:result|match)-([^"]+)" class="line"[^>]*\bdata-result=')
 
 
 class Audience:
-    """What the sockets have seen.
+    """The sockets, and what they have received.
 
     Attributes:
-        seen: by socket, when each finished match was first shown to it (seconds since 1970).
-        frames, bytes: everything received.
+        seen: for each socket, when each finished match was first shown to it (seconds since 1970).
+        frames, bytes: how many were received in all.
     """
 
-    def __init__(self, sockets: int) -> None:
+    def __init__(self, sockets: int, league: str = LEAGUE) -> None:
+        self._league = league
         self.seen: list[dict[str, float]] = [{} for _ in range(sockets)]
         self.frames = 0
         self.bytes = 0
-        self._read: dict[str, list[str]] = {}
+        self._finished_by_frame: dict[str, list[str]] = {}
         self._ready = 0
 
     async def _watch(self, session: aiohttp.ClientSession, url: str, seen: dict[str, float]) -> None:
@@ -49,14 +50,16 @@ class Audience:
                 self.bytes += len(text)
 
     def _finished_in(self, text: str) -> list[str]:
-        """Most sockets get the same frame: it is read once."""
-        found = self._read.get(text)
-        if found is None:
+        """The ids of the finished matches in a frame. Most sockets get the same frame, so each frame is parsed once."""
+        match_ids = self._finished_by_frame.get(text)
+        if match_ids is None:
             fragments = json.loads(text).get("fragments", {})
-            found = self._read[text] = SHOWN.findall(fragments.get("results", "") + fragments.get("current", ""))
-            while len(self._read) > 50:
-                self._read.pop(next(iter(self._read)))
-        return found
+            match_ids = self._finished_by_frame[text] = FINISHED_MATCH.findall(
+                fragments.get("results", "") + fragments.get("current", "")
+            )
+            while len(self._finished_by_frame) > 50:
+                self._finished_by_frame.pop(next(iter(self._finished_by_frame)))
+        return match_ids
 
     @contextlib.asynccontextmanager
     async def watching(self, bench: Bench) -> AsyncIterator[None]:
@@ -64,16 +67,16 @@ class Audience:
         if not self.seen:
             yield
             return
-        url = f"{bench.url}/ws/leagues/{LEAGUE}/"
+        url = f"{bench.url}/ws/leagues/{self._league}/"
         watches = [partial(self._watch, url=url, seen=seen) for seen in self.seen]
         async with sockets(bench.url, watches, lambda: self._ready >= len(watches)):
             yield
-            # The last frame is on its way for a moment longer.
+            # The last frame may still be on its way.
             await asyncio.sleep(1)
 
     def delays_ms(self, bench: Bench) -> tuple[list[float], int]:
-        """From the moment a result was accepted to its arrival, per match and socket; and how many never came."""
-        rows = bench.rows("SELECT match_id, finished_at FROM matches_match WHERE league_id = ?", LEAGUE)
+        """The delays from the moment a result was accepted until a socket showed it; how many were never shown."""
+        rows = bench.rows("SELECT match_id, finished_at FROM matches_match WHERE league_id = ?", self._league)
         accepted = {match_id: datetime.fromisoformat(f"{at}+00:00").timestamp() for match_id, at in rows}
         delays = [(at - accepted[match_id]) * 1000 for seen in self.seen for match_id, at in seen.items()]
         return delays, len(accepted) * len(self.seen) - len(delays)

@@ -1,4 +1,4 @@
-"""The floor of the room: daphne with nothing on it but a broadcast. What is posted goes to every open socket."""
+"""What ``tests.bench.room`` compares with: daphne with nothing but a broadcast of each POST to every open socket."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _senders: set[Any] = set()
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Sockets wait; a POST is sent to all of them, and answered with the moment it had come in."""
+    """Keep sockets open; send the body of a POST to all of them, and answer with the time at which it had arrived."""
     if scope["type"] == "websocket":
         await _socket(receive, send)
     else:
@@ -41,11 +41,11 @@ async def _push(receive: Any, send: Any) -> None:
         body += part.get("body", b"")
         if not part.get("more_body"):
             break
-    begun = time.time()
+    arrived_at = time.time()
     message = {"type": "websocket.send", "bytes": body}
-    await asyncio.gather(*(one(message) for one in list(_senders)))
+    await asyncio.gather(*(sender(message) for sender in list(_senders)))
     await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": json.dumps(begun).encode()})
+    await send({"type": "http.response.body", "body": json.dumps(arrived_at).encode()})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The floor: the calls that players got in a run, sent again by a bare aiohttp loop, with nothing around them.
+"""The floor: the calls that players got in a run, sent again by a bare aiohttp loop, without the site.
 
 Same bodies, same order, same concurrency: a round's announcements to all at once; its matches at once, and within
 each two invitations at once, two choices, two GAME_OVER; then table and end of round to all at once.
@@ -25,12 +25,12 @@ from tests.bench.processes import LEAGUE, Bench
 Call = tuple[str, bytes]
 """An address and a body."""
 Step = list[list[list[Call]]]
-"""What runs at the same time: each a list of what is sent one after the other, mostly in pairs."""
+"""Sequences that are sent side by side. The groups of a sequence go out in order, the calls of a group together."""
 HEADERS = {"Content-Type": "application/json"}
 
 
 class Script:
-    """Everything that went to the players in a run, from the site's own record of it."""
+    """Every message that the site sent to the players in a run, as the site recorded it."""
 
     def __init__(self, bench: Bench) -> None:
         agents = bench.rows("SELECT id, code, endpoint FROM agents_registry_agent WHERE league_id = ?", LEAGUE)
@@ -38,27 +38,27 @@ class Script:
         self._by_pk = {pk: endpoint for pk, _, endpoint in agents}
         self.calls = 0
         self.transcripts: list[list[Any]] = []
-        """Of the matches, in their order."""
+        """The transcript of each match, in the order of the matches."""
         matches = self._matches(bench)
         broadcasts = self._broadcasts(bench)
         self.steps: list[tuple[bool, Step]] = []
-        """In their order; true for the matches of a round."""
+        """In their order; the flag is true for the matches of a round and false for broadcasts."""
         for number in sorted(matches):
             self.steps.append((False, broadcasts[number, "ROUND_ANNOUNCEMENT"]))
             self.steps.append((True, matches[number]))
             tables, ends = (broadcasts[number, kind] for kind in ("LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED"))
-            told = [[[table], [end]] for ((table,),), ((end,),) in zip(tables, ends, strict=True)]
-            self.steps.append((False, told))
+            updates = [[[table], [end]] for ((table,),), ((end,),) in zip(tables, ends, strict=True)]
+            self.steps.append((False, updates))
         self.steps.append((False, broadcasts[None, "LEAGUE_COMPLETED"]))
 
     def _call(self, endpoint: str, message: dict[str, Any]) -> Call:
         self.calls += 1
-        # The record has no tokens; one of the same length stands in.
+        # The record has no tokens; a random one of the same length takes its place.
         body = rpc.dumps(rpc.call(METHODS[MessageType(message["message_type"])], message, self.calls))
         return endpoint, body.replace(REDACTED.encode(), f"tok_{secrets.token_hex(16)}".encode())
 
     def _matches(self, bench: Bench) -> dict[int, Step]:
-        """Round by round: a match is three pairs, one after the other."""
+        """The matches by round; a match is three pairs of calls, one after the other."""
         rows = bench.rows(
             "SELECT r.number, m.id, x.entry FROM matches_message x JOIN matches_match m ON m.id = x.match_id "
             "JOIN matches_round r ON r.id = m.round_id ORDER BY r.number, m.id, x.n"
@@ -71,26 +71,26 @@ class Script:
             self.transcripts[-1].append(entry)
             if entry["method"]:
                 sent[number, match].append(self._call(self._by_code[entry["recipient"]], entry["body"]))
-        found: dict[int, Step] = defaultdict(list)
+        by_round: dict[int, Step] = defaultdict(list)
         for (number, _), calls in sent.items():
-            found[number].append([calls[i : i + 2] for i in range(0, len(calls), 2)])
-        return found
+            by_round[number].append([calls[i : i + 2] for i in range(0, len(calls), 2)])
+        return by_round
 
     def _broadcasts(self, bench: Bench) -> dict[Any, Step]:
-        """By round and type: to each player one call."""
+        """The broadcasts by round and type: one call to each player."""
         rows = bench.rows(
             "SELECT b.round_number, b.message_type, b.payload, d.agent_id FROM matches_delivery d "
             "JOIN matches_broadcast b ON b.id = d.broadcast_id ORDER BY d.agent_id, d.id"
         )
-        found: dict[Any, Step] = defaultdict(list)
+        by_round_and_type: dict[Any, Step] = defaultdict(list)
         for number, kind, payload, agent in rows:
             if agent in self._by_pk:
                 message = json.loads(payload) | {"auth_token": REDACTED}
-                found[number, kind].append([[self._call(self._by_pk[agent], message)]])
-        return found
+                by_round_and_type[number, kind].append([[self._call(self._by_pk[agent], message)]])
+        return by_round_and_type
 
     async def play(self) -> float:
-        """Send it all once; the seconds it took."""
+        """Send all calls once; the seconds it took."""
         connector = aiohttp.TCPConnector(limit=0)
         async with aiohttp.ClientSession(connector=connector, headers=HEADERS) as session:
 
@@ -101,7 +101,7 @@ class Script:
             return await self._send(post)
 
     async def play_by_httpx(self) -> float:
-        """The same by httpx as it comes, one client for all; the seconds it took."""
+        """Send all calls once by httpx, with one client and its default settings; the seconds it took."""
         async with httpx.AsyncClient(headers=HEADERS, trust_env=False) as client:
 
             async def post(call: Call) -> None:
@@ -110,11 +110,11 @@ class Script:
             return await self._send(post)
 
     async def _send(self, post: Callable[[Call], Awaitable[None]]) -> float:
-        async def strand(pairs: list[list[Call]]) -> None:
+        async def send_in_order(pairs: list[list[Call]]) -> None:
             for pair in pairs:
                 await asyncio.gather(*map(post, pair))
 
         begun = time.perf_counter()
         for _, step in self.steps:
-            await asyncio.gather(*map(strand, step))
+            await asyncio.gather(*map(send_in_order, step))
         return time.perf_counter() - begun

@@ -1,8 +1,10 @@
-"""What hostile agents cost the others in the same referee: all behaviours at once, beside matches that behave.
+"""How much hostile agents delay the well-behaved agents of the same referee; all hostile behaviours play at once.
 
-The bench is the league manager: it gives matches to the ordinary referee worker and takes its reports. Agents that
-behave note when they were called; the time from one call of a match to the next is the referee's (they answer at once).
-Three spells in one run: alone, in hostile company, alone again. Prints p50 and p99 of each and the referee's memory.
+The bench is the league manager: it gives matches to the ordinary referee and takes its reports. The
+well-behaved agents answer at once and note when they were called, so the time between two calls of a match is the
+referee's.
+One run has three phases: without hostile agents, with them, without them again. Prints p50 and p99 of each phase, and
+the referee's memory.
 """
 
 from __future__ import annotations
@@ -20,103 +22,104 @@ from tests.bench.part import command_line, in_words, percentiles, scratch
 from tests.bots.hostile.cast import HOSTILE
 from tests.e2e.lone_referee import LoneReferee, child, end, refereed
 
-CANARIES = 4
-"""Matches of agents that behave, always in play."""
+GOOD_MATCHES = 4
+"""How many matches of well-behaved agents are in play at every moment."""
 TIMES = 1
-ROOM = 48
-"""Hostile matches at once; a referee has 32 unless it is told otherwise, and 64 at most."""
-SPELL_S = 8.0
+"""How many matches each hostile behaviour plays."""
+MAX_HOSTILE = 48
+"""Hostile matches at once; a referee takes 32 matches by default, and 64 at most."""
+PHASE_S = 8.0
 RULES = {"join_timeout_s": 3, "move_timeout_s": 3, "max_retries": 1, "retry_base_s": 0.5}
-MOST_MS = 100.0
+MAX_DELAY_MS = 100.0
 
 
 async def keep_playing(bench: LoneReferee, first: str, second: str, until: float) -> None:
-    """One match of agents that behave after the other."""
+    """Let two well-behaved agents play one match after the other until a time on the monotonic clock."""
     while time.monotonic() < until:
         await bench.play(first, second, **RULES)
 
 
 def delays_ms(calls: list[tuple[float, str, str]], begin: float, finish: float) -> list[float]:
-    """From the first call of a step of a match to the first call of its next one, within a spell."""
+    """Milliseconds from the first call of each step of a match to the first call of the next step, within a phase."""
     steps: dict[str, dict[str, float]] = defaultdict(dict)
     for at, method, match in sorted(calls):
         steps[match].setdefault(method, at)
-    found = []
+    delays = []
     for one in steps.values():
         times = sorted(one.values())
-        found += [(b - a) * 1000 for a, b in itertools.pairwise(times) if begin <= a < finish]
-    return found
+        delays += [(b - a) * 1000 for a, b in itertools.pairwise(times) if begin <= a < finish]
+    return delays
 
 
-async def invited(bench: LoneReferee, url: str, partner: str, kind: str, after_s: float) -> None:
-    """One match of a hostile agent after a while, as soon as the referee has room for it."""
+async def play_later(bench: LoneReferee, url: str, partner: str, kind: str, after_s: float) -> None:
+    """Wait for ``after_s``, then let a hostile agent play one match as soon as the referee has room for it."""
     await asyncio.sleep(after_s)
-    async with bench.room:
+    async with bench.places:
         await bench.play(url, partner, kind, **RULES)
 
 
 async def measure(folder: Path) -> dict[str, Any]:
-    """The three spells."""
-    good = child("-m", "tests.bots.hostile", "--good", str(2 * CANARIES))
+    """Play the three phases; what was measured in them."""
+    good = child("-m", "tests.bots.hostile", "--good", str(2 * GOOD_MATCHES))
     bad = child("-m", "tests.bots.hostile", "--times", str(TIMES))
     partners = child("-m", "tests.bots.hostile", "--good", "1")
     try:
         behaved = [url for _, url in json.loads(good.stdout.readline())["agents"]]  # type: ignore[union-attr]
         hostile = json.loads(bad.stdout.readline())["agents"]  # type: ignore[union-attr]
         [(_, partner)] = json.loads(partners.stdout.readline())["agents"]  # type: ignore[union-attr]
-        async with refereed(folder / "referee.log", room=ROOM) as bench:
-            spells: list[tuple[str, float, float]] = []
+        async with refereed(folder / "referee.log", places=MAX_HOSTILE) as bench:
+            phases: list[tuple[str, float, float]] = []
             memory = [bench.memory_mb()]
-            for name in ("alone before", "in hostile company", "alone after"):
+            for name in ("before", "with hostile agents", "after"):
                 begin = time.monotonic()
-                canaries = [
-                    asyncio.create_task(keep_playing(bench, one, other, begin + SPELL_S))
+                good_matches = [
+                    asyncio.create_task(keep_playing(bench, one, other, begin + PHASE_S))
                     for one, other in zip(behaved[::2], behaved[1::2], strict=True)
                 ]
-                guests = hostile if name == "in hostile company" else []
-                company = asyncio.gather(
+                hostile_now = hostile if name == "with hostile agents" else []
+                hostile_matches = asyncio.gather(
                     *(
-                        # One after the other: so many matches at one moment are a burst, whoever plays them.
-                        invited(bench, url, partner, kind, number * SPELL_S / len(guests) / 2)
-                        for number, (kind, url) in enumerate(guests)
+                        # One after the other: a burst of matches would delay the others even if all behaved well.
+                        play_later(bench, url, partner, kind, number * PHASE_S / len(hostile_now) / 2)
+                        for number, (kind, url) in enumerate(hostile_now)
                     )
                 )
-                while not all(one.done() for one in (*canaries, company)):
+                while not all(one.done() for one in (*good_matches, hostile_matches)):
                     memory.append(bench.memory_mb())
                     await asyncio.sleep(0.1)
-                await asyncio.gather(*canaries, company)
-                spells.append((name, begin, begin + SPELL_S))
+                await asyncio.gather(*good_matches, hostile_matches)
+                phases.append((name, begin, begin + PHASE_S))
             memory.append(bench.memory_mb())
             statuses = {kind: bench.league.results.get(match, {}).get("status") for match, kind in bench.kinds.items()}
-            given_back = [one.get("why") for one in bench.league.given_back]
+            handed_back = [one.get("why") for one in bench.league.handed_back]
     finally:
-        said = [end(process) for process in (good, bad, partners)]
-    calls = [tuple(one) for one in json.loads(said[0])["calls"]]
+        outputs = [end(process) for process in (good, bad, partners)]
+    calls = [tuple(one) for one in json.loads(outputs[0])["calls"]]
     return {
-        "spells": {name: delays_ms(calls, begin, finish) for name, begin, finish in spells},
+        "phases": {name: delays_ms(calls, begin, finish) for name, begin, finish in phases},
         "memory_mb": memory,
         "statuses": statuses,
-        "given_back": given_back,
-        "led_inside": json.loads(said[1])["led_inside"],
+        "handed_back": handed_back,
+        "led_inside": json.loads(outputs[1])["led_inside"],
     }
 
 
 def main() -> int:
-    """Measure and print; 1 when the others were delayed too much."""
+    """Measure and print; the exit code, 1 if the well-behaved agents were delayed by more than MAX_DELAY_MS."""
     command_line("hostile", __doc__).parse_args()
     with scratch() as folder:
-        found = asyncio.run(measure(folder))
+        measured = asyncio.run(measure(folder))
     p99 = {}
-    for name, delays in found["spells"].items():
+    for name, delays in measured["phases"].items():
         ms = percentiles(delays)
         p99[name] = ms["p99"]
         print(f"{name:<20} {len(delays)} calls {in_words(ms)}")
-    more = p99["in hostile company"] - min(p99["alone before"], p99["alone after"])
-    print(f"{len(HOSTILE) * TIMES} hostile matches delay the others by {more:.1f} ms at p99 (at most {MOST_MS:g})")
-    memory = found["memory_mb"]
+    more = p99["with hostile agents"] - min(p99["before"], p99["after"])
+    print(f"{len(HOSTILE) * TIMES} hostile matches delay the others by {more:.1f} ms at p99 (at most {MAX_DELAY_MS:g})")
+    memory = measured["memory_mb"]
     print(f"memory of the referee  {memory[0]:.0f} MB before, {max(memory):.0f} MB at most, {memory[-1]:.0f} MB after")
-    print(f"given back {len(found['given_back'])}, led inside {found['led_inside']}")
-    return 0 if more <= MOST_MS else 1
+    print(f"handed back {len(measured['handed_back'])}, led inside {measured['led_inside']}")
+    return 0 if more <= MAX_DELAY_MS else 1
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The least that answers LEAGUE_QUERY with the table: FastAPI on uvicorn, four statements, a loop.
+"""A minimal server that answers LEAGUE_QUERY with the table: FastAPI on uvicorn, four SQL statements and a loop.
 
-``python -m tests.bench.minimal PORT DATABASE``. It reads the rows that the site reads, and has nothing of what the site
-has beside that: no dialects, no limits, no corrections, no freeze, no log.
+``python -m tests.bench.minimal PORT DATABASE``. It reads the same rows as the site, and has
+nothing else that the site has: no dialects, no limits, no corrections, no freeze, no log.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Call(BaseModel):
 
 
 def application(database: sqlite3.Connection) -> FastAPI:
-    """One route."""
+    """The application; its only route is ``/mcp``."""
     app = FastAPI()
 
     @app.post("/mcp")
@@ -58,7 +58,7 @@ def application(database: sqlite3.Connection) -> FastAPI:
 
 
 def standings(database: sqlite3.Connection, league: str) -> list[dict[str, Any]]:
-    """The table, counted from the matches that are finished."""
+    """The table, computed from the finished matches."""
     players = "SELECT id, code, display_name FROM agents_registry_agent WHERE league_id = ? AND kind = 'player'"
     counted = ("played", "wins", "draws", "losses", "technical_losses", "points")
     rows: dict[int, dict[str, Any]] = {
@@ -81,12 +81,12 @@ def standings(database: sqlite3.Connection, league: str) -> list[dict[str, Any]]
             else:
                 row["losses"] += 1
                 row["technical_losses"] += status == "TECHNICAL_LOSS"
-    found = sorted(rows.values(), key=lambda row: (-row["points"], -row["wins"], -row["draws"], row["player_id"]))
-    for rank, row in enumerate(found, start=1):
+    table = sorted(rows.values(), key=lambda row: (-row["points"], -row["wins"], -row["draws"], row["player_id"]))
+    for rank, row in enumerate(table, start=1):
         row["rank"] = rank
-    return found
+    return table
 
 
 if __name__ == "__main__":
-    opened = sqlite3.connect(f"file:{sys.argv[2]}?mode=ro", uri=True, check_same_thread=False)
-    uvicorn.run(application(opened), host="127.0.0.1", port=int(sys.argv[1]), log_level="error", access_log=False)
+    connection = sqlite3.connect(f"file:{sys.argv[2]}?mode=ro", uri=True, check_same_thread=False)
+    uvicorn.run(application(connection), host="127.0.0.1", port=int(sys.argv[1]), log_level="error", access_log=False)

@@ -1,8 +1,8 @@
-"""How long a student's ping and the instructor's desk wait while a neighbour loops over one public answer.
+"""How long a student's ping and the instructor's desk wait while a neighbour asks for one public page over and over.
 
-``python -m tests.bench.neighbours``. A league is closed, so that its whole schedule stands. Then each of the dearest
-public queries and pages is asked for in several loops from another address, one kind after the other, while a student
-pings and the instructor opens the desk.
+``python -m tests.bench.neighbours``. The registration of a league is closed, which makes its whole schedule. Then each
+of the most expensive public queries and pages is asked for in several loops from another address, one kind after the
+other, while a student pings and the instructor opens the desk.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from tests.e2e.site import PASSWORD, wait_for
 LEAGUE = "crowd"
 PLAYERS = 600
 LOOPS = 6
-FOR_S = 5.0
+"""How many loops the neighbour runs at once."""
+MEASURED_S = 5.0
+"""How long each kind of request is asked for."""
 PING_AIM_MS, DESK_AIM_MS = 250, 1000
 STUDENT, NEIGHBOUR = "127.0.0.2", "127.0.0.3"
 GAP_S = 0.05
-"""Between two pings, and between two looks at the desk."""
+"""Between two pings, and between two requests for the desk."""
 
 Ask = Callable[[httpx.AsyncClient], Awaitable[httpx.Response]]
 
@@ -41,11 +43,11 @@ def query(method: str, **params: Any) -> Ask:
 
 
 def page(path: str) -> Ask:
-    """A page or an answer of the API; {league} stands for the league."""
+    """A page, or a URL of the API; ``{league}`` in the path stands for the league."""
     return lambda client: client.get(path.format(league=LEAGUE))
 
 
-WAYS: dict[str, Ask] = {
+REQUESTS: dict[str, Ask] = {
     "nothing": lambda client: client.get("/health"),
     "get_standings": query("get_standings"),
     "get_schedule": query("get_schedule"),
@@ -64,24 +66,24 @@ WAYS: dict[str, Ask] = {
 
 
 def fill(bench: Bench, players: int) -> float:
-    """A closed league of so many; how many seconds it took until its whole schedule stood."""
+    """Fill a league and close its registration; the seconds from closing until its whole schedule was made."""
     bench.create(LEAGUE)
     for number in range(players):
         request = wire.player_request(f"Crowd {number}", port=20_000 + number, league_id=LEAGUE)
         answer = bench.http.post("/mcp", json=wire.request("register_player", request)).json()
         if answer["result"]["status"] != "ACCEPTED":
-            raise RuntimeError(f"a player was not let in: {answer}")
+            raise RuntimeError(f"a player was not accepted: {answer}")
     begun = time.perf_counter()
     bench.post(f"/leagues/{LEAGUE}/close")
-    # The database is asked, so that the site does nothing for being measured.
-    made = "SELECT count(*) FROM matches_match WHERE league_id = ?"
-    pairs = [(players * (players - 1) // 2,)]
-    wait_for("the schedule stands", lambda: bench.rows(made, LEAGUE) == pairs, PATIENCE_S)
+    # Asks the database, which costs the site nothing.
+    count = "SELECT count(*) FROM matches_match WHERE league_id = ?"
+    all_pairs = [(players * (players - 1) // 2,)]
+    wait_for("the schedule is made", lambda: bench.rows(count, LEAGUE) == all_pairs, PATIENCE_S)
     return time.perf_counter() - begun
 
 
 async def log_in(client: httpx.AsyncClient, password: str) -> None:
-    """Open the desk's session."""
+    """Log the client in as the instructor."""
     form = await client.get("/admin/login/")
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', form.text)
     if token is None:
@@ -92,25 +94,25 @@ async def log_in(client: httpx.AsyncClient, password: str) -> None:
         raise RuntimeError(f"the login was refused: {answer.status_code}")
 
 
-async def waits(client: httpx.AsyncClient, ask: Ask, until: float) -> list[float]:
-    """How long each answer took, in milliseconds, asked for one after the other."""
-    found = []
+async def response_times_ms(client: httpx.AsyncClient, ask: Ask, until: float) -> list[float]:
+    """Ask again and again until a time; how long each answer took, in milliseconds."""
+    times_ms = []
     while time.perf_counter() < until:
         begun = time.perf_counter()
         answer = await ask(client)
-        found.append(1000 * (time.perf_counter() - begun))
+        times_ms.append(1000 * (time.perf_counter() - begun))
         if answer.status_code != 200:
             raise RuntimeError(f"{answer.url} was answered with {answer.status_code}: {answer.text[:300]}")
         await asyncio.sleep(GAP_S)
-    return found
+    return times_ms
 
 
-async def crowd(url: str, ask: Ask, until: float) -> Counter[int]:
-    """The neighbour's loops; how often each status was answered."""
+async def neighbour(url: str, ask: Ask, until: float) -> Counter[int]:
+    """Run the neighbour's loops until a time; how often each HTTP status was answered."""
     statuses: Counter[int] = Counter()
 
     async def loop() -> None:
-        # Reading the list of authorities takes 30 ms of this process, which the ping of the same moment would wait for.
+        # verify=False: reading the CA certificates would take 30 ms of this process, and delay the measured pings.
         transport = httpx.AsyncHTTPTransport(local_address=NEIGHBOUR, verify=False)
         async with httpx.AsyncClient(base_url=url, transport=transport, timeout=120) as client:
             while time.perf_counter() < until:
@@ -120,20 +122,20 @@ async def crowd(url: str, ask: Ask, until: float) -> Counter[int]:
     return statuses
 
 
-async def measure(bench: Bench, ways: list[str], for_s: float) -> int:
-    """Print a line for each way; how many of them were over an aim."""
+async def measure(bench: Bench, names: list[str], for_s: float) -> int:
+    """Print a line for each kind of request; how many of them missed an aim."""
     over = 0
     transport = httpx.AsyncHTTPTransport(local_address=STUDENT)
     student = httpx.AsyncClient(base_url=bench.url, transport=transport, timeout=120)
     instructor = httpx.AsyncClient(base_url=bench.url, trust_env=False, timeout=120)
     async with student, instructor:
         await log_in(instructor, PASSWORD)
-        for name in ways:
+        for name in names:
             until = time.perf_counter() + for_s
             pings, desks, statuses = await asyncio.gather(
-                waits(student, query("ping"), until),
-                waits(instructor, page("/admin/matches/league/{league}/change/"), until),
-                crowd(bench.url, WAYS[name], until),
+                response_times_ms(student, query("ping"), until),
+                response_times_ms(instructor, page("/admin/matches/league/{league}/change/"), until),
+                neighbour(bench.url, REQUESTS[name], until),
             )
             ping, desk = percentiles(pings), percentiles(desks)
             over += ping["p99"] > PING_AIM_MS or desk["p99"] > DESK_AIM_MS
@@ -147,17 +149,19 @@ async def measure(bench: Bench, ways: list[str], for_s: float) -> int:
 
 
 def main() -> None:
-    """Measure and say it."""
+    """Measure and print."""
     parser = command_line("neighbours", __doc__)
     parser.add_argument("--players", type=int, default=PLAYERS)
-    parser.add_argument("--seconds", type=float, default=FOR_S)
-    parser.add_argument("ways", nargs="*", choices=[*WAYS, []], help="all by default")
+    parser.add_argument("--seconds", type=float, default=MEASURED_S)
+    parser.add_argument("requests", nargs="*", choices=[*REQUESTS, []], help="all by default")
     options = parser.parse_args()
     os.environ["LEAGUE_REGISTRATIONS_PER_ADDRESS"] = "1000000 per 1 second"
     with scratch() as folder, running_site(folder) as bench:
         print(f"closing a league of {options.players}: {fill(bench, options.players):.1f} s", flush=True)
-        over = asyncio.run(measure(bench, options.ways or list(WAYS), options.seconds))
-        print(f"{over} ways kept a ping waiting for over {PING_AIM_MS} ms or the desk for over {DESK_AIM_MS} ms (p99)")
+        over = asyncio.run(measure(bench, options.requests or list(REQUESTS), options.seconds))
+        print(
+            f"{over} requests kept a ping waiting for over {PING_AIM_MS} ms or the desk for over {DESK_AIM_MS} ms (p99)"
+        )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Hundreds of live pages in one process while Redis is lost: how long they are wrong.
+"""Hundreds of live pages at one web process while Redis is down: how long they show an outdated match.
 
-``python -m tests.bench.outage``. Two web processes and a conductor on PostgreSQL and Redis. At one a match of a running
-round is cancelled; all browsers are at the other: each on a page of its own (the board, every player, matches), and a
-class on the board besides. What is measured is the time from the answer to the instructor until the page of that match
-and the board show it to every browser: with Redis, with Redis killed a moment before, and with the message lost as
-Redis was killed and is there again at once.
+``python -m tests.bench.outage``. Two web processes and a conductor run on PostgreSQL and Redis. The instructor cancels
+a match of a running round at one of them; all browsers are at the other: each on a page of its own (the board, every
+player, matches), and a class on the board besides. Measured is the time from the answer to the instructor until every
+browser on the board or on the page of that match shows it: with Redis; with Redis killed just before; and with Redis
+killed and restarted, so that only the message about the match is lost.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from tests.e2e.servers import Redis
 from tests.e2e.site import wait_for
 
 LEAGUE = "league_2025_even_odd"
-WAYS = WITH, GONE, LOST_ONE = "with Redis", "Redis is gone", "a message is lost"
-LOST = "the channel layer took no message"
-"""What a process says of it."""
-ORDER = (WITH, GONE, WITH, LOST_ONE)
-"""Again and again, while there are matches. A process says that it lost a message when the one before it arrived."""
+CASES = REDIS_UP, REDIS_DOWN, MESSAGE_LOST = "with Redis", "Redis is down", "a message is lost"
+LOST_LOG_LINE = "the channel layer took no message"
+"""What a process logs when it has lost a message."""
+ORDER = (REDIS_UP, REDIS_DOWN, REDIS_UP, MESSAGE_LOST)
+"""Repeated while there are matches. A process logs a lost message only if the one before it arrived."""
 SETTLED_S = 6.0
-"""After Redis is back: both processes have subscribed again by then, however long their pause was."""
+"""How long to wait after Redis is back: by then both processes have subscribed again."""
 AIM_S = 5.0
 
 
 class Browser:
-    """One socket on one page, put together as a page does it."""
+    """One socket on one page, which keeps the page's fragments as the page's script does."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.fragments: dict[str, str] = {}
-        self.wanted = ""
-        self.right_at = 0.0
+        self.expected = ""
+        self.shown_at = 0.0
 
     async def watch(self, session: aiohttp.ClientSession, url: str) -> None:
         """Read until cancelled."""
@@ -60,8 +60,8 @@ class Browser:
                     continue
                 seq = frame["seq"]
                 self.fragments |= frame["fragments"]
-                if self.wanted and any(self.wanted in html for html in frame["fragments"].values()):
-                    self.right_at, self.wanted = time.monotonic(), ""
+                if self.expected and any(self.expected in html for html in frame["fragments"].values()):
+                    self.shown_at, self.expected = time.monotonic(), ""
                 await page.send_str(ACK)
 
 
@@ -72,67 +72,67 @@ class Room:
         self.browsers = browsers
 
     def open(self, url: str) -> contextlib.AbstractAsyncContextManager[None]:
-        """Open the sockets; all have their first frame."""
+        """Open the sockets; the block begins when all have their first frame."""
         watches = [partial(one.watch, url=url) for one in self.browsers]
         return sockets(url, watches, lambda: all(one.fragments for one in self.browsers))
 
     def expect(self, match_id: str) -> list[Browser]:
-        """These browsers are wrong from now on, until they show that a match was cancelled."""
+        """From now on wait for the browsers that must show that a match was cancelled; these browsers."""
         board, page = f"/ws/leagues/{LEAGUE}/", f"/ws/leagues/{LEAGUE}/matches/{match_id}/"
         words = {board: f'id="result-{match_id}"', page: "cancelled by the instructor"}
-        found = [one for one in self.browsers if one.path in words]
-        for one in found:
-            one.wanted = words[one.path]
-        return found
+        affected = [one for one in self.browsers if one.path in words]
+        for one in affected:
+            one.expected = words[one.path]
+        return affected
 
 
-async def all_right(browsers: list[Browser]) -> float:
-    """When the last of them shows what is expected of it, in monotonic seconds."""
-    await until(lambda: not any(one.wanted for one in browsers), tick_s=0.01)
-    return max(one.right_at for one in browsers)
+async def all_shown(browsers: list[Browser]) -> float:
+    """Wait until every browser shows what is expected; when the last one did, in monotonic seconds."""
+    await until(lambda: not any(one.expected for one in browsers), tick_s=0.01)
+    return max(one.shown_at for one in browsers)
 
 
-async def cancelled(web: WebProcess, redis: Redis, room: Room, match_id: str, way: str) -> float:
-    """Cancel a match in one of the ways; seconds until every browser was right."""
+async def cancel_match(web: WebProcess, redis: Redis, room: Room, match_id: str, case: str) -> float:
+    """Cancel a match in one of the cases; seconds until every browser showed it."""
 
     def cancel() -> float:
         web.post(f"/leagues/{LEAGUE}/matches/{match_id}/cancel")
         return time.monotonic()
 
-    theirs = room.expect(match_id)
-    lost_before = web.log().count(LOST)
-    if way != WITH:
+    affected = room.expect(match_id)
+    lost_before = web.log().count(LOST_LOG_LINE)
+    if case != REDIS_UP:
         redis.kill()
     done_at = await asyncio.to_thread(cancel)
-    if way == LOST_ONE:
-        # Only then is it certain that the message will not come after all.
-        await asyncio.to_thread(wait_for, "the message is lost", lambda: web.log().count(LOST) > lost_before)
+    if case == MESSAGE_LOST:
+        # The message must be lost for certain before Redis is back, otherwise it would still be delivered.
+        await asyncio.to_thread(wait_for, "the message is lost", lambda: web.log().count(LOST_LOG_LINE) > lost_before)
         await asyncio.to_thread(redis.start)
-    right_at = await all_right(theirs)
-    if way == GONE:
+    shown_at = await all_shown(affected)
+    if case == REDIS_DOWN:
         await asyncio.to_thread(redis.start)
-    await asyncio.sleep(GAP_S if way == WITH else SETTLED_S)
-    return right_at - done_at
+    await asyncio.sleep(GAP_S if case == REDIS_UP else SETTLED_S)
+    return shown_at - done_at
 
 
 async def measure(one: WebProcess, other: WebProcess, redis: Redis, pages: int, crowd: int) -> dict[str, list[float]]:
-    """Seconds by way."""
-    found: dict[str, list[float]] = {way: [] for way in WAYS}
+    """The seconds of each cancelled match, by case."""
+    seconds: dict[str, list[float]] = {case: [] for case in CASES}
     async with aiohttp.ClientSession() as session:
         cast = Cast(one, session)
         async with cast.registered():
             await asyncio.to_thread(one.post, f"/leagues/{LEAGUE}/start")
-            matches = await cast.begun()
+            matches = await cast.started_matches()
             rest = [match["match_id"] for match in one.get(f"/leagues/{LEAGUE}/matches")]
             paths = ["/", *(f"/players/P{number:02d}/" for number in range(1, PLAYERS + 1))]
             paths += [f"/matches/{match}/" for match in [*matches, *(name for name in rest if name not in matches)]]
             browsers = [Browser(f"/ws/leagues/{LEAGUE}{path}") for path in [*paths[:pages], *["/"] * crowd]]
             room = Room(browsers)
             async with room.open(other.url):
-                for match, way in zip(matches, itertools.cycle(ORDER), strict=False):
-                    found[way].append(await cancelled(one, redis, room, match, way))
-                    print(f"  {way:<20}{found[way][-1]:8.2f} s", flush=True)
-    return found
+                for match, case in zip(matches, itertools.cycle(ORDER), strict=False):
+                    seconds[case].append(await cancel_match(one, redis, room, match, case))
+                    print(f"  {case:<20}{seconds[case][-1]:8.2f} s", flush=True)
+    return seconds
 
 
 def main() -> int:
@@ -147,12 +147,12 @@ def main() -> int:
                 site.start_conductor()
                 one, other = site.start_web(2)
                 print(f"{wanted.pages} different pages and {wanted.crowd} more browsers on the board, at one process")
-                found = asyncio.run(measure(one, other, redis, wanted.pages, wanted.crowd))
+                seconds = asyncio.run(measure(one, other, redis, wanted.pages, wanted.crowd))
         except pytest.skip.Exception as missing:
             print(f"not measured: {missing}")
             return 0
-    for way, took in found.items():
-        print(f"{way:<20}{min(took):8.2f} s at least   {max(took):.2f} s at most   (aim {AIM_S:.0f} s)")
+    for case, took in seconds.items():
+        print(f"{case:<20}{min(took):8.2f} s at least   {max(took):.2f} s at most   (aim {AIM_S:.0f} s)")
     return 0
 
 

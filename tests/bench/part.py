@@ -1,4 +1,4 @@
-"""What the parts of the bench share: command line and folder, waiting, sockets, and the words for what was measured."""
+"""What the parts of the bench share: command line, temporary folder, waiting, sockets, and the printing of figures."""
 
 from __future__ import annotations
 
@@ -20,37 +20,40 @@ LIMIT_S = 30.0
 
 
 def command_line(name: str, says: str | None) -> argparse.ArgumentParser:
-    """The parser of ``tests.bench.NAME``. From here on a part that is told to stop takes its processes with it."""
+    """The parser of ``tests.bench.NAME``.
+
+    From this call on SIGTERM ends this process by SystemExit, so that the processes that it started are stopped too.
+    """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     return argparse.ArgumentParser(prog=f"python -m tests.bench{name and '.' + name}", description=says)
 
 
-def within(least: int, most: int) -> Callable[[str], int]:
-    """The type of an option with bounds."""
+def within(minimum: int, maximum: int) -> Callable[[str], int]:
+    """The argparse type of a whole number from ``minimum`` to ``maximum``."""
 
-    def whole(text: str) -> int:
-        if not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"from {least} to {most}")
+    def whole_number(text: str) -> int:
+        if not minimum <= int(text) <= maximum:
+            raise argparse.ArgumentTypeError(f"from {minimum} to {maximum}")
         return int(text)
 
-    return whole
+    return whole_number
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """An empty folder, which is gone afterwards."""
+    """An empty temporary folder, deleted when the block ends."""
     with tempfile.TemporaryDirectory(prefix="league-bench-") as name:
         yield Path(name)
 
 
-async def until(look: Callable[[], bool], limit_s: float = LIMIT_S, tick_s: float = 0.05) -> None:
-    """Look until it is so.
+async def until(condition: Callable[[], bool], limit_s: float = LIMIT_S, tick_s: float = 0.05) -> None:
+    """Wait until a condition holds; it is tried every ``tick_s`` seconds.
 
     Raises:
-        TimeoutError: it was not within ``limit_s``.
+        TimeoutError: it did not hold within ``limit_s`` seconds.
     """
     async with asyncio.timeout(limit_s):
-        while not look():  # noqa: ASYNC110 - what is waited for is done by other tasks or other processes
+        while not condition():  # noqa: ASYNC110 - other tasks or other processes make the condition true
             await asyncio.sleep(tick_s)
 
 
@@ -59,25 +62,25 @@ Watch = Callable[[aiohttp.ClientSession], Coroutine[Any, Any, None]]
 
 @asynccontextmanager
 async def sockets(origin: str, watches: list[Watch], ready: Callable[[], bool]) -> AsyncIterator[None]:
-    """Watch by so many tasks until the block ends; it begins when they are ready.
+    """Run each watch as a task until the block ends; the block begins when ``ready`` returns true.
 
     Raises:
-        RuntimeError: one of them ended, so its socket was closed.
+        RuntimeError: a watch ended by itself, because its socket was closed.
     """
     session = aiohttp.ClientSession(headers={"Origin": origin}, connector=aiohttp.TCPConnector(limit=0))
     async with session:
         tasks = [asyncio.create_task(watch(session)) for watch in watches]
 
-        def all_there() -> bool:
-            lost = [task for task in tasks if task.done()]
-            if lost:
-                raise RuntimeError(f"{len(lost)} sockets were closed; the first: {lost[0]}")
+        def all_ready() -> bool:
+            ended = [task for task in tasks if task.done()]
+            if ended:
+                raise RuntimeError(f"{len(ended)} sockets were closed; the first: {ended[0]}")
             return ready()
 
         try:
-            await until(all_there)
+            await until(all_ready)
             yield
-            all_there()
+            all_ready()
         finally:
             for task in tasks:
                 task.cancel()
@@ -85,7 +88,7 @@ async def sockets(origin: str, watches: list[Watch], ready: Callable[[], bool]) 
 
 
 def percentiles(values: list[float]) -> dict[str, float]:
-    """p50, p95, p99 (nearest rank) and the largest."""
+    """The percentiles p50, p95, p99 (nearest rank), and the maximum."""
     ordered = sorted(values)
     return {
         name: ordered[min(len(ordered), math.ceil(share * len(ordered))) - 1]
@@ -94,6 +97,6 @@ def percentiles(values: list[float]) -> dict[str, float]:
 
 
 def in_words(ms: dict[str, float], *names: str) -> str:
-    """Some of the percentiles, by default p50, p99 and the largest."""
+    """Some of the percentiles as text, by default p50, p99 and the maximum."""
     first, *rest = names or ("p50", "p99", "max")
     return "   ".join([f"{ms[first]:8.1f} ms {first}", *(f"{ms[name]:.1f} ms {name}" for name in rest)])

@@ -1,4 +1,4 @@
-"""The processes of one run: host, two referees, and all players in one process; none outlives the run."""
+"""The processes of one run: the host, two referees, and one process for all players. All end with the run."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from typing import Any
 import httpx
 
 from tests.bench.part import until
-from tests.e2e.scaled import KEYS
+from tests.e2e.scaled import ENVIRONMENT
 from tests.e2e.site import ROOT, Instructor, free_port, wait_for
 
 LEAGUE = "league_2025_even_odd"
 REFEREES = 2
 REGISTERING_S, PATIENCE_S = 300.0, 1200.0
-"""So long a thousand players may take, and the click that makes their schedule."""
+"""How long the registration of a thousand players may take; how long one request of the instructor may take."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Process:
-    """A child that is asked to stop, and killed if it does not."""
+    """A child process; :meth:`stop` asks it to end, and kills it if it does not."""
 
     def __init__(self, name: str, log: Path, *command: str, **environment: str) -> None:
         self.name = name
@@ -44,7 +44,11 @@ class Process:
             )
 
     def says(self, word: str) -> bool:
-        """Whether it has written a word; a process that has ended is an error."""
+        """Whether the process has written a word.
+
+        Raises:
+            RuntimeError: the process has ended.
+        """
         text = self.log.read_text(encoding="utf-8", errors="replace")
         if self._process.poll() is not None:
             raise RuntimeError(f"{self.name} ended: {text[-2000:]}")
@@ -54,8 +58,13 @@ class Process:
         """Seconds of processor time so far, user and system, of the process and its children (a referee's door)."""
         return _cpu_s(self._process.pid)
 
+    def memory_mb(self) -> float:
+        """Megabytes of memory that the process has in use."""
+        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
     def stop(self) -> None:
-        """SIGTERM, after ten seconds SIGKILL."""
+        """End the process by SIGTERM, after ten seconds by SIGKILL."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -68,7 +77,7 @@ class Process:
 
 
 def _cpu_s(pid: int) -> float:
-    """That of a process, of its children that run, and of those that it has waited for."""
+    """Processor seconds of a process, of its running children, and of the children that it has waited for."""
     process = Path(f"/proc/{pid}")
     fields = process.joinpath("stat").read_text().rpartition(")")[2].split()
     tasks = process.joinpath("task").iterdir()
@@ -77,7 +86,7 @@ def _cpu_s(pid: int) -> float:
 
 
 class Bench(Instructor):
-    """A site with its referees and players, ready to start."""
+    """A site with its referees and players; nothing runs until :meth:`start`."""
 
     def __init__(self, folder: Path, players: int) -> None:
         self.folder = folder
@@ -88,7 +97,7 @@ class Bench(Instructor):
         self._all: list[Process] = []
 
     def start(self) -> None:
-        """Start everything; returns when all have registered."""
+        """Start the site, referees and players; returns when all agents have registered."""
         self.start_site()
         self.players = self._run(
             "players",
@@ -98,9 +107,9 @@ class Bench(Instructor):
         wait_for("the players have registered", lambda: self.players.says(" are P"))
 
     def start_site(self, referees: int = REFEREES, matches_at_once: int = 32) -> None:
-        """Start the host and its referees, each for so many matches at once; returns when these have registered."""
+        """Start the host and its referees, each for ``matches_at_once``; returns when the referees have registered."""
         options = ("--port", str(self.port), "--data", str(self.folder / "data"), "--no-demo", "--referees", "0")
-        self.host = self._run("host", "manage.py", "host", *options, **KEYS)
+        self.host = self._run("host", "manage.py", "host", *options, **ENVIRONMENT)
         wait_for("the site is healthy", self._healthy)
         self.referees = [self._referee(number, matches_at_once) for number in range(1, referees + 1)]
         for referee in self.referees:
@@ -109,16 +118,16 @@ class Bench(Instructor):
     def start_speakers(self, leagues: dict[str, str]) -> None:
         """Start players that speak one dialect or mixed ones; ``leagues`` says which, by league id.
 
-        ``plain_1_11`` is one dialect, and from 1 to 11 seconds for a choice.
+        In a league of kind ``plain_1_11`` all speak one dialect and take 1 to 11 seconds for a choice.
         """
         for league in leagues:
             self.create(league)
-        # All speakers have one port: their paths tell them apart, as behind a gateway.
+        # All speakers have one port; their paths tell them apart, as behind a gateway.
         self.post("/gateways", {"host": "127.0.0.1"})
         self.players = self._run(
             "players",
             *("-m", "tests.bench.speakers", "--league", self.url, "--count", str(self.count)),
-            *(f"{league}={how}" for league, how in leagues.items()),
+            *(f"{league}={kind}" for league, kind in leagues.items()),
         )
         wait_for("the players have registered", lambda: self.players.says("READY"), REGISTERING_S)
 
@@ -129,7 +138,7 @@ class Bench(Instructor):
             *("-m", "tests.bench.referee", "--league", f"{self.url}/mcp", "--port", str(free_port())),
             *("--name", name, "--exit-with-parent", "--max-concurrent", str(matches_at_once)),
             BENCH_CALLS=str(self.folder / f"{name}.calls"),
-            **KEYS,
+            **ENVIRONMENT,
         )
 
     def _run(self, name: str, *command: str, **environment: str) -> Process:
@@ -152,13 +161,13 @@ class Bench(Instructor):
         }
 
     def rows(self, query: str, *values: str) -> list[Any]:
-        """Read from the site's database, past the site."""
+        """The rows of a query, read from the database file and not through the site."""
         name = f"file:{self.folder / 'data' / 'league.sqlite3'}?mode=ro"
         with contextlib.closing(sqlite3.connect(name, uri=True, timeout=5)) as database:
             return database.execute(query, values).fetchall()
 
     async def until(self, query: str, *values: str, row: tuple[Any, ...], limit_s: float, tick_s: float = 0.1) -> None:
-        """Wait until a query has this one row: the site does nothing for being measured so."""
+        """Wait until the result of a query is this one row; asking the database costs the site nothing."""
         await until(lambda: self.rows(query, *values) == [row], limit_s, tick_s)
 
     def used_s(self, before: dict[str, float]) -> dict[str, float]:
@@ -166,22 +175,22 @@ class Bench(Instructor):
         return {name: now - before[name] for name, now in self.cpu_s().items()}
 
     def calls_ms(self, method: str, *, since: float = 0.0, until: float = math.inf) -> list[float]:
-        """How long the referees' calls of a method took, of those answered in a time (seconds since 1970).
+        """How long each call of a method by a referee took, if it was answered in a period (seconds since 1970).
 
-        Known once they have been stopped.
+        The figures are there once the referees have been stopped.
         """
         lines = [line for one in self.referees for line in (self.folder / f"{one.name}.calls").open(encoding="utf-8")]
         calls = map(json.loads, lines)
         return [call["ms"] for call in calls if call["method"] == method and since <= call["at"] < until]
 
     def stop_site(self) -> None:
-        """Stop all but the players."""
+        """Stop every process but the players."""
         for process in reversed(self._all):
             if process is not self.players:
                 process.stop()
 
     def stop(self) -> None:
-        """Stop everything."""
+        """Stop every process."""
         for process in reversed(self._all):
             process.stop()
         self.http.close()
@@ -189,13 +198,13 @@ class Bench(Instructor):
 
 @contextlib.contextmanager
 def running(folder: Path, players: int, leagues: dict[str, str] | None = None, **options: int) -> Iterator[Bench]:
-    """A bench that is stopped whatever happens.
+    """A running bench, stopped when the block ends.
 
     Args:
         folder: an empty one.
         players: how many, in each league.
-        leagues: with it the players are speakers, see :meth:`Bench.start_speakers`.
-        options: of :meth:`Bench.start_site`, for speakers.
+        leagues: if given, the players are speakers of dialects, see :meth:`Bench.start_speakers`.
+        options: arguments of :meth:`Bench.start_site`; only with ``leagues``.
     """
     bench = Bench(folder, players)
     try:
@@ -211,7 +220,7 @@ def running(folder: Path, players: int, leagues: dict[str, str] | None = None, *
 
 @contextlib.contextmanager
 def running_site(folder: Path) -> Iterator[Bench]:
-    """A site without referees and players, which is stopped whatever happens."""
+    """A running site without referees and players, stopped when the block ends."""
     bench = Bench(folder, 0)
     try:
         bench.start_site(referees=0)

@@ -1,7 +1,7 @@
 """How many LEAGUE_QUERY calls the site answers, beside a minimal FastAPI on uvicorn that reads the same rows.
 
 ``python -m tests.bench.queries``. A league is played to its end; then the table is asked for at ``/mcp`` of the site
-(``manage.py host``) and of ``tests.bench.minimal``, in turn, in pairs. What counts is the median of the pairs' ratios.
+(``manage.py host``) and of ``tests.bench.minimal``, in turn. The result is the median of the ratios of these pairs.
 """
 
 from __future__ import annotations
@@ -27,16 +27,22 @@ PLAYERS = 30
 PAIRS = 7
 CONNECTIONS = 4
 CALLS = 250
-"""Of each connection, for one figure."""
+"""Calls of each connection, for one figure."""
 UNLIMITED = "1000000 per 1 second"
-"""How often one token may call is not what is measured."""
+"""Lifts the limit of calls per token, which would otherwise be what is measured."""
 PATIENCE_S = 600.0
 
 
-def asking(bench: Bench) -> dict[str, Any]:
+def register(bench: Bench, port: int) -> dict[str, Any]:
+    """Register an agent that waits in the lobby: the answer."""
+    request = wire.request("register_player", wire.player_request(f"Asker {port}", port=port))
+    answer: dict[str, Any] = httpx.post(f"{bench.url}/mcp", json=request, trust_env=False, timeout=60).json()["result"]
+    return answer
+
+
+def standings_query(bench: Bench) -> dict[str, Any]:
     """The call that is measured, with the token of an agent in the lobby."""
-    request = wire.request("register_player", wire.player_request("Asker", port=20_000))
-    answer = httpx.post(f"{bench.url}/mcp", json=request, trust_env=False, timeout=60).json()["result"]
+    answer = register(bench, 20_000)
     return rpc.call(
         "league_query",
         words.message(
@@ -65,7 +71,7 @@ async def rate(port: int, call: dict[str, Any], connections: int, calls: int) ->
             fields = dict(line.lower().split(b": ", 1) for line in answered.split(b"\r\n")[1:-2])
             content = await reader.readexactly(int(fields[b"content-length"]))
             if not answered.startswith(b"HTTP/1.1 200") or b'"standings"' not in content:
-                raise RuntimeError(f"no table came: {answered!r} {content[:300]!r}")
+                raise RuntimeError(f"no table in the answer: {answered!r} {content[:300]!r}")
         writer.close()
         await writer.wait_closed()
 
@@ -74,11 +80,11 @@ async def rate(port: int, call: dict[str, Any], connections: int, calls: int) ->
     return connections * calls / (time.perf_counter() - begun)
 
 
-def same_table(bench: Bench, port: int, call: dict[str, Any]) -> None:
-    """Both give the same answer but for the order of equal players.
+def check_same_table(bench: Bench, port: int, call: dict[str, Any]) -> None:
+    """Check that site and minimal server give the same table.
 
     Raises:
-        RuntimeError: they do not.
+        RuntimeError: they give different tables.
     """
     answers = [
         httpx.post(f"http://127.0.0.1:{one}/mcp", json=call, trust_env=False, timeout=60).json()["result"]["data"]
@@ -89,10 +95,10 @@ def same_table(bench: Bench, port: int, call: dict[str, Any]) -> None:
 
 
 def measure(bench: Bench, folder: Path, pairs: int) -> list[tuple[float, float]]:
-    """Calls a second of the site and of the minimal one, in turn."""
+    """Calls a second of the site and of the minimal server: one pair of figures for each turn."""
     bench.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
     bench.wait_until(LEAGUE, "COMPLETED", PATIENCE_S)
-    call, port = asking(bench), free_port()
+    call, port = standings_query(bench), free_port()
     database = str(folder / "data" / "league.sqlite3")
     minimal = Process("minimal", folder / "minimal.log", "-m", "tests.bench.minimal", str(port), database)
     try:
@@ -104,31 +110,31 @@ def measure(bench: Bench, folder: Path, pairs: int) -> list[tuple[float, float]]
             except httpx.TransportError:
                 return False
 
-        wait_for("the minimal one answers", answers)
-        same_table(bench, port, call)
-        found = []
+        wait_for("the minimal server answers", answers)
+        check_same_table(bench, port, call)
+        rates = []
         for number in range(-1, pairs):
             pair = tuple(asyncio.run(rate(one, call, CONNECTIONS, CALLS)) for one in (bench.port, port))
-            # The first is for warming up.
+            # The first pair warms up both and is not counted.
             if number >= 0:
-                found.append(pair)
+                rates.append(pair)
                 print(f"site {pair[0]:6.0f}/s   minimal {pair[1]:6.0f}/s   ratio {pair[0] / pair[1]:.2f}", flush=True)
-        return found
+        return rates
     finally:
         minimal.stop()
 
 
 def main() -> None:
-    """Measure and say it."""
+    """Measure and print."""
     parser = command_line("queries", __doc__)
     parser.add_argument("--pairs", type=int, default=PAIRS)
     parser.add_argument("--players", type=int, default=PLAYERS)
     options = parser.parse_args()
     os.environ["LEAGUE_CALLS_PER_TOKEN"] = UNLIMITED
     with scratch() as folder, running(folder, options.players) as bench:
-        found = measure(bench, folder, options.pairs)
-    ratio = statistics.median(site / minimal for site, minimal in found)
-    print(f"LEAGUE_QUERY: {ratio:.2f} times the rate of a minimal FastAPI, median of {len(found)} pairs")
+        rates = measure(bench, folder, options.pairs)
+    ratio = statistics.median(site / minimal for site, minimal in rates)
+    print(f"LEAGUE_QUERY: {ratio:.2f} times the rate of a minimal FastAPI, median of {len(rates)} pairs")
 
 
 if __name__ == "__main__":

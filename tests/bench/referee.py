@@ -1,4 +1,4 @@
-"""A referee worker, the ordinary one, that also writes down how long its calls of the league manager take.
+"""The ordinary referee, which also writes down how long its calls of the league manager take.
 
 Takes the options of ``python -m league_sdk.judging``; the file named by BENCH_CALLS gets a line per call.
 """
@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from league_sdk.judging import __main__ as worker
-from league_sdk.judging.league_link import LeagueLink
-from league_sdk.transport.client import Client, Reply
+from league_sdk.judging.worker.league_link import LeagueLink
+from league_sdk.transport.client import Reply
+from league_sdk.transport.httpx_client import HttpxClient
 
 
-class TimedClient(Client):
-    """The client of a referee's line to the league manager, with a clock."""
+class TimedClient(HttpxClient):
+    """The client by which a referee calls the league manager; it also records how long each call took."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -32,13 +33,13 @@ class TimedClient(Client):
         return reply
 
     def write(self) -> None:
-        """One line for each call."""
+        """Write one line for each call."""
         lines = (json.dumps({"method": method, "ms": ms, "at": at}) + "\n" for method, ms, at in self.calls)
         Path(os.environ["BENCH_CALLS"]).write_text("".join(lines), encoding="utf-8")
 
 
 class TimedLink(LeagueLink):
-    """The line itself; nothing else of it is changed."""
+    """A referee's link to the league manager with that client; nothing else of it is changed."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

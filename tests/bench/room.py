@@ -1,7 +1,7 @@
-"""A room full of browsers: from a result accepted to the last one's frame, beside a bare broadcast of the same bytes.
+"""How long a result takes to reach the last of many browsers, beside a bare broadcast of the same bytes.
 
-Results come one at a time, each when everybody has the one before it: a referee of our own, that plays nothing,
-reports them. ``python -m tests.bench.room``
+A referee of the bench, which plays nothing, reports one result at a time: the next one when every browser has the one
+before. ``python -m tests.bench.room``
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from tests.bench.part import ACK, LIMIT_S, command_line, in_words, percentiles, 
 from tests.bench.processes import LEAGUE, Bench, Process, running_site
 from tests.bots import words
 from tests.bots.base import listening
-from tests.e2e.scaled import KEYS
+from tests.e2e.scaled import ENVIRONMENT
 from tests.e2e.site import Instructor, free_port, wait_for
 
 PLAYERS = 30
 ROUNDS = 3
 GAP_S = 0.3
-"""After everybody has a frame: longer than a page waits between two renderings."""
+"""Pause after every browser has a frame: longer than the site waits between two renderings of a page."""
 
 
 class Browsers:
-    """So many sockets, and when each last got a frame that was waited for."""
+    """Many sockets on one page, and the times at which each got the awaited frame."""
 
     def __init__(self, count: int) -> None:
         self.count = count
         self.ready = 0
         self.frame = b""
-        self._waits_for = ""
-        self._arrived: list[float] = []
-        self._all = asyncio.Event()
-        self._known: dict[bytes, str] = {}
+        self._awaited_text = ""
+        self._arrival_times: list[float] = []
+        self._all_arrived = asyncio.Event()
+        self._texts: dict[bytes, str] = {}
 
     def watching(self, url: str, origin: str) -> contextlib.AbstractAsyncContextManager[None]:
         """Open the sockets, and close them at the end."""
@@ -54,29 +54,34 @@ class Browsers:
                 if isinstance(frame, str):
                     continue
                 await socket.send_str(ACK)
-                # Everybody gets the same bytes: they are looked at once.
-                if frame not in self._known:
-                    self._known = {frame: gzip.decompress(frame).decode()}
-                text = self._known[frame]
+                # Every browser gets the same bytes, so they are unpacked once.
+                if frame not in self._texts:
+                    self._texts = {frame: gzip.decompress(frame).decode()}
+                text = self._texts[frame]
                 self.ready += text.startswith('{"type": "snapshot"')
-                if self._waits_for and self._waits_for in text:
+                if self._awaited_text and self._awaited_text in text:
                     self.frame = frame
-                    self._arrived.append(now)
-                    if len(self._arrived) == self.count:
-                        self._all.set()
+                    self._arrival_times.append(now)
+                    if len(self._arrival_times) == self.count:
+                        self._all_arrived.set()
 
     async def last_arrival(self, text: str, begin: Callable[[], Awaitable[float]]) -> float:
-        """Begin something; milliseconds from the moment it happened until every browser was sent a text."""
-        self._waits_for, self._arrived, self._known = text, [], {}
-        self._all.clear()
+        """Begin something; milliseconds from then until the last browser got a frame that contains ``text``.
+
+        Args:
+            text: what to wait for.
+            begin: begins it; returns the time (seconds since 1970) at which it had happened.
+        """
+        self._awaited_text, self._arrival_times, self._texts = text, [], {}
+        self._all_arrived.clear()
         begun = await begin()
         async with asyncio.timeout(LIMIT_S):
-            await self._all.wait()
-        return (max(self._arrived) - begun) * 1000
+            await self._all_arrived.wait()
+        return (max(self._arrival_times) - begun) * 1000
 
 
 class Cast:
-    """Players that only listen, and a referee that plays nothing and reports what it is told to."""
+    """Players that only listen, and a referee that plays nothing and reports the matches that it is told to."""
 
     def __init__(self, site: Instructor, session: aiohttp.ClientSession) -> None:
         self._site = site
@@ -87,8 +92,8 @@ class Cast:
 
     @contextlib.asynccontextmanager
     async def registered(self) -> AsyncIterator[None]:
-        """Serve, and register everybody."""
-        # All of them have one port: their paths tell them apart, as behind a gateway.
+        """Listen for all agents and register them, until the block ends."""
+        # All agents have one port; their paths tell them apart, as behind a gateway.
         self._site.post("/gateways", {"host": "127.0.0.1"})
         async with listening({"/{who}": self._called}) as self._base:
             for number in range(PLAYERS):
@@ -105,18 +110,18 @@ class Cast:
 
     async def _register(self, kind: str, name: str) -> Any:
         at = f"{self._base}/{name.replace(' ', '')}"
-        more = {"max_concurrent_matches": 100, "registration_code": KEYS["LEAGUE_REFEREE_KEY"], "seals": True}
+        more = {"max_concurrent_matches": 100, "registration_code": ENVIRONMENT["LEAGUE_REFEREE_KEY"], "seals": True}
         fields = words.registration(kind, name.replace(" ", ""), "conv-bench", words.meta(name, at, **more))
         return await self.call(f"register_{kind}", fields)
 
     async def call(self, method: str, fields: dict[str, Any]) -> Any:
-        """A call of the league manager."""
+        """Call the league manager; the result that it answers."""
         async with self._session.post(f"{self._site.url}/mcp", json=words.rpc(method, fields)) as reply:
             answer = await reply.json()
         return answer["result"]
 
     async def report(self, match_id: str) -> None:
-        """Report a match."""
+        """Report that the first player of a match won."""
         match = self.started[match_id]
         first, second = match["player_A_id"], match["player_B_id"]
         report = words.message(
@@ -136,14 +141,14 @@ class Cast:
         )
         await self.call("report_match_result", report)
 
-    async def begun(self) -> list[str]:
-        """The matches of a round, once all of them have been started."""
+    async def started_matches(self) -> list[str]:
+        """Wait until all matches of a round have been started; their ids."""
         await until(lambda: len(self.started) >= PLAYERS // 2)
         return sorted(self.started)
 
 
 async def league_run(bench: Bench, browsers: Browsers) -> tuple[list[float], list[bytes]]:
-    """Three rounds, result by result: the delays, and the frames."""
+    """Play ROUNDS rounds, one result after the other; the delays in milliseconds, and the frames."""
     delays, frames = [], []
     async with aiohttp.ClientSession() as session:
         cast = Cast(bench, session)
@@ -157,7 +162,7 @@ async def league_run(bench: Bench, browsers: Browsers) -> tuple[list[float], lis
             for _ in range(ROUNDS):
                 cast.started.clear()
                 await asyncio.to_thread(bench.post, f"/leagues/{LEAGUE}/start")
-                for match_id in await cast.begun():
+                for match_id in await cast.started_matches():
                     await asyncio.sleep(GAP_S)
                     delays.append(
                         await browsers.last_arrival(f'id=\\"result-{match_id}\\"', partial(accepted, match_id))
@@ -167,7 +172,7 @@ async def league_run(bench: Bench, browsers: Browsers) -> tuple[list[float], lis
 
 
 async def bare_run(url: str, frames: list[bytes], browsers: Browsers) -> list[float]:
-    """The same frames by a bare broadcast: the delays."""
+    """Send the same frames by a bare broadcast; the delays in milliseconds."""
     delays = []
     async with aiohttp.ClientSession() as session, browsers.watching(f"{url}/", url):
         for frame in frames:
@@ -182,41 +187,35 @@ async def bare_run(url: str, frames: list[bytes], browsers: Browsers) -> list[fl
 
 
 def measure(sockets: int) -> dict[str, Any]:
-    """Both runs, one after the other; figures in milliseconds."""
+    """Do both runs, one after the other; the figures."""
     with scratch() as folder:
         with running_site(folder) as bench:
-            league, frames = asyncio.run(_with_browsers(sockets, lambda browsers: league_run(bench, browsers)))
+            league, frames = asyncio.run(league_run(bench, Browsers(sockets)))
         port = free_port()
         bare = Process("bare", folder / "bare.log", "-m", "tests.bench.bare", "--port", str(port))
         try:
             wait_for("the bare server", lambda: bare.says("READY"))
-            floor = asyncio.run(
-                _with_browsers(sockets, lambda browsers: bare_run(f"http://127.0.0.1:{port}", frames, browsers))
-            )
+            floor = asyncio.run(bare_run(f"http://127.0.0.1:{port}", frames, Browsers(sockets)))
         finally:
             bare.stop()
-    found = {"league_ms": percentiles(league), "bare_ms": percentiles(floor)}
-    return found | {
+    measured = {"league_ms": percentiles(league), "bare_ms": percentiles(floor)}
+    return measured | {
         "results": len(league),
         "frame_kB": sum(map(len, frames)) / len(frames) / 1000,
-        "ratio": found["league_ms"]["p95"] / found["bare_ms"]["p95"],
+        "ratio": measured["league_ms"]["p95"] / measured["bare_ms"]["p95"],
     }
 
 
-async def _with_browsers(sockets: int, run: Callable[[Browsers], Awaitable[Any]]) -> Any:
-    return await run(Browsers(sockets))
-
-
 def main() -> None:
-    """Run it and print what it took."""
+    """Measure and print."""
     parser = command_line("room", __doc__)
     parser.add_argument("--sockets", type=within(1, 1000), default=500, help="open on the board; 1 to 1000")
     wanted = parser.parse_args()
-    found = measure(wanted.sockets)
-    print(f"{wanted.sockets} sockets, {found['results']} results, {found['frame_kB']:.1f} kB a frame")
+    measured = measure(wanted.sockets)
+    print(f"{wanted.sockets} sockets, {measured['results']} results, {measured['frame_kB']:.1f} kB a frame")
     for label, key in (("accepted to last frame", "league_ms"), ("bare broadcast", "bare_ms")):
-        print(f"  {label:<24}{in_words(found[key], 'p50', 'p95', 'max')}")
-    print(f"  ratio of p95            {found['ratio']:8.2f}")
+        print(f"  {label:<24}{in_words(measured[key], 'p50', 'p95', 'max')}")
+    print(f"  ratio of p95            {measured['ratio']:8.2f}")
 
 
 if __name__ == "__main__":

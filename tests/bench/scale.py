@@ -1,9 +1,9 @@
-"""The site as several processes on PostgreSQL and Redis: how matches a second grow with the web processes.
+"""The site as several processes on PostgreSQL and Redis: how matches a second grow with the number of web processes.
 
-``python -m tests.bench.scale``. Four leagues of thirty instant players at once, so that no round waits for its last
-match alone, played to their ends by one conductor and 1, 2 and 4 web processes with one referee each; a fresh
-database, a fresh Redis each time. Beside each point stands how much of the machine was in use: where that reaches its
-cores, more processes help on more machines only.
+``python -m tests.bench.scale``. Four leagues of thirty players that answer at once are played side by side (so that
+the site has work while one round waits for its last match), by one conductor and by 1, 2 and 4 web processes with one
+referee each. Each run has a fresh database and a fresh Redis. Beside each rate is printed how many cores were in use:
+once all cores are, more processes help only on more machines.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from tests.e2e.site import wait_for
 
 PLAYERS = 30
 LEAGUES = 4
-WEB = (1, 2, 4)
+WEB_PROCESSES = (1, 2, 4)
 LIMIT_S = 240.0
-BAR = 40
+BAR_CHARS = 40
+"""Length of the longest bar of the printed chart."""
 
 
 def used_s(pid: int) -> float:
@@ -37,13 +38,13 @@ def used_s(pid: int) -> float:
 
 
 def machine_s() -> float:
-    """Processor seconds that this machine has worked so far, whoever for."""
+    """Processor seconds that this machine has worked so far, for all processes together."""
     fields = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
     return (sum(fields) - fields[3] - fields[4]) / TICKS
 
 
 def play(folder: Path, web: int, players: int) -> dict[str, Any]:
-    """One league on so many web processes and referees."""
+    """Play the leagues with ``web`` web processes, each with a referee; the figures."""
     with ExitStack() as stack:
         site, _redis = stack.enter_context(scaled_site(folder))
         conductor = site.start_conductor()
@@ -52,7 +53,7 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
         leagues = [f"scale_{number}" for number in range(LEAGUES)]
         for league in leagues:
             webs[0].post("/leagues", {"league_id": league}, status=201)
-        # Each league has addresses of its own: an agent is never in two matches at once. They are paths of one port.
+        # The agents of each league have paths of their own at one port, so no agent is in two matches at once.
         webs[0].post("/gateways", {"host": "127.0.0.1"})
         agents = Process(
             "players",
@@ -86,13 +87,13 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
             wait_for("the leagues are over", over, LIMIT_S)
             wall = time.perf_counter() - begun
             used = {name: value - before[name] for name, value in cpu().items()}
-            odd = database.execute(
+            not_at_once = database.execute(
                 "SELECT league_id, match_id, attempt, status FROM matches_match WHERE league_id LIKE 'scale%' "
                 "AND (attempt != 1 OR status NOT IN ('WIN', 'DRAW'))"
             ).fetchall()
             why = database.execute("SELECT data FROM matches_event WHERE kind = 'attempt_lost'").fetchall()
-        if odd:
-            raise RuntimeError(f"not played through at once: {odd}; {why}")
+        if not_at_once:
+            raise RuntimeError(f"matches without a result in their first attempt: {not_at_once}; {why}")
     matches = LEAGUES * players * (players - 1) // 2
     return {
         "web": web,
@@ -108,21 +109,21 @@ def main() -> int:
     parser = command_line("scale", __doc__)
     parser.add_argument("--players", type=within(2, 100), default=PLAYERS, help="2 to 100")
     wanted = parser.parse_args()
-    found = []
-    for web in WEB:
+    runs = []
+    for web in WEB_PROCESSES:
         with scratch() as folder:
             try:
-                found.append(play(folder, web, wanted.players))
+                runs.append(play(folder, web, wanted.players))
             except pytest.skip.Exception as missing:
                 print(f"not measured: {missing}")
                 return 0
     cores = os.cpu_count() or 1
-    most = max(one["matches_per_s"] for one in found)
+    max_rate = max(one["matches_per_s"] for one in runs)
     print("web processes   matches/s   cores in use")
-    for one in found:
-        bar = "#" * round(BAR * one["matches_per_s"] / most)
+    for one in runs:
+        bar = "#" * round(BAR_CHARS * one["matches_per_s"] / max_rate)
         print(f"{one['web']:13}   {one['matches_per_s']:9.1f}   {one['busy']:.2f} of {cores}   {bar}")
-    for one in found:
+    for one in runs:
         ms = ", ".join(f"{name} {value:.1f}" for name, value in one["ms"].items())
         print(f"  {one['web']} web: processor in ms per match: {ms}")
     return 0

@@ -1,8 +1,8 @@
 """What a match costs in leagues of ten, a hundred and a thousand players: processor time of host and referees.
 
-``python -m tests.bench.sizes``. Fresh sites one after the other, two referees each. Ten players play whole leagues in
-turn; of the larger ones the first rounds are played, as a thousand players have 499,500 matches. Round 1 of each is
-not counted: the schedule is made with it, and each agent's way of speaking is found.
+``python -m tests.bench.sizes``. Each size is measured on a fresh site with two referees. Ten players play several
+whole leagues; of the larger leagues only the first rounds are played, because a thousand players have 499,500 matches.
+Round 1 of each league is not counted: in it the site makes the schedule and finds each agent's dialect.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from tests.bench.part import command_line, scratch
 from tests.bench.processes import Bench, running
 
 ROUNDS = {10: 9, 100: 9, 1000: 3}
-"""Rounds that are played of a league, by its players."""
+"""How many rounds of a league are played, by its number of players."""
 LEAGUES = {10: 8, 100: 1, 1000: 1}
+"""How many leagues are played, by their number of players."""
 LIMIT_S = 600.0
 
 
 async def play(bench: Bench, league: str, rounds: int) -> dict[str, Any]:
-    """So many rounds of one league; what all but the first of them took."""
+    """Play some rounds of one league; the figures of all but the first round."""
     done = "SELECT count(*) FROM matches_round WHERE league_id = ? AND state = 'COMPLETED'"
     cpu: dict[str, float] = {}
     begun = schedule_s = 0.0
@@ -42,13 +43,13 @@ async def play(bench: Bench, league: str, rounds: int) -> dict[str, Any]:
         str(rounds),
     )
     if any(status not in ("WIN", "DRAW") or attempt != 1 for status, attempt in rows):
-        raise RuntimeError("not every match was played through at once")
+        raise RuntimeError("not every match had a result in its first attempt")
     wall = time.perf_counter() - begun
     return {"matches": len(rows), "wall_s": wall, "schedule_s": schedule_s, "cpu_s": used}
 
 
 def measure(players: int, rounds: int) -> dict[str, Any]:
-    """The cost of a match in leagues of one size; milliseconds."""
+    """What a match costs in leagues of one size, in milliseconds."""
     names = {f"size_{number}": "plain" for number in range(LEAGUES[players])}
     with scratch() as folder, running(folder, players, names) as bench:
         runs = [asyncio.run(play(bench, league, rounds)) for league in names]
@@ -69,19 +70,19 @@ def main() -> int:
     parser = command_line("sizes", __doc__)
     parser.add_argument("--largest", type=int, choices=list(ROUNDS), default=1000)
     wanted = parser.parse_args()
-    found = {}
+    by_size = {}
     for players, rounds in ROUNDS.items():
         if players > wanted.largest:
             break
-        one = found[players] = measure(players, rounds)
+        one = by_size[players] = measure(players, rounds)
         print(
             f"{players:5} players: {one['cost_ms']:6.2f} ms of processor per match (host {one['host']:.2f}, "
             f"referees {one['referees']:.2f}; their players {one['players']:.2f}), {one['wall_ms']:.1f} ms of time; "
             f"{one['matches']} matches; schedule made in {one['schedule_s']:.1f} s",
             flush=True,
         )
-    for players, one in found.items():
-        print(f"cost at {players} players: {one['cost_ms'] / found[10]['cost_ms']:.2f} times that at 10")
+    for players, one in by_size.items():
+        print(f"cost at {players} players: {one['cost_ms'] / by_size[10]['cost_ms']:.2f} times that at 10")
     return 0
 
 

@@ -1,9 +1,10 @@
-"""Players that speak one dialect each, in one process: what a mixed league costs is measured with them."""
+"""A process of many players, each of which understands one dialect only; the bench measures mixed leagues with them."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import random
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,7 @@ from aiohttp import web
 
 from tests.bots import words
 from tests.bots.base import ending
+from tests.bots.dialling import LOOPS
 
 Message = dict[str, Any]
 TYPES = {
@@ -23,6 +25,21 @@ TYPES = {
 }
 
 
+FIELDS: Message = {
+    name: {} for name in ("match_id", "player_id", "timestamp", "opponent_id", "round_id", "deadline", "game_result")
+}
+"""The arguments of each tool of a player that is an MCP server."""
+COMPLETE = {"resultType": "complete"}
+DISCOVERED = COMPLETE | {
+    "supportedVersions": ["2026-07-28"],
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "bench", "version": "1"},
+    "ttlMs": 3_600_000,
+    "cacheScope": "public",
+}
+
+
+# Each of these functions is a dialect: the message in a call, or None if the dialect does not know such a call.
 def _chapter8(body: Message) -> Message | None:
     known = body["method"] in TYPES and body["method"] != "parity_choose"
     return body["params"] if known else None
@@ -48,8 +65,8 @@ def _tool(body: Message) -> Message | None:
 def _handle(body: Message) -> Message | None:
     if body["method"] != "league.handle":
         return None
-    found: Message = body["params"]["envelope"] | body["params"]["payload"]
-    return found
+    message: Message = body["params"]["envelope"] | body["params"]["payload"]
+    return message
 
 
 MIXED: tuple[Callable[[Message], Message | None], ...] = (
@@ -62,22 +79,41 @@ MIXED: tuple[Callable[[Message], Message | None], ...] = (
 )
 
 
-def answer(body: Message, listen: Callable[[Message], Message | None]) -> Message:
-    """What a player says that listens in one way only."""
-    message = listen(body)
+def answer(body: Message, understand: Callable[[Message], Message | None]) -> Message:
+    """The answer of a player that understands one dialect only; ``understand`` takes the message out of a call."""
+    message = understand(body)
     if message is None:
         return words.rpc_error(-32601, "Method not found", body["id"])
-    said: Message = {"status": "ok"}
+    result: Message = {"status": "ok"}
     common = {"sender": f"player:{message.get('player_id')}", "timestamp": message["timestamp"]}
     if message["message_type"] == "GAME_INVITATION":
-        said = common | {"message_type": "GAME_JOIN_ACK", "match_id": message["match_id"], "accept": True}
+        result = common | {"message_type": "GAME_JOIN_ACK", "match_id": message["match_id"], "accept": True}
     elif message["message_type"] == "CHOOSE_PARITY_CALL":
-        said = common | {
+        result = common | {
             "message_type": "CHOOSE_PARITY_RESPONSE",
             "match_id": message["match_id"],
             "parity_choice": "even",
         }
-    return words.rpc_result(said, body["id"])
+    return words.rpc_result(result, body["id"])
+
+
+def mcp_answer(body: Message) -> Message:
+    """The answer of a player that is an MCP server of 2026-07-28, with one tool for each message."""
+    if body["method"] == "server/discover":
+        return words.rpc_result(DISCOVERED, body["id"])
+    if body["method"] == "tools/list":
+        tools = [{"name": name, "inputSchema": {"type": "object", "properties": FIELDS}} for name in TYPES]
+        return words.rpc_result(COMPLETE | {"tools": tools, "ttlMs": 3_600_000, "cacheScope": "public"}, body["id"])
+    if body["method"] != "tools/call":
+        return words.rpc_error(-32601, "Method not found", body.get("id"))
+    said = answer(body, _by_tool)["result"]
+    text = {"type": "text", "text": json.dumps(said)}
+    return words.rpc_result(COMPLETE | {"content": [text], "structuredContent": said}, body["id"])
+
+
+def _by_tool(body: Message) -> Message:
+    message: Message = {"message_type": TYPES[body["params"]["name"]], "timestamp": ""} | body["params"]["arguments"]
+    return message
 
 
 async def main(options: argparse.Namespace) -> None:
@@ -85,29 +121,42 @@ async def main(options: argparse.Namespace) -> None:
     stop, leagues = ending(with_parent=True), [one.partition("=")[::2] for one in options.leagues]
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
-        how, number = request.path.strip("/").split("/")[:2]
-        listen = MIXED[int(number) % len(MIXED)] if how == "mixed" else _chapter8
-        said = answer(await request.json(), listen)
-        _, *span = how.split("_")
-        if span and said.get("result", {}).get("message_type") == "CHOOSE_PARITY_RESPONSE":
-            await asyncio.sleep(random.uniform(*map(float, span)))
-        return web.json_response(said)
+        kind, number = request.path.strip("/").split("/")[:2]
+        if kind == "mcp":
+            return web.json_response(mcp_answer(await request.json()))
+        understand = MIXED[int(number) % len(MIXED)] if kind == "mixed" else _chapter8
+        reply = answer(await request.json(), understand)
+        _, *think_time_s = kind.split("_")
+        if think_time_s and reply.get("result", {}).get("message_type") == "CHOOSE_PARITY_RESPONSE":
+            await asyncio.sleep(random.uniform(*map(float, think_time_s)))
+        return web.json_response(reply)
 
+    async def respond(body: Message) -> Message:
+        return answer(body, _chapter8)
+
+    dialling: list[asyncio.Task[str]] = []
     runner = web.ServerRunner(web.Server(handle, access_log=None))
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     base = f"http://127.0.0.1:{runner.addresses[0][1]}"
     async with aiohttp.ClientSession() as session:
-        for league, how in leagues:
+        for league, kind in leagues:
             for number in range(options.count):
-                meta = {"display_name": f"{how} {number}", "contact_endpoint": f"{base}/{how}/{number}/mcp"}
+                reached = {"delivery": kind} if kind in LOOPS else {"contact_endpoint": f"{base}/{kind}/{number}/mcp"}
+                meta = {"display_name": f"{kind} {number}", **reached}
                 body = words.rpc("register_player", {"player_meta": meta})
                 async with session.post(f"{options.league}/leagues/{league}/mcp", json=body) as reply:
-                    status = (await reply.json())["result"]["status"]
-                    if status != "ACCEPTED":
-                        raise RuntimeError(f"{league} {number}: {status}")
+                    result = (await reply.json())["result"]
+                    if result["status"] != "ACCEPTED":
+                        raise RuntimeError(f"{league} {number}: {result['status']}")
+                if kind in LOOPS:
+                    loop, field = LOOPS[kind]
+                    dialling.append(asyncio.create_task(loop(result["inbox"][field], result["auth_token"], respond)))
     print("READY", flush=True)
     await stop.wait()
+    for task in dialling:
+        task.cancel()
+    await asyncio.gather(*dialling, return_exceptions=True)
     await runner.cleanup()
 
 
@@ -115,5 +164,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--league", required=True)
     parser.add_argument("--count", type=int, required=True)
-    parser.add_argument("leagues", nargs="+", help="league id = plain, mixed, or plain_1_11: 1 to 11 s for a choice")
+    leagues_help = "league id = plain, mixed, mcp, poll, websocket; plain_1_11: 1 to 11 s for a choice"
+    parser.add_argument("leagues", nargs="+", help=leagues_help)
     asyncio.run(main(parser.parse_args()))

@@ -1,9 +1,9 @@
-"""What the stack costs with no league on it: the same calls, by the same processes, through the same servers.
+"""What the libraries cost without a league: the same calls, by the same processes, through the same servers.
 
-Two processes take starts by aiohttp's server, send the players what a match sends them, and post reports of the size of
-the real ones; a third has daphne and Django's handler as the site has them, takes the reports with a constant answer,
-and sends announcements, tables and starts by a bare aiohttp session. Nothing is read, judged, written down or logged.
-What a league takes beyond this is its own.
+Two processes stand for the referees: they get ``start_match`` by aiohttp's server, send the players what a match sends
+them, and post reports as large as the real ones. A third stands for the site: it has daphne and Django's handler as the
+site has them, gives every report the same answer, and sends announcements, tables and ``start_match`` by a bare aiohttp
+session. Nothing is read, judged, written down or logged. The time that a league takes beyond this is the site's own.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from tests.e2e.site import ROOT, free_port
 
 REFEREES = 2
 START_BYTES = 2000
-"""About what a start_match has."""
+"""About the size of a ``start_match``."""
 ANSWER = {"jsonrpc": "2.0", "result": {"status": "ACCEPTED", "reason": None}, "id": 1}
 LIMIT_S = 120.0
-"""For all of it."""
+"""How long each of the processes may run."""
 
 
 def measure(script: Script, folder: Path) -> float:
     """Send a run's calls through the stack alone; the seconds it took.
 
     Args:
-        script: what was sent to the players, who are still there.
-        folder: an empty one, for what the processes read and write.
+        script: what was sent to the players; these must still be running.
+        folder: an empty folder, for what the processes read and write.
     """
     rounds = [{"plays": plays, "step": step} for plays, step in script.steps if step]
     calls = {"rounds": rounds, "transcripts": script.transcripts}
@@ -48,17 +48,17 @@ def measure(script: Script, folder: Path) -> float:
     port = free_port()
     with contextlib.ExitStack() as running:
         referees = [running.enter_context(_process("referee", folder, port)) for _ in range(REFEREES)]
-        ports = [_said(referee) for referee in referees]
+        ports = [_read_line(referee) for referee in referees]
         site = running.enter_context(_process("site", folder, port, *ports))
-        return float(_said(site))
+        return float(_read_line(site))
 
 
 @contextlib.contextmanager
 def _process(kind: str, folder: Path, *more: object) -> Any:
     command = [sys.executable, "-m", "tests.bench.stack", kind, str(folder), *map(str, more)]
-    environment = os.environ | {"LEAGUE_DATA": str(folder / "data")}
+    environment = os.environ | {"LEAGUE_DATA": str(folder / "data"), "LEAGUE_CHECK_ON_REGISTRATION": "0"}
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        # Whoever waits for a word of one that hangs gets the end of its output.
+        # A process that hangs is killed, so that a caller that waits for its output sees the output end.
         limit = threading.Timer(LIMIT_S, process.kill)
         limit.start()
         try:
@@ -68,14 +68,14 @@ def _process(kind: str, folder: Path, *more: object) -> Any:
             process.kill()
 
 
-def _said(process: subprocess.Popen[str]) -> str:
+def _read_line(process: subprocess.Popen[str]) -> str:
     if process.stdout is None or not (line := process.stdout.readline()):
         raise RuntimeError("a part of the stack has ended")
     return line.strip()
 
 
 class _Sender:
-    """A bare session, opened in the loop that uses it."""
+    """A bare aiohttp session, opened in the event loop that uses it."""
 
     def __init__(self) -> None:
         self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), headers=HEADERS)
@@ -88,13 +88,13 @@ class _Sender:
     async def aclose(self) -> None:
         await self._session.close()
 
-    async def strand(self, pairs: list[list[list[str]]]) -> None:
+    async def send_in_order(self, pairs: list[list[list[str]]]) -> None:
         for pair in pairs:
             await asyncio.gather(*map(self.post, pair))
 
 
 async def referee(calls: dict[str, Any], site: str) -> None:
-    """Play what is asked for, by number, until killed."""
+    """Play the matches that the site starts, by their numbers, until killed."""
     sender = _Sender()
     matches = [match for one in calls["rounds"] if one["plays"] for match in one["step"]]
     reports = [
@@ -104,7 +104,7 @@ async def referee(calls: dict[str, Any], site: str) -> None:
     playing: set[asyncio.Task[None]] = set()
 
     async def play(number: int) -> None:
-        await sender.strand(matches[number])
+        await sender.send_in_order(matches[number])
         await sender.post([site, reports[number]])
 
     async def start(request: web.Request) -> web.Response:
@@ -113,13 +113,13 @@ async def referee(calls: dict[str, Any], site: str) -> None:
         task.add_done_callback(playing.discard)
         return web.json_response(ANSWER)
 
-    async with listening(start, plug=(plug := bound())):
-        print(plug.getsockname()[1], flush=True)
+    async with listening(start, sock=(sock := bound())):
+        print(sock.getsockname()[1], flush=True)
         await asyncio.Event().wait()
 
 
 def site(calls: dict[str, Any], port: int, referees: list[int]) -> None:
-    """Serve, and drive the whole run from the loop that serves."""
+    """Serve, and drive the whole run from the event loop that serves."""
     # Twisted takes the loop that is there when it is imported first; Django reads its settings at the first import.
     from twisted.internet import asyncioreactor  # noqa: PLC0415
 
@@ -131,11 +131,11 @@ def site(calls: dict[str, Any], port: int, referees: list[int]) -> None:
     from leaguesite.mcp import views  # noqa: PLC0415
     from leaguesite.serving.daphne_server import CappedServer  # noqa: PLC0415
 
-    taken: asyncio.Queue[None] = asyncio.Queue()
+    reports_received: asyncio.Queue[None] = asyncio.Queue()
 
     class Constant(views.Answering):
         def begin(self, post: object) -> None:
-            loop.call_soon_threadsafe(taken.put_nowait, None)
+            loop.call_soon_threadsafe(reports_received.put_nowait, None)
             self.reply.body = rpc.dumps(ANSWER)
 
     views.Answering = Constant  # type: ignore[misc]
@@ -149,10 +149,10 @@ def site(calls: dict[str, Any], port: int, referees: list[int]) -> None:
                 last = number + len(one["step"])
                 await asyncio.gather(*(sender.post(_start(n, referees)) for n in range(number, last)))
                 for _ in one["step"]:
-                    await taken.get()
+                    await reports_received.get()
                 number = last
             else:
-                await asyncio.gather(*map(sender.strand, one["step"]))
+                await asyncio.gather(*map(sender.send_in_order, one["step"]))
         wall_s = time.perf_counter() - begun
         await sender.aclose()
         print(wall_s, flush=True)
@@ -162,7 +162,7 @@ def site(calls: dict[str, Any], port: int, referees: list[int]) -> None:
 
 
 def _start(number: int, referees: list[int]) -> list[str]:
-    """start_match for the next referee in turn."""
+    """The ``start_match`` of a match, for its referee; the referees take turns."""
     filler = "x" * START_BYTES
     body = rpc.dumps(rpc.call("start_match", {"number": number, "filler": filler}, 1)).decode()
     return [f"http://127.0.0.1:{referees[number % len(referees)]}/mcp", body]

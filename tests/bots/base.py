@@ -1,6 +1,6 @@
-"""What every bot rests on: a port, a log, calls of its own, and a life that ends when it is told so.
+"""What all bots share: listening on a port, a log, outgoing calls, and a process that stops when it is told to.
 
-Nothing here imports the project, which bots are there to judge.
+Bots test the project, so nothing of it is imported here but one constant.
 """
 
 from __future__ import annotations
@@ -23,33 +23,35 @@ from typing import Any, Protocol, TypeVar
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector, web
 
+from league_sdk.serving import AT_ONCE_S
+
 Kind = TypeVar("Kind")
 RESET = b"\x01\0\0\0\0\0\0\0"
-"""SO_LINGER of no time: closing sends a reset."""
+"""Value for SO_LINGER with a time of zero: closing the socket then sends a TCP reset."""
 
 
 class Log:
-    """A file of JSON lines, written anew; line buffered, so that a test may read while the bot plays."""
+    """A log file of JSON lines, overwritten at the start; line buffered, so that a test can read it meanwhile."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("w", encoding="utf-8", buffering=1)
 
     def write(self, **line: Any) -> None:
-        """One line."""
+        """Append one line."""
         self._file.write(json.dumps(line, ensure_ascii=False, default=repr) + "\n")
 
     def close(self) -> None:
-        """No more lines."""
+        """Close the file."""
         self._file.close()
 
 
 class Caller:
-    """The calls that a bot makes of its own accord, each with a line in its log.
+    """Makes the outgoing HTTP calls of a bot and logs each of them.
 
     Args:
-        log: where they are noted, as ``out``, ``to``, ``status`` and ``reply``.
-        host: the address it calls from, as a player on another machine does; empty for any.
-        limit_s: how long an answer may take.
+        log: gets a line for each call, with ``out``, ``to``, ``status`` and ``reply``.
+        host: the local address to call from; empty for any.
+        limit_s: seconds that an answer may take.
     """
 
     def __init__(self, log: Log, host: str = "", limit_s: float = 10) -> None:
@@ -58,7 +60,7 @@ class Caller:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def post(self, url: str, body: Any, **options: Any) -> tuple[int, Any]:
-        """POST as JSON, or as aiohttp's options say; status and decoded answer, 0 and None when there was none."""
+        """POST ``body`` as JSON, or what aiohttp's ``options`` say; returns status and answer, or 0 and None."""
         if self._session is None:
             connector = TCPConnector(local_addr=(self._host, 0)) if self._host else None
             self._session = ClientSession(timeout=self._limit, connector=connector)
@@ -76,13 +78,13 @@ class Caller:
         return status, reply
 
     def later(self, url: str, body: Any, **options: Any) -> None:
-        """POST while something else goes on; the answer is noted in the log only."""
+        """Start a POST in the background; its answer goes to the log only."""
         task = asyncio.create_task(self.post(url, body, **options))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel the calls in progress and close the session."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -96,34 +98,34 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def bound(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
-    """A socket that has its port and does not listen yet: calls are refused."""
-    plug = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    plug.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    plug.bind((host, port))
-    return plug
+    """A socket that is bound to a port but does not listen yet: connections to it are refused."""
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind((host, port))
+    return sock
 
 
 @asynccontextmanager
 async def listening(
-    routes: Handler | Mapping[str, Handler], *, path: str = "/mcp", plug: socket.socket | None = None
+    routes: Handler | Mapping[str, Handler], *, path: str = "/mcp", sock: socket.socket | None = None
 ) -> AsyncIterator[str]:
-    """Serve until the block ends; gives the address without a path, or with it where there is one handler.
+    """Serve until the block ends; yields the server's URL, with ``path`` only if ``routes`` is a single handler.
 
     Args:
-        routes: handlers of POST by path, or the only one.
-        path: of the only one.
-        plug: where to listen; by default any free port.
+        routes: a single handler, or handlers by path.
+        path: the path of a single handler.
+        sock: the bound socket to listen on; by default one at any free port.
     """
     app = web.Application()
     for at, handler in routes.items() if isinstance(routes, Mapping) else [(path, routes)]:
         app.router.add_route("*", at, handler)
-    # Nobody's answer is waited for at the end.
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
+    # On shutdown, do not wait for unfinished answers.
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=AT_ONCE_S)
     await runner.setup()
-    plug = plug or bound()
+    sock = sock or bound()
     try:
-        await web.SockSite(runner, plug).start()
-        url = "http://{}:{}".format(*plug.getsockname()[:2])
+        await web.SockSite(runner, sock).start()
+        url = "http://{}:{}".format(*sock.getsockname()[:2])
         yield url if isinstance(routes, Mapping) else url + path
     finally:
         await runner.cleanup()
@@ -134,7 +136,7 @@ async def listening(
 
 @dataclass(frozen=True)
 class Asked:
-    """One HTTP request that came in; the names of its headers are in lower case."""
+    """One HTTP request that a bot received; the names of its headers are in lower case."""
 
     verb: str
     path: str
@@ -143,7 +145,7 @@ class Asked:
 
     @cached_property
     def body(self) -> dict[str, Any]:
-        """What it says, or an empty object when that is no JSON object."""
+        """The decoded body; empty if it is not a JSON object."""
         try:
             body = json.loads(self.raw)
         except ValueError:
@@ -152,23 +154,23 @@ class Asked:
 
     @property
     def method(self) -> str:
-        """Of the JSON-RPC request; empty when it has none."""
+        """The JSON-RPC method; empty if there is none."""
         return str(self.body.get("method", ""))
 
     @property
     def params(self) -> dict[str, Any]:
-        """Of the JSON-RPC request, or the whole body when it has none."""
+        """The JSON-RPC params; the whole body if there are none."""
         params: dict[str, Any] = self.body.get("params", self.body)
         return params
 
     @property
     def id(self) -> Any:
-        """Of the JSON-RPC request."""
+        """The JSON-RPC id."""
         return self.body.get("id")
 
 
 class Talk:
-    """One connection, from the end of the agent that was called."""
+    """One HTTP connection, seen from the agent that was called."""
 
     def __init__(self, agent: Any, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.agent = agent
@@ -176,34 +178,34 @@ class Talk:
         self._writer = writer
 
     async def read(self) -> Asked:
-        """The next request."""
+        """Read the next request."""
         head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         verb, path, _ = head[0].split(" ")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
         return Asked(verb, path, headers, await self._reader.readexactly(int(headers.get("content-length", 0))))
 
     async def send(self, raw: bytes) -> None:
-        """Bytes as they are."""
+        """Send bytes unchanged."""
         self._writer.write(raw)
         await self._writer.drain()
 
     async def say(self, body: bytes, *, kind: str = "application/json", more: str = "", status: str = "200 OK") -> None:
-        """A whole answer with its length; ``more`` are header lines, each with its end."""
+        """Send a response with its Content-Length; ``more`` are further header lines, each with its CRLF."""
         await self.send(head(len(body), kind=kind, more=more, status=status) + body)
 
-    async def never(self) -> None:
-        """Say nothing until the caller has gone."""
+    async def stay_silent(self) -> None:
+        """Send nothing until the caller disconnects."""
         while await self._reader.read(4096):
             continue
 
     def is_over(self) -> bool:
-        """Whether this end has closed it."""
+        """Whether the agent has closed the connection."""
         return self._writer.is_closing()
 
     def reset(self) -> None:
-        """End the connection with a reset."""
-        plug = self._writer.get_extra_info("socket")
-        plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        """End the connection with a TCP reset."""
+        sock = self._writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self._writer.transport.abort()
 
     def close(self) -> None:
@@ -212,40 +214,40 @@ class Talk:
 
 
 def head(length: int | None, *, kind: str = "application/json", more: str = "", status: str = "200 OK") -> bytes:
-    """Status line and header; without a length none is given."""
+    """Status line and headers of a response; without Content-Length if ``length`` is None."""
     sized = "" if length is None else f"Content-Length: {length}\r\n"
     return f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{sized}{more}\r\n".encode("utf-8", "surrogateescape")
 
 
 class Conversing(Protocol):
-    """Who serves connections."""
+    """An agent that serves connections."""
 
     async def converse(self, talk: Talk) -> None:
-        """Serve one; it is closed when this returns."""
+        """Serve one connection; it is closed when this returns."""
 
 
-class Door:
-    """A port whose connections are given to an agent as they are.
+class Listener:
+    """Accepts TCP connections at a port and hands each to an agent.
 
     Attributes:
-        port: its number, known before it listens.
+        port: the port's number, known before it listens.
     """
 
     def __init__(self, agent: Conversing, host: str = "127.0.0.1", port: int = 0) -> None:
-        self._agent, self._plug = agent, bound(host, port)
-        self.port = int(self._plug.getsockname()[1])
+        self._agent, self._sock = agent, bound(host, port)
+        self.port = int(self._sock.getsockname()[1])
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        """Listen."""
-        self._server = await asyncio.start_server(self._connection, sock=self._plug, limit=1 << 20)
+        """Start listening."""
+        self._server = await asyncio.start_server(self._connection, sock=self._sock, limit=1 << 20)
 
     async def close(self) -> None:
-        """End every connection."""
+        """Stop listening and end every connection."""
         if self._server is not None:
             self._server.close()
-        self._plug.close()
+        self._sock.close()
         for task in list(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
@@ -255,7 +257,7 @@ class Door:
         assert task is not None
         self._open.add(task)
         try:
-            # Whoever talks to such an agent may go at any moment; asyncio would log a task that was cancelled.
+            # The caller may disconnect at any moment, and asyncio would log a cancelled task as an error.
             with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
                 await self._agent.converse(Talk(self._agent, reader, writer))
         finally:
@@ -263,11 +265,11 @@ class Door:
             writer.close()
 
 
-# -- a process of bots --------------------------------------------------------------------------------------
+# -- a process that runs bots ---------------------------------------------------------------------------------
 
 
 def options(description: str) -> argparse.ArgumentParser:
-    """What every process of bots is told; a bot's own options are added to it."""
+    """A parser with the options that every bot program has; the program adds its own."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--league", required=True, help="the league manager's /mcp address")
     parser.add_argument("--exit-with-parent", action="store_true", help="end when standard input ends")
@@ -275,7 +277,7 @@ def options(description: str) -> argparse.ArgumentParser:
 
 
 def ending(*, with_parent: bool) -> asyncio.Event:
-    """Set by SIGTERM, SIGINT and, ``with_parent``, the end of standard input, which a parent killed by -9 closes."""
+    """An event set by SIGTERM, SIGINT and, ``with_parent``, the end of standard input (the parent ended)."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
@@ -291,24 +293,24 @@ def ending(*, with_parent: bool) -> asyncio.Event:
     return stop
 
 
-class Performer(Protocol):
-    """One bot of a process."""
+class Runnable(Protocol):
+    """A bot that a process can run."""
 
     async def start(self) -> str:
-        """Listen and register; ``READY <name> …`` or ``UNREGISTERED <name> … <why>``."""
+        """Listen and register; returns ``READY <name> …`` or ``UNREGISTERED <name> … <why>``."""
 
     async def stop(self) -> None:
         """Close everything."""
 
 
-async def perform(cast: Iterable[Performer], *, with_parent: bool) -> int:
-    """Start bots one after the other, print the line of each and ``ALL``, and serve until told to end.
+async def run_bots(bots: Iterable[Runnable], *, with_parent: bool) -> int:
+    """Start bots one after the other, print the line of each, then ``ALL``, and serve until told to stop.
 
     Returns:
         0, or 1 when one of them is not registered.
     """
     stop, started, code = ending(with_parent=with_parent), [], 0
-    for one in cast:
+    for one in bots:
         line = await one.start()
         started.append(one)
         code |= not line.startswith("READY ")
@@ -320,8 +322,8 @@ async def perform(cast: Iterable[Performer], *, with_parent: bool) -> int:
     return int(code)
 
 
-def cast_of(kind: type[Kind], *modules: ModuleType) -> dict[str, type[Kind]]:
-    """The bots of a kind that modules define, by name and in their order; an underscore is for what others rest on."""
+def bots_in(kind: type[Kind], *modules: ModuleType) -> dict[str, type[Kind]]:
+    """The subclasses of ``kind`` that modules define, by name; names with an underscore are base classes."""
     return {
         name: one
         for module in modules

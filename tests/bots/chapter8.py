@@ -1,10 +1,9 @@
-"""A player written to 004 chapter 8 (and the field lists of chapter 4) and to nothing else.
+"""A strict player, written to 004 chapter 8 (and the field lists of chapter 4) and to nothing else.
 
-An independent judge of what the league sends: it imports nothing of this project but what all bots rest on, which
-imports nothing of it either. It plays as the chapter says, and writes one JSON line per message received
-(``{"at", "method", "params"}``), per answer sent (``{"at", "answer_to", "result" | "error"}``), per deviation from the
-chapter (``{"deviation", ...}``) and per remark that is no deviation (``{"note"}``). Fields that the chapter does not
-know are no deviation.
+It judges what the league sends independently: it shares code with other bots, but none with this project. It plays as
+the chapter says, and writes one JSON line per message received (``{"at", "method", "params"}``), per answer sent
+(``{"at", "answer_to", "result" | "error"}``), per deviation from the chapter (``{"deviation", ...}``) and per remark
+that is no deviation (``{"note"}``). Fields that the chapter does not know are no deviation.
 
     python -m tests.bots.chapter8 --league http://127.0.0.1:8000/mcp --name Alpha --port 0 --log alpha.jsonl
 
@@ -27,9 +26,10 @@ from tests.bots import words
 from tests.bots.base import Log, bound, ending, listening, options
 from tests.bots.chapter8_judge import PARITIES, Judge
 from tests.bots.chapter8_shapes import RESPONSE, SHAPES, is_whole, misfits
+from tests.bots.dialling import LOOPS, forward_to
 from tests.bots.words import stamp
 
-REGISTER_TRIES = 120  # half a second apart: the chapter starts the league first, a test may not
+REGISTER_TRIES = 120  # half a second apart: a test may start the player before the league
 NOT_ACCEPTED, NO_LEAGUE = 3, 4
 
 
@@ -43,6 +43,7 @@ class Player:
         self.registered = asyncio.Event()
         self.judge = Judge(self.deviation, self.note, always_in_time=not options.delay_choice)
         self.endpoint = ""
+        self.inbox: dict[str, str] = {}
 
     def write(self, **line: Any) -> None:
         self.log.write(at=stamp(), **line)
@@ -56,10 +57,13 @@ class Player:
     # -- registration (004 8.4) ---------------------------------------------------------------------------
 
     async def register(self, port: int) -> int:
-        """Register as 8.4.1 and hold the answer against 8.4.2; returns an exit code, 0 when accepted."""
+        """Register as in 8.4.1 and check the answer against 8.4.2; returns an exit code, 0 when accepted."""
         o = self.options
         self.endpoint = f"http://{o.register_host}:{port}/mcp"
         about = words.meta(o.name, self.endpoint)
+        if o.dial:
+            del about["contact_endpoint"]
+            about["delivery"] = o.dial
         params = words.registration("player", o.name, f"conv-player-{o.name}-reg-001", about)
         if o.league_id:
             params["league_id"] = o.league_id
@@ -82,12 +86,19 @@ class Player:
         self.judge.league_id = str(result.get("league_id"))
         self.auth_token = str(result.get("auth_token"))
         self.registered.set()
+        self.inbox = result.get("inbox", {})
         print(f"READY {self.endpoint} {self.judge.player_id}", flush=True)
         return 0
 
+    async def dial(self) -> None:
+        """Fetch the messages in the inbox and hand them to our own server, which the league cannot reach."""
+        loop, field = LOOPS[self.options.dial]
+        why = await loop(self.inbox[field], self.auth_token, forward_to(self.endpoint))
+        self.note("the line has ended", why=why)
+
     async def post(self, body: dict[str, Any]) -> dict[str, Any] | None:
         """Send the registration; a refused connection is tried again, an answer is final."""
-        # A player on another machine calls from there.
+        # Call from ``--host``, as a player on another machine does.
         connector = TCPConnector(local_addr=(self.options.host, 0))
         async with ClientSession(timeout=ClientTimeout(total=10), connector=connector) as session:
             for _ in range(REGISTER_TRIES):
@@ -111,7 +122,7 @@ class Player:
     # -- the server (004 8.6 to 8.10) ---------------------------------------------------------------------
 
     async def handle(self, request: web.Request) -> web.Response:
-        """One POST: log, judge, answer as the chapter shows."""
+        """Log, check and answer one POST as the chapter shows."""
         try:
             body = json.loads(await request.read())
         except ValueError:
@@ -135,7 +146,7 @@ class Player:
         if not isinstance(params, dict):
             self.deviation("params is not an object", method=method, seen=params)
             return self.answer(method, rpc_id, error={"code": -32602, "message": "Invalid params"})
-        # A call may overtake the answer to our registration.
+        # A call may arrive before the answer to our registration.
         await self.registered.wait()
         self.judge.check(method, params)
         if method == "handle_game_invitation":
@@ -158,7 +169,7 @@ class Player:
         return self.message("GAME_JOIN_ACK", params, accept=True)
 
     def choose(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Our choice; the same one when asked again in the same conversation."""
+        """Answer with our choice; the same one when asked again in the same conversation."""
         match = self.judge.matches.get(str(params.get("match_id")))
         choice = self.options.choice
         if choice == "alternate":
@@ -168,16 +179,18 @@ class Player:
         return self.message("CHOOSE_PARITY_RESPONSE", params, parity_choice=choice)
 
 
-async def main(told: argparse.Namespace) -> int:
+async def main(args: argparse.Namespace) -> int:
     """Serve, register, and play until told to stop; returns the exit code."""
-    stop, player, plug = ending(with_parent=told.exit_with_parent), Player(told), bound(told.host, told.port)
-    async with listening({"/mcp": player.handle}, plug=plug):
+    stop, player, sock = ending(with_parent=args.exit_with_parent), Player(args), bound(args.host, args.port)
+    async with listening({"/mcp": player.handle}, sock=sock):
         stopping = asyncio.create_task(stop.wait())
-        registering = asyncio.create_task(player.register(plug.getsockname()[1]))
+        registering = asyncio.create_task(player.register(sock.getsockname()[1]))
         await asyncio.wait({stopping, registering}, return_when=asyncio.FIRST_COMPLETED)
         code = registering.result() if registering.done() else 0
+        dialling = asyncio.create_task(player.dial()) if code == 0 and args.dial else stopping
         if code == 0:
-            await stopping
+            await asyncio.wait({stopping, dialling}, return_when=asyncio.FIRST_COMPLETED)
+        dialling.cancel()
         registering.cancel()
         stopping.cancel()
     return code
@@ -192,5 +205,6 @@ if __name__ == "__main__":
     parser.add_argument("--register-host", default="localhost", help="the host named in contact_endpoint")
     parser.add_argument("--choice", choices=[*PARITIES, "alternate"], default="even")
     parser.add_argument("--league-id", default="")
+    parser.add_argument("--dial", choices=LOOPS, default="", help="dial out, and give no address")
     parser.add_argument("--delay-choice", type=float, default=0.0, help="seconds")
     sys.exit(asyncio.run(main(parser.parse_args())))

@@ -1,7 +1,7 @@
-"""The strict reader's memory: is each message well formed, in order, and true? (004 chapters 3, 4 and 8)
+"""Checks that each message to a player is well formed, in order and true (004 chapters 3, 4 and 8).
 
-Part of ``chapter8.py``; the standard library only, nothing of this project. No I/O: what it finds goes to
-the two functions it is given.
+Part of ``chapter8.py``; the standard library only, nothing of this project. No I/O: findings go to the two functions
+that it is given.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Match:
     conversation: str = ""
     referee: str = ""
     choice: str | None = None
-    called: bool = False
+    called: bool = False  # a CHOOSE_PARITY_CALL came in the current conversation
     error_since_call: bool = False
     result: str | None = None  # the column of the table that GAME_OVER adds to
     over: bool = False  # GAME_OVER came in the current conversation
@@ -68,11 +68,11 @@ class Judge:
     finished: bool = False
 
     def check(self, method: str, params: dict[str, Any]) -> bool:
-        """Judge one call of a known method; False when it is too broken to be looked at further."""
+        """Check one call of a known method; False when it is too broken to be checked further."""
         message_type, sender, fields = SHAPES[method]
         rules = ENVELOPE | {"message_type": one_of(message_type), "sender": sender} | fields
-        found = misfits(params, rules)
-        for wrong in found:
+        wrong_fields = misfits(params, rules)
+        for wrong in wrong_fields:
             self.deviation(wrong.pop("deviation"), method=method, **wrong)
         if is_stamp(params.get("timestamp")):
             sent = datetime.fromisoformat(params["timestamp"])
@@ -82,19 +82,19 @@ class Judge:
             self.deviation("a call after LEAGUE_COMPLETED", method=method)
         if params.get("league_id", self.league_id) != self.league_id:
             self.deviation("league_id is not the one we registered in", method=method, seen=params["league_id"])
-        if found:
+        if wrong_fields:
             return False
         if sender is SHAPES["notify_round"][1]:
             key = (message_type, params["conversation_id"])
             if key in self.seen:
-                # Delivery "at least once" is the league's business; the chapter shows each once.
+                # The league may deliver "at least once"; the chapter shows each broadcast once.
                 self.deviation("the same broadcast twice", method=method, conversation_id=key[1])
                 return False
             self.seen.add(key)
         getattr(self, method)(params)
         return True
 
-    # -- one method a message; fields are of the right type from here on --------------------------------
+    # -- one method for each message; the types of fields are checked already -------------------------------
 
     def notify_round(self, p: dict[str, Any]) -> None:
         number, players, ids = p["round_id"], [], []
@@ -156,7 +156,7 @@ class Judge:
         if match.called and not match.error_since_call:
             self.deviation("asked again without a GAME_ERROR in between", match_id=p["match_id"])
         row = self._record()
-        if any(p["context"]["your_standings"][name] != row[name] for name in row) and not self._unheard():
+        if any(p["context"]["your_standings"][name] != row[name] for name in row) and not self._missed_a_result():
             self.deviation("your_standings is not our record", seen=p["context"]["your_standings"], expected=row)
         match.called, match.error_since_call = True, False
 
@@ -170,7 +170,9 @@ class Judge:
         if p["affected_player"] not in (self.player_id, match.opponent):
             self.deviation("affected_player is not in the match", seen=p["affected_player"])
         info = p["retry_info"]
-        if (info["retry_count"], info["max_retries"]) != (p["retry_count"], p["max_retries"]):
+        # 8.10.2 counts the retries made, 4.10.2 the one to come.
+        counted = p["retry_count"] + (info["next_retry_at"] is not None)
+        if (info["retry_count"], info["max_retries"]) != (counted, p["max_retries"]):
             self.deviation("retry_info contradicts the flat fields", seen=info)
         if p["retry_count"] > p["max_retries"]:
             self.deviation("more retries than there are", seen=p["retry_count"], expected=p["max_retries"])
@@ -229,7 +231,7 @@ class Judge:
         record = self._record()
         if not ours:
             self.deviation("we are not in the table", standings=rows)
-        elif not self._unheard() and any(ours[0][name] != record[name] for name in record):
+        elif not self._missed_a_result() and any(ours[0][name] != record[name] for name in record):
             self.deviation("our row is not our record", seen=ours[0], expected=record)
 
     def notify_round_completed(self, p: dict[str, Any]) -> None:
@@ -289,6 +291,7 @@ class Judge:
         return match
 
     def _same(self, seen: dict[str, Any], told: dict[str, Any], by: str) -> None:
+        """Report the fields that differ from what an earlier message told us; ``by`` names that message."""
         for name, expected in told.items():
             if seen[name] != expected:
                 self.deviation(f"{name} contradicts {by}", seen=seen[name], expected=expected)
@@ -297,17 +300,17 @@ class Judge:
         results = [match.result for match in self.matches.values()]
         return {name: results.count(name) for name in ("wins", "losses", "draws")}
 
-    def _unheard(self) -> bool:
-        """Whether a match of a closed round ended without us: then our own count proves nothing."""
+    def _missed_a_result(self) -> bool:
+        """Whether we did not hear how a match ended, or missed a round: then our own count may be too low."""
         missed = any(m.result is None and m.round_id in self.completed for m in self.matches.values())
         return missed or min(self.announced, default=1) != 1
 
     def _rows(self, rows: list[Any], rules: Any, name: str) -> list[dict[str, Any]] | None:
         """The rows of a table when all are well formed; also checks ranks and order."""
-        found = [item for index, row in enumerate(rows) for item in misfits(row, rules, f"{name}[{index}].")]
-        for item in found:
+        wrong = [item for index, row in enumerate(rows) for item in misfits(row, rules, f"{name}[{index}].")]
+        for item in wrong:
             self.deviation(item.pop("deviation"), **item)
-        if found:
+        if wrong:
             return None
         if [row["rank"] for row in rows] != list(range(1, len(rows) + 1)):
             self.deviation("ranks do not count up from 1", standings=rows)

@@ -1,6 +1,6 @@
 """What 004 chapter 8 (and the field lists of chapter 4) show of every message, field by field.
 
-Part of the strict reader ``chapter8.py``; the standard library only, nothing of this project.
+Part of the strict player ``chapter8.py``; the standard library only, nothing of this project.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ERROR_NAMES = {  # 004 table 6
 
 
 def now() -> datetime:
-    """This moment, whole seconds, UTC: timestamps carry no more."""
+    """The current time in UTC, in whole seconds as in timestamps."""
     return datetime.now(UTC).replace(microsecond=0)
 
 
@@ -124,8 +124,8 @@ RESPONSE: dict[str, Rule] = ENVELOPE | {
 
 
 def misfits(value: Any, rules: Mapping[str, Rule], where: str = "") -> list[dict[str, Any]]:
-    """Which fields of an object are absent or not as shown; a path with dots goes into nested objects."""
-    found = []
+    """The fields of an object that are missing or break their rule; dots in a path go into nested objects."""
+    wrong = []
     for path, (expected, fits) in rules.items():
         holder: Any = value
         *parents, name = path.split(".")
@@ -133,11 +133,11 @@ def misfits(value: Any, rules: Mapping[str, Rule], where: str = "") -> list[dict
             holder = holder.get(parent) if isinstance(holder, dict) else None
         if not isinstance(holder, dict):
             if not parents:
-                found.append({"deviation": "not an object", "field": where or path, "expected": expected})
+                wrong.append({"deviation": "not an object", "field": where or path, "expected": expected})
         elif name not in holder:
-            found.append({"deviation": "field is missing", "field": where + path, "expected": expected})
+            wrong.append({"deviation": "field is missing", "field": where + path, "expected": expected})
         elif not fits(holder[name]):
-            found.append(
+            wrong.append(
                 {
                     "deviation": "field is wrong",
                     "field": where + path,
@@ -145,4 +145,4 @@ def misfits(value: Any, rules: Mapping[str, Rule], where: str = "") -> list[dict
                     "expected": expected,
                 }
             )
-    return found
+    return wrong

@@ -1,6 +1,6 @@
-"""A player that can play one match at a time and refuses every other as busy, on whatever path it is called.
+"""A player that plays one match at a time and refuses invitations to others as busy, on whatever path it is called.
 
-An honest agent of a common kind: it keeps one match in one variable.
+Many honest agents are like this: they keep their match in one variable.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 from tests.bots.scripted import Result, params_of, reply_to
 
 THINKS_S = 0.3
-"""Long enough that several matches of one round would overlap."""
+"""Seconds before a choice: long enough for several matches of one round to overlap."""
 
 
 class OneMatchOnly:
-    """Its answers, for :func:`tests.bots.scripted.listening`.
+    """Gives the answers of this player to :func:`tests.bots.scripted.listening`.
 
     Args:
-        thinks_s: seconds before it chooses.
+        thinks_s: seconds that it waits before it chooses.
 
     Attributes:
         refused: the invitations that came while another match was open, each with that match.

@@ -1,4 +1,4 @@
-"""An HTTP server on a port of its own for an agent whose answers a test decides."""
+"""An HTTP server that acts as an agent; a test decides on its answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.bots.words import answer, rpc_result
 
 Result = dict[str, Any]
 Answer = Callable[[Any], Result]
-"""From the body of a call, None for one that is not JSON, to its ``result``. Called by several threads at once."""
+"""Takes the body of a call (None: not JSON), returns its ``result``. Called by several threads at once."""
 
 
 class Server(ThreadingHTTPServer):
@@ -25,12 +25,12 @@ class Server(ThreadingHTTPServer):
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port it listens on."""
         return int(self.server_address[1])
 
     @property
     def endpoint(self) -> str:
-        """The whole address."""
+        """The URL at which it is called."""
         return f"http://127.0.0.1:{self.port}/mcp"
 
 
@@ -52,12 +52,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *args: Any) -> None:
-        """Keep quiet."""
+        """Write no access log."""
 
 
 @contextmanager
 def listening(answer: Answer) -> Iterator[Server]:
-    """A server that listens until the block ends; by then every call must have its answer."""
+    """A server that listens until the block ends; every call must have been answered by then."""
     server = Server(answer)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
@@ -76,5 +76,5 @@ def params_of(body: Any) -> dict[str, Any]:
 
 
 def reply_to(params: dict[str, Any], message_type: str, **fields: Any) -> Result:
-    """A player's whole message in answer to one of its match."""
+    """A player's complete answer to a message about its match."""
     return answer(message_type, params, params.get("player_id"), **fields)

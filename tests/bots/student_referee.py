@@ -1,6 +1,6 @@
-"""A referee as a student writes one: 004 chapters 4 and 8, and a guess at how a match is started.
+"""A referee as a student might write it: from 004 chapters 4 and 8, with a guess at how a match is started.
 
-It imports nothing of this project but what all bots rest on. It plays even/odd without retries, calls players by
+It shares code with other bots, but none with this project. It plays even/odd without retries, calls players by
 chapter 8, and reports ``winner: "DRAW"`` for a draw, without attempt or progress.
 
     python -m tests.bots.student_referee --league http://127.0.0.1:8000/mcp --start assign_match --log referee.jsonl
@@ -43,7 +43,7 @@ class Referee:
         self.ids = 0
 
     async def post(self, url: str, method: str, params: dict[str, Any], limit_s: float) -> Any:
-        """One call; the result, or None when there was none in time."""
+        """Make one call; returns its result, or None when there was none in time."""
         self.ids += 1
         body = rpc(method, params, self.ids)
         try:
@@ -68,7 +68,7 @@ class Referee:
         self.referee_id, self.auth_token = result["referee_id"], result["auth_token"]
         return True
 
-    # -- what the league manager says ---------------------------------------------------------------------
+    # -- calls of the league manager --------------------------------------------------------------------
 
     async def handle(self, request: web.Request) -> web.Response:
         body = await request.json()
@@ -93,12 +93,12 @@ class Referee:
         return web.json_response({"jsonrpc": "2.0", **outcome, "id": body.get("id")})
 
     def begin_announced(self, params: dict[str, Any]) -> None:
-        """ROUND_ANNOUNCEMENT is the start of every match in it that names our address."""
+        """Start every match of a ROUND_ANNOUNCEMENT that names our address."""
         for match in params["matches"]:
             if match["referee_endpoint"] == self.endpoint:
                 conversation = f"conv-{match['match_id'].lower()}-of-{self.referee_id.lower()}"
-                whole = {"league_id": params["league_id"], "round_id": params["round_id"]}
-                self.spawn(self.play(whole | match | {"conversation_id": conversation}))
+                of_round = {"league_id": params["league_id"], "round_id": params["round_id"]}
+                self.spawn(self.play(of_round | match | {"conversation_id": conversation}))
 
     def spawn(self, match: Any) -> None:
         task = asyncio.create_task(match)
@@ -110,13 +110,13 @@ class Referee:
     async def play(self, match: dict[str, Any]) -> None:
         players = {match[f"player_{side}_id"]: match[f"player_{side}_endpoint"] for side in "AB"}
         a, b = players
-        talk = match["conversation_id"]
+        conversation = match["conversation_id"]
         common = {"auth_token": self.auth_token, "match_id": match["match_id"], "game_type": "even_odd"}
 
         def invitation(role: str, opponent: str) -> dict[str, Any]:
             where = {name: match[name] for name in ("league_id", "round_id")}
             fields = common | where | {"role_in_match": role, "opponent_id": opponent}
-            return self.message("GAME_INVITATION", talk, **fields)
+            return self.message("GAME_INVITATION", conversation, **fields)
 
         def call(player: str, opponent: str) -> dict[str, Any]:
             context = {
@@ -125,7 +125,7 @@ class Referee:
                 "your_standings": self.record(match, player),
             }
             fields = common | {"player_id": player, "deadline": stamp(30), "context": context}
-            return self.message("CHOOSE_PARITY_CALL", talk, **fields)
+            return self.message("CHOOSE_PARITY_CALL", conversation, **fields)
 
         joined = await asyncio.gather(
             self.post(players[a], "handle_game_invitation", invitation("PLAYER_A", b), 5),
@@ -140,7 +140,7 @@ class Referee:
             for player, answer in zip((a, b), chosen, strict=True):
                 choices[player] = answer.get("parity_choice") if isinstance(answer, dict) else None
         result = self.decide(choices)
-        over = self.message("GAME_OVER", talk, **common, game_result=result)
+        over = self.message("GAME_OVER", conversation, **common, game_result=result)
         await asyncio.gather(*(self.post(url, "notify_match_result", over, 5) for url in players.values()))
         await self.report(match, result)
 
@@ -196,11 +196,11 @@ class Referee:
         self.log.write(reported=match["match_id"], answer=answer)
 
 
-async def main(told: argparse.Namespace) -> int:
+async def main(args: argparse.Namespace) -> int:
     """Serve, register, judge until told to stop; returns the exit code."""
-    stop, referee, plug = ending(with_parent=told.exit_with_parent), Referee(told), bound(port=told.port)
-    referee.endpoint = f"http://localhost:{plug.getsockname()[1]}/mcp"
-    async with listening(referee.handle, plug=plug), ClientSession() as referee.session:
+    stop, referee, sock = ending(with_parent=args.exit_with_parent), Referee(args), bound(port=args.port)
+    referee.endpoint = f"http://localhost:{sock.getsockname()[1]}/mcp"
+    async with listening(referee.handle, sock=sock), ClientSession() as referee.session:
         if not await referee.register():
             return NOT_ACCEPTED
         print(f"READY {referee.endpoint} {referee.referee_id}", flush=True)

@@ -1,6 +1,6 @@
-"""The strict reader is not a rubber stamp: what we send passes, and every deviation from chapter 8 is noticed.
+"""The strict player ``chapter8.py`` accepts what we send, and reports every deviation from chapter 8.
 
-``chapter8.py`` is the judge of the end-to-end test; here its own judgement is tried on our samples.
+End-to-end tests rely on its judgement; here it judges our samples.
 """
 
 import copy
@@ -21,54 +21,54 @@ ANNOUNCED, INVITED, CALLED, OVER = "notify_round", "handle_game_invitation", "ch
 TABLE, ENDED, DONE, ERROR = "update_standings", "notify_round_completed", "notify_league_completed", "notify_game_error"
 
 
-def story() -> dict[str, dict[str, Any]]:
-    """Our samples as P01 gets them, in a league of one round."""
-    found = {method: sample(name) for method, name in CHAPTER_8.items()}
-    rows = found[TABLE]["standings"]
-    found[ENDED]["next_round_id"] = None
-    found[DONE] |= {
+def samples_of_one_round() -> dict[str, dict[str, Any]]:
+    """Our samples as P01 receives them, in a league of one round."""
+    messages = {method: sample(name) for method, name in CHAPTER_8.items()}
+    rows = messages[TABLE]["standings"]
+    messages[ENDED]["next_round_id"] = None
+    messages[DONE] |= {
         "total_rounds": 1,
         "total_matches": 2,
         "champion": {name: rows[0][name] for name in ("player_id", "display_name", "points")},
         "final_standings": [{name: row[name] for name in ("rank", "player_id", "points")} for row in rows],
     }
-    found[ERROR] |= {"affected_player": "P01", "player_id": "P01", "timestamp": found[CALLED]["timestamp"]}
-    return found
+    messages[ERROR] |= {"affected_player": "P01", "player_id": "P01", "timestamp": messages[CALLED]["timestamp"]}
+    return messages
 
 
-COURSE = (ANNOUNCED, INVITED, CALLED, OVER, TABLE, ENDED, DONE)
+NORMAL_ORDER = (ANNOUNCED, INVITED, CALLED, OVER, TABLE, ENDED, DONE)
 
 
-def judged(calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the strict reader has to say of these calls; P01 chooses even."""
-    found: list[str] = []
+def deviations_in(calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The deviations that the strict player reports for these calls; P01 chooses even."""
+    deviations: list[str] = []
 
     def deviation(what: str, **facts: Any) -> None:
-        found.append(f"{what}: {facts['field']}" if "field" in facts else what)
+        deviations.append(f"{what}: {facts['field']}" if "field" in facts else what)
 
     judge = chapter8_judge.Judge(deviation, deviation, player_id="P01", league_id="league_2025_even_odd")
-    times = {method: datetime.fromisoformat(params["timestamp"]) for method, params in story().items()}
+    times = {method: datetime.fromisoformat(params["timestamp"]) for method, params in samples_of_one_round().items()}
     for method, params in calls:
         monkeypatch.setattr(chapter8_judge, "now", lambda moment=times[method]: moment)
         judge.check(method, params)
         match = judge.matches.get(str(params.get("match_id")))
         if method == CALLED and match is not None:
             match.choice = "even"
-    return found
+    return deviations
 
 
-def test_what_we_send_is_without_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = story()
-    assert judged([(method, told[method]) for method in COURSE], monkeypatch) == []
+def test_our_samples_have_no_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages = samples_of_one_round()
+    assert deviations_in([(method, messages[method]) for method in NORMAL_ORDER], monkeypatch) == []
     again = [ANNOUNCED, INVITED, ERROR, INVITED, CALLED, ERROR, CALLED, OVER, TABLE, ENDED, DONE]
-    assert judged([(method, told[method]) for method in again], monkeypatch) == []
+    assert deviations_in([(method, messages[method]) for method in again], monkeypatch) == []
 
 
 def put(method: str, path: str, value: Any) -> Change:
-    """A change of one field; the path may go into objects and arrays."""
+    """A function that sets one field, or removes it (``...``); the path may go into objects and arrays."""
 
-    def change(told: dict[str, dict[str, Any]]) -> None:
-        holder: Any = told[method]
+    def change(messages: dict[str, dict[str, Any]]) -> None:
+        holder: Any = messages[method]
         *parents, name = path.split(".")
         for parent in parents:
             holder = holder[int(parent)] if isinstance(holder, list) else holder[parent]
@@ -136,14 +136,14 @@ def put(method: str, path: str, value: Any) -> Change:
         (put(DONE, "final_standings.1.points", 2), "final_standings are not the last table"),
     ],
 )
-def test_one_wrong_field_is_noticed(monkeypatch: pytest.MonkeyPatch, change: Change, first: str) -> None:
-    told = story()
-    change(told)
-    assert judged([(method, told[method]) for method in COURSE], monkeypatch)[:1] == [first]
+def test_the_judge_notices_one_wrong_field(monkeypatch: pytest.MonkeyPatch, change: Change, first: str) -> None:
+    messages = samples_of_one_round()
+    change(messages)
+    assert deviations_in([(method, messages[method]) for method in NORMAL_ORDER], monkeypatch)[:1] == [first]
 
 
 @pytest.mark.parametrize(
-    ("course", "first"),
+    ("order", "first"),
     [
         ((ANNOUNCED, ANNOUNCED), "the same broadcast twice"),
         ((INVITED,), "invitation for a match that was not announced as ours"),
@@ -159,20 +159,22 @@ def test_one_wrong_field_is_noticed(monkeypatch: pytest.MonkeyPatch, change: Cha
         ((TABLE,), "standings of a round that is not open"),
         ((ANNOUNCED, INVITED, CALLED, TABLE), "our row is not our record"),
         ((ANNOUNCED, INVITED, CALLED, OVER, TABLE, DONE), "LEAGUE_COMPLETED before the last round"),
-        ((*COURSE, INVITED), "a call after LEAGUE_COMPLETED"),
+        ((*NORMAL_ORDER, INVITED), "a call after LEAGUE_COMPLETED"),
     ],
 )
-def test_a_wrong_order_is_noticed(monkeypatch: pytest.MonkeyPatch, course: tuple[str, ...], first: str) -> None:
-    told = story()
-    calls = [(method, copy.deepcopy(told[method])) for method in course]
-    assert judged(calls, monkeypatch)[:1] == [first]
+def test_the_judge_notices_a_wrong_order_of_messages(
+    monkeypatch: pytest.MonkeyPatch, order: tuple[str, ...], first: str
+) -> None:
+    messages = samples_of_one_round()
+    calls = [(method, copy.deepcopy(messages[method])) for method in order]
+    assert deviations_in(calls, monkeypatch)[:1] == [first]
 
 
-def test_a_round_without_our_game_over_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = story()
-    course = (ANNOUNCED, INVITED, CALLED, TABLE, ENDED)
-    found = judged([(method, told[method]) for method in course], monkeypatch)
-    assert found == ["our row is not our record", "the round ended and no GAME_OVER came"]
+def test_the_judge_notices_a_round_without_our_game_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages = samples_of_one_round()
+    order = (ANNOUNCED, INVITED, CALLED, TABLE, ENDED)
+    deviations = deviations_in([(method, messages[method]) for method in order], monkeypatch)
+    assert deviations == ["our row is not our record", "the round ended and no GAME_OVER came"]
 
 
 @pytest.mark.parametrize(
@@ -187,8 +189,10 @@ def test_a_round_without_our_game_over_is_noticed(monkeypatch: pytest.MonkeyPatc
         ("action_required", "ANSWER", "field is wrong: action_required"),
     ],
 )
-def test_a_wrong_game_error_is_noticed(monkeypatch: pytest.MonkeyPatch, path: str, value: Any, first: str) -> None:
-    told = story()
-    put(ERROR, path, value)(told)
-    calls = [(method, told[method]) for method in (ANNOUNCED, INVITED, CALLED, ERROR)]
-    assert judged(calls, monkeypatch)[:1] == [first]
+def test_the_judge_notices_a_wrong_game_error(
+    monkeypatch: pytest.MonkeyPatch, path: str, value: Any, first: str
+) -> None:
+    messages = samples_of_one_round()
+    put(ERROR, path, value)(messages)
+    calls = [(method, messages[method]) for method in (ANNOUNCED, INVITED, CALLED, ERROR)]
+    assert deviations_in(calls, monkeypatch)[:1] == [first]

@@ -1,4 +1,4 @@
-"""The words of chapter 8 that bots hear and say. Nothing here imports the project, which bots are there to judge."""
+"""Names and builders of chapter 8's messages, for all bots. Imports nothing of the project, which the bots test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REQUIRED_TOOLS = dict(list(CHAPTER_8.items())[:3])
 
 
 def stamp(later_s: float = 0) -> str:
-    """The time, or that many seconds later."""
+    """The timestamp of now, or of ``later_s`` seconds from now."""
     return (datetime.now(UTC) + timedelta(seconds=later_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -39,12 +39,12 @@ def rpc_result(result: Any, rpc_id: Any) -> dict[str, Any]:
 
 
 def rpc_error(code: int, why: str, rpc_id: Any) -> dict[str, Any]:
-    """A JSON-RPC response that refuses."""
+    """A JSON-RPC error response."""
     return {"jsonrpc": "2.0", "error": {"code": code, "message": why}, "id": rpc_id}
 
 
 def message(kind: str, sender: str, conversation: Any, *, at: str = "", **fields: Any) -> dict[str, Any]:
-    """Fields in the envelope of league.v2; ``at`` is its timestamp, by default the time."""
+    """A message with the envelope of league.v2; ``at`` is its timestamp, by default now."""
     return {
         "protocol": "league.v2",
         "message_type": kind,
@@ -56,7 +56,7 @@ def message(kind: str, sender: str, conversation: Any, *, at: str = "", **fields
 
 
 def answer(kind: str, asked: Mapping[str, Any], player_id: Any, **fields: Any) -> dict[str, Any]:
-    """A player's message in answer to one of its match; ``auth_token`` and ``at`` may be among the fields."""
+    """A player's answer to a message about its match; the fields may include ``auth_token`` and ``at``."""
     about = {"match_id": asked.get("match_id"), "player_id": player_id}
     if kind == "GAME_JOIN_ACK":
         about["arrival_timestamp"] = fields.get("at") or stamp()
@@ -64,12 +64,12 @@ def answer(kind: str, asked: Mapping[str, Any], player_id: Any, **fields: Any) -
 
 
 def meta(name: str, endpoint: str, *games: str, **more: Any) -> dict[str, Any]:
-    """What an agent says of itself."""
-    told = {"display_name": name, "version": "1.0.0", "game_types": list(games or ["even_odd"])}
-    return told | {"contact_endpoint": endpoint} | more
+    """The ``player_meta`` or ``referee_meta`` of a registration."""
+    described = {"display_name": name, "version": "1.0.0", "game_types": list(games or ["even_odd"])}
+    return described | {"contact_endpoint": endpoint} | more
 
 
 def registration(of: str, name: str, conversation: str, about: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """PLAYER's or REFEREE's request to be registered; ``of`` is ``player`` or ``referee``, ``about`` its meta."""
+    """A request for registration; ``of`` is ``player`` or ``referee``, ``about`` the agent's meta."""
     kind = "LEAGUE_REGISTER_REQUEST" if of == "player" else "REFEREE_REGISTER_REQUEST"
     return message(kind, f"{of}:{name}", conversation, **fields, **{f"{of}_meta": about})

@@ -1,1 +1,1 @@
-"""Leagues that are played while everything that plays them is killed, stopped, delayed and cut off (docs/chaos.md)."""
+"""Chaos tests: leagues are played while the site's processes are killed, stopped and delayed (docs/chaos.md)."""

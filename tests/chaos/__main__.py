@@ -1,4 +1,4 @@
-"""``python -m tests.chaos``: play leagues while all that plays them is killed, and say whether it was noticed."""
+"""``python -m tests.chaos``: plays leagues while the site's processes are killed, and reports what players noticed."""
 
 from __future__ import annotations
 
@@ -14,40 +14,42 @@ from pathlib import Path
 
 from tests.chaos.episode import PROMISED_S
 from tests.chaos.run import Run
-from tests.chaos.servers import NotHere
+from tests.chaos.servers import NotInstalled
 from tests.chaos.sites import SCALED, SQLITE
 
-LONG = 1000
+DEFAULT_KILLS = 1000
 _PROGRAM = "python -m tests.chaos"
 
 
 def main() -> int:
-    """0: every promise was kept; 1: not; 2: something that is needed is not here."""
+    """Returns 0: every promise was kept; 1: one was broken; 2: a program that is needed is missing."""
     options = _parse()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     modes = [SQLITE, SCALED] if options.mode == "both" else [options.mode]
-    bad = 0
-    # As Ctrl-C: what was started is ended on the way out.
+    violations = 0
+    # SIGTERM acts as Ctrl-C: the processes that were started are ended.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     for mode in modes:
         folder = Path(tempfile.mkdtemp(prefix=f"chaos-{mode}-"))
         kills = options.kills // len(modes)
-        begun = time.monotonic()
+        started_at = time.monotonic()
         print(f"\n{mode}: {kills} kills, seed {seed}, in {folder}", flush=True)
         try:
             summary = asyncio.run(Run(folder, mode, seed=seed, kills=kills, say=_say, within_s=options.within).play())
-        except NotHere as missing:
+        except NotInstalled as missing:
             print(f"{mode} cannot be played here: {missing}")
             shutil.rmtree(folder)
             return 2
         print(summary.text())
-        print(f"in {time.monotonic() - begun:.0f} s; again: {_PROGRAM} --mode {mode} --kills {kills} --seed {seed}")
-        bad += len(summary.violations)
+        print(
+            f"in {time.monotonic() - started_at:.0f} s; again: {_PROGRAM} --mode {mode} --kills {kills} --seed {seed}"
+        )
+        violations += len(summary.violations)
         if summary.violations or options.keep:
             print(f"logs and journal are kept in {folder}")
         else:
             shutil.rmtree(folder)
-    return 1 if bad else 0
+    return 1 if violations else 0
 
 
 def _say(line: str) -> None:
@@ -60,7 +62,9 @@ def _parse() -> argparse.Namespace:
         description="Plays leagues while a seeded plan kills, stops, delays and cuts off everything that plays them; "
         "then checks, from the database and from the players' own records, that nobody could tell (docs/chaos.md).",
     )
-    parser.add_argument("--kills", type=int, default=LONG, help="how many processes are killed in all (default 1000)")
+    parser.add_argument(
+        "--kills", type=int, default=DEFAULT_KILLS, help="how many processes are killed in all (default 1000)"
+    )
     parser.add_argument("--seed", type=int, help="repeats the plan of an earlier run; default: a new one")
     parser.add_argument(
         "--mode",

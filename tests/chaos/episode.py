@@ -1,4 +1,4 @@
-"""One episode: leagues are played under fire until enough has been killed, then left alone until all have ended."""
+"""One episode: leagues are played under faults until enough processes were killed, then without until all end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,21 +17,23 @@ import aiohttp
 import psycopg
 
 from tests.chaos import inside, plan, rows
+from tests.chaos.cutting import Cutter
+from tests.chaos.lines import PUSH
 from tests.chaos.players import Player, Room
 from tests.chaos.processes import Journal, Target
 from tests.chaos.sites import API_KEY, Site, SqliteSite
 from tests.chaos.verdict import violations
 
 PROMISED_S = 15.0
-"""A league goes on by itself within so long after the last fault."""
-AT_ONCE = 3
-HOPELESS_S = 180.0
-PATIENCE_S = 10.0
-WANTS_TO_WRITE_S = 1.5
-"""The conductor renews its lead once a second."""
-_ENDED = "all told"
-_STILL = ("REGISTRATION", "SCHEDULED", _ENDED)
-"""Of a league in these nothing is expected: its players have not come yet, or all is done."""
+"""The promise: a league goes on by itself within so many seconds after the last fault."""
+LEAGUES_AT_ONCE = 3
+GIVE_UP_S = 180.0
+MAX_WAIT_S = 10.0
+WRITES_WITHIN_S = 1.5
+"""By then the site has tried to write: the conductor renews its lead once a second."""
+_ENDED = "completed and delivered"
+_NOTHING_EXPECTED = ("REGISTRATION", "SCHEDULED", _ENDED)
+"""States in which a league need not go on: its players have not registered yet, or it has ended."""
 _UNREACHABLE = (aiohttp.ClientError, TimeoutError, OSError)
 _UNREADABLE = (sqlite3.Error, psycopg.Error)
 
@@ -41,9 +43,9 @@ class Report:
     """What one episode showed.
 
     Attributes:
-        recovery_s: the longest a league took from the last fault, or from its last result after that, to its next one.
-        replays: attempts beyond the first.
-        fire_s: how long faults happened.
+        recovery_s: the longest time a league had no new result, counted from the last fault or a result after it.
+        replays: attempts beyond the first of each match.
+        faults_s: seconds during which faults happened.
     """
 
     number: int
@@ -51,64 +53,76 @@ class Report:
     matches: int = 0
     kills: int = 0
     replays: int = 0
-    fire_s: float = 0.0
+    faults_s: float = 0.0
     recovery_s: float = 0.0
     violations: list[str] = field(default_factory=list)
 
     def text(self) -> str:
         """One line for people."""
         return (
-            f"episode {self.number}: {self.kills} kills in {self.fire_s:.0f} s, {self.leagues} leagues, "
+            f"episode {self.number}: {self.kills} kills in {self.faults_s:.0f} s, {self.leagues} leagues, "
             f"{self.matches} matches, {self.replays} replays, recovered in {self.recovery_s:.1f} s, "
             f"{len(self.violations)} violations"
         )
 
 
 class Episode:
-    """An episode that has not begun.
+    """An episode; it begins with ``play``.
 
     Args:
         number: from 0.
         seed: of the run.
-        kills: so many, and then quiet.
-        within_s: what is promised.
+        cutters: through which players that dial out find the site, one for each of its addresses.
+        kills: the faults end after so many.
+        within_s: seconds within which a league must go on after the last fault.
     """
 
     def __init__(
-        self, site: Site, journal: Journal, room: Room, *, number: int, seed: int, kills: int, within_s: float
+        self,
+        site: Site,
+        journal: Journal,
+        room: Room,
+        cutters: Sequence[Cutter],
+        *,
+        number: int,
+        seed: int,
+        kills: int,
+        within_s: float,
     ) -> None:
         self._within_s = within_s
-        self._site, self._journal, self._room = site, journal, room
+        self._site, self._journal, self._room, self._cutters = site, journal, room, cutters
         self._number, self._seed, self._kills = number, seed, kills
         self._leagues: list[str] = []
-        self._going: list[asyncio.Task[None]] = []
+        self._openings: list[asyncio.Task[None]] = []
         self._calm = site.folder / inside.CALM
         self._rng = random.Random(f"{seed}/episode/{number}")
-        self._said: list[str] = []
-        self._under_fire = True
+        self._violations: list[str] = []
+        self._faults_happen = True
 
     async def play(self) -> Report:
-        """Play it."""
+        """Play the episode; returns what it showed."""
         report = Report(self._number)
         before = self._journal.kills
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as http:
             self._http = http
             watching = asyncio.create_task(self._watch())
             begun = time.monotonic()
+            self._cut_lines(True)
             await self._strike_until(before + self._kills)
-            self._under_fire = False
-            report.fire_s = time.monotonic() - begun
+            self._faults_happen = False
+            self._cut_lines(False)
+            report.faults_s = time.monotonic() - begun
             await self._journal.all_go_on()
-            # A fault that was on its way when the calm began.
+            # Wait for faults that were due just before they were switched off.
             await asyncio.sleep(0.2)
             self._journal.look()
             await self._journal.all_go_on()
             report.kills = self._journal.kills - before
             report.recovery_s, late = await self._wait_for_the_end()
             watching.cancel()
-            for task in self._going:
+            for task in self._openings:
                 task.cancel()
-            await asyncio.gather(watching, *self._going, return_exceptions=True)
+            await asyncio.gather(watching, *self._openings, return_exceptions=True)
             snapshot = rows.snapshot_of(self._site.database)
             tables = {league: await self._table(league) for league in self._leagues}
         players = [player for league in self._leagues for player in self._room.of(league)]
@@ -116,50 +130,57 @@ class Episode:
         told = [report for report in self._journal.accepted if report["league_id"] in self._leagues]
         report.leagues, report.matches = len(self._leagues), len(mine)
         report.replays = sum(match.attempt - 1 for match in mine)
-        report.violations = self._said + late + violations(snapshot, players, tables, told)
+        report.violations = self._violations + late + violations(snapshot, players, tables, told)
         return report
 
     # Leagues ---------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
-        """Always so many leagues at a time, until it is quiet."""
+        """Keep ``LEAGUES_AT_ONCE`` leagues in play until the faults end."""
         going = self._leagues
         while True:
             with contextlib.suppress(*_UNREADABLE):
                 states = rows.leagues_of(self._site.database)
                 going = [league for league in self._leagues if states.get(league) != "COMPLETED"]
-            if self._under_fire and len(going) < AT_ONCE:
+            if self._faults_happen and len(going) < LEAGUES_AT_ONCE:
                 league = f"chaos-{self._number}-{len(self._leagues) + 1}"
                 self._leagues.append(league)
-                self._going.append(asyncio.create_task(self._open(league)))
+                self._openings.append(asyncio.create_task(self._open(league)))
             await asyncio.sleep(0.2)
 
     async def _open(self, league: str) -> None:
-        """What instructor and players do, again and again until it is done."""
+        """Open a league, register its players and start it; each call is repeated until it succeeds."""
         rng = random.Random(f"{self._seed}/{league}")
         game = rng.choice(["even_odd", "even_odd", "tic_tac_toe"])
         body = {"league_id": league, "game_type": game, "settings": plan.settings_of(rng)}
         while await self._api("POST", "/leagues", body) not in (201, 409):
-            await _a_moment()
+            await _pause()
         await asyncio.gather(*(self._register(player) for player in self._room.seat(league, rng.choice([4, 5, 6]))))
         while await self._api("POST", f"/leagues/{league}/start", {"auto_advance": True}) != 200:
             with contextlib.suppress(*_UNREADABLE):
                 if rows.leagues_of(self._site.database).get(league) not in ("REGISTRATION", "SCHEDULED"):
                     return
-            await _a_moment()
+            await _pause()
 
     async def _register(self, player: Player) -> None:
-        body = {"jsonrpc": "2.0", "method": "register_player", "params": player.registration(), "id": 1}
+        """Register a player, and once more without its address if it dials out."""
+        # At first with its address, from which it may ask again when the answer, and its token with it, is lost.
+        registered = await self._ask_for_a_place(player, player.registration())
+        if registered and player.way != PUSH and await self._ask_for_a_place(player, player.without_address()):
+            self._room.dial(player, [one.address for one in self._cutters])
+
+    async def _ask_for_a_place(self, player: Player, request: dict[str, Any]) -> bool:
+        body = {"jsonrpc": "2.0", "method": "register_player", "params": request, "id": 1}
         while True:
             answer = await self._post("/mcp", body)
             result = answer.get("result")
             if isinstance(result, dict) and result.get("status") == "ACCEPTED":
                 player.player_id = result["player_id"]
                 player.tokens.append(result["auth_token"])
-                return
+                return True
             if result is not None:
-                self._said.append(f"{player.league_id} {player.name} was refused: {result}")
-                return
+                self._violations.append(f"{player.league_id} {player.name} was refused: {result}")
+                return False
             await asyncio.sleep(0.2)
 
     async def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -180,77 +201,82 @@ class Episode:
             return 0
 
     async def _table(self, league: str) -> list[dict[str, Any]]:
-        """The table as the site shows it; none where it shows none."""
+        """The table as the site shows it; empty if it does not answer."""
         try:
             async with self._http.get(f"{self._site.addresses[0]}/api/leagues/{league}/standings") as response:
-                found: list[dict[str, Any]] = await response.json(content_type=None)
+                answer: list[dict[str, Any]] = await response.json(content_type=None)
         except (*_UNREACHABLE, ValueError):
             return []
-        return found
+        return answer
 
     # Faults ----------------------------------------------------------------------------------
 
-    async def _strike_until(self, kills: int) -> None:
-        """One blow after the other, the processes' own or by the clock; between two of them a result counts.
+    def _cut_lines(self, cut: bool) -> None:
+        """Let the lines of players be cut, or not; unlike other faults also while a result is waited for."""
+        for cutter in self._cutters:
+            cutter.cuts = cut
 
-        Otherwise a slow machine would see nothing but processes that die before they have done anything.
+    async def _strike_until(self, kills: int) -> None:
+        """Let faults happen until so many processes were killed; after each, wait until another result counts.
+
+        Without the wait, processes on a slow machine would die before they have done anything.
         """
-        blows = plan.Blows(self._seed, self._number, self._site.mode)
-        blow = blows.next()
+        faults = plan.TimedFaults(self._seed, self._number, self._site.mode)
+        fault = faults.next()
         while (killed := self._journal.kills) < kills:
             self._calm.unlink(missing_ok=True)
-            if not await self._dies_before(blow, killed):
-                blow = blows.next() if await self._strike(blow) else blow
+            if not await self._dies_before(fault, killed):
+                fault = faults.next() if await self._strike(fault) else fault
             self._calm.touch()
             counted = len(self._journal.accepted)
-            await _within(PATIENCE_S, lambda counted=counted: len(self._journal.accepted) > counted)
+            await _within(MAX_WAIT_S, lambda counted=counted: len(self._journal.accepted) > counted)
 
-    async def _dies_before(self, blow: plan.Blow, killed: int) -> bool:
-        """Wait until a blow is due; whether a process has died meanwhile by itself.
+    async def _dies_before(self, fault: plan.TimedFault, killed: int) -> bool:
+        """Wait until a timed fault is due; returns whether a process was killed by a fault of its own meanwhile.
 
         Args:
-            killed: how many had when the waiting began.
+            killed: the number of kills before the wait.
         """
-        if not blow.at_an_end:
-            return await _within(blow.after_s, lambda: self._journal.kills > killed)
+        if not fault.at_an_end:
+            return await _within(fault.after_s, lambda: self._journal.kills > killed)
         ends = self._room.ends
-        await _within(PATIENCE_S, lambda: self._journal.kills > killed or self._room.ends > ends)
+        await _within(MAX_WAIT_S, lambda: self._journal.kills > killed or self._room.ends > ends)
         return self._journal.kills > killed
 
-    async def _strike(self, blow: plan.Blow) -> bool:
-        """Whether there was something to hit."""
-        if blow.what == plan.DISK:
-            return await self._fill(blow.seconds)
-        if blow.what in (plan.REDIS, plan.POSTGRES):
-            await self._restart(blow)
+    async def _strike(self, fault: plan.TimedFault) -> bool:
+        """Cause a timed fault; returns whether there was a process to hit."""
+        if fault.what == plan.DISK:
+            return await self._fill(fault.seconds)
+        if fault.what in (plan.REDIS, plan.POSTGRES):
+            await self._restart(fault)
             return True
-        target = self._one_of(blow)
+        target = self._one_of(fault)
         if target is None:
             return False
-        if blow.what == plan.STOP:
-            self._journal.stop(target, blow.seconds)
+        if fault.what == plan.STOP:
+            self._journal.stop(target, fault.seconds)
         elif target.signal(signal.SIGKILL):
-            self._journal.blow(target.role, plan.KILL, pid=target.pid)
+            self._journal.record(target.role, plan.KILL, pid=target.pid)
         return True
 
-    def _one_of(self, blow: plan.Blow) -> Target | None:
-        # One that has just started is left to the faults that it has in itself.
-        found = [one for one in self._journal.targets(blow.role) if time.time() - one.since > 1.0]
-        return found[int(blow.which * len(found))] if found else None
+    def _one_of(self, fault: plan.TimedFault) -> Target | None:
+        # A process that has just started is left to its own faults.
+        targets = [one for one in self._journal.targets(fault.role) if time.time() - one.since > 1.0]
+        return targets[int(fault.which * len(targets))] if targets else None
 
-    async def _restart(self, blow: plan.Blow) -> None:
-        server = getattr(self._site, blow.what)
-        self._journal.blow(blow.what, plan.KILL)
+    async def _restart(self, fault: plan.TimedFault) -> None:
+        server = getattr(self._site, fault.what)
+        self._journal.record(fault.what, plan.KILL)
         await server.restart(0.5)
         self._journal.last_fault = time.time()
 
     async def _fill(self, seconds: float) -> bool:
-        """No room on the disk for a while; a site that answers has to say so."""
+        """Fill the disk for a while; ``/health`` must report it."""
         assert isinstance(self._site, SqliteSite)
         disk = self._site.disk
         if not self._leagues_are_open():
             return False
-        self._journal.blow("disk", "full" if disk.own else "file limit", seconds=seconds)
+        self._journal.record("disk", "full" if disk.own else "file limit", seconds=seconds)
         try:
             if disk.own:
                 await asyncio.get_running_loop().run_in_executor(None, disk.fill)
@@ -261,9 +287,9 @@ class Episode:
             disk.clear()
             self._journal.limit_files(-1)
             self._journal.last_fault = time.time()
-        # One that has only just started, or is stopped, says nothing at all.
+        # A site that has only just started, or is stopped, does not answer.
         if len(said) > 2 and not any("disk" in reason or "written" in reason for reason in said):
-            self._said.append(f"the disk was full for {seconds:g} s, and the site said: {sorted(set(said))}")
+            self._violations.append(f"the disk was full for {seconds:g} s, and the site said: {sorted(set(said))}")
         return True
 
     def _leagues_are_open(self) -> bool:
@@ -273,70 +299,70 @@ class Episode:
             return False
 
     async def _health(self, seconds: float) -> list[str]:
-        """What the site says of itself for so many seconds, from when it has surely wanted to write."""
-        found = []
+        """The answers of ``/health`` for so many seconds, without those before ``WRITES_WITHIN_S``."""
+        answers = []
         begun = time.monotonic()
         while time.monotonic() - begun < seconds:
             with contextlib.suppress(*_UNREACHABLE, ValueError):
                 async with self._http.get(f"{self._site.addresses[0]}/health") as response:
                     health = await response.json(content_type=None)
-                if time.monotonic() - begun > WANTS_TO_WRITE_S:
-                    found.append(f"{health.get('status')} {health.get('reason', '')}")
+                if time.monotonic() - begun > WRITES_WITHIN_S:
+                    answers.append(f"{health.get('status')} {health.get('reason', '')}")
             await asyncio.sleep(0.2)
-        return found
+        return answers
 
     # The end ---------------------------------------------------------------------------------
 
     async def _wait_for_the_end(self) -> tuple[float, list[str]]:
-        """Until every league has ended; the longest pause of any of them, and which were longer than promised."""
+        """Wait until every league has ended; returns the longest pause, and a sentence for each that was too long."""
         calm = self._journal.last_fault
-        gone: dict[str, tuple[tuple[str, int], float]] = {}
+        last_change: dict[str, tuple[tuple[str, int], float]] = {}
         late: set[str] = set()
         slowest = 0.0
-        while (now := time.time()) - calm < HOPELESS_S:
-            seen = self._progress()
-            for league, (state, count) in seen.items():
-                before, since = gone.get(league, ((state, count), calm))
-                if state in _STILL or league not in gone:
-                    gone[league] = (state, count), calm if league not in gone else now
+        while (now := time.time()) - calm < GIVE_UP_S:
+            progress = self._progress()
+            for league, (state, count) in progress.items():
+                before, since = last_change.get(league, ((state, count), calm))
+                if state in _NOTHING_EXPECTED or league not in last_change:
+                    last_change[league] = (state, count), calm if league not in last_change else now
                     continue
                 if now - since > self._within_s:
                     late.add(league)
                 if (state, count) != before:
                     slowest = max(slowest, now - since)
-                    gone[league] = (state, count), now
-            if seen and all(state == _ENDED for state, _ in seen.values()):
+                    last_change[league] = (state, count), now
+            if progress and all(state == _ENDED for state, _ in progress.values()):
                 break
             await asyncio.sleep(0.2)
         promised = f"{self._within_s:g} s after the last fault"
-        found = [f"{league} stood still for more than {promised}" for league in sorted(late)]
-        if now - calm >= HOPELESS_S:
-            found.append(f"not over {HOPELESS_S:g} s after the last fault")
-        return slowest, found
+        stalled = [f"{league} stood still for more than {promised}" for league in sorted(late)]
+        if now - calm >= GIVE_UP_S:
+            stalled.append(f"not over {GIVE_UP_S:g} s after the last fault")
+        return slowest, stalled
 
     def _progress(self) -> dict[str, tuple[str, int]]:
-        """Of each league its state and how many results count; nothing while the database does not answer."""
+        """State and number of results of each league; empty while the database does not answer."""
         try:
             snapshot = rows.snapshot_of(self._site.database)
         except _UNREADABLE:
             return {}
         done = Counter(match.league_id for match in snapshot.matches if match.state == "FINISHED")
-        found = {league: (snapshot.leagues.get(league, "REGISTRATION"), done[league]) for league in self._leagues}
-        # What was queued by the end of one is still on its way.
+        progress = {league: (snapshot.leagues.get(league, "REGISTRATION"), done[league]) for league in self._leagues}
+        # A completed league has ended only when its last messages are delivered.
         return {
             league: (_ENDED if state == "COMPLETED" and not snapshot.waiting.get(league) else state, count)
-            for league, (state, count) in found.items()
+            for league, (state, count) in progress.items()
         }
 
 
 async def _within(seconds: float, look: Callable[[], bool]) -> bool:
-    """Whether something is seen within so many seconds."""
+    """Wait until ``look`` returns True; returns whether it did within so many seconds."""
     end = time.monotonic() + seconds
     while not (seen := look()) and time.monotonic() < end:  # noqa: ASYNC110 - a journal tells nobody that it has grown
         await asyncio.sleep(0.02)
     return seen
 
 
-async def _a_moment() -> None:
-    """Until it is tried again."""
+async def _pause() -> None:
+    """Wait before the next try."""
     await asyncio.sleep(0.2)

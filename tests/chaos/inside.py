@@ -1,7 +1,7 @@
-"""What runs inside the processes under test: counts their steps, and has at some of them go wrong what the plan says.
+"""Runs inside the processes under test: counts their steps, and causes the planned faults at some of them.
 
 The code under test is not changed. Its modules are wrapped when they are imported: the database's writes and
-commits, the one HTTP client, and what answers requests. Only the standard library is imported here at first.
+commits, the HTTP client, and what answers requests. At the start only the standard library is imported here.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
 def role_of(words: list[str]) -> str:
-    """Which kind of process a command line starts; empty for those that are left alone."""
+    """The kind of process that a command line starts; empty for those that get no faults."""
     if "league_sdk.judging" in words:
         return "referee"
     if "manage.py" in words:
         command = words[words.index("manage.py") + 1] if words[-1] != "manage.py" else ""
-        # `manage.py referee` turns into league_sdk.judging at once.
+        # `manage.py referee` replaces itself by league_sdk.judging at once.
         return command if command in ("host", "web", "conductor") else ""
     return ""
 
 
 def note(folder: Path, **line: Any) -> None:
-    """Append one line to the journal of the run, whole, also when this process dies at once afterwards."""
+    """Append a line to the run's journal in one write, so that it is there even if this process is killed next."""
     raw = json.dumps({"at": time.time(), **line}).encode() + b"\n"
     file = os.open(folder / JOURNAL, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
@@ -59,7 +59,7 @@ def note(folder: Path, **line: Any) -> None:
 
 
 class Injector:
-    """The faults of this process.
+    """Causes the faults of this process.
 
     Args:
         folder: of the run.
@@ -79,7 +79,7 @@ class Injector:
         note(self._folder, role=self._role, number=self._number, **line)
 
     def due(self, point: str, detail: str) -> plan.Fault | None:
-        """Count a step; the fault that happens at it, written down already, or None."""
+        """Count a step; returns the fault to cause at it, already in the journal, or None."""
         with self._lock:
             self._seen[point] += 1
             due = (one for one in self._faults if one.point == point and one.nth <= self._seen[point])
@@ -92,15 +92,15 @@ class Injector:
         return fault
 
     def strike(self, point: str, detail: str) -> None:
-        """A step outside the event loop, in a thread."""
+        """Count a step in a thread, outside the event loop, and cause its fault."""
         fault = self.due(point, detail)
         if fault is not None:
             _hit(fault)
             if fault.kind == plan.DELAY:
                 time.sleep(fault.seconds)
 
-    async def strike_softly(self, point: str, detail: str) -> plan.Fault | None:
-        """A step on the event loop; a fault that the caller has to make happen is returned."""
+    async def strike_async(self, point: str, detail: str) -> plan.Fault | None:
+        """Count a step on the event loop and cause its fault; returns the fault, as the caller causes some kinds."""
         fault = self.due(point, detail)
         if fault is None:
             return None
@@ -114,7 +114,7 @@ def _hit(fault: plan.Fault) -> None:
     if fault.kind == plan.KILL:
         os.kill(os.getpid(), signal.SIGKILL)
     if fault.kind == plan.STOP:
-        # Whoever reads the journal lets us go on.
+        # The run reads the journal, and sends SIGCONT later.
         os.kill(os.getpid(), signal.SIGSTOP)
 
 
@@ -132,7 +132,7 @@ def _claim(folder: Path, role: str) -> int:
 
 
 class _Watcher(importlib.abc.MetaPathFinder):
-    """Has modules changed as soon as they have been imported."""
+    """An import hook that changes modules as soon as they have been imported."""
 
     def __init__(self, changes: dict[str, Callable[[Any], None]]) -> None:
         self._changes = changes
@@ -141,7 +141,7 @@ class _Watcher(importlib.abc.MetaPathFinder):
         change = self._changes.pop(name, None)
         if change is None:
             return None
-        # This time without us.
+        # The change is removed above, so this call does not come back here.
         spec = importlib.util.find_spec(name)
         assert spec is not None
         assert spec.loader is not None
@@ -163,7 +163,7 @@ def install() -> None:
     injector = Injector(Path(os.environ["CHAOS_FOLDER"]), int(os.environ["CHAOS_SEED"]), role)
     changes: dict[str, Callable[[Any], None]] = {
         "league_sdk.transport.client": functools.partial(_wrap_client, injector),
-        "league_sdk.judging.server": functools.partial(_wrap_referee_server, injector),
+        "league_sdk.judging.door.server": functools.partial(_wrap_referee_server, injector),
         "django.db.backends.base.base": functools.partial(_wrap_database, injector),
         "leaguesite.serving.handler": functools.partial(_wrap_handler, injector),
     }
@@ -203,20 +203,20 @@ def _wrap_client(injector: Injector, module: Any) -> None:
 
     @functools.wraps(post)
     async def post_(self: Any, url: str, message: Any, *, limit_s: float, **more: Any) -> Any:
-        found = _METHOD.search(message) if isinstance(message, bytes) else None
-        method = found[1].decode() if found else str(message.get("method", "")) if isinstance(message, dict) else ""
+        match = _METHOD.search(message) if isinstance(message, bytes) else None
+        method = match[1].decode() if match else str(message.get("method", "")) if isinstance(message, dict) else ""
         step = _step_of(method, message)
         if step in ("seal", "end", "report"):
-            await injector.strike_softly(f"before {step}", method)
-        fault = await injector.strike_softly(plan.BEFORE_CALL, method)
+            await injector.strike_async(f"before {step}", method)
+        fault = await injector.strike_async(plan.BEFORE_CALL, method)
         if fault is not None and fault.kind == plan.REFUSE:
             raise module.NotReached("chaos: the connection was refused", connected=False)
         reply = await post(self, url, message, limit_s=limit_s, **more)
         if method == "report_match_result":
             _note_accepted(injector, message, reply.body)
         if step:
-            await injector.strike_softly(f"after {step}", method)
-        fault = await injector.strike_softly(plan.AFTER_CALL, method)
+            await injector.strike_async(f"after {step}", method)
+        fault = await injector.strike_async(plan.AFTER_CALL, method)
         if fault is not None and fault.kind == plan.BREAK:
             raise module.Broken("chaos: the answer was cut off", connected=True)
         if fault is not None and fault.kind == plan.LOSE:
@@ -228,7 +228,7 @@ def _wrap_client(injector: Injector, module: Any) -> None:
 
 
 def _step_of(method: str, message: Any) -> str:
-    """Which step from choices to result a call is, in the words of the plan's points; empty for any other."""
+    """The step from choices to result that a call is, as in the points of the plan; empty for other calls."""
     if method == "report_progress":
         if isinstance(message, bytes):
             return "seal" if b'"seal"' in message else ""
@@ -238,7 +238,7 @@ def _step_of(method: str, message: Any) -> str:
 
 
 def _note_accepted(injector: Injector, message: Any, body: Any) -> None:
-    """A result that was answered as accepted has to be found in the end, whatever came in between."""
+    """Note a result that was answered as accepted: the database must have it in the end."""
     result = body.get("result") if isinstance(body, dict) else None
     if not isinstance(result, dict) or result.get("status") != "ACCEPTED" or result.get("duplicate"):
         return
@@ -253,7 +253,7 @@ def _wrap_referee_server(injector: Injector, module: Any) -> None:
     @functools.wraps(answer)
     async def perform(self: Any, name: str, message: Any, there: Any) -> Any:
         answered = await answer(self, name, message, there)
-        await injector.strike_softly(plan.BEFORE_ANSWER, "/mcp")
+        await injector.strike_async(plan.BEFORE_ANSWER, "/mcp")
         return answered
 
     module.RefereeServer.perform = perform
@@ -265,7 +265,7 @@ def _wrap_handler(injector: Injector, module: Any) -> None:
     @functools.wraps(respond)
     def respond_(self: Any, scope: Any, body: Any) -> Any:
         response = respond(self, scope, body)
-        # The monitoring looks in all the time, and is nobody's loss.
+        # Monitoring calls /health all the time; a fault there would test nothing.
         if scope["path"] != "/health":
             injector.strike(plan.BEFORE_ANSWER, scope["path"])
         return response

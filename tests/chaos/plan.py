@@ -1,7 +1,7 @@
-"""What goes wrong, drawn from a seed: the faults of one process from its start to its end, and those by the clock.
+"""Draws faults from a seed: those inside a process, at its steps, and those from outside, by the clock.
 
-Pure. The same seed, kind of process and incarnation give the same faults at the same steps; which league is
-being served at that step is the machine's to say.
+Pure. The same seed, kind of process and number of process give the same faults at the same steps; which league is
+served at such a step depends on the machine.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 KILL, STOP, DELAY, REFUSE, BREAK, LOSE = "kill", "stop", "delay", "refuse", "break", "lose"
-"""SIGKILL; SIGSTOP and later SIGCONT; a wait; a call that does not get out; one whose answer is cut off; one whose
+"""SIGKILL; SIGSTOP and later SIGCONT; a delay; a call that is refused; a call whose answer is cut off; a call whose
 answer never comes."""
+CUT = "cut"
+"""The connection of a player that dials out is reset, on both sides."""
 
 BEFORE_WRITE, AFTER_WRITE = "before write", "after write"
 BEFORE_COMMIT, AFTER_COMMIT = "before commit", "after commit"
@@ -23,6 +25,16 @@ BEFORE_SEAL, AFTER_SEAL = "before seal", "after seal"
 BEFORE_END, AFTER_END = "before end", "after end"
 BEFORE_REPORT, AFTER_REPORT = "before report", "after report"
 """Of a referee: the steps from the choices of a match to its result. An end is a GAME_OVER."""
+
+BEFORE_TAKING, TAKING, BEFORE_BRINGING, BRINGING, AFTER_BRINGING = (
+    "before taking",
+    "taking",
+    "before bringing",
+    "bringing",
+    "after bringing",
+)
+"""Of the line of a player that dials out: it waits; a message comes, and is lost on its way; it has the message and has
+not answered; its answer is lost on its way; its answer is in, and it is not told so."""
 
 _DATABASE = {BEFORE_WRITE: 4, AFTER_WRITE: 4, BEFORE_COMMIT: 4, AFTER_COMMIT: 5}
 _CALLS = {BEFORE_CALL: 4, AFTER_CALL: 5}
@@ -36,20 +48,21 @@ _VERDICT = {
     AFTER_REPORT: 2,
 }
 POINTS: dict[str, dict[str, int]] = {
-    # A referee knows no database; the conductor answers nobody; a web process calls nobody.
+    # A referee has no database, a conductor answers no requests, and a web process calls no agents.
     "referee": {**_CALLS, BEFORE_ANSWER: 2, **_VERDICT},
     "host": {**_DATABASE, **_CALLS, BEFORE_ANSWER: 4},
     "web": {**_DATABASE, BEFORE_ANSWER: 6},
     "conductor": {**_DATABASE, **_CALLS},
 }
-"""By kind of process, where it can be hit, and how often one place is chosen over another."""
+"""By kind of process: the points at which faults can happen, and the weight of each."""
 
-_LIFE = {"referee": 40, "host": 80, "web": 50, "conductor": 50}
-"""A process is killed at the latest at so many steps of the chosen kind; mostly much earlier."""
-_LIFE_OF_VERDICTS = 6
-"""The same for the steps of which a match has one or two."""
-_MOMENTS = {BEFORE_CALL, BEFORE_END}
-"""No process is stopped here: between looking at the clock and sending, nobody can be fenced but by the receiver."""
+_MAX_STEPS = {"referee": 40, "host": 80, "web": 50, "conductor": 50}
+"""By kind of process: it is killed after at most so many steps of one kind, mostly after far fewer."""
+_MAX_VERDICT_STEPS = 6
+"""The same for the steps in ``_VERDICT``, of which a match has one or two."""
+_NO_STOP = {BEFORE_CALL, BEFORE_END}
+"""No process is stopped at these points, between its look at the clock and its call: it could not notice that it is
+late, and only the receiver can refuse such a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +71,9 @@ class Fault:
 
     Attributes:
         kind: KILL, STOP, DELAY, REFUSE, BREAK or LOSE.
-        point: at which kind of step.
-        nth: at the how many-th such step of the process, or the next one after it while faults are allowed.
-        seconds: how long a stop or a delay lasts.
+        point: the kind of step at which it happens.
+        nth: the number of that step in the process; if faults are off then, it happens at the next such step.
+        seconds: how long a stop or a delay lasts, or a line waits before it is cut.
     """
 
     kind: str
@@ -70,56 +83,68 @@ class Fault:
 
 
 def faults_of(seed: int, role: str, number: int) -> list[Fault]:
-    """The faults of the ``number``-th process of a kind: some that it survives, then the one that it does not."""
+    """The faults of the ``number``-th process of a kind: some that it survives, then a SIGKILL."""
     rng = random.Random(f"{seed}/{role}/{number}")
     points = POINTS[role]
-    found = [_survived(rng, points, _LIFE[role]) for _ in range(rng.choice([0, 1, 1, 2, 3]))]
+    faults = [_survived(rng, points, _MAX_STEPS[role]) for _ in range(rng.choice([0, 1, 1, 2, 3]))]
     point = _point(rng, points)
-    found.append(Fault(KILL, point, _nth(rng, point, _LIFE[role])))
-    return found
+    faults.append(Fault(KILL, point, _nth(rng, point, _MAX_STEPS[role])))
+    return faults
 
 
-def _survived(rng: random.Random, points: dict[str, int], life: int) -> Fault:
+def _survived(rng: random.Random, points: dict[str, int], max_steps: int) -> Fault:
     kinds = {DELAY: 4, STOP: 1} | ({REFUSE: 3, BREAK: 3, LOSE: 2} if BEFORE_CALL in points else {})
     kind = rng.choices(list(kinds), list(kinds.values()))[0]
-    nth = _somewhere(rng, life)
+    nth = _step(rng, max_steps)
     if kind == REFUSE:
         return Fault(kind, BEFORE_CALL, nth)
     if kind in (BREAK, LOSE):
         return Fault(kind, AFTER_CALL, nth)
     if kind == STOP:
-        point = _point(rng, {point: weight for point, weight in points.items() if point not in _MOMENTS})
+        point = _point(rng, {point: weight for point, weight in points.items() if point not in _NO_STOP})
         return Fault(
-            kind, point, _nth(rng, point, life), round(rng.choice([0.5, 2.0, 4.0, 9.0]) * rng.uniform(0.8, 1.2), 2)
+            kind, point, _nth(rng, point, max_steps), round(rng.choice([0.5, 2.0, 4.0, 9.0]) * rng.uniform(0.8, 1.2), 2)
         )
     point = _point(rng, points)
-    return Fault(kind, point, _nth(rng, point, life), round(rng.uniform(0.05, 0.9), 2))
+    return Fault(kind, point, _nth(rng, point, max_steps), round(rng.uniform(0.05, 0.9), 2))
 
 
-def _nth(rng: random.Random, point: str, life: int) -> int:
-    return _somewhere(rng, _LIFE_OF_VERDICTS if point in _VERDICT else life)
+def _nth(rng: random.Random, point: str, max_steps: int) -> int:
+    return _step(rng, _MAX_VERDICT_STEPS if point in _VERDICT else max_steps)
 
 
 def _point(rng: random.Random, points: dict[str, int]) -> str:
     return rng.choices(list(points), list(points.values()))[0]
 
 
-def _somewhere(rng: random.Random, life: int) -> int:
-    """1 to ``life``, each order of size as likely as the next: some die young, some in the middle of things."""
-    return max(1, round(life ** rng.random()))
+def _step(rng: random.Random, max_steps: int) -> int:
+    """A step from 1 to ``max_steps``; each order of magnitude is equally likely."""
+    return max(1, round(max_steps ** rng.random()))
+
+
+LINE_POINTS = {BEFORE_TAKING: 1, TAKING: 3, BEFORE_BRINGING: 3, BRINGING: 3, AFTER_BRINGING: 2}
+"""The points at which a line is cut, and the weight of each."""
+_MAX_LINE_STEPS = 8
+
+
+def cut_of(seed: int, number: int) -> Fault:
+    """Where the ``number``-th connection of the players that dial out is cut, unless it ends before."""
+    rng = random.Random(f"{seed}/line/{number}")
+    point, nth = _point(rng, LINE_POINTS), _step(rng, _MAX_LINE_STEPS)
+    return Fault(CUT, point, nth, round(rng.uniform(0.0, 0.3), 2) if point == BEFORE_TAKING else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Blow:
-    """One thing that is done to a process, or to what it stands on, by the clock.
+class TimedFault:
+    """A fault from outside, of a process, the disk or a server.
 
     Attributes:
-        after_s: it comes when nothing else has died for so many seconds.
+        after_s: it happens when no process has been killed for so many seconds.
         what: KILL or STOP, or ``disk``, ``redis``, ``postgres``.
-        role: the kind of process that is hit; empty for what they stand on.
-        which: picks one of those that run, 0 to 1.
+        role: the kind of process that is hit; empty for disk and servers.
+        which: picks one of the running processes, 0 to 1.
         seconds: how long a stop or a full disk lasts.
-        at_an_end: it does not wait for the clock but for the next GAME_OVER that a player hears.
+        at_an_end: it happens not by the clock but at the next GAME_OVER that a player receives.
     """
 
     after_s: float
@@ -130,10 +155,10 @@ class Blow:
     at_an_end: bool = False
 
 
-AT_ENDS = 0.5
-"""So many of the blows wait for a GAME_OVER: what hears of it has not been reported yet."""
+SHARE_AT_ENDS = 0.5
+"""The share of timed faults that wait for a GAME_OVER: its result has not been reported yet."""
 DISK, REDIS, POSTGRES = "disk", "redis", "postgres"
-_BLOWS: dict[str, dict[tuple[str, str], int]] = {
+_TIMED_FAULTS: dict[str, dict[tuple[str, str], int]] = {
     "sqlite": {(KILL, "referee"): 8, (KILL, "host"): 3, (STOP, "referee"): 2, (STOP, "host"): 1, (DISK, ""): 1},
     "scaled": {
         (KILL, "referee"): 6,
@@ -148,8 +173,8 @@ _BLOWS: dict[str, dict[tuple[str, str], int]] = {
 }
 
 
-class Blows:
-    """The blows of one episode, in their order; each kind comes within the first so many.
+class TimedFaults:
+    """The timed faults of one episode, in order; over some episodes each rare kind comes up.
 
     Args:
         mode: ``sqlite`` or ``scaled``.
@@ -157,32 +182,32 @@ class Blows:
 
     def __init__(self, seed: int, episode: int, mode: str) -> None:
         self._rng = random.Random(f"{seed}/blows/{episode}")
-        self._weights = _BLOWS[mode]
-        # What is rare must not be left to chance in a short run: each episode begins with two others of them.
+        self._weights = _TIMED_FAULTS[mode]
+        # Rare kinds must occur even in a short run: each episode begins with the next two of them.
         rare = [kind for kind in self._weights if not kind[1]] + [kind for kind in self._weights if kind[0] == STOP]
         self._first = [rare[(2 * episode + offset) % len(rare)] for offset in range(2)]
 
-    def next(self) -> Blow:
-        """The next blow."""
+    def next(self) -> TimedFault:
+        """The next timed fault."""
         rng = self._rng
         kinds = list(self._weights)
         what, role = rng.choices(kinds, list(self._weights.values()))[0]
-        after = rng.uniform(0.5, 2.5)
-        if self._first:
-            # At once, or something inside a process is always quicker.
+        after, is_first = rng.uniform(0.5, 2.5), bool(self._first)
+        if is_first:
+            # Almost at once, since otherwise a fault inside a process always comes first.
             (what, role), after = self._first.pop(0), 0.2
-        least, most = {DISK: (3.0, 5.0), STOP: (1.0, 9.0)}.get(what, (0.0, 0.0))
-        return Blow(
+        shortest, longest = {DISK: (3.0, 5.0), STOP: (1.0, 9.0)}.get(what, (0.0, 0.0))
+        return TimedFault(
             round(after, 2),
             what,
             role,
             rng.random(),
-            round(rng.uniform(least, most), 2),
-            at_an_end=rng.random() < AT_ENDS,
+            round(rng.uniform(shortest, longest), 2),
+            at_an_end=rng.random() < SHARE_AT_ENDS and not is_first,
         )
 
 
 def settings_of(rng: random.Random) -> dict[str, Any]:
-    """A league's settings: limits short enough that a lost call is over within the promise, the rest as by default."""
+    """A league's settings: timeouts short enough for a lost call to end within the promise, otherwise the defaults."""
     limits = {"join_timeout_s": 2.0, "move_timeout_s": 2.5, "game_over_timeout_s": 2.0, "generic_timeout_s": 3.0}
     return {**limits, "retry_base_s": 0.3, "auto_advance": True, "announce_wait_s": rng.choice([1.0, 2.0])}

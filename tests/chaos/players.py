@@ -1,6 +1,6 @@
-"""The players of all leagues of a run: they answer always, nearly at once, and remember everything they were told.
+"""The players of all leagues of a run: they always answer, nearly at once, and record every message.
 
-They stand outside of what goes wrong, so whatever point one of them loses without play was lost by our fault.
+No fault hits them, so a point that one of them loses without play was lost by the site's fault.
 Like tests/bots/chapter8.py they import nothing of the project.
 """
 
@@ -11,14 +11,18 @@ import json
 import random
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from aiohttp import web
 
 from tests.bots import words
 from tests.bots.base import listening
+from tests.chaos.lines import POLL, PUSH, SOCKET, Line
 
 _RECEIVED = {"status": "received"}
+_WAYS = {1: POLL, 2: SOCKET}
+"""By number of a player: how it dials out; the others are called."""
 
 
 @dataclass(slots=True)
@@ -28,8 +32,9 @@ class Player:
     Attributes:
         player_id: its id, once a registration was accepted.
         tokens: every auth_token it was given.
-        heard: every message, in the order of arrival.
-        odd: what was wrong with a message by itself.
+        received: every message it received, in the order of arrival.
+        odd: a sentence for each message that was wrong in itself.
+        way: by which messages reach it: PUSH, POLL or SOCKET.
     """
 
     league_id: str
@@ -38,15 +43,22 @@ class Player:
     rng: random.Random
     player_id: str = ""
     tokens: list[str] = field(default_factory=list)
-    heard: list[dict[str, Any]] = field(default_factory=list)
+    received: list[dict[str, Any]] = field(default_factory=list)
     odd: list[str] = field(default_factory=list)
     choices: dict[str, Any] = field(default_factory=dict)
+    way: str = PUSH
 
     def registration(self) -> dict[str, Any]:
-        """LEAGUE_REGISTER_REQUEST, always the same."""
+        """LEAGUE_REGISTER_REQUEST with its address, always the same."""
         about = words.meta(self.name, self.endpoint, "even_odd", "tic_tac_toe")
         conversation = f"conv-{self.league_id}-{self.name}-register"
         return words.registration("player", self.name, conversation, about, league_id=self.league_id)
+
+    def without_address(self) -> dict[str, Any]:
+        """The request with which it changes to its line; its token shows that it is the same player."""
+        request = self.registration()
+        about = {name: value for name, value in request["player_meta"].items() if name != "contact_endpoint"}
+        return request | {"player_meta": about | {"delivery": self.way}, "auth_token": self.tokens[-1]}
 
     def answer(self, params: dict[str, Any]) -> dict[str, Any]:
         """The answer to a message."""
@@ -63,7 +75,7 @@ class Player:
         return _RECEIVED
 
     def _choose(self, params: dict[str, Any], options: list[Any]) -> Any:
-        """The same when asked the same again: a retry must not change our mind."""
+        """Our choice; the same one when a call is repeated."""
         key = f"{params['conversation_id']} {json.dumps(params.get('state'))}"
         return self.choices.setdefault(key, self.rng.choice(options))
 
@@ -72,47 +84,61 @@ class Player:
         return words.answer(kind, params, self.player_id, auth_token=token, **fields)
 
     def game_overs(self) -> dict[str, list[dict[str, Any]]]:
-        """By match every GAME_OVER, in the order of arrival."""
-        found: dict[str, list[dict[str, Any]]] = {}
-        for message in self.heard:
+        """By match, every GAME_OVER in the order of arrival."""
+        by_match: dict[str, list[dict[str, Any]]] = {}
+        for message in self.received:
             if message.get("message_type") == "GAME_OVER":
-                found.setdefault(message["match_id"], []).append(message)
-        return found
+                by_match.setdefault(message["match_id"], []).append(message)
+        return by_match
 
 
 class Room:
-    """One server for all players of a run, each at an address of its own.
+    """All players of a run: one server for those that are called, each at a path of its own, and a line for each other.
 
     Args:
-        seed: of the run; what players choose and how long they think follows from it.
+        seed: of the run; it decides what players choose and how long they wait before an answer.
     """
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._players: dict[tuple[str, str], Player] = {}
         self._server = AsyncExitStack()
+        self._lines: list[asyncio.Task[None]] = []
         self._url = ""
         self.ends = 0
-        """How many GAME_OVERs have been heard by all players together."""
+        """How many GAME_OVERs all players together have received."""
 
     async def open(self) -> None:
         """Listen on a free port."""
         self._url = await self._server.enter_async_context(listening({"/{league}/{name}/mcp": self._handle}))
 
     async def close(self) -> None:
-        """Stop listening."""
+        """Stop listening, and end all lines."""
+        for task in self._lines:
+            task.cancel()
+        await asyncio.gather(*self._lines, return_exceptions=True)
         await self._server.aclose()
 
     def seat(self, league_id: str, count: int) -> list[Player]:
-        """New players for a league."""
-        found = []
+        """New players for a league; the first two dial out, one by poll and one by socket."""
+        seated = []
         for number in range(1, count + 1):
             name = f"Agent{number}"
             endpoint = f"{self._url}/{league_id}/{name}/mcp"
             rng = random.Random(f"{self._seed}/{league_id}/{name}")
-            found.append(Player(league_id, name, endpoint, rng))
-            self._players[league_id, name] = found[-1]
-        return found
+            seated.append(Player(league_id, name, endpoint, rng, way=_WAYS.get(number, PUSH)))
+            self._players[league_id, name] = seated[-1]
+        return seated
+
+    def dial(self, player: Player, addresses: list[str]) -> None:
+        """Let a registered player dial out from now on.
+
+        Args:
+            addresses: where it finds the site.
+        """
+        rng = random.Random(f"{self._seed}/{player.league_id}/{player.name}/line")
+        line = Line(player.way, player.tokens[-1], addresses, rng, partial(self._answer, player), player.odd)
+        self._lines.append(asyncio.create_task(line.keep()))
 
     def of(self, league_id: str) -> list[Player]:
         """The players of a league."""
@@ -120,15 +146,17 @@ class Room:
 
     async def _handle(self, request: web.Request) -> web.Response:
         player = self._players[request.match_info["league"], request.match_info["name"]]
-        body = json.loads(await request.read())
+        return web.json_response(await self._answer(player, json.loads(await request.read())))
+
+    async def _answer(self, player: Player, body: dict[str, Any]) -> dict[str, Any]:
         if body.get("method") == "ping":
-            return web.json_response(words.rpc_result({"status": "ok"}, body.get("id")))
+            return words.rpc_result({"status": "ok"}, body.get("id"))
         params = body.get("params")
         if not isinstance(params, dict) or "message_type" not in params:
-            # Two answers in a row were cut off, and the referee looks for words that break no connection.
-            return web.json_response(words.rpc_error(-32601, "Method not found", body.get("id")))
-        player.heard.append(params)
+            # A referee hunts for another dialect when two answers in a row were cut off; there is none.
+            return words.rpc_error(-32601, "Method not found", body.get("id"))
+        player.received.append(params)
         self.ends += params["message_type"] == "GAME_OVER"
-        # A moment's thought: a match takes long enough to be hit in the middle.
+        # A short delay, so that faults can hit a match in the middle.
         await asyncio.sleep(player.rng.uniform(0.0, 0.12))
-        return web.json_response(words.rpc_result(player.answer(params), body.get("id")))
+        return words.rpc_result(player.answer(params), body.get("id"))

@@ -1,4 +1,4 @@
-"""The processes of a run: started, started again whenever they end, hit from outside, ended."""
+"""Runs the processes of a site: starts and restarts them, causes faults from outside, and ends them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from typing import Any
 from tests.chaos import inside, plan
 from tests.places import ROOT
 
-AGAIN_AFTER_S = 0.2
+RESTART_AFTER_S = 0.2
 
 
 class Unit:
     """One process that is kept running, as systemd keeps it (``Restart=always``).
 
     Args:
-        name: of its log.
+        name: the name of its log.
         command: its command line.
-        environment: the whole of it.
-        folder: where its log goes.
+        environment: its whole environment.
+        folder: where its log is written.
     """
 
     def __init__(self, name: str, command: Sequence[str], environment: dict[str, str], folder: Path) -> None:
@@ -39,7 +39,7 @@ class Unit:
         self._keeper: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start it, and again whenever it ends."""
+        """Start it, and restart it whenever it ends."""
         self._keeper = asyncio.create_task(self._keep())
 
     async def _keep(self) -> None:
@@ -55,7 +55,7 @@ class Unit:
                     start_new_session=True,
                 )
                 await self._process.wait()
-                await asyncio.sleep(AGAIN_AFTER_S)
+                await asyncio.sleep(RESTART_AFTER_S)
 
     async def end(self) -> None:
         """Kill it, for good."""
@@ -68,7 +68,7 @@ class Unit:
 
 @dataclass(slots=True)
 class Target:
-    """A running process that counts its steps. ``pidfd`` is of this very process, also when its pid is used again."""
+    """A running process with faults. ``pidfd`` refers to this process even if its pid is reused."""
 
     role: str
     number: int
@@ -77,7 +77,7 @@ class Target:
     since: float
 
     def signal(self, number: signal.Signals) -> bool:
-        """Whether it was still there."""
+        """Send a signal; returns whether the process was still there."""
         if not self.runs():
             return False
         try:
@@ -87,7 +87,7 @@ class Target:
         return True
 
     def runs(self) -> bool:
-        """Whether it is there and is no zombie; a pidfd can be read as soon as its process has ended."""
+        """Whether it runs and is no zombie; a pidfd becomes readable when its process ends."""
         if self.pidfd < 0:
             return False
         ended = select.poll()
@@ -100,7 +100,7 @@ class Target:
 
 
 class Journal:
-    """What the processes under test have written of themselves; keeps their list, and lets stopped ones go on.
+    """Reads the journal of the processes under test, lists those that run, and lets stopped ones go on.
 
     Args:
         folder: of the run.
@@ -117,10 +117,10 @@ class Journal:
         self.faults: Counter[tuple[str, str, str]] = Counter()
         """By kind of process, kind of fault, and point."""
         self.places: set[tuple[str, str, str]] = set()
-        """Kind of process, point and detail of every fault."""
+        """Where faults have happened: kind of process, point and detail."""
         self.accepted: list[dict[str, Any]] = []
         self.last_fault = 0.0
-        """When the last fault was over, by time.time()."""
+        """When the last fault ended, by time.time()."""
 
     @property
     def kills(self) -> int:
@@ -128,13 +128,13 @@ class Journal:
         return sum(count for (_, kind, _), count in self.faults.items() if kind == plan.KILL)
 
     async def follow(self) -> None:
-        """Read what is new, for ever."""
+        """Read new lines until cancelled."""
         while True:
             self.look()
             await asyncio.sleep(0.03)
 
     def look(self) -> None:
-        """Read what is new."""
+        """Read new lines."""
         with self._path.open("rb") as file:
             file.seek(self._read)
             raw = file.read()
@@ -157,43 +157,48 @@ class Journal:
             self.count(line["role"], line["fault"], line["point"], at=line["at"], detail=detail)
             target = self._targets.get((line["role"], line["number"]))
             if line["fault"] == plan.STOP and target is not None:
-                self._let_go(target, line["seconds"])
+                self._continue_later(target, line["seconds"])
             elif line["fault"] in (plan.DELAY, plan.LOSE):
                 self.last_fault = max(self.last_fault, line["at"] + line["seconds"])
 
     def _open(self, pid: int) -> int | None:
-        """A pidfd of one of our own; None when it has ended already, and its pid is perhaps somebody else's."""
+        """A pidfd of a process of this run; None if it has ended (another process may have its pid now)."""
         try:
             fd = os.pidfd_open(pid)
-            ours = f"CHAOS_FOLDER={self._folder}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            is_ours = f"CHAOS_FOLDER={self._folder}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         except OSError:
             return None
-        if not ours:
+        if not is_ours:
             os.close(fd)
-        return fd if ours else None
+        return fd if is_ours else None
 
     def count(self, role: str, kind: str, point: str, *, at: float, detail: str = "") -> None:
-        """A fault that has happened."""
+        """Count a fault that has happened."""
         self.faults[role, kind, point] += 1
         self.places.add((role, point, detail))
         self.last_fault = max(self.last_fault, at)
 
-    def blow(self, role: str, kind: str, *, seconds: float = 0.0, pid: int = 0) -> None:
-        """A fault that was done by the clock: count it, and write it down."""
-        inside.note(self._folder, event="blow", role=role, fault=kind, seconds=seconds, pid=pid)
+    def record(self, role: str, kind: str, *, seconds: float = 0.0, pid: int = 0) -> None:
+        """Count a timed fault, and write it to the journal."""
+        inside.note(self._folder, event="timed fault", role=role, fault=kind, seconds=seconds, pid=pid)
         self.count(role, kind, "the clock", at=time.time())
 
+    def cut(self, point: str) -> None:
+        """Count a cut of a player's line, and write it to the journal."""
+        inside.note(self._folder, event="cut", role="line", fault=plan.CUT, point=point)
+        self.count("line", plan.CUT, point, at=time.time())
+
     def targets(self, role: str) -> list[Target]:
-        """Those of a kind that are running."""
+        """The running processes of a kind."""
         return [one for one in self._targets.values() if one.role == role and one.runs()]
 
     def stop(self, target: Target, seconds: float) -> None:
-        """SIGSTOP, and SIGCONT after so many seconds."""
+        """Send SIGSTOP, and SIGCONT after so many seconds."""
         if target.signal(signal.SIGSTOP):
-            self.blow(target.role, plan.STOP, seconds=seconds, pid=target.pid)
-            self._let_go(target, seconds)
+            self.record(target.role, plan.STOP, seconds=seconds, pid=target.pid)
+            self._continue_later(target, seconds)
 
-    def _let_go(self, target: Target, seconds: float) -> None:
+    def _continue_later(self, target: Target, seconds: float) -> None:
         task = asyncio.create_task(self._continue(target, seconds))
         self._stopped.add(task)
         task.add_done_callback(self._stopped.discard)
@@ -204,22 +209,22 @@ class Journal:
             self.last_fault = max(self.last_fault, time.time())
 
     async def all_go_on(self) -> None:
-        """Wait until nothing is stopped any more."""
+        """Wait until no process is stopped any more."""
         while self._stopped:
             await asyncio.gather(*self._stopped)
 
-    def limit_files(self, most_bytes: int) -> None:
-        """No process may write beyond so many bytes of a file (RLIMIT_FSIZE); -1 lifts it."""
+    def limit_files(self, max_bytes: int) -> None:
+        """Limit the size of files that processes may write (RLIMIT_FSIZE); -1 lifts the limit."""
         for role in plan.POINTS:
             for target in self.targets(role):
                 try:
                     _, hard = resource.prlimit(target.pid, resource.RLIMIT_FSIZE)
-                    resource.prlimit(target.pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
+                    resource.prlimit(target.pid, resource.RLIMIT_FSIZE, (max_bytes, hard))
                 except ProcessLookupError:
                     continue
 
     def kill_all(self) -> None:
-        """End what is left."""
+        """Kill every process that is left."""
         self.look()
         for role in plan.POINTS:
             for target in self.targets(role):

@@ -1,4 +1,4 @@
-"""The database as it is, read with the database's own client: the code under test has no part in the verdict."""
+"""Reads the database with its own client, so that the code under test has no part in the verdict."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class MatchRow:
     """One match with its result.
 
     Attributes:
-        seal: the verdict as it was sealed before it was told, with the attempt and conversation of then; None where
-            nothing was sealed. Of one that no referee could tell, ``untold`` is true.
+        seal: the verdict as it was sealed, with the attempt and conversation of then; None if nothing was sealed.
+            ``untold`` is true if no referee could tell it to the players.
     """
 
     league_id: str
@@ -77,7 +77,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything that is checked.
+    """Everything in the database that is checked.
 
     Attributes:
         leagues: state by id.
@@ -97,7 +97,7 @@ class Snapshot:
 
 
 class Database(Protocol):
-    """Where rows come from."""
+    """A database to read from."""
 
     def read(self, sql: str) -> Sequence[Sequence[Any]]:
         """All rows of a query."""
@@ -105,7 +105,11 @@ class Database(Protocol):
 
 
 class Sqlite:
-    """Args: path: the database file."""
+    """Reads a SQLite file.
+
+    Args:
+        path: the file.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -116,7 +120,11 @@ class Sqlite:
 
 
 class Postgresql:
-    """Args: url: ``postgres://…``."""
+    """Reads a PostgreSQL database.
+
+    Args:
+        url: ``postgres://…``.
+    """
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -147,7 +155,7 @@ def matches_of(database: Database) -> list[MatchRow]:
 
 
 def snapshot_of(database: Database) -> Snapshot:
-    """Everything that is checked."""
+    """Read everything that is checked."""
     return Snapshot(
         leagues=leagues_of(database),
         rounds=[(str(league), int(number), str(state)) for league, number, state in database.read(_ROUNDS)],
@@ -163,12 +171,12 @@ def snapshot_of(database: Database) -> Snapshot:
 
 
 def _value(raw: Any) -> Any:
-    """JSON is text in SQLite."""
+    """A JSON value; SQLite has it as text."""
     return json.loads(raw) if isinstance(raw, str) else raw
 
 
 def _moment(raw: Any) -> float | None:
-    """Seconds since 1970; SQLite keeps times as text, in UTC and without saying so."""
+    """A time in seconds since 1970; SQLite has it as text, in UTC without a zone."""
     if raw is None:
         return None
     if isinstance(raw, str):

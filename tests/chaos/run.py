@@ -1,19 +1,21 @@
-"""A whole run: a site, its players, one episode after the other, and what came of it."""
+"""A whole run: a site and its players, one episode after the other, and a summary."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.chaos.cutting import Cutter
 from tests.chaos.episode import PROMISED_S, Episode, Report
 from tests.chaos.players import Room
 from tests.chaos.processes import Journal
 from tests.chaos.sites import SCALED, ScaledSite, Site, SqliteSite
 
-KILLS_IN_AN_EPISODE = 25
+KILLS_PER_EPISODE = 25
 
 
 @dataclass(slots=True)
@@ -31,11 +33,11 @@ class Summary:
 
     @property
     def kills(self) -> int:
-        """How many processes were killed, or servers that they stand on."""
+        """How many processes and servers were killed."""
         return sum(report.kills for report in self.reports)
 
     def text(self) -> str:
-        """For people."""
+        """The summary as lines of text."""
         lines = [
             f"{self.kills} kills, {self.faults.total() - self.kills} other faults at {self.places} different places; "
             f"{sum(one.leagues for one in self.reports)} leagues, {sum(one.matches for one in self.reports)} matches, "
@@ -52,13 +54,13 @@ class Summary:
 
 
 class Run:
-    """A run that has not begun.
+    """A run; it begins with ``play``.
 
     Args:
-        folder: an empty one.
+        folder: an empty folder for data, logs and journal.
         mode: the way of running a site, ``sqlite`` or ``scaled``.
-        kills: so many in all.
-        say: takes the lines of each episode.
+        kills: how many processes are killed in all.
+        say: prints the lines of each episode.
         within_s: a league goes on within so many seconds after the last fault.
     """
 
@@ -76,23 +78,27 @@ class Run:
         self._within_s = within_s
 
     async def play(self) -> Summary:
-        """Play it. Nothing of it is left behind but the folder.
+        """Play the run; leaves nothing behind but the folder.
 
         Raises:
-            NotHere: a program that is needed is missing.
+            NotInstalled: a program that is needed is missing.
         """
         site: Site = (ScaledSite if self._mode == SCALED else SqliteSite)(self._folder, self._seed)
         journal, room = Journal(self._folder), Room(self._seed)
+        numbers = itertools.count(1)
+        cutters = [Cutter(one, self._seed, numbers, journal.cut) for one in site.addresses]
         following = asyncio.create_task(journal.follow())
         summary = Summary()
         try:
             await room.open()
+            for cutter in cutters:
+                await cutter.open()
             site.start()
             left, number = self._kills, 0
             while left > 0:
-                kills = min(left, KILLS_IN_AN_EPISODE)
+                kills = min(left, KILLS_PER_EPISODE)
                 episode = Episode(
-                    site, journal, room, number=number, seed=self._seed, kills=kills, within_s=self._within_s
+                    site, journal, room, cutters, number=number, seed=self._seed, kills=kills, within_s=self._within_s
                 )
                 report = await episode.play()
                 summary.reports.append(report)
@@ -106,5 +112,7 @@ class Run:
             await site.close()
             journal.kill_all()
             await room.close()
+            for cutter in cutters:
+                await cutter.close()
         summary.faults, summary.places = journal.faults, len(journal.places)
         return summary

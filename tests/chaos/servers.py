@@ -1,4 +1,4 @@
-"""What a site stands on in a run: a disk that can be full, Redis and PostgreSQL of its own that can be restarted."""
+"""What a site needs in a run: a disk that can be filled, and its own Redis and PostgreSQL that can be restarted."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MOUNT_MIB = 64
 FILLER = "filler"
 
 
-class NotHere(Exception):
-    """A program that is needed is not on this machine; the sentence says which."""
+class NotInstalled(Exception):
+    """A program that is needed is not installed here; the message says which."""
 
 
 class Disk:
-    """The data folder, on a disk of its own where we may mount one; elsewhere files can only be kept from growing.
+    """The data folder, on a disk of its own if we may mount one (``own``), else only file sizes can be limited.
 
     Args:
         folder: the data folder, made here.
@@ -35,8 +35,8 @@ class Disk:
         self.own = os.geteuid() == 0 and subprocess.run(command, capture_output=True, check=False).returncode == 0
 
     def fill(self) -> None:
-        """Leave no room. The log of SQLite is emptied first: within it there would be some for a while."""
-        # Where it is in use all the time the disk is full a little later.
+        """Leave no room on the disk, nor in the log of SQLite, which is emptied first."""
+        # If the database is busy, the log keeps its room, and writing fails a little later.
         path = self.folder / "league.sqlite3"
         with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path, timeout=1)) as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -50,25 +50,25 @@ class Disk:
                     continue
 
     def clear(self) -> None:
-        """There is room again."""
+        """Make room again."""
         (self.folder / FILLER).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Give it back."""
+        """Unmount the disk."""
         if self.own:
             subprocess.run(["umount", "-l", str(self.folder)], check=True)
 
 
-def must_be_here() -> None:
-    """What the scaled site needs.
+def require_programs() -> None:
+    """Check that the programs which the scaled site needs are installed.
 
     Raises:
-        NotHere: and what is missing.
+        NotInstalled: one is missing.
     """
     if shutil.which("redis-server") is None:
-        raise NotHere("redis-server is not installed")
+        raise NotInstalled("redis-server is not installed")
     if _initdb() is None:
-        raise NotHere("PostgreSQL is not installed")
+        raise NotInstalled("PostgreSQL is not installed")
 
 
 def _initdb() -> str | None:
@@ -76,22 +76,22 @@ def _initdb() -> str | None:
 
 
 class Redis(servers.Redis):
-    """A Redis that keeps nothing, and is restarted."""
+    """A Redis that saves nothing, and can be restarted."""
 
     async def restart(self, seconds: float) -> None:
-        """kill -9, and start again after so many seconds."""
+        """Kill it, and start it again after so many seconds."""
         self.kill()
         await asyncio.sleep(seconds)
         await asyncio.to_thread(self.start)
 
 
 class Postgres:
-    """A PostgreSQL that forgets nothing when it is killed (only when the machine is)."""
+    """A PostgreSQL that keeps its data when it is killed (but not if the machine crashes: fsync is off)."""
 
     def __init__(self, folder: Path) -> None:
-        found = _initdb()
-        assert found is not None
-        self._bin, self.port = Path(found).parent, free_port()
+        initdb = _initdb()
+        assert initdb is not None
+        self._bin, self.port = Path(initdb).parent, free_port()
         self._home = folder / "postgres"
         self._home.mkdir()
         folder.chmod(0o755)
@@ -104,7 +104,7 @@ class Postgres:
         self.start()
 
     def start(self) -> None:
-        """Start it, again."""
+        """Start it."""
         self._run(*self._control, "start")
 
     @property
@@ -112,20 +112,20 @@ class Postgres:
         return f"postgres://postgres@127.0.0.1:{self.port}/postgres"
 
     def _run(self, program: str, *words: str) -> None:
-        # It does not run as root.
+        # PostgreSQL refuses to run as root.
         user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
         command = [*user, str(self._bin / program), *words]
         done = subprocess.run(command, cwd=self._home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
         if done.returncode:
-            raise NotHere(f"PostgreSQL would not {words[-1]}: {done.stderr.decode()[-300:]}")
+            raise NotInstalled(f"PostgreSQL would not {words[-1]}: {done.stderr.decode()[-300:]}")
 
     async def restart(self, seconds: float) -> None:
-        """End it as a crash does, and start again after so many seconds."""
+        """Stop it as a crash does, and start it again after so many seconds."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._run, *self._control[:3], "-m", "immediate", "stop")
         await asyncio.sleep(seconds)
         await loop.run_in_executor(None, self.start)
 
     def kill(self) -> None:
-        """End it."""
+        """Stop it as a crash does."""
         self._run(*self._control[:3], "-m", "immediate", "stop")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.chaos import rows
 from tests.chaos.processes import ROOT, Unit
-from tests.chaos.servers import Disk, Postgres, Redis, must_be_here
-from tests.e2e.site import REFEREES_PORTS, free_port
+from tests.chaos.servers import Disk, Postgres, Redis, require_programs
+from tests.e2e.site import REFEREE_PORTS, free_port
 
 API_KEY = "key-of-the-chaos"
 SQLITE, SCALED = "sqlite", "scaled"
@@ -18,7 +18,7 @@ _HOOK = Path(__file__).resolve().parent / "hook"
 
 
 class Site:
-    """What both have in common.
+    """The base class of both sites.
 
     Args:
         folder: of the run.
@@ -38,9 +38,10 @@ class Site:
         } | {
             "PYTHONPATH": os.pathsep.join([str(_HOOK), str(ROOT)]),
             "PYTHONUNBUFFERED": "1",
+            "LEAGUE_CHECK_ON_REGISTRATION": "0",
             "CHAOS_FOLDER": str(folder),
             "CHAOS_SEED": str(seed),
-            # The host's referees get nothing that is not named.
+            # The host passes on to its referees only the variables named here.
             "LEAGUE_PASS_ON": "CHAOS_FOLDER, CHAOS_SEED",
             "LEAGUE_API_KEY": API_KEY,
             "LEAGUE_ADMIN_PASSWORD": "password-of-the-chaos",
@@ -55,7 +56,7 @@ class Site:
             unit.start()
 
     async def close(self) -> None:
-        """End every process that was started here."""
+        """End every process of the site."""
         for unit in self.units:
             await unit.end()
 
@@ -74,7 +75,7 @@ class Site:
 
 
 class SqliteSite(Site):
-    """``manage.py host`` with two referees of its own, and two more that somebody else starts."""
+    """``manage.py host`` with two referees of its own, and two more in processes of their own."""
 
     mode = SQLITE
 
@@ -84,7 +85,7 @@ class SqliteSite(Site):
         self.environment["LEAGUE_DATA"] = str(self.disk.folder)
         port = free_port()
         self.addresses = [f"http://127.0.0.1:{port}"]
-        own = str(free_port(together=REFEREES_PORTS))
+        own = str(free_port(together=REFEREE_PORTS))
         self._add("host", "host", "--port", str(port), "--referees", "2", "--referee-port", own, "--no-demo")
         for number in (1, 2):
             self._add_referee(number, self.addresses[0])
@@ -102,7 +103,7 @@ class ScaledSite(Site):
 
     def __init__(self, folder: Path, seed: int) -> None:
         super().__init__(folder, seed)
-        must_be_here()
+        require_programs()
         self.postgres, self.redis = Postgres(folder), Redis(folder)
         self.environment |= {
             "DATABASE_URL": self.postgres.url,
@@ -110,9 +111,11 @@ class ScaledSite(Site):
             "LEAGUE_DATA": str(folder / "data"),
         }
         (folder / "data").mkdir()
-        # A new version is put up by somebody who watches: no fault happens to that.
-        quiet = {name: value for name, value in self.environment.items() if not name.startswith("CHAOS_")}
-        subprocess.run([sys.executable, "manage.py", "prepare"], cwd=ROOT, env=quiet, check=True, capture_output=True)
+        # No faults in `prepare`: people run and watch it.
+        without_faults = {name: value for name, value in self.environment.items() if not name.startswith("CHAOS_")}
+        subprocess.run(
+            [sys.executable, "manage.py", "prepare"], cwd=ROOT, env=without_faults, check=True, capture_output=True
+        )
         for number in (1, 2):
             port = free_port()
             self.addresses.append(f"http://127.0.0.1:{port}")

@@ -1,4 +1,4 @@
-"""The check of a run sees what it is there for, and a plan is the same whenever its seed is."""
+"""The verdict on a run reports every kind of violation, and a plan depends only on its seed."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def player(number: int) -> Player:
         "fall", f"Agent{number}", "http://127.0.0.1:1/mcp", random.Random(0), f"P0{number}", [f"tok_{number}"]
     )
     final = [{"player_id": row["player_id"], "points": row["points"]} for row in ROWS]
-    made.heard = [
-        # The first attempt was lost, and its end was told as what it was.
+    made.received = [
+        # The first attempt was lost, and players were told that it was cancelled.
         game_over(1, status="CANCELLED", winner_player_id=None),
         game_over(),
         broadcast("LEAGUE_STANDINGS_UPDATE", standings=ROWS),
@@ -58,7 +58,7 @@ def player(number: int) -> Player:
 
 
 class Case:
-    """A league of two players in which everything is in order."""
+    """A league of two players without violations; tests change it."""
 
     def __init__(self) -> None:
         self.players = [player(1), player(2)]
@@ -80,17 +80,17 @@ class Case:
     def agent(self, **fields: Any) -> None:
         self.change(agents=[replace(self.snapshot.agents[0], **fields), self.snapshot.agents[1]])
 
-    def hears(self, *messages: dict[str, Any]) -> None:
-        self.players[0].heard += messages
+    def receives(self, *messages: dict[str, Any]) -> None:
+        self.players[0].received += messages
 
     def violations(self) -> list[str]:
         return violations(self.snapshot, self.players, {"fall": self.table}, self.accepted)
 
 
-def test_a_league_in_order_violates_nothing() -> None:
+def test_a_correct_league_has_no_violations() -> None:
     case = Case()
     # Messages may repeat, with the same conversation_id.
-    case.hears(game_over(), *case.players[0].heard[2:])
+    case.receives(game_over(), *case.players[0].received[2:])
     assert case.violations() == []
 
 
@@ -101,8 +101,8 @@ def test_a_verdict_that_another_referee_tells_keeps_its_attempt_and_conversation
     case = Case()
     case.match(seal=SEAL)
     for one in case.players:
-        one.heard[:2] = [game_over(1)]
-    # The first referee's report may have been accepted, or that of the one that told it.
+        one.received[:2] = [game_over(1)]
+    # Either report may have been accepted: that of the first referee, or that of the referee that told the verdict.
     case.accepted.append(ACCEPTED | {"attempt": 1})
     assert case.violations() == []
 
@@ -111,30 +111,36 @@ def test_a_verdict_that_nobody_could_tell_counts_untold() -> None:
     case = Case()
     case.match(seal=SEAL | {"untold": True})
     for one in case.players:
-        one.heard[:2] = []
+        one.received[:2] = []
     assert case.violations() == []
     case.match(seal=SEAL)
     assert len(case.violations()) == 2
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("change", "expected"),
     [
-        (lambda case: case.hears(game_over(1, winner_player_id="P02")), "the last GAME_OVER told (1,"),
-        (lambda case: case.hears(game_over(drawn_number=6)), "GAME_OVER and the record differ in drawn_number"),
-        (lambda case: case.hears(game_over() | {"conversation_id": "conv-9"}), "the last GAME_OVER told (2, 'conv-9'"),
-        (lambda case: case.players[0].heard.clear(), "it was never told how it ended"),
-        (lambda case: case.hears(game_over(1, drawn_number=7), game_over()), "two ends were told"),
-        (lambda case: case.players[1].heard.insert(0, game_over(1, winner_player_id="P02")), "two ends were told"),
-        (lambda case: case.match(seal={"attempt": 1, "conversation_id": "conv-1"}), "the last GAME_OVER told (2,"),
-        (lambda case: case.hears(broadcast("ROUND_COMPLETED"), broadcast("ROUND_COMPLETED", n=1)), "twice and differs"),
+        (lambda case: case.receives(game_over(1, winner_player_id="P02")), "the last GAME_OVER told (1,"),
+        (lambda case: case.receives(game_over(drawn_number=6)), "GAME_OVER and the record differ in drawn_number"),
         (
-            lambda case: case.hears(
+            lambda case: case.receives(game_over() | {"conversation_id": "conv-9"}),
+            "the last GAME_OVER told (2, 'conv-9'",
+        ),
+        (lambda case: case.players[0].received.clear(), "it was never told how it ended"),
+        (lambda case: case.receives(game_over(1, drawn_number=7), game_over()), "two ends were told"),
+        (lambda case: case.players[1].received.insert(0, game_over(1, winner_player_id="P02")), "two ends were told"),
+        (lambda case: case.match(seal={"attempt": 1, "conversation_id": "conv-1"}), "the last GAME_OVER told (2,"),
+        (
+            lambda case: case.receives(broadcast("ROUND_COMPLETED"), broadcast("ROUND_COMPLETED", n=1)),
+            "twice and differs",
+        ),
+        (
+            lambda case: case.receives(
                 broadcast("ROUND_COMPLETED"), broadcast("ROUND_COMPLETED") | {"conversation_id": "x"}
             ),
             "came as ['conv-ROUND_COMPLETED', 'x']",
         ),
-        (lambda case: case.hears(broadcast("LEAGUE_STANDINGS_UPDATE", standings=[])), "twice and differs"),
+        (lambda case: case.receives(broadcast("LEAGUE_STANDINGS_UPDATE", standings=[])), "twice and differs"),
         (lambda case: case.change(events=[COUNTED, ("fall", 2, *COUNTED[2:]), ("fall", 3, *OVER[2:])]), "2 results"),
         (lambda case: case.change(events=[("fall", 1, *OVER[2:])]), "0 results were counted"),
         (lambda case: case.change(events=[COUNTED, ("fall", 3, *OVER[2:])]), "not numbered one by one"),
@@ -152,19 +158,28 @@ def test_a_verdict_that_nobody_could_tell_counts_untold() -> None:
         (lambda case: case.table.reverse(), "is not the fold"),
     ],
 )
-def test_whatever_is_wrong_is_seen(spoil: Callable[[Case], Any], said: str) -> None:
+def test_the_verdict_reports_every_kind_of_violation(change: Callable[[Case], Any], expected: str) -> None:
     case = Case()
-    spoil(case)
-    found = case.violations()
-    assert any(said in one for one in found), found
+    change(case)
+    reported = case.violations()
+    assert any(expected in one for one in reported), reported
+
+
+def test_an_episode_begins_with_rare_faults_that_wait_for_nothing() -> None:
+    first = []
+    for episode in range(3):
+        faults = plan.TimedFaults(11, episode, "scaled")
+        first += [faults.next() for _ in range(2)]
+    assert {fault.what for fault in first} >= {plan.REDIS, plan.POSTGRES, plan.STOP}
+    assert not any(fault.at_an_end for fault in first)
 
 
 def test_a_seed_gives_the_same_plan_again_and_another_seed_another() -> None:
     roles = [(role, number) for role in plan.POINTS for number in range(1, 30)]
     plans = [[plan.faults_of(seed, *role) for role in roles] for seed in (1, 1, 2)]
     assert plans[0] == plans[1] != plans[2]
-    blows = [[plan.Blows(seed, 0, "sqlite").next() for _ in range(9)] for seed in (1, 1, 2)]
-    assert blows[0] == blows[1] != blows[2]
+    timed = [[plan.TimedFaults(seed, 0, "sqlite").next() for _ in range(9)] for seed in (1, 1, 2)]
+    assert timed[0] == timed[1] != timed[2]
 
 
 @pytest.mark.parametrize("role", plan.POINTS)
@@ -174,7 +189,7 @@ def test_every_process_is_killed_in_the_end_and_hit_at_each_of_its_points(role: 
     assert {one[-1].point for one in faults} == set(plan.POINTS[role])
 
 
-def test_processes_are_told_by_their_command_lines() -> None:
+def test_the_role_of_a_process_follows_from_its_command_line() -> None:
     lines = {
         "python manage.py host --port 1": "host",
         "python manage.py web --port 1": "web",
@@ -187,7 +202,7 @@ def test_processes_are_told_by_their_command_lines() -> None:
     assert {line: inside.role_of(line.split()) for line in lines} == lines
 
 
-async def test_a_player_remembers_what_it_understands_and_refuses_the_rest() -> None:
+async def test_a_player_records_messages_it_understands_and_refuses_other_calls() -> None:
     room = Room(seed=1)
     await room.open()
     try:
@@ -204,4 +219,4 @@ async def test_a_player_remembers_what_it_understands_and_refuses_the_rest() -> 
     finally:
         await room.close()
     assert [answer.keys() & {"result", "error"} for answer in answers] == [{"error"}, {"result"}]
-    assert agent.heard == [asked[1]["params"]]
+    assert agent.received == [asked[1]["params"]]

@@ -1,6 +1,6 @@
-"""Whether what was promised was kept: a run's violations, worked out from the rows and from the players' own records.
+"""The verdict on a run: the promises that it broke, by the rows of the database and the players' own records.
 
-Pure. The table is folded here from the results once more; nothing of the project is asked.
+Pure. The table is computed here once more from the results, without code of the project.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ def violations(
     tables: Mapping[str, list[dict[str, Any]]],
     accepted: Sequence[Mapping[str, Any]],
 ) -> list[str]:
-    """Every promise that was broken, in words.
+    """A sentence for every promise that was broken.
 
     Args:
-        players: with what they have heard, of all leagues that were played.
+        players: those of all leagues that were played, with the messages they received.
         tables: by league, the table as the site shows it.
-        accepted: reports of results that referees saw accepted.
+        accepted: the reports of results that were answered as accepted.
     """
     by_league: dict[str, list[Player]] = defaultdict(list)
     for player in players:
         by_league[player.league_id].append(player)
-    found = _agents(snapshot, players) + _accepted(snapshot, accepted)
+    broken = _agents(snapshot, players) + _accepted(snapshot, accepted)
     for league_id, theirs in by_league.items():
         matches = [match for match in snapshot.matches if match.league_id == league_id]
         if (state := snapshot.leagues.get(league_id)) != "COMPLETED":
             still = {match.match_id: match.state for match in matches if match.state not in ("FINISHED", "PENDING")}
-            found.append(f"{league_id} is {state}: {still}")
+            broken.append(f"{league_id} is {state}: {still}")
             continue
-        found += _league(snapshot, league_id, matches, len(theirs))
+        broken += _league(snapshot, league_id, matches, len(theirs))
         table = fold(matches, [player.player_id for player in theirs])
         if league_id in tables and _told(tables[league_id]) != table:
-            found.append(f"{league_id}: the site's table {_told(tables[league_id])} is not the fold {table}")
-        found += [f"{league_id} {one}" for one in _told_twice(theirs)]
+            broken.append(f"{league_id}: the site's table {_told(tables[league_id])} is not the fold {table}")
+        broken += [f"{league_id} {one}" for one in _told_twice(theirs)]
         for player in theirs:
-            found += [f"{league_id} {player.name}: {one}" for one in _player(player, matches, table)]
-    return found
+            broken += [f"{league_id} {player.name}: {one}" for one in _player(player, matches, table)]
+    return broken
 
 
 def fold(matches: Iterable[MatchRow], players: Iterable[str]) -> Table:
@@ -76,46 +76,46 @@ def _told(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def _league(snapshot: Snapshot, league_id: str, matches: Sequence[MatchRow], players: int) -> list[str]:
-    found = []
+    broken = []
     if len(matches) != players * (players - 1) // 2 or len({match.match_id for match in matches}) != len(matches):
-        found.append(f"{league_id} has {len(matches)} matches for {players} players")
-    found += [
+        broken.append(f"{league_id} has {len(matches)} matches for {players} players")
+    broken += [
         f"{league_id}: round {number} is {state}"
         for league, number, state in snapshot.rounds
         if league == league_id and state != "COMPLETED"
     ]
     if snapshot.waiting.get(league_id):
-        found.append(f"{league_id}: {snapshot.waiting[league_id]} messages wait to be delivered")
+        broken.append(f"{league_id}: {snapshot.waiting[league_id]} messages wait to be delivered")
     events = [event for event in snapshot.events if event[0] == league_id]
     if [event[1] for event in events] != list(range(1, len(events) + 1)):
-        found.append(f"{league_id}: its events are not numbered one by one")
+        broken.append(f"{league_id}: its events are not numbered one by one")
     counted: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for _, _, kind, data, _ in events:
         if kind == "match_finished":
             counted[data["match_id"]].append(data)
     once = Counter(kind for _, _, kind, _, _ in events)
     if once["league_completed"] != 1:
-        found.append(f"{league_id} was completed {once['league_completed']} times")
+        broken.append(f"{league_id} was completed {once['league_completed']} times")
     for match in matches:
-        found += [f"{league_id} {match.match_id}: {one}" for one in _match(match, counted[match.match_id])]
-    return found
+        broken += [f"{league_id} {match.match_id}: {one}" for one in _match(match, counted[match.match_id])]
+    return broken
 
 
 def _match(match: MatchRow, counted: Sequence[Mapping[str, Any]]) -> list[str]:
-    found = []
+    broken = []
     if match.state != "FINISHED":
-        found.append(f"is {match.state} after attempt {match.attempt}, {match.lost_attempts} lost")
+        broken.append(f"is {match.state} after attempt {match.attempt}, {match.lost_attempts} lost")
     if len(counted) != 1:
-        found.append(f"{len(counted)} results were counted")
+        broken.append(f"{len(counted)} results were counted")
     elif (counted[0]["status"], counted[0]["winner_id"]) != (match.status, match.winner):
-        found.append(f"counted as {counted[0]['status']} {counted[0]['winner_id']}, is {match.status} {match.winner}")
+        broken.append(f"counted as {counted[0]['status']} {counted[0]['winner_id']}, is {match.status} {match.winner}")
     if match.status not in ("WIN", "DRAW") or match.faults:
-        found.append(f"a player was charged: {match.status}, {match.faults}")
-    return found
+        broken.append(f"a player was charged: {match.status}, {match.faults}")
+    return broken
 
 
 def _agents(snapshot: Snapshot, players: Sequence[Player]) -> list[str]:
-    found = []
+    broken = []
     rows: dict[tuple[str | None, str], list[Any]] = defaultdict(list)
     for agent in snapshot.agents:
         if agent.kind == "player":
@@ -125,60 +125,60 @@ def _agents(snapshot: Snapshot, players: Sequence[Player]) -> list[str]:
         mine = rows[player.league_id, player.name]
         who = f"{player.league_id} {player.name}"
         if len(mine) != 1:
-            found.append(f"{who} is registered {len(mine)} times")
+            broken.append(f"{who} is registered {len(mine)} times")
             continue
         if mine[0].code != player.player_id:
-            found.append(f"{who} was told that it is {player.player_id}, and is {mine[0].code}")
+            broken.append(f"{who} was told that it is {player.player_id}, and is {mine[0].code}")
         if mine[0].silences or mine[0].state == "SUSPENDED":
-            found.append(f"{who} was charged: {mine[0].state}, {mine[0].silences} silences, {mine[0].problem!r}")
+            broken.append(f"{who} was charged: {mine[0].state}, {mine[0].silences} silences, {mine[0].problem!r}")
         lost = [
             token for token in player.tokens if (mine[0].pk, hashlib.sha256(token.encode()).hexdigest()) not in digests
         ]
         if lost:
-            found.append(f"{who}: {len(lost)} of {len(player.tokens)} accepted registrations are not on record")
-        found += [f"{who}: {one}" for one in player.odd]
-    return found
+            broken.append(f"{who}: {len(lost)} of {len(player.tokens)} accepted registrations are not on record")
+        broken += [f"{who}: {one}" for one in player.odd]
+    return broken
 
 
 def _accepted(snapshot: Snapshot, accepted: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A report that was answered as accepted is the one that counts."""
+    """The accepted reports of results that are not the results that count."""
     rows = {(match.league_id, match.match_id): match for match in snapshot.matches}
-    found = []
+    broken = []
     for report in accepted:
         match = rows.get((report["league_id"], report["match_id"]))
         told = (report["attempt"], report["status"], report["winner"])
         seen = (match.attempt, match.status, match.winner) if match else None
-        # The attempt that a verdict was sealed in, or the one that told it: both may have reported it.
+        # The report may be of the attempt that sealed the verdict, or of a later one that told it.
         sealed = ((match.seal or {}).get("attempt"), match.status, match.winner) if match else None
         if told not in (seen, sealed):
-            found.append(f"{report['league_id']} {report['match_id']}: {told} was accepted, {seen} is on record")
-    return found
+            broken.append(f"{report['league_id']} {report['match_id']}: {told} was accepted, {seen} is on record")
+    return broken
 
 
 # What players were told -----------------------------------------------------------------------
 
 
 def _player(player: Player, matches: Sequence[MatchRow], table: Table) -> list[str]:
-    found = []
+    broken = []
     told = player.game_overs()
     for match in matches:
         if player.player_id in (match.player_a, match.player_b):
-            found += _ends(match, told.get(match.match_id, []))
+            broken += _ends(match, told.get(match.match_id, []))
     for match_id in told.keys() - {match.match_id for match in matches}:
-        found.append(f"was told the end of {match_id}, which there is not")
-    found += _conversations(player)
-    tables = [one for one in player.heard if one.get("message_type") == "LEAGUE_STANDINGS_UPDATE"]
+        broken.append(f"was told the end of {match_id}, which there is not")
+    broken += _conversations(player)
+    tables = [one for one in player.received if one.get("message_type") == "LEAGUE_STANDINGS_UPDATE"]
     if tables and _told(tables[-1]["standings"]) != table:
-        found.append(f"the last table it was told is {_told(tables[-1]['standings'])}, not {table}")
-    ends = [one for one in player.heard if one.get("message_type") == "LEAGUE_COMPLETED"]
+        broken.append(f"the last table it was told is {_told(tables[-1]['standings'])}, not {table}")
+    ends = [one for one in player.received if one.get("message_type") == "LEAGUE_COMPLETED"]
     final = [(row["player_id"], row["points"]) for row in ends[-1]["final_standings"]] if ends else None
     if final is not None and final != [row[:2] for row in table]:
-        found.append(f"the final table it was told is {final}, not {table}")
-    return found
+        broken.append(f"the final table it was told is {final}, not {table}")
+    return broken
 
 
 def _told_twice(players: Iterable[Player]) -> list[str]:
-    """Matches whose end was told in two ways, to one player or to both (ruling, section 12)."""
+    """The matches for which two different ends were told, to one player or to both (ruling, section 12)."""
     told: dict[str, set[str]] = defaultdict(set)
     for player in players:
         for match_id, ends in player.game_overs().items():
@@ -193,14 +193,14 @@ def _told_twice(players: Iterable[Player]) -> list[str]:
 def _ends(match: MatchRow, told: Sequence[Mapping[str, Any]]) -> list[str]:
     seal = match.seal or {}
     if not told:
-        # Two referees were lost on the way to the players: then it counts untold.
+        # A verdict that two referees failed to tell counts untold.
         return [] if seal.get("untold") is True else [f"{match.match_id}: it was never told how it ended"]
     last = told[-1]
     result = last["game_result"]
     seen = (last.get("attempt"), last["conversation_id"], result["status"], result["winner_player_id"])
     counts = (match.attempt, match.conversation_id, match.status, match.winner)
     if seal:
-        # Whoever tells it tells it as it was sealed, also when its own attempt is a later one.
+        # A sealed verdict is told with its first attempt and conversation, even by a referee of a later attempt.
         counts = (seal.get("attempt"), seal.get("conversation_id"), match.status, match.winner)
     if seen != counts:
         before = [(one.get("attempt"), one["game_result"]["winner_player_id"]) for one in told[:-1]]
@@ -210,15 +210,15 @@ def _ends(match: MatchRow, told: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _conversations(player: Player) -> list[str]:
-    """What comes twice is the same and has the same conversation_id; a new attempt has a new one."""
-    found = []
+    """The messages that came twice, but with different contents or conversation_ids."""
+    broken = []
     said: dict[str, str] = {}
     conversations: dict[tuple[Any, ...], set[str]] = defaultdict(set)
-    for message in player.heard:
+    for message in player.received:
         kind, conversation = message["message_type"], message["conversation_id"]
         if kind in _BROADCASTS:
             conversations[kind, message.get("round_id")].add(conversation)
-            # What a later look puts in anew.
+            # Timestamp and token may differ when a later look sends it again.
             kept = {name: value for name, value in message.items() if name not in ("timestamp", "auth_token")}
         elif kind == "GAME_OVER":
             conversations[kind, message["match_id"], message["attempt"]].add(conversation)
@@ -227,6 +227,6 @@ def _conversations(player: Player) -> list[str]:
             continue
         text = json.dumps([kind, kept], sort_keys=True)
         if said.setdefault(f"{kind} {conversation}", text) != text:
-            found.append(f"{kind} of {conversation} came twice and differs")
-    found += [f"{what} came as {sorted(them)}" for what, them in conversations.items() if len(them) > 1]
-    return found
+            broken.append(f"{kind} of {conversation} came twice and differs")
+    broken += [f"{what} came as {sorted(them)}" for what, them in conversations.items() if len(them) > 1]
+    return broken

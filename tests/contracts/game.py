@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import pytest
@@ -21,21 +21,27 @@ from league_sdk.rules.draws import CommittedDraw
 from league_sdk.rules.game import Game, Outcome, State
 
 PLAYERS = ("P01", "P02")
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 SEED = bytes(range(32))
-MOST_VIEW_BYTES = 1024
-"""A call carries it twice, and a transcript keeps 4 KiB of a body whole; a report has many matches in 64 KiB."""
+MAX_VIEW_BYTES = 1024
+"""The limit of a view: a request contains it twice, a transcript stores 4 KiB of that, and a report of 64 KiB has many
+matches."""
 JUNK: tuple[Any, ...] = (None, "", "no such move", True, -1, 10**9, 1.5, [], ["even"], {}, {"choice": "even"}, "\x01")
 
 
-# Every game runs the same tests: without a database no game is given the examples another one stumbled over.
-each_game = settings(
-    max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.differing_executors]
-)
+def each_game(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test with random games: ``data`` chooses the moves, ``seed`` is the seed of the random source.
+
+    Twenty games are enough: a test looks at every state of each.
+    """
+    # All games run the same tests. Without a database, no game is given the failing examples of another game.
+    checks = [HealthCheck.differing_executors]
+    how = settings(max_examples=20, deadline=None, database=None, suppress_health_check=checks)
+    return how(given(data=st.data(), seed=st.integers(0, 2**32))(test))
 
 
 class Chance:
-    """A source of chance that counts, and for which every outcome of a range is the same."""
+    """A random source that records its numbers."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -47,25 +53,24 @@ class Chance:
         return number
 
 
-class Replay:
-    """Gives the numbers that another source gave, and nothing else."""
+class Script:
+    """A random source that returns given numbers and records the requested ranges."""
 
-    def __init__(self, drawn: list[tuple[int, int, int]]) -> None:
-        self._left = list(drawn)
+    def __init__(self, *numbers: int) -> None:
+        self.numbers, self.asked = list(numbers), list[tuple[int, int]]()
 
     def randint(self, a: int, b: int) -> int:
-        lowest, highest, number = self._left.pop(0)
-        assert (a, b) == (lowest, highest)
-        return number
+        self.asked.append((a, b))
+        return self.numbers.pop(0)
 
 
 def same(left: Any, right: Any) -> bool:
-    """Equality that tells true from 1."""
+    """Compare as JSON, so that true and 1 are different."""
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
 
 
 def scribble(value: Any) -> None:
-    """Change everything in it that can be changed."""
+    """Change every list and object inside a value."""
     for inner in list(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()):
         scribble(inner)
     if isinstance(value, (dict, list)):
@@ -73,17 +78,17 @@ def scribble(value: Any) -> None:
 
 
 class GameContract:
-    """What every game keeps; ``game`` is set by the subclass."""
+    """The tests that every game must pass; a subclass sets ``game``."""
 
     game: ClassVar[Game]
 
     def play(self, data: st.DataObject, chance: Chance) -> Iterator[tuple[State, str | None, Any]]:
-        """A whole random game: the state before each step, who moves (None: the draw), the move.
+        """A complete random game: the state before each step, the player who moves (None for a draw), and the move.
 
         The last item is the final state with neither.
         """
         state = self.game.new_state(PLAYERS)
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             if self.game.outcome(state) is not None:
                 yield state, None, None
                 return
@@ -96,9 +101,9 @@ class GameContract:
             move = data.draw(st.sampled_from(self.game.options(state, player)))
             yield state, player, move
             state = self.game.apply(state, player, move)
-        raise AssertionError(f"no end after {MOST_STEPS} steps")
+        raise AssertionError(f"no end after {MAX_STEPS} steps")
 
-    def test_what_a_game_says_of_itself(self) -> None:
+    def test_a_game_describes_itself_with_valid_attributes(self) -> None:
         game = self.game
         for text in (game.game_type, game.display_name, game.move_type, game.choice_field):
             assert isinstance(text, str)
@@ -112,8 +117,8 @@ class GameContract:
         assert isinstance(game.draws, bool)
         assert 0 < game.max_round_time_sec <= 3600
 
-    def test_a_new_game_is_whole_and_undecided(self) -> None:
-        """The same players give the same game; the seats count, and someone is asked first."""
+    def test_a_new_game_depends_on_the_players_only_and_has_no_outcome(self) -> None:
+        """The order of the players matters, and at least one player can move."""
         game = self.game
         state = game.new_state(PLAYERS)
         assert same(game.new_state(PLAYERS), state)
@@ -122,8 +127,7 @@ class GameContract:
         assert len(game.to_move(state)) == (2 if game.hidden else 1)
 
     @each_game
-    @given(data=st.data(), seed=st.integers(0, 2**32))
-    def test_random_legal_play_ends_with_a_whole_outcome(self, data: st.DataObject, seed: int) -> None:
+    def test_random_legal_play_ends_with_a_complete_outcome(self, data: st.DataObject, seed: int) -> None:
         *_, (final, _, _) = self.play(data, Chance(seed))
         outcome = self.game.outcome(final)
         assert isinstance(outcome, Outcome)
@@ -131,41 +135,32 @@ class GameContract:
         assert outcome.reason == outcome.reason.strip() != ""
         assert same(json.loads(json.dumps(outcome.details)), outcome.details)
         assert self.game.to_move(final) == ()
-        # A reader of results finds the same fields whether or not the game was played out.
+        # A result has the same fields whether or not the game was played to its end.
         assert outcome.details.keys() == self.game.unfinished(self.game.new_state(PLAYERS)).keys()
 
     @each_game
-    @given(data=st.data(), seed=st.integers(0, 2**32))
-    def test_every_state_is_json_and_no_step_changes_the_one_before(self, data: st.DataObject, seed: int) -> None:
-        chance = Chance(seed)
-        for state, player, move in self.play(data, chance):
+    def test_a_game_continues_in_the_same_way_after_its_state_was_stored_as_json(
+        self, data: st.DataObject, seed: int
+    ) -> None:
+        """No step changes the state before it either."""
+        for state, player, move in self.play(data, Chance(seed)):
             before = copy.deepcopy(state)
-            assert same(json.loads(json.dumps(state)), state)
-            self.game.to_move(state)
-            self.game.outcome(state)
+            again = json.loads(json.dumps(state))
+            assert same(again, state)
+            assert self.game.to_move(again) == self.game.to_move(state)
+            assert self.game.outcome(again) == self.game.outcome(state)
+            assert same(self.game.view(again, None), self.game.view(state, None))
             self.game.unfinished(state)
-            self.game.view(state, None)
             if player is not None:
                 self.game.options(state, player).clear()
-                self.game.apply(state, player, move)
+                assert same(self.game.apply(again, player, move), self.game.apply(state, player, move))
             elif self.game.outcome(state) is None:
                 self.game.draw(state, Chance(seed))
             assert same(state, before)
 
     @each_game
-    @given(data=st.data(), seed=st.integers(0, 2**32))
-    def test_a_game_read_back_from_json_goes_on_alike(self, data: st.DataObject, seed: int) -> None:
-        for state, player, move in self.play(data, Chance(seed)):
-            again = json.loads(json.dumps(state))
-            assert self.game.to_move(again) == self.game.to_move(state)
-            assert self.game.outcome(again) == self.game.outcome(state)
-            assert same(self.game.view(again, None), self.game.view(state, None))
-            if player is not None:
-                assert same(self.game.apply(again, player, move), self.game.apply(state, player, move))
-
-    @each_game
-    @given(data=st.data(), seed=st.integers(0, 2**32), junk=st.sampled_from(JUNK))
-    def test_what_is_no_option_is_an_illegal_move(self, data: st.DataObject, seed: int, junk: Any) -> None:
+    def test_a_game_refuses_a_move_that_is_not_among_the_options(self, data: st.DataObject, seed: int) -> None:
+        junk = data.draw(st.sampled_from(JUNK))
         for state, player, _ in self.play(data, Chance(seed)):
             if player is None or any(same(junk, option) for option in self.game.options(state, player)):
                 continue
@@ -181,8 +176,7 @@ class GameContract:
             assert same(state, before)
 
     @each_game
-    @given(data=st.data(), seed=st.integers(0, 2**32))
-    def test_there_is_always_an_option_and_each_one_is_distinct(self, data: st.DataObject, seed: int) -> None:
+    def test_a_player_to_move_has_options_and_all_of_them_are_different(self, data: st.DataObject, seed: int) -> None:
         for state, player, _ in self.play(data, Chance(seed)):
             if player is None:
                 continue
@@ -191,8 +185,7 @@ class GameContract:
             assert [one for one in options if json.loads(one) not in self.allowed()] == []
 
     @each_game
-    @given(data=st.data(), seed=st.integers(0, 2**32))
-    def test_who_is_not_to_move_has_no_options_and_no_move(self, data: st.DataObject, seed: int) -> None:
+    def test_a_game_refuses_every_move_of_a_player_whose_turn_it_is_not(self, data: st.DataObject, seed: int) -> None:
         for state, player, move in self.play(data, Chance(seed)):
             movers = self.game.to_move(state)
             assert [one for one in movers if one not in PLAYERS] == []
@@ -211,9 +204,10 @@ class GameContract:
                 assert same(state, before)
 
     @each_game
-    @given(data=st.data(), seed=st.integers(0, 2**32))
-    def test_turns_are_taken_one_at_a_time_and_everyone_sees_them(self, data: st.DataObject, seed: int) -> None:
-        """Without secrets one player moves at a time, knows all it needs, and each move shows."""
+    def test_players_of_an_open_game_move_in_turn_and_every_move_is_public(
+        self, data: st.DataObject, seed: int
+    ) -> None:
+        """Without hidden choices one player moves at a time, sees everything, and each move changes the public view."""
         if self.game.hidden:
             return
         shown: list[str] = []
@@ -227,21 +221,21 @@ class GameContract:
         assert len(set(shown)) == len(shown)
 
     @each_game
-    @given(data=st.data(), seed=st.integers(0, 2**32))
-    def test_a_view_can_be_sent_and_is_the_viewers_own(self, data: st.DataObject, seed: int) -> None:
+    def test_a_view_is_small_json_and_changing_it_does_not_change_the_game(
+        self, data: st.DataObject, seed: int
+    ) -> None:
         for state, _, _ in self.play(data, Chance(seed)):
             before = copy.deepcopy(state)
             for viewer in (None, *PLAYERS, "P99"):
                 view = self.game.view(state, viewer)
                 assert same(json.loads(json.dumps(view)), view)
-                assert len(json.dumps(view)) < MOST_VIEW_BYTES
+                assert len(json.dumps(view)) < MAX_VIEW_BYTES
                 scribble(view)
             assert same(self.game.view(state, "P99"), self.game.view(state, None))
             assert same(state, before)
 
     @each_game
-    @given(data=st.data(), seed=st.integers(0, 2**32))
-    def test_a_game_that_breaks_off_is_told_with_the_same_fields(self, data: st.DataObject, seed: int) -> None:
+    def test_an_unfinished_game_has_the_same_result_fields_in_every_state(self, data: st.DataObject, seed: int) -> None:
         fields = self.game.unfinished(self.game.new_state(PLAYERS)).keys()
         for state, _, _ in self.play(data, Chance(seed)):
             details = self.game.unfinished(state)
@@ -250,8 +244,9 @@ class GameContract:
             assert list(details["choices"]) == list(PLAYERS)
 
     @each_game
-    @given(data=st.data())
-    def test_hidden_choices_change_nothing_that_others_see_before_the_draw(self, data: st.DataObject) -> None:
+    def test_hidden_choices_do_not_change_the_views_of_others_before_the_draw(
+        self, data: st.DataObject, seed: int
+    ) -> None:
         if not self.game.hidden:
             return
         state = self.game.new_state(PLAYERS)
@@ -268,22 +263,24 @@ class GameContract:
         assert self.game.outcome(state) is None
 
     @each_game
-    @given(data=st.data(), seed=st.integers(0, 2**32))
-    def test_chance_comes_from_the_source_it_is_given_only(self, data: st.DataObject, seed: int) -> None:
+    def test_a_game_draws_from_the_given_random_source_only(self, data: st.DataObject, seed: int) -> None:
         global_state = random.getstate()
         for state, player, _ in self.play(data, Chance(seed)):
             if player is not None or self.game.outcome(state) is not None:
                 continue
             chance = Chance(seed)
             first = self.game.draw(state, chance)
+            replay = Script(*(number for _, _, number in chance.drawn))
             assert len(chance.drawn) > 0
-            assert same(self.game.draw(state, Replay(chance.drawn)), first)
+            assert same(self.game.draw(state, replay), first)
+            assert replay.asked == [(a, b) for a, b, _ in chance.drawn]
         assert random.getstate() == global_state
 
     @each_game
-    @given(data=st.data(), seed=st.integers(0, 2**32))
-    def test_a_committed_draw_depends_on_two_choices_that_are_in(self, data: st.DataObject, seed: int) -> None:
-        """Who chose first changes nothing, and the same seed and choices draw the same once more."""
+    def test_a_committed_draw_depends_on_both_choices_and_not_on_their_order_in_time(
+        self, data: st.DataObject, seed: int
+    ) -> None:
+        """It is the same whoever chose first, and the same for the same seed and choices."""
         made: list[tuple[str, Any]] = []
         drawn = False
         for state, player, move in self.play(data, Chance(seed)):
@@ -305,10 +302,10 @@ class GameContract:
         assert drawn == self.game.draws
 
     def allowed(self) -> list[Any]:
-        """``valid_choices`` as values: words, and ranges such as "0-8"."""
-        found: list[Any] = []
+        """The values of ``valid_choices``, which has words and ranges such as "0-8"."""
+        moves: list[Any] = []
         for choice in self.game.valid_choices:
             low, dash, high = choice.partition("-")
             numbers = dash and low.isdecimal() and high.isdecimal()
-            found += list(range(int(low), int(high) + 1)) if numbers else [choice]
-        return found
+            moves += list(range(int(low), int(high) + 1)) if numbers else [choice]
+        return moves

@@ -1,4 +1,4 @@
-"""Every server of ours refuses what is no request with the same HTTP status and the same code (ruling, section 5)."""
+"""All servers refuse an invalid request with the same HTTP status and the same code (ruling, section 5)."""
 
 from __future__ import annotations
 
@@ -7,29 +7,28 @@ from typing import Any
 
 import pytest
 
-from agents_registry.callers import Caller
-from league_sdk.conformance.listener import _Hearing
-from league_sdk.judging import door_http
-from league_sdk.judging.clock import SystemClock
+from agents_registry.addresses.callers import Caller
+from league_sdk.dialects.exchange import AnyDialect
+from league_sdk.judging.door import http as door_http
 from league_sdk.player import server as player_server
 from league_sdk.protocol import rpc
 from league_sdk.protocol.dispatch import Exchange, Post
 from league_sdk.protocol.limits import MAX_BODY_BYTES
-from leaguesite.mcp.calls import Came
+from leaguesite.mcp.calls import Source
 from leaguesite.mcp.dispatcher import Answering
 
 
 class Unregistered:
-    """Judging of a referee that has no id yet."""
+    """A referee that has not registered yet."""
 
     referee_id = ""
 
 
 SERVERS: dict[str, Callable[[], Exchange[Any]]] = {
-    "league manager": lambda: Answering(Came(Caller("127.0.0.1"))),
-    "referee": lambda: door_http._Answering(Unregistered(), SystemClock()),  # type: ignore[arg-type]
+    "league manager": lambda: Answering(Source(Caller("127.0.0.1"))),
+    "referee": lambda: door_http.Answering(Unregistered()),  # type: ignore[arg-type]
     "player": player_server._Answering,
-    "check": _Hearing,
+    "check": AnyDialect,
 }
 REFUSED = {
     "too large": (Post(b" " * (MAX_BODY_BYTES + 1)), 413, -32600),
@@ -49,7 +48,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_request(server: str, name: str) -> None:
+def test_every_server_refuses_an_invalid_request_with_the_same_codes(server: str, name: str) -> None:
     post, status, code = REFUSED[name]
     exchange = SERVERS[server]()
     with exchange.guarded():

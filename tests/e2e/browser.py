@@ -1,4 +1,4 @@
-"""Debian's chromium through Playwright; skipped in words where it is not installed, but not in CI."""
+"""Chromium for the tests, driven by Playwright. Where it is not installed a test is skipped; in CI it fails."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ ARGUMENTS = [
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """A headless browser with a fresh profile; each of its contexts is a person of their own."""
+def chromium(*more: str) -> Iterator[Browser]:
+    """A headless browser with a fresh profile; ``more`` are further arguments of its command line."""
     path = shutil.which("chromium")
     if path is None:
         reason = "chromium is not installed (apt-get install chromium)"
         if os.environ.get("LEAGUE_CI"):
             pytest.fail(reason)
         pytest.skip(reason)
-    # Generous: other tests may be at work on the same machine.
+    # Long, because other tests may load the same machine.
     expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=path, headless=True, args=[*ARGUMENTS, *more])
         try:
             yield browser
         finally:
@@ -42,13 +42,13 @@ def chromium() -> Iterator[Browser]:
 
 
 def collect_errors(page: Page, errors: list[str]) -> None:
-    """Have every mistake of a page's scripts, and every error on its console, in a list."""
+    """From now on add every exception of a page's scripts, and every error on its console, to ``errors``."""
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
 
 
 def log_in(page: Page, site: Instructor) -> None:
-    """As the instructor; the page is then the admin's first."""
+    """Log in as the instructor; the page then shows the start page of the admin."""
     page.goto(f"{site.url}/admin/")
     page.fill("#id_username", "instructor")
     page.fill("#id_password", PASSWORD)

@@ -1,4 +1,4 @@
-"""What the tests with real processes share: one site, and one browser a module."""
+"""Fixtures of the tests with real processes: one site for the session, and one browser for each module."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.e2e.site import Site
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A site for every test that needs none of its own: starting one costs more than most leagues played on it.
+    """The site that tests share, because starting a site takes longer than playing most leagues on it.
 
-    Whoever uses it opens leagues of its own there, and neither stops it nor registers where no league is named.
+    A test that uses it creates leagues of its own, registers agents only for these, and does not stop the site.
     """
     site = Site(tmp_path_factory.mktemp("shared") / "data", "--no-demo")
     try:
@@ -25,16 +25,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         site.close()
 
 
-# Of a module and not of the session: while it is open no test on an event loop of its own can run.
+# Of a module and not of the session: while Playwright is open, no test with an event loop of its own can run.
 @pytest.fixture(scope="module")
 def opened_chromium() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture
 def browser(opened_chromium: Browser) -> Iterator[Browser]:
-    """A browser; whoever looked at pages with it goes away when the test ends."""
+    """A browser; the contexts that a test opens in it are closed when the test ends."""
     yield opened_chromium
     for context in opened_chromium.contexts:
         context.close()

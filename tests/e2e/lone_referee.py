@@ -1,4 +1,4 @@
-"""A referee worker as a process, with a league manager in the test that only keeps a record."""
+"""A referee process, and a league manager within the test that only records what the referee sends."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ LEAGUE_TOKEN = "tok_" + "e" * 32
 
 
 class League:
-    """A league manager that only keeps a record."""
+    """A league manager that only records what its referee sends."""
 
     def __init__(self) -> None:
         self.results: dict[str, dict[str, Any]] = {}
         self.reports: list[str] = []
-        """The ids of matches, as often as they were reported."""
-        self.beats: dict[str, list[float]] = {}
-        """By match_id, when a heartbeat told of it, in monotonic seconds."""
-        self.given_back: list[dict[str, Any]] = []
+        """The id of a match, once for each report of it."""
+        self.heartbeats: dict[str, list[float]] = {}
+        """By match_id, the times of the heartbeats that named it, in monotonic seconds."""
+        self.handed_back: list[dict[str, Any]] = []
         self.transcript: list[dict[str, Any]] = []
-        """Of all matches, as heartbeats told it."""
+        """The transcript entries of all matches, as heartbeats sent them."""
         self.changed = asyncio.Event()
         self.endpoint = ""
 
     async def mcp(self, request: web.Request) -> web.Response:
-        """Answer the referee."""
+        """Record a call of the referee, and answer it."""
         body = rpc.loads(await request.read())
         fields = body["params"]
         answer: dict[str, Any] = {"status": "ok", "matches": []}
@@ -51,8 +51,8 @@ class League:
         elif "matches" in fields:
             for one in fields["matches"]:
                 self.transcript += one["transcript"]
-                self.beats.setdefault(one["match_id"], []).append(time.monotonic())
-            self.given_back += [one for one in fields["matches"] if one["state"] == "HANDED_BACK"]
+                self.heartbeats.setdefault(one["match_id"], []).append(time.monotonic())
+            self.handed_back += [one for one in fields["matches"] if one["state"] == "HANDED_BACK"]
         else:
             self.results[fields["match_id"]] = fields
             self.reports.append(fields["match_id"])
@@ -61,7 +61,7 @@ class League:
 
 
 def seat(player: str, url: str) -> dict[str, Any]:
-    """One player as ``start_match`` has it."""
+    """The fields of one player in a ``start_match``."""
     return {
         "id": player,
         "endpoint": url,
@@ -73,37 +73,38 @@ def seat(player: str, url: str) -> dict[str, Any]:
 
 
 class LoneReferee:
-    """The ordinary referee worker as a process, without a site."""
+    """The ordinary referee as a process, without a site."""
 
     def __init__(
-        self, league: League, referee: subprocess.Popen[str], session: aiohttp.ClientSession, room: int
+        self, league: League, referee: subprocess.Popen[str], session: aiohttp.ClientSession, places: int
     ) -> None:
         self.league = league
         self.referee = referee
         self.session = session
-        self.room = asyncio.Semaphore(room)
+        self.places = asyncio.Semaphore(places)
+        """For callers that play several matches at once: one for each match that may be in play."""
         self.numbers = itertools.count(1)
         self.kinds: dict[str, str] = {}
 
     async def _start(self, fields: dict[str, Any]) -> dict[str, Any]:
-        shown = {"Authorization": f"Bearer {LEAGUE_TOKEN}"}
+        headers = {"Authorization": f"Bearer {LEAGUE_TOKEN}"}
         body = rpc.call("start_match", fields, 1)
-        async with self.session.post(self.league.endpoint, json=body, headers=shown) as reply:
+        async with self.session.post(self.league.endpoint, json=body, headers=headers) as reply:
             answer = await reply.json()
-        found: dict[str, Any] = answer.get("result", answer)
-        return found
+        result: dict[str, Any] = answer.get("result", answer)
+        return result
 
     async def play(self, first: str, second: str, kind: str = "", **rules: Any) -> str:
-        """Give a match to the referee and wait for its end; its id. ``rules`` are settings of its league."""
+        """Give a match to the referee and wait for its end; the match's id. ``rules`` are settings of its league."""
         match = f"R1M{next(self.numbers)}"
         self.kinds[match] = kind
         fields = self.start_of(match, first, second, **rules)
-        # It has said how a match ended a little before it has room for the next one.
+        # The referee reports a match a little before it has room for the next one.
         while not (answer := await self._start(fields)).get("accepted"):
             if "matches already" not in str(answer):
                 raise RuntimeError(f"the referee does not take {match}: {answer}")
             await asyncio.sleep(0.05)
-        while match not in self.league.results and not any(o["match_id"] == match for o in self.league.given_back):
+        while match not in self.league.results and not any(o["match_id"] == match for o in self.league.handed_back):
             self.league.changed.clear()
             await self.league.changed.wait()
         return match
@@ -124,7 +125,7 @@ class LoneReferee:
         }
 
     def memory_mb(self) -> float:
-        """Of the referee, resident."""
+        """The referee's resident memory in megabytes."""
         text = Path(f"/proc/{self.referee.pid}/status").read_text()
         return int(next(line for line in text.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
 
@@ -137,24 +138,24 @@ def child(*command: str, **options: Any) -> subprocess.Popen[str]:
 
 
 @asynccontextmanager
-async def refereed(log: Path, *, room: int = 60) -> AsyncIterator[LoneReferee]:
-    """A league manager with one referee that has registered; ``room`` for so many matches is left to who asks."""
+async def refereed(log: Path, *, places: int = 60) -> AsyncIterator[LoneReferee]:
+    """A league manager with one registered referee; ``places`` is how many matches a caller may play at once."""
     league = League()
     options = ("--port", str(free_port()), "--name", "bench", "--max-concurrent", "64", "--exit-with-parent")
     async with listening(league.mcp) as url, aiohttp.ClientSession() as session:
         with log.open("w") as output:
             referee = child("-m", "league_sdk.judging", "--league", url, *options, stderr=output)
         try:
-            # The line in which it says so comes when it takes matches.
+            # The referee prints this line once it accepts matches.
             line = await asyncio.to_thread(referee.stdout.readline)  # type: ignore[union-attr]
             if not league.endpoint:
                 raise RuntimeError(f"the referee did not register: {line!r}, see {log}")
-            yield LoneReferee(league, referee, session, room)
+            yield LoneReferee(league, referee, session, places)
         finally:
             end(referee)
 
 
 def end(process: subprocess.Popen[str]) -> str:
-    """End a child by its standard input; the rest of what it said."""
+    """End a child by closing its standard input; the rest of what it printed."""
     rest, _ = process.communicate(timeout=30)
     return rest

@@ -1,4 +1,4 @@
-"""Players that cannot lose (tests/bots/hostile/losers.py) as a process, and what their records say in the end."""
+"""A process of players that try to undo their losses (tests/bots/hostile/losers.py), and what these recorded."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from typing import Any
 from tests.e2e.site import ROOT, Instructor, wait_for
 
 CANCELLED = "CANCELLED"
-TOLD = ("status", "winner_player_id", "drawn_number", "choices")
-"""What of a GAME_OVER must never be said in two ways."""
+OUTCOME_FIELDS = ("status", "winner_player_id", "drawn_number", "choices")
+"""The fields of a GAME_OVER that must be the same each time it is told."""
 
 
 class Losers:
-    """A cast of players in one process.
+    """Players in one process.
 
     Args:
         site: where they register; None for players that have registered already (``--known``).
         league_id: for which league; its matches are in the records.
         folder: where the log goes.
-        cast: NAME:TRICK of each.
-        options: further ones of the program.
+        cast: ``NAME:TRICK`` of each player; a player without a trick is ``NAME:``.
+        options: further options of the program.
     """
 
     def __init__(
@@ -42,33 +42,33 @@ class Losers:
         self.ids: dict[str, str] = {name: who for name, (who, _) in json.loads(line).items()}
 
     def lines(self, kind: str) -> list[dict[str, Any]]:
-        """Of their records those of one kind, in order."""
-        # The last one may not be whole yet.
+        """The players' records of one kind, in order."""
+        # The last line may be incomplete, as the process is still writing.
         raw = self._log.read_text(encoding="utf-8").rpartition("\n")[0]
         return [line for line in map(json.loads, raw.splitlines()) if kind in line]
 
     def wait_for_trick(self) -> dict[str, Any]:
-        """Wait until somebody has begun with its trick; the line that says so."""
+        """Wait until a player has begun its trick; the record that says so."""
         return wait_for("a trick", lambda: self.lines("trick"))[0]
 
-    def go(self) -> None:
-        """Release the answers that are held back."""
+    def release_answers(self) -> None:
+        """Let the players send the answers that they hold back."""
         assert self.process.stdin is not None
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
 
-    def ends(self) -> dict[str, list[tuple[Any, ...]]]:
-        """By match what its GAME_OVERs said, each once; those that said CANCELLED are left out."""
-        found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    def told_outcomes(self) -> dict[str, list[tuple[Any, ...]]]:
+        """By match, each different outcome that a GAME_OVER told; those with CANCELLED are left out."""
+        outcomes: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
         for line in self.lines("game_over"):
-            said = line["game_over"]["game_result"]
-            told = tuple(json.dumps(said.get(name), sort_keys=True) for name in TOLD)
-            if said["status"] != CANCELLED and told not in found[line["game_over"]["match_id"]]:
-                found[line["game_over"]["match_id"]].append(told)
-        return dict(found)
+            result = line["game_over"]["game_result"]
+            outcome = tuple(json.dumps(result.get(name), sort_keys=True) for name in OUTCOME_FIELDS)
+            if result["status"] != CANCELLED and outcome not in outcomes[line["game_over"]["match_id"]]:
+                outcomes[line["game_over"]["match_id"]].append(outcome)
+        return dict(outcomes)
 
     def close(self) -> None:
-        """End them."""
+        """Kill the process."""
         self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -80,7 +80,7 @@ class Losers:
 def losers(
     site: Instructor | None, league_id: str, folder: Path, *cast: str, options: tuple[str, ...] = ()
 ) -> Iterator[Losers]:
-    """A cast that is registered, for as long as the block lasts."""
+    """Registered players, whose process ends with the block."""
     made = Losers(site, league_id, folder, *cast, options=options)
     try:
         yield made
@@ -88,11 +88,11 @@ def losers(
         made.close()
 
 
-def as_counted(site: Instructor, league_id: str) -> dict[str, tuple[Any, ...]]:
-    """By match how it counts, in the words of :meth:`Losers.ends`."""
-    found = {}
+def counted_outcomes(site: Instructor, league_id: str) -> dict[str, tuple[Any, ...]]:
+    """By match, the outcome that counts at the site, in the form of :meth:`Losers.told_outcomes`."""
+    outcomes = {}
     for line in site.get(f"/leagues/{league_id}/matches"):
         match = site.get(f"/leagues/{league_id}/matches/{line['match_id']}")
-        said = {"status": match["status"], "winner_player_id": match["winner"], **match["result"]}
-        found[match["match_id"]] = tuple(json.dumps(said.get(name), sort_keys=True) for name in TOLD)
-    return found
+        fields = {"status": match["status"], "winner_player_id": match["winner"], **match["result"]}
+        outcomes[match["match_id"]] = tuple(json.dumps(fields.get(name), sort_keys=True) for name in OUTCOME_FIELDS)
+    return outcomes

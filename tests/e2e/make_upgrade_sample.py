@@ -5,7 +5,7 @@
 
 Run it with the Python that the old version runs on, and no newer one: COMMIT is the one before an issue, NUMBER the
 issue before. The folder holds a league of five with its first round completed and its second in play (one match
-finished, one being played), and one of three players in registration. Its keys are thrown away and of no use elsewhere.
+finished, one being played), and one of three players in registration. Its keys are used nowhere else.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ PLAYERS = ("Ann", "Ben", "Cleo", "Dan", "Eve")
 WAITING = ("Fay", "Gus", "Hal")
 
 
-def play_into_the_middle(site: Site, folder: Path) -> None:
-    """Round 1 whole, round 2 in play, and the site killed with it."""
+def play_into_round_2(site: Site, folder: Path) -> None:
+    """Play round 1, start round 2, and kill the site while one match of it is in play."""
     limits = {"announce_wait_s": 0.5, "join_timeout_s": 20, "auto_advance": False}
     site.create(PLAYED, **limits)
     site.create(OPEN, **limits)
@@ -41,19 +41,21 @@ def play_into_the_middle(site: Site, folder: Path) -> None:
             one = stack.enter_context(losers(site, PLAYED, folder / name, f"{name}:"))
             cast[one.ids[name]] = one
         site.post(f"/leagues/{PLAYED}/start")
-        wait_for("round 1 is over", lambda: site.get(f"/leagues/{PLAYED}/rounds")[0]["state"] == "COMPLETED")
+        site.wait_for_round(PLAYED, 1)
         second = [match for match in site.get(f"/leagues/{PLAYED}/matches") if match["round_id"] == 2]
         cast[second[0]["player_A_id"]].process.send_signal(signal.SIGSTOP)
         site.post(f"/leagues/{PLAYED}/rounds/start")
-        wait_for("one of two", lambda: site.get(f"/leagues/{PLAYED}")["matches_done"] == 3)
+        wait_for(
+            "one of two matches of round 2 is finished", lambda: site.get(f"/leagues/{PLAYED}")["matches_done"] == 3
+        )
         states = [match["state"] for match in site.get(f"/leagues/{PLAYED}/matches") if match["round_id"] == 2]
         assert sorted(states) == ["FINISHED", "WAITING_FOR_PLAYERS"], states
-        # As when the old version is stopped in the middle of it: what was in play is still in play in its rows.
+        # As if the old version were stopped now: in its database the match is still in play.
         site.kill()
 
 
 def pack(data: Path, archive: Path) -> None:
-    """The database in one small file, the keys and the ports."""
+    """Pack the database (made one small file), the keys and the ports."""
     archive.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(data / "league.sqlite3")) as database:
         database.execute("PRAGMA journal_mode=DELETE")
@@ -65,7 +67,7 @@ def pack(data: Path, archive: Path) -> None:
 
 
 def main() -> None:
-    """Play, kill, pack."""
+    """Make the sample that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--code", type=Path, required=True, help="a checkout of the old version")
     parser.add_argument("--to", type=Path, required=True, help="the archive to write")
@@ -75,7 +77,7 @@ def main() -> None:
     sites.ROOT = options.code
     site = Site(folder / "data", "--no-demo", "--referees", "1")
     try:
-        play_into_the_middle(site, folder)
+        play_into_round_2(site, folder)
         pack(site.data, options.to)
         print(f"{options.to}: {options.to.stat().st_size} bytes")
     finally:

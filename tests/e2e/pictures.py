@@ -19,7 +19,7 @@ def shoot(page: Page, name: str) -> None:
 def too_wide(page: Page) -> int:
     """By how many pixels the page is wider than its screen: 0 if it fits.
 
-    Waits for the stylesheets first: a page asked while they are on their way lays itself out without them.
+    Waits for the stylesheets first: a page that is measured before they are loaded is laid out without them.
     """
     page.wait_for_load_state("load")
     return int(

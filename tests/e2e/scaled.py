@@ -15,11 +15,13 @@ import httpx
 from tests.e2e.servers import Redis, new_database
 from tests.e2e.site import API_KEY, PASSWORD, ROOT, Instructor, free_port, wait_for
 
-KEYS = {
+ENVIRONMENT = {
     "LEAGUE_API_KEY": API_KEY,
     "LEAGUE_ADMIN_PASSWORD": PASSWORD,
     "LEAGUE_SECRET_KEY": "secret-key-of-the-tests-which-is-long-enough-for-its-job",
     "LEAGUE_REFEREE_KEY": "referee-key-of-the-tests",
+    # Most players of tests and benches know only the messages of a league, and would count those of a check among them.
+    "LEAGUE_CHECK_ON_REGISTRATION": "0",
 }
 
 
@@ -35,28 +37,28 @@ class Process:
 
     @property
     def runs(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the process is still running."""
         return self.process.poll() is None
 
     def log(self) -> str:
-        """Everything it has written so far."""
+        """Everything that the process has written so far."""
         return Path(self._log.name).read_text(encoding="utf-8", errors="replace")
 
     def stop(self) -> int:
-        """SIGTERM; the exit code."""
+        """End the process by SIGTERM; its exit code."""
         if self.runs:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=20)
 
     def kill(self) -> None:
-        """kill -9."""
+        """End the process by SIGKILL."""
         self.process.kill()
         self.process.wait()
         self._log.close()
 
 
 class WebProcess(Process, Instructor):
-    """``manage.py web``, and an instructor at this one."""
+    """``manage.py web``, and an instructor whose calls go to this process."""
 
     def __init__(self, site: Scaled, name: str) -> None:
         self.port = free_port()
@@ -64,7 +66,7 @@ class WebProcess(Process, Instructor):
         Process.__init__(self, site, name, "web", "--port", str(self.port))
 
     def healthy(self) -> bool:
-        """Whether it serves."""
+        """Whether the process answers requests."""
         assert self.runs, f"{self.name} ended: {self.log()[-3000:]}"
         try:
             return self.http.get("/health").status_code == 200
@@ -72,7 +74,7 @@ class WebProcess(Process, Instructor):
             return False
 
     def kill(self) -> None:
-        """kill -9."""
+        """End the process by SIGKILL."""
         self.http.close()
         super().kill()
 
@@ -89,7 +91,7 @@ class Scaled:
 
     def __init__(self, folder: Path, database: str, redis: str, **options: str) -> None:
         self.folder = folder
-        self.environment = os.environ | KEYS | {"DATABASE_URL": database, "REDIS_URL": redis} | options
+        self.environment = os.environ | ENVIRONMENT | {"DATABASE_URL": database, "REDIS_URL": redis} | options
         self.environment["LEAGUE_DATA"] = str(folder / "data")
         self.environment.pop("DJANGO_SETTINGS_MODULE", None)
         self.processes: list[Process] = []
@@ -97,7 +99,7 @@ class Scaled:
         self.manage("prepare")
 
     def manage(self, *words: str) -> str:
-        """Run a command to its end; what it wrote."""
+        """Run a ``manage.py`` command to its end; what it printed."""
         done = subprocess.run(
             [sys.executable, "manage.py", *words],
             cwd=ROOT,
@@ -115,49 +117,49 @@ class Scaled:
         return f"{kind}{self._count}"
 
     def start_web(self, count: int = 1) -> list[WebProcess]:
-        """Start web processes; returns when they serve."""
-        found = [WebProcess(self, self._next("web")) for _ in range(count)]
-        self.processes += found
-        for one in found:
+        """Start web processes; returns when they answer requests."""
+        started = [WebProcess(self, self._next("web")) for _ in range(count)]
+        self.processes += started
+        for one in started:
             wait_for(f"{one.name} is healthy", one.healthy)
-        return found
+        return started
 
     def start_conductor(self) -> Process:
         """Start a conductor."""
         return self._keep(Process(self, self._next("conductor"), "conductor"))
 
     def start_referee(self, web: WebProcess) -> Process:
-        """Start a referee that knows the league by one web process."""
+        """Start a referee that calls one of the web processes."""
         name = self._next("referee")
         where = ["--league", f"{web.url}/mcp", "--port", str(free_port()), "--name", name]
         return self._keep(Process(self, name, "referee", *where))
 
     def wait_for_referees(self, web: WebProcess, count: int) -> None:
-        """Wait until so many may be given a match."""
+        """Wait until ``count`` referees may be given a match."""
 
-        def there() -> bool:
+        def enough_are_there() -> bool:
             agents = web.get("/leagues/league_2025_even_odd/agents")
             return sum(one["kind"] == "referee" and one["state"] in ("REGISTERED", "ACTIVE") for one in agents) >= count
 
-        wait_for(f"{count} referees have registered", there)
+        wait_for(f"{count} referees have registered", enough_are_there)
 
     def _keep(self, process: Process) -> Process:
         self.processes.append(process)
         return process
 
     def logs(self) -> str:
-        """The last words of every process."""
+        """The end of each process's log."""
         return "\n".join(f"--- {one.name}\n{one.log()[-2000:]}" for one in self.processes)
 
     def close(self) -> None:
-        """End every process that runs."""
+        """Kill every process."""
         for one in self.processes:
             one.kill()
 
 
 @contextmanager
 def scaled_site(folder: Path, **options: str) -> Iterator[tuple[Scaled, Redis]]:
-    """A prepared site without processes, and its Redis server; nothing of it is left afterwards."""
+    """A prepared site without processes, and its Redis server; both are removed when the block ends."""
     with ExitStack() as stack:
         database = stack.enter_context(new_database())
         server = Redis(folder)

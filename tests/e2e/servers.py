@@ -18,17 +18,17 @@ import redis
 from tests.e2e.site import free_port, wait_for
 
 POSTGRES = os.environ.get("LEAGUE_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
-"""A server on which databases may be made and dropped."""
+"""A PostgreSQL server on which tests may create and drop databases."""
 
 
 def missing(what: str) -> None:
-    """Skip, or fail where everything has to be there."""
+    """Skip the test; in CI, where every server has to be there, fail it."""
     (pytest.fail if os.environ.get("LEAGUE_CI") else pytest.skip)(what)
 
 
 @contextmanager
 def new_database(encoding: str = "UTF8") -> Iterator[str]:
-    """The URL of an empty database, which is dropped afterwards, whoever is still connected."""
+    """The URL of an empty database, dropped when the block ends even if a process is still connected."""
     name = f"leaguesite_{uuid.uuid4().hex[:12]}"
     try:
         with psycopg.connect(POSTGRES, autocommit=True, connect_timeout=5) as server:
@@ -43,7 +43,7 @@ def new_database(encoding: str = "UTF8") -> Iterator[str]:
 
 
 class Redis:
-    """A Redis server on a port of its own, which keeps nothing."""
+    """A Redis server on a port of its own, which saves nothing to disk."""
 
     def __init__(self, folder: Path) -> None:
         if shutil.which("redis-server") is None:
@@ -69,6 +69,6 @@ class Redis:
             return False
 
     def kill(self) -> None:
-        """kill -9."""
+        """End the server by SIGKILL."""
         self.process.kill()
         self.process.wait()

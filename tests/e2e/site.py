@@ -7,68 +7,42 @@ import functools
 import json
 import os
 import re
-import secrets
 import shutil
 import signal
-import socket
+import ssl
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
 
+from tests.e2e.ports import free_port
 from tests.places import ROOT
 
 API_KEY = "key-of-the-tests"
 PASSWORD = "password-of-the-tests"
 PATIENCE_S = 60.0
-LOWEST_PORT, HIGHEST_PORT, PORT_SHARES = 10_240, 32_768, 8
-REFEREES_PORTS = 4
-"""A host's referees listen at ports that follow each other."""
+REFEREE_PORTS = 4
+"""How many consecutive ports are reserved for the referees of a host."""
+UNHURRIED = {
+    "join_timeout_s": 20,
+    "move_timeout_s": 30,
+    "game_over_timeout_s": 20,
+    "retry_base_s": 0.25,
+    "auto_advance": True,
+}
+"""Settings of a league whose agents the site has to find out first, on a machine that may be busy."""
 
 T = TypeVar("T")
 
 
-def _own_ports() -> Iterator[int]:
-    """Ports of this test process, again and again from a random one on.
-
-    They lie below those that systems give to outgoing connections, and no other worker of the run has them: whoever is
-    started again finds its port free.
-    """
-    worker = int(re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "")) or 0) % PORT_SHARES
-    share = (HIGHEST_PORT - LOWEST_PORT) // PORT_SHARES
-    first = LOWEST_PORT + worker * share
-    begin = secrets.randbelow(share)
-    while True:
-        yield from (first + (begin + number) % share for number in range(share))
-
-
-_ports = _own_ports()
-
-
-def free_port(host: str = "127.0.0.1", together: int = 1) -> int:
-    """A port that nothing listens at now; the first of so many that follow each other."""
-    found: list[int] = []
-    while len(found) < together:
-        port = next(_ports)
-        with socket.socket() as probe:
-            try:
-                probe.bind((host, port))
-            except OSError:
-                found = []
-                continue
-        # After the last port of this process comes the first.
-        found = [*found, port] if not found or port == found[-1] + 1 else [port]
-    return found[0]
-
-
 def wait_for(what: str, look: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
-    """Look until something true is seen; what was last seen is in the error."""
+    """Call ``look`` until it returns something true, and return that; an error has what was last returned."""
     tick = threading.Event()
     for _ in range(int(patience_s / 0.05)):
         seen = look()
@@ -83,16 +57,17 @@ class Instructor:
 
     Args:
         url: where the site, or one web process of it, answers.
+        certificate: the certificate of a proxy that is called by https.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, certificate: Path | None = None) -> None:
         self.url = url
-        self.http = httpx.Client(
-            base_url=url, headers={"Authorization": f"Bearer {API_KEY}"}, timeout=20, trust_env=False
-        )
+        verify = ssl.create_default_context(cafile=certificate) if certificate else True
+        head = {"Authorization": f"Bearer {API_KEY}"}
+        self.http = httpx.Client(base_url=url, headers=head, timeout=20, trust_env=False, verify=verify)
 
     def log(self) -> str:
-        """What the site has written so far."""
+        """What the site has logged so far; empty for a site whose log is elsewhere."""
         return ""
 
     def get(self, path: str) -> Any:
@@ -111,6 +86,19 @@ class Instructor:
         """Open a league."""
         body = {"league_id": league_id, "display_name": league_id, "game_type": game_type, "settings": settings}
         self.post("/leagues", body, status=201)
+
+    def play_to_the_end(self, league_id: str) -> dict[str, Any]:
+        """Start a league with all its rounds and wait until it is COMPLETED; the league as the API shows it."""
+        self.post(f"/leagues/{league_id}/start", {"auto_advance": True})
+        return self.wait_until(league_id, "COMPLETED")
+
+    def wait_for_round(self, league_id: str, number: int) -> None:
+        """Wait until a round of a league is COMPLETED."""
+
+        def is_over() -> bool:
+            return bool(self.get(f"/leagues/{league_id}/rounds")[number - 1]["state"] == "COMPLETED")
+
+        wait_for(f"round {number} is over", is_over)
 
     def end(self, league_id: str) -> None:
         """Stop a league if it is running, so that nothing of it goes on beside other tests."""
@@ -132,7 +120,7 @@ class Instructor:
 
 @functools.cache
 def _migrated() -> Path:
-    """A database with its tables: making them takes longer than all else of a site's first start."""
+    """A database with its tables, made once for all tests: the slowest part of a site's first start."""
     folder = tempfile.mkdtemp(prefix="league-tables-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
@@ -145,15 +133,26 @@ class Site(Instructor):
     """``manage.py host`` under test.
 
     Args:
-        data: its data folder. One that is not there yet is made with the tables in it, unless the site is ``bare``.
-        options: of the command.
-        port: where it listens; any by default.
+        data: its data folder. A missing one is created with a database that has its tables, unless ``bare``.
+        options: further options of the command.
+        port: where it listens; a free one by default.
         credentials: whether API key and password are given to it.
-        bare: it makes its tables itself, as on its very first start.
+        environment: further variables of its environment.
+        bare: let the site create its tables, as on its very first start.
+        command: the program and its first arguments.
+        folder: the working directory.
     """
 
     def __init__(
-        self, data: Path, *options: str, port: int | None = None, credentials: bool = True, bare: bool = False
+        self,
+        data: Path,
+        *options: str,
+        port: int | None = None,
+        credentials: bool = True,
+        environment: Mapping[str, str] | None = None,
+        bare: bool = False,
+        command: Sequence[str] = (sys.executable, "manage.py"),
+        folder: Path = ROOT,
     ) -> None:
         self.data = data
         if not (data.exists() or bare or "DATABASE_URL" in os.environ):
@@ -161,8 +160,12 @@ class Site(Instructor):
             shutil.copy(_migrated(), data)
         self.port = port or free_port()
         super().__init__(f"http://127.0.0.1:{self.port}")
-        self._options = options
-        self._referee_port = free_port(together=REFEREES_PORTS)
+        # Chosen once, because after a restart another site may have taken other ports.
+        self.referee_port = free_port(together=REFEREE_PORTS)
+        self.options = options
+        self._command = [*command, "host", "--port", str(self.port), "--data", str(data)]
+        self._folder = folder
+        self._environment = dict(environment or {})
         self._credentials = {"LEAGUE_API_KEY": API_KEY, "LEAGUE_ADMIN_PASSWORD": PASSWORD} if credentials else {}
         self._log = (data.parent / f"{data.name}.log").open("ab")
         try:
@@ -173,15 +176,13 @@ class Site(Instructor):
 
     def start(self) -> None:
         """Start it (again), on the same data and port; returns when it is healthy."""
-        environment = os.environ | self._credentials
+        # No checks by default: players of the tests record what they were sent, and a check would be among it.
+        environment = {"LEAGUE_CHECK_ON_REGISTRATION": "0"} | os.environ | self._credentials | self._environment
         for name in ("LEAGUE_DATA", "DJANGO_SETTINGS_MODULE"):
             environment.pop(name, None)
-        command = [sys.executable, "manage.py", "host", "--port", str(self.port), "--data", str(self.data)]
-        # Of its own: what another site took in between could not be had again after a restart.
-        command += ["--referee-port", str(self._referee_port)]
-        self.process = subprocess.Popen(
-            [*command, *self._options], cwd=ROOT, env=environment, stdout=self._log, stderr=self._log
-        )
+        # The options come last, so that a test can override --referee-port.
+        command = [*self._command, "--referee-port", str(self.referee_port), *self.options]
+        self.process = subprocess.Popen(command, cwd=self._folder, env=environment, stdout=self._log, stderr=self._log)
         wait_for("the site is healthy", self._healthy)
 
     def _healthy(self) -> bool:
@@ -192,38 +193,38 @@ class Site(Instructor):
             return False
 
     def log(self) -> str:
-        """Everything it has written so far."""
+        """What the site has logged so far."""
         return Path(self._log.name).read_text(encoding="utf-8", errors="replace")
 
     def children(self) -> list[int]:
         """The processes it has started that are running."""
-        found = []
+        pids = []
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
                 fields = stat.read_text().rpartition(")")[2].split()
             except OSError:
                 continue
             if int(fields[1]) == self.process.pid and fields[0] != "Z":
-                found.append(int(stat.parent.name))
-        return found
+                pids.append(int(stat.parent.name))
+        return pids
 
     def referees(self) -> list[int]:
         """The process ids of its referee workers."""
         return [pid for pid in self.children() if "manage.py referee" in command_line(pid)]
 
     def kill(self) -> None:
-        """kill -9."""
+        """End the site by SIGKILL."""
         self.process.kill()
         self.process.wait()
 
     def stop(self) -> int:
-        """SIGTERM; the exit code."""
+        """End the site by SIGTERM; its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=20)
 
     def close(self) -> None:
-        """Stop, whatever state it is in."""
+        """End the site and all its processes, whatever state they are in."""
         children = self.children()
         try:
             self.stop()
@@ -257,7 +258,7 @@ class Bot:
     """An agent of ``tests/bots`` as a process of its own, registered.
 
     Attributes:
-        log_file: what it has written, see :meth:`lines`.
+        log_file: the file of its records, see :meth:`lines`.
         endpoint: where it listens.
         agent_id: the id it was given.
     """
@@ -273,13 +274,13 @@ class Bot:
         self.endpoint, self.agent_id = ready[1], ready[2]
 
     def lines(self) -> list[dict[str, Any]]:
-        """Its log."""
+        """The records that it has logged."""
         if not self.log_file.exists():
             return []
         return [json.loads(line) for line in self.log_file.read_text(encoding="utf-8").splitlines()]
 
     def close(self) -> None:
-        """End it."""
+        """Kill the process."""
         self.process.kill()
         self.process.wait()
         if self.process.stdout is not None:
@@ -298,25 +299,30 @@ class Player(Bot):
         return [line["deviation"] for line in self.lines() if "deviation" in line]
 
     def messages(self) -> list[dict[str, Any]]:
-        """The params of every call it received, in order."""
-        return [line["params"] for line in self.lines() if "params" in line and "method" in line]
+        """The params of every call it received, in order; a ping has none."""
+        return [line["params"] for line in self.lines() if line.get("params") is not None and "method" in line]
 
     def wait_for_last_message(self) -> None:
         """Wait for LEAGUE_COMPLETED."""
 
-        def came() -> bool:
+        def is_told() -> bool:
             return any(message.get("message_type") == "LEAGUE_COMPLETED" for message in self.messages())
 
-        wait_for("LEAGUE_COMPLETED", came)
+        wait_for("LEAGUE_COMPLETED", is_told)
+
+    def auth_token(self) -> str:
+        """The token of its registration."""
+        reply = next(line["reply"] for line in self.lines() if line.get("registered"))
+        return str(reply["result"]["auth_token"])
 
     def secrets(self) -> set[str]:
-        """Every token that stands anywhere in what it sent and saw."""
+        """Every token in the messages that it sent or received."""
         return set(re.findall(r"tok_[0-9a-f]{32}", self.log_file.read_text(encoding="utf-8")))
 
 
 @contextmanager
 def bots(site: Instructor, kind: str, *options: str) -> Iterator[list[str]]:
-    """Bots of ``tests/bots`` in one process, registered one after the other; gives a line for each."""
+    """Bots of ``tests/bots`` in one process, registered one after the other; gives the line that each has printed."""
     command = [sys.executable, "-m", f"tests.bots.{kind}", "--league", f"{site.url}/mcp", "--exit-with-parent"]
     process = subprocess.Popen([*command, *options], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None
@@ -328,7 +334,7 @@ def bots(site: Instructor, kind: str, *options: str) -> Iterator[list[str]]:
             lines.append(line.rstrip("\n"))
         yield lines
     finally:
-        # They end with their input: only so do the programs of other languages end with them.
+        # Closing their input ends them, and the programs in other languages that they have started.
         process.stdin.close()
         process.wait(timeout=20)
         process.stdout.close()
@@ -338,16 +344,26 @@ def bots(site: Instructor, kind: str, *options: str) -> Iterator[list[str]]:
 def league_with_players(
     site: Instructor, league: str, players: int, folder: Path, *player_options: str, **settings: Any
 ) -> Iterator[list[Player]]:
-    """A new league of a site that others use, too, and so many chapter-8 players, in the order of their ids."""
+    """A new league of a site that other tests use, too; gives its chapter-8 players in the order of their ids."""
     site.create(league, **settings)
     logs = folder / league
     logs.mkdir()
-    cast: list[Player] = []
-    try:
-        for number in range(players):
-            cast.append(Player(site, f"Agent{number + 1}", logs, "--league-id", league, *player_options))
+    with _cast(site, players, logs, "--league-id", league, *player_options) as cast:
         yield cast
         site.end(league)
+
+
+@contextmanager
+def _cast(site: Instructor, players: int, logs: Path, *options: str) -> Iterator[list[Player]]:
+    """Chapter-8 players, registered in the order of their ids.
+
+    All players of the list end with the block, also those that a test adds to it.
+    """
+    cast: list[Player] = []
+    try:
+        for number in range(1, players + 1):
+            cast.append(Player(site, f"Agent{number}", logs, *options))
+        yield cast
     finally:
         for player in cast:
             player.close()
@@ -363,16 +379,12 @@ def site_with_players(
     league: str | None = None,
     settings: dict[str, Any] | None = None,
 ) -> Iterator[tuple[Site, list[Player]]]:
-    """A site and so many chapter-8 players, registered for a league (its default one) in the order of their ids."""
+    """A site, and chapter-8 players of ``league`` (by default the site's first) in the order of their ids."""
     site = Site(folder / "data", *options)
-    cast: list[Player] = []
     try:
         if league is not None:
             site.create(league, **(settings or {}))
-        for number in range(players):
-            cast.append(Player(site, f"Agent{number + 1}", folder, *player_options))
-        yield site, cast
+        with _cast(site, players, folder, *player_options) as cast:
+            yield site, cast
     finally:
-        for player in cast:
-            player.close()
         site.close()

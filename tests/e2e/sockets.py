@@ -1,4 +1,4 @@
-"""A page's socket without a browser: puts its page together as static/js/live.js does."""
+"""Clients of a page's socket, without a browser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from tests.e2e.site import Instructor, wait_for
 
 
 class Watcher:
-    """One socket on a page, read by a thread of its own; connects again when it is closed.
+    """One socket on a page, which keeps the page's fragments as static/js/live.js does.
+
+    A thread of its own reads it, and connects again when the socket is closed.
 
     Args:
         site: the web process it is on.
@@ -65,7 +67,7 @@ class Watcher:
         page.send('{"type":"ack"}')
 
     def close(self) -> None:
-        """Go away."""
+        """Close the socket."""
         self._ending.set()
         self._thread.join(5)
 
@@ -76,15 +78,15 @@ class Stalled:
     Args:
         site: the web process it is on.
         path: such as ``/ws/leagues/fall/``.
-        reads_at_once: so many bytes are kept for it by its own system; 0: as many as that likes.
+        receive_buffer_bytes: the size of its receive buffer; 0: what the system chooses.
     """
 
-    def __init__(self, site: Instructor, path: str, reads_at_once: int = 0) -> None:
+    def __init__(self, site: Instructor, path: str, receive_buffer_bytes: int = 0) -> None:
         where = urlsplit(site.url)
         self._socket = socket.socket()
         self._socket.settimeout(10)
-        if reads_at_once:
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, reads_at_once)
+        if receive_buffer_bytes:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
         self._socket.connect((where.hostname, where.port))
         lines = [f"GET {path} HTTP/1.1", f"Host: {where.netloc}", f"Origin: {site.url}", "Connection: Upgrade"]
         lines += ["Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="]
@@ -92,16 +94,16 @@ class Stalled:
         assert self._socket.recv(12) == b"HTTP/1.1 101"
 
     def say(self, frames: bytes) -> None:
-        """Send, and wait as long as it takes.
+        """Send frames, and wait until the server's system has taken them.
 
         Raises:
-            ConnectionError: the server has ended it.
+            ConnectionError: the server has closed the connection.
         """
         self._socket.settimeout(60)
         self._socket.sendall(frames)
 
     def is_dropped(self) -> bool:
-        """Whether the server has closed it: what was sent until then is followed by an end."""
+        """Whether the server has closed the connection; reads what it had sent before."""
         self._socket.settimeout(0.05)
         try:
             while self._socket.recv(65536):
@@ -113,5 +115,5 @@ class Stalled:
         return True
 
     def close(self) -> None:
-        """Go away."""
+        """Close the socket."""
         self._socket.close()

@@ -1,4 +1,4 @@
-"""A player that dies in mid-league costs the room little: technical losses, suspended, shut down, back again."""
+"""A player that dies during a league loses its own matches only: it is suspended, shut down, and may come back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.site import Player, Site, league_with_players, wait_for
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "absent"
 QUICK = {
     "join_timeout_s": 1,
@@ -24,8 +24,7 @@ def test_a_dead_player_loses_its_own_matches_only(site: Site, tmp_path: Path) ->
     with league_with_players(site, LEAGUE, 4, tmp_path, **QUICK) as players:
         dead = players[3]
         dead.close()
-        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
-        site.wait_until(LEAGUE, "COMPLETED")
+        site.play_to_the_end(LEAGUE)
 
         rows = {row["player_id"]: row for row in site.get(f"/leagues/{LEAGUE}/standings")}
         assert (rows["P04"]["played"], rows["P04"]["technical_losses"], rows["P04"]["points"]) == (3, 3, 0)
@@ -46,7 +45,7 @@ def test_a_dead_player_loses_its_own_matches_only(site: Site, tmp_path: Path) ->
         shut_down = site.get(f"/leagues/{LEAGUE}/matches/R3M1")
         assert (shut_down["attempt"], shut_down["transcript"]) == (0, [])
         assert [fault["cause"] for fault in shut_down["result"]["faults"]] == ["CONNECT"]
-        # P01 won R3M1 without being called (ruling, section 8): its strict reader misses that match.
+        # P01 won R3M1 without being called (ruling, section 8), so its own record lacks that match.
         assert set(players[0].deviations()) == {"our row is not our record"}
         assert [player.deviations() for player in players[1:3]] == [[], []]
 
@@ -67,7 +66,10 @@ def test_a_player_that_comes_back_plays_the_rest(site: Site, tmp_path: Path) -> 
                     lambda: all(one["state"] in ("COMPLETED", "PENDING") for one in site.get("/leagues/back/rounds")),
                 )
                 site.post("/leagues/back/rounds/start")
-                wait_for("its match is over", lambda done=done: site.get("/leagues/back")["matches_done"] == done)
+                wait_for(
+                    "the match of the player that came back is over",
+                    lambda done=done: site.get("/leagues/back")["matches_done"] == done,
+                )
             site.wait_until("back", "COMPLETED")
             assert {match["status"] for match in site.get("/leagues/back/matches")} <= {"WIN", "DRAW"}
             assert all(row["technical_losses"] == 0 for row in site.get("/leagues/back/standings"))

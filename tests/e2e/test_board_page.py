@@ -1,5 +1,5 @@
 """The board and the charts on a real site, on a phone and on the projector: rows move when a result comes in, charts
-are drawn and redrawn, the cross table leads to the matches, and who comes late is told what changed."""
+are drawn and redrawn, the cross table leads to the matches, and a returning visitor is told what changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.e2e.pictures import shoot, too_wide
 from tests.e2e.site import Site, league_with_players, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
-NUMBERS = count(1)
+LEAGUE_NUMBERS = count(1)
 VIEWPORTS: dict[str, dict[str, Any]] = {
     "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
     "projector": {"viewport": {"width": 1920, "height": 1080}},
@@ -24,12 +24,12 @@ VIEWPORTS: dict[str, dict[str, Any]] = {
 COUNT_SLIDES = """
 window.slides = 0;
 const animate = Element.prototype.animate;
-Element.prototype.animate = function (frames, how) {
+Element.prototype.animate = function (frames, options) {
   if (this.localName === "tr" && frames[0].transform) window.slides += 1;
-  return animate.call(this, frames, how);
+  return animate.call(this, frames, options);
 };
 """
-PAINTED = """host => {
+COUNT_PAINTED_PIXELS = """host => {
   const canvas = host.shadowRoot?.querySelector("canvas");
   if (!canvas) return 0;
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -39,17 +39,17 @@ PAINTED = """host => {
 
 @pytest.fixture
 def league(site: Site, tmp_path: Path) -> Iterator[str]:
-    """Four players, the first of whom has gone away: it falls from the first place to the last."""
-    name = f"board{next(NUMBERS)}"
+    """A league of four players, the first of which has ended: it falls from the first place to the last."""
+    name = f"board{next(LEAGUE_NUMBERS)}"
     quick = {"move_timeout_s": 1, "join_timeout_s": 1, "max_retries": 0, "shutdown_after": 9}
     with league_with_players(site, name, 4, tmp_path, **quick) as players:
         players[0].close()
         yield name
 
 
-def opened(browser: Browser, address: str, errors: list[str], **how: Any) -> Page:
+def opened(browser: Browser, address: str, errors: list[str], **context_options: Any) -> Page:
     """A live page in a browser of its own."""
-    page = browser.new_context(**how).new_page()
+    page = browser.new_context(**context_options).new_page()
     page.add_init_script(COUNT_SLIDES)
     collect_errors(page, errors)
     page.goto(address)
@@ -57,13 +57,14 @@ def opened(browser: Browser, address: str, errors: list[str], **how: Any) -> Pag
     return page
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("view", VIEWPORTS)
-def test_the_hash_to_keep_is_copied_whole_and_stays_at_hand(
+def test_a_spectator_copies_the_whole_ledger_hash_and_it_stays_visible(
     site: Site, league: str, browser: Browser, view: str
 ) -> None:
     errors: list[str] = []
     page = opened(browser, f"{site.url}/leagues/{league}/", errors, **VIEWPORTS[view])
-    # As over plain http: no clipboard for scripts, so what is selected is copied.
+    # Over plain http scripts have no clipboard, so the page copies what is selected.
     page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     page.evaluate("addEventListener('copy', () => { window.copied = getSelection().toString(); })")
     line = page.locator(".ledger-head")
@@ -76,7 +77,7 @@ def test_the_hash_to_keep_is_copied_whole_and_stays_at_hand(
     page.get_by_text("How to check the league").click()
     command = page.locator("#ledger-how [data-copy-text]")
     expect(command).to_have_text(f"python -m league_sdk verify {site.url}/leagues/{league}/ --head {first}")
-    # The league goes on: the hash is another, and what was opened and shown stays so.
+    # When the league goes on the hash changes; what the spectator has opened stays open.
     site.post(f"/leagues/{league}/start")
     expect(line.locator("code")).not_to_have_text(first)
     expect(command).to_be_visible()
@@ -96,21 +97,22 @@ def table(site: Site, league: str) -> list[str]:
 
 def play_round(site: Site, league: str, number: int) -> None:
     site.post(f"/leagues/{league}/start")
-    over = f"round {number} is over"
-    wait_for(over, lambda: site.get(f"/leagues/{league}/rounds")[number - 1]["state"] == "COMPLETED")
+    site.wait_for_round(league, number)
 
 
-def painted(page: Page, name: str) -> int:
-    """How many points of a chart's picture have a colour, once there are some."""
+def painted_pixels(page: Page, name: str) -> int:
+    """Wait until a chart is drawn; how many pixels of it have a colour."""
     plot = page.locator(f"#plot-{name}")
     plot.scroll_into_view_if_needed()
-    return wait_for(f"{name} is drawn", lambda: int(plot.evaluate(PAINTED)))
+    return wait_for(f"{name} is drawn", lambda: int(plot.evaluate(COUNT_PAINTED_PIXELS)))
 
 
 def test_a_result_moves_rows_and_redraws_the_charts(site: Site, league: str, browser: Browser) -> None:
     errors: list[str] = []
     address = f"{site.url}/leagues/{league}/"
-    boards = {screen: opened(browser, address, errors, **how) for screen, how in VIEWPORTS.items()}
+    boards = {
+        screen: opened(browser, address, errors, **context_options) for screen, context_options in VIEWPORTS.items()
+    }
     for board in boards.values():
         board.evaluate("window.sameDocument = true")
         assert rows(board) == ["row-P01", "row-P02", "row-P03", "row-P04"]
@@ -122,7 +124,7 @@ def test_a_result_moves_rows_and_redraws_the_charts(site: Site, league: str, bro
         expect(board.locator("#row-P01 .f-T")).to_have_count(1)
         assert rows(board) == table(site, league)
         assert board.evaluate("window.slides") > 0
-        painted(board, "ranks")
+        painted_pixels(board, "ranks")
         expect(board.locator("#plot-ranks .end")).to_have_count(4)
 
     play_round(site, league, 2)
@@ -137,20 +139,21 @@ def test_a_result_moves_rows_and_redraws_the_charts(site: Site, league: str, bro
         shoot(board, f"board-{screen}")
 
         link = board.locator("#fragment-cross tbody tr:first-child a.x-T").first
-        found = link.get_attribute("href")
+        target = link.get_attribute("href")
         link.click()
-        board.wait_for_url(f"**{found}")
+        board.wait_for_url(f"**{target}")
     assert errors == []
 
 
-def test_a_player_is_followed_through_the_charts_with_the_keyboard(site: Site, league: str, browser: Browser) -> None:
+@pytest.mark.long
+def test_a_spectator_follows_a_player_through_the_charts_by_keyboard(site: Site, league: str, browser: Browser) -> None:
     play_round(site, league, 1)
     errors: list[str] = []
     address = f"{site.url}/leagues/{league}/charts/"
     followed = []
-    for screen, how in VIEWPORTS.items():
-        page = opened(browser, address, errors, **how)
-        before = painted(page, "race")
+    for screen, context_options in VIEWPORTS.items():
+        page = opened(browser, address, errors, **context_options)
+        before = painted_pixels(page, "race")
         ends = page.locator("#plot-race .end")
         ends.first.focus()
         page.keyboard.press("End")
@@ -162,21 +165,25 @@ def test_a_player_is_followed_through_the_charts_with_the_keyboard(site: Site, l
     play_round(site, league, 2)
     for screen, page, before, chosen in followed:
         plot = page.locator("#plot-race")
-        wait_for("the chart is drawn again", lambda plot=plot, before=before: int(plot.evaluate(PAINTED)) != before)
+        wait_for(
+            "the chart is drawn again",
+            lambda plot=plot, before=before: int(plot.evaluate(COUNT_PAINTED_PIXELS)) != before,
+        )
         expect(page.locator("#plot-race .reading")).to_contain_text("round 2")
         expect(page.locator("#plot-race .end[aria-pressed=true] .pid")).to_have_text(chosen)
         page.locator("#table-race summary").click()
         expect(page.locator("#table-race tbody tr")).to_have_count(4)
         expect(page.locator("#table-race thead th")).to_have_text(["Player", "1", "2"])
-        # The one that is gone has given no answer that could be timed.
-        expect(page.locator("#fragment-times tbody tr")).to_have_count(3)
+        # The player that has ended gave no answer that could be timed.
+        expect(page.locator("#fragment-times table")).to_have_count(2)
+        expect(page.locator("#fragment-times tbody tr")).to_have_count(6)
         shoot(page, f"charts-{screen}")
         page.evaluate("document.documentElement.dataset.theme = 'dark'")
-        painted(page, "race")
+        painted_pixels(page, "race")
     assert errors == []
 
 
-def test_who_was_away_is_told_what_changed(site: Site, league: str, browser: Browser) -> None:
+def test_the_board_tells_a_returning_visitor_what_changed(site: Site, league: str, browser: Browser) -> None:
     errors: list[str] = []
     person = browser.new_context(**VIEWPORTS["phone"])
     page = person.new_page()
@@ -187,7 +194,7 @@ def test_who_was_away_is_told_what_changed(site: Site, league: str, browser: Bro
     page.goto("about:blank")
     play_round(site, league, 1)
     page.goto(address)
-    expect(page.locator(".away-line")).to_have_text("Since you were here: 2 results, 3 other changes. They are marked.")
+    expect(page.locator(".away-line")).to_have_text("Marked as new since you were here: results: 2, other changes: 3.")
     expect(page.locator("#fragment-results [data-new]")).to_have_count(2)
     page.reload()
     expect(page.locator("body")).to_have_attribute("data-connection", "live")
@@ -196,7 +203,8 @@ def test_who_was_away_is_told_what_changed(site: Site, league: str, browser: Bro
     assert errors == []
 
 
-def test_the_switch_between_light_and_dark_is_remembered(browser: Browser, site: Site) -> None:
+@pytest.mark.long
+def test_the_site_remembers_the_choice_between_light_and_dark(browser: Browser, site: Site) -> None:
     context = browser.new_context(color_scheme="light")
     page, other = context.new_page(), context.new_page()
     for one in (page, other):

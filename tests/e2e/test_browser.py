@@ -1,4 +1,4 @@
-"""An instructor in one browser, an anonymous spectator in another: a click, and the table moves."""
+"""An instructor clicks in one browser, and the table changes in an anonymous spectator's browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 LEAGUE = "clicked"
 
 
-def test_a_click_in_the_admin_moves_the_table_on_another_page(site: Site, browser: Browser, tmp_path: Path) -> None:
+def test_an_instructors_click_changes_the_table_on_a_spectators_page(
+    site: Site, browser: Browser, tmp_path: Path
+) -> None:
     with league_with_players(site, LEAGUE, 4, tmp_path) as players:
         errors: list[str] = []
         board = browser.new_context().new_page()

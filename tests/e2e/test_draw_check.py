@@ -1,7 +1,7 @@
 """The check of a committed draw in a browser: each step, a number that was tampered with, and plain http.
 
-The pages are rendered here and given to the browser with their own headers, so that they can be looked at under any
-address: WebCrypto is there on 127.0.0.1, and is not in a classroom's plain http.
+The test renders the pages and gives them to the browser with their own headers, so that they can be opened under any
+address: browsers have WebCrypto on 127.0.0.1, and not over plain http at a classroom's address.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STEPS = ["commitment", "message", "hmac", "byte", "number", "parity", "winner"]
 
 @dataclass
 class Drawn:
-    """What a seed gives for a match, worked out here by itself."""
+    """The draw of a match, computed here from its seed without the site's code."""
 
     choices: tuple[str, str] = ("even", "odd")
 
@@ -63,13 +63,15 @@ def page_of(client: Client, language: str = "en") -> tuple[bytes, dict[str, str]
     return answer.content, dict(answer.items())
 
 
-def opened(browser: Browser, origin: str, shown: tuple[bytes, dict[str, str]], **how: Any) -> tuple[Page, list[str]]:
-    page = browser.new_context(**how).new_page()
+def opened(
+    browser: Browser, origin: str, shown: tuple[bytes, dict[str, str]], **context_options: Any
+) -> tuple[Page, list[str]]:
+    page = browser.new_context(**context_options).new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda said: errors.append(said.text) if "Content Security Policy" in said.text else None)
+    page.on("console", lambda line: errors.append(line.text) if "Content Security Policy" in line.text else None)
 
-    def give(route: Route) -> None:
+    def answer(route: Route) -> None:
         path = route.request.url.removeprefix(origin).partition("?")[0]
         if path == PATH:
             route.fulfill(status=200, headers=shown[1], body=shown[0])
@@ -79,15 +81,15 @@ def opened(browser: Browser, origin: str, shown: tuple[bytes, dict[str, str]], *
         else:
             route.abort()
 
-    page.route("**/*", give)
-    # Nothing is looked up or called under these addresses, the live socket included.
+    page.route("**/*", answer)
+    # Nothing listens at these addresses, so the live socket is closed.
     page.route_web_socket("**/*", lambda live: live.close())
     page.goto(origin + PATH)
     return page, errors
 
 
-def checked(page: Page) -> dict[str, str]:
-    """Press the button; what became of each step that is shown."""
+def check_draw(page: Page) -> dict[str, str]:
+    """Press the button; the verdict of each step that is shown."""
     page.locator("[data-draw-go]").click()
     expect(page.locator(".draw-sum")).not_to_be_empty()
     steps = page.locator(".draw-steps li:visible")
@@ -100,9 +102,9 @@ def test_every_step_of_a_true_draw_is_shown(client: Client, origin: str) -> None
     with chromium() as browser:
         page, errors = opened(browser, origin, shown)
         assert page.evaluate("Boolean(globalThis.crypto?.subtle)") is (origin == SECURE)
-        found = checked(page)
-        assert list(found) == STEPS
-        assert found == dict.fromkeys(STEPS, "ok") | dict.fromkeys(["hmac", "byte"], "computed")
+        verdicts = check_draw(page)
+        assert list(verdicts) == STEPS
+        assert verdicts == dict.fromkeys(STEPS, "ok") | dict.fromkeys(["hmac", "byte"], "computed")
         values = dict(zip(STEPS, page.locator(".step-value").all_text_contents(), strict=True))
         assert values == {
             "commitment": hashlib.sha256(SEED).hexdigest(),
@@ -119,50 +121,53 @@ def test_every_step_of_a_true_draw_is_shown(client: Client, origin: str) -> None
         assert errors == []
 
 
-def test_a_number_that_was_tampered_with_is_wrong(client: Client) -> None:
+def test_the_page_finds_a_number_wrong_that_was_tampered_with(client: Client) -> None:
     drawn = Drawn()
     other = 1 + drawn.number % 10
     shown = finished(client, drawn_number=other, number_parity=("even", "odd")[other % 2])
     with chromium() as browser:
         page, _ = opened(browser, SECURE, shown)
-        found = checked(page)
-        assert {step for step, verdict in found.items() if verdict == "wrong"} == {"number", "parity"}
+        verdicts = check_draw(page)
+        assert {step for step, verdict in verdicts.items() if verdict == "wrong"} == {"number", "parity"}
         expect(page.locator('[data-step="number"] .step-said')).to_have_text(f"the league says {other}")
         expect(page.locator(".draw-sum")).to_contain_text("The draw does not hold")
 
 
-def test_another_seed_and_another_winner_are_wrong(client: Client) -> None:
+@pytest.mark.long
+def test_the_page_finds_another_seed_and_another_winner_wrong(client: Client) -> None:
     finished(client)
     amend("match_finished", draw_seed=bytes(32).hex(), winner_id=None)
     shown = page_of(client)
     with chromium() as browser:
         page, _ = opened(browser, PLAIN, shown)
-        found = checked(page)
-        assert (found["commitment"], found["winner"]) == ("wrong", "wrong")
-        # What is pushed anew of the match takes away what was found of it before.
+        verdicts = check_draw(page)
+        assert (verdicts["commitment"], verdicts["winner"]) == ("wrong", "wrong")
+        # When the facts of the match are replaced, the verdicts about the old ones disappear.
         page.evaluate("document.getElementById('fragment-match_draw').removeAttribute('data-check')")
         expect(page.locator("[data-draw]")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_a_commitment_that_differs_is_shown_whole_and_from_left_to_right(client: Client) -> None:
     finished(client)
     amend("match_finished", draw_seed=bytes(32).hex())
     shown = page_of(client, "he")
     with chromium() as browser:
         page, _ = opened(browser, SECURE, shown, viewport={"width": 390, "height": 844})
-        checked(page)
-        said = page.locator('[data-step="commitment"] .step-said code')
-        expect(said).to_have_text(hashlib.sha256(SEED).hexdigest())
-        assert said.get_attribute("dir") == "ltr"
+        check_draw(page)
+        shown_hash = page.locator('[data-step="commitment"] .step-said code')
+        expect(shown_hash).to_have_text(hashlib.sha256(SEED).hexdigest())
+        assert shown_hash.get_attribute("dir") == "ltr"
         assert too_wide(page) == 0
 
 
-def test_it_is_done_by_keyboard_and_spoken(client: Client) -> None:
+@pytest.mark.long
+def test_a_reader_checks_the_draw_by_keyboard_and_hears_the_verdict(client: Client) -> None:
     shown = finished(client)
     with chromium() as browser:
         page, _ = opened(browser, PLAIN, shown, reduced_motion="reduce")
         button = page.get_by_role("button", name="Check the draw")
-        # What is spoken has to be there, empty, before it is filled.
+        # Screen readers speak what is added to a status element, so it has to be there, empty, before.
         expect(page.locator("[data-draw]").get_by_role("status")).to_have_text("")
         expect(button).to_have_attribute("aria-expanded", "false")
         button.focus()
@@ -170,13 +175,14 @@ def test_it_is_done_by_keyboard_and_spoken(client: Client) -> None:
         expect(page.locator("[data-draw]").get_by_role("status")).to_contain_text("The draw holds")
         expect(button).to_be_focused()
         expect(button).to_have_attribute("aria-expanded", "true")
-        # The verdict comes first, and each step says what it asks.
+        # The verdict comes first, and each step says what it checks.
         assert page.evaluate("document.querySelector('.draw-sum').nextElementSibling.id") == "draw-found"
         expect(page.locator('[data-step="commitment"] .step-why')).to_contain_text("does not show who knew the seed")
         assert page.evaluate("document.getAnimations().length") == 0
 
 
-def test_a_check_that_cannot_be_computed_says_why(client: Client) -> None:
+@pytest.mark.long
+def test_a_browser_that_cannot_compute_the_check_says_so(client: Client) -> None:
     shown = finished(client)
     with chromium() as browser:
         page, _ = opened(browser, PLAIN, shown)
@@ -186,7 +192,8 @@ def test_a_check_that_cannot_be_computed_says_why(client: Client) -> None:
         expect(page.locator("[data-draw-found]")).to_be_hidden()
 
 
-def test_the_sum_decides_the_game_with_numbers(client: Client) -> None:
+@pytest.mark.long
+def test_the_check_of_even_odd_numbers_decides_by_the_sum(client: Client) -> None:
     shown = finished(client)
     digest = hmac.new(SEED, b"fall|R1M1|1|4|5", hashlib.sha256).digest()
     number = 1 + next(one for one in digest if one < 250) % 10
@@ -202,13 +209,14 @@ def test_the_sum_decides_the_game_with_numbers(client: Client) -> None:
             }""",
             facts,
         )
-        found = checked(page)
-        assert found == dict.fromkeys(STEPS, "ok") | dict.fromkeys(["hmac", "byte", "parity"], "computed")
+        verdicts = check_draw(page)
+        assert verdicts == dict.fromkeys(STEPS, "ok") | dict.fromkeys(["hmac", "byte", "parity"], "computed")
         expect(page.locator('[data-step="winner"] .step-value')).to_have_text(f"sum {total}: {parity} → {winner}")
         assert errors == []
 
 
-def test_a_technical_loss_has_its_seed_checked_only(client: Client) -> None:
+@pytest.mark.long
+def test_only_the_seed_of_a_technical_loss_is_checked(client: Client) -> None:
     place = make.playing(players=2)
     committed()
     match = place.match("R1M1")
@@ -217,13 +225,14 @@ def test_a_technical_loss_has_its_seed_checked_only(client: Client) -> None:
     shown = page_of(client)
     with chromium() as browser:
         page, _ = opened(browser, SECURE, shown)
-        assert checked(page) == {"commitment": "ok"}
+        assert check_draw(page) == {"commitment": "ok"}
         expect(page.locator(".draw-sum")).to_have_text(
             "No number was drawn. The seed is the one that was committed to."
         )
 
 
-def test_it_fits_every_screen_in_both_directions(client: Client) -> None:
+@pytest.mark.long
+def test_the_draw_page_fits_every_screen_in_both_directions(client: Client) -> None:
     first = finished(client)
     pages = {"en": first, "he": page_of(client, "he")}
     with chromium() as browser:
@@ -232,7 +241,7 @@ def test_it_fits_every_screen_in_both_directions(client: Client) -> None:
                 for scheme in ("light", "dark"):
                     size = {"width": width, "height": height}
                     page, errors = opened(browser, SECURE, shown, viewport=size, color_scheme=scheme)
-                    checked(page)
+                    check_draw(page)
                     assert page.locator("html").get_attribute("dir") == ("rtl" if language == "he" else "ltr")
                     assert too_wide(page) == 0
                     assert errors == []

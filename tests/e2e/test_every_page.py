@@ -1,5 +1,5 @@
-"""Every page, light and dark, left to right and right to left, on a phone, a desktop and a projector: no violation that
-axe-core finds, nothing from outside, no error in the console, nothing cut off; and a picture of each to look at."""
+"""Every page, light and dark, in English and in Hebrew, on a phone, a desktop and a projector: axe-core finds no
+violation, nothing is loaded from elsewhere, no script fails, nothing is too wide. Takes a screenshot of each."""
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ DESK = {
     "agent": "/admin/agents_registry/agent/1/change/",
 }
 MAY_SCROLL = {"charts"}
+"""Pages that may be wider than the screen."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,12 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("pages")
     quick = {"join_timeout_s": 1, "move_timeout_s": 1, "max_retries": 1, "retry_base_s": 0.1}
-    mixed = ("--league-id", PLAYED, "--choice", "alternate")
-    with site_with_players(folder, 4, league=PLAYED, settings=quick, player_options=mixed) as (site, players):
+    options = ("--league-id", PLAYED, "--choice", "alternate")
+    with site_with_players(folder, 4, league=PLAYED, settings=quick, player_options=options) as (site, players):
         site.post(f"/leagues/{PLAYED}/start")
-        wait_for("round 1 is over", lambda: site.get(f"/leagues/{PLAYED}/rounds")[0]["state"] == "COMPLETED")
+        site.wait_for_round(PLAYED, 1)
         players[3].close()
-        site.post(f"/leagues/{PLAYED}/start", {"auto_advance": True})
-        site.wait_until(PLAYED, "COMPLETED")
+        site.play_to_the_end(PLAYED)
         site.create(OPEN)
         void = {"kind": "void", "match_id": "R1M2", "reason": "seen in the room"}
         site.post(f"/leagues/{PLAYED}/corrections", void, status=201)
@@ -98,30 +98,30 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
+    with chromium() as opened:
+        yield opened
 
 
-def person(browser: Browser, site: Site, scheme: str, language: str) -> BrowserContext:
-    """Somebody who likes a colour scheme and reads a language."""
-    # axe comes as a script in the page, which our policy forbids; what the policy does is for test_policy.py.
+def new_context(browser: Browser, site: Site, scheme: str, language: str) -> BrowserContext:
+    """A browser context with a colour scheme and a language."""
+    # axe-core runs as a script in the page, which our policy forbids; test_policy.py tests the policy.
     context = browser.new_context(color_scheme=scheme, reduced_motion="reduce", bypass_csp=True)  # type: ignore[arg-type]
     context.add_cookies([{"name": "django_language", "value": language, "url": site.url}])
     return context
 
 
 def open_my_agent(page: Page, place: Place) -> None:
-    """As the owner of the agent that died."""
+    """Open "My agent" as the owner of the player that died."""
     page.goto(f"{place.site.url}/leagues/{PLAYED}/mine/")
-    given = re.search(r'"auth_token": "(tok_[0-9a-f]{32})"', place.players[3].log_file.read_text(encoding="utf-8"))
-    assert given is not None
-    page.fill("#secret", given[1])
+    token = re.search(r'"auth_token": "(tok_[0-9a-f]{32})"', place.players[3].log_file.read_text(encoding="utf-8"))
+    assert token is not None
+    page.fill("#secret", token[1])
     page.press("#secret", "Enter")
     page.wait_for_selector(".match-list")
 
 
 def visit(page: Page, place: Place, name: str, path: str) -> None:
-    """Open a page of the tables above; what only a form leads to, through its form."""
+    """Open a page of the tables above; a page that only a form leads to is opened by filling in the form."""
     page.goto(place.site.url + path.replace("{check}", place.check))
     if name == "correct-preview":
         page.locator("[name=outcome]").first.check()
@@ -132,13 +132,13 @@ def visit(page: Page, place: Place, name: str, path: str) -> None:
 
 
 def violations(page: Page) -> list[str]:
-    """What axe-core finds: rule and place."""
+    """What axe-core finds: rule, element, and why."""
     # Not as a script tag: the pages allow no script but their own.
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    violations_by_rule = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
     return [
         f"{one['id']}: {node['target']} {node.get('failureSummary', '')[:200]}"
-        for one in found
+        for one in violations_by_rule
         for node in one["nodes"]
     ]
 
@@ -146,9 +146,11 @@ def violations(page: Page) -> list[str]:
 @pytest.mark.parametrize("language", ["en", "he"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("pages", [PUBLIC, DESK], ids=["public", "desk"])
-def test_every_page(place: Place, browser: Browser, pages: dict[str, str], scheme: str, language: str) -> None:
+def test_every_page_is_accessible_and_fits_its_screen(
+    place: Place, browser: Browser, pages: dict[str, str], scheme: str, language: str
+) -> None:
     site, wrong = place.site, []
-    context = person(browser, site, scheme, language)
+    context = new_context(browser, site, scheme, language)
     page = context.new_page()
     page.on("pageerror", lambda error: wrong.append(f"{page.url}: {error}"))
     page.on("request", lambda one: None if one.url.startswith((site.url, "data:", "blob:")) else wrong.append(one.url))

@@ -1,4 +1,4 @@
-"""Kill -9 where it hurts: a referee in mid-match, the whole host in mid-round. Every match counts once."""
+"""SIGKILL to a referee during a match, and to the whole host during a round: every match counts once."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ QUICK = {"referee_lease_s": 2, "retry_base_s": 0.05}
 
 
 def in_play(site: Site) -> list[dict[str, Any]]:
-    """Matches whose players are thinking."""
+    """The matches whose players are asked for their choices."""
     return [match for match in site.get(f"/leagues/{LEAGUE}/matches") if match["state"] == "COLLECTING_CHOICES"]
 
 
 def check_that_all_counted_once(site: Site, players: list[Player], matches: int) -> None:
-    """The table is the fold of one result per match, and each player's last GAME_OVER agrees with it."""
-    found = site.get(f"/leagues/{LEAGUE}/matches")
-    assert [match["state"] for match in found] == ["FINISHED"] * matches
-    assert {match["status"] for match in found} <= {"WIN", "DRAW"}, "our fault was charged to a player"
+    """Check that the table is the sum of one result per match, and that each player's last GAME_OVER agrees."""
+    played = site.get(f"/leagues/{LEAGUE}/matches")
+    assert [match["state"] for match in played] == ["FINISHED"] * matches
+    assert {match["status"] for match in played} <= {"WIN", "DRAW"}, "our fault was charged to a player"
     points: Counter[str] = Counter()
-    for match in found:
+    for match in played:
         if match["status"] == "WIN":
             points[match["winner"]] += 3
         else:
@@ -48,12 +48,13 @@ def check_that_all_counted_once(site: Site, players: list[Player], matches: int)
         }
         assert last == {
             match["match_id"]: match["winner"]
-            for match in found
+            for match in played
             if player.player_id in (match["player_A_id"], match["player_B_id"])
         }
 
 
-def test_a_referee_killed_in_mid_match_costs_nothing_but_time(tmp_path: Path) -> None:
+@pytest.mark.long
+def test_a_match_whose_referee_is_killed_is_played_again_and_counts_once(tmp_path: Path) -> None:
     options = ("--league-id", LEAGUE, "--delay-choice", "1.5")
     with site_with_players(tmp_path, 4, league=LEAGUE, settings={"referee_lease_s": 2}, player_options=options) as (
         site,
@@ -73,22 +74,24 @@ def test_a_referee_killed_in_mid_match_costs_nothing_but_time(tmp_path: Path) ->
         check_that_all_counted_once(site, players, matches=6)
 
 
-# With two to spare it gets furthest before it fails.
-@pytest.mark.parametrize("spare", [*(pytest.param(few, marks=pytest.mark.long) for few in (0, 1)), 2])
+# With two spare files the referee gets furthest before it fails.
+@pytest.mark.long
+@pytest.mark.parametrize("spare", [0, 1, 2])
 def test_a_referee_that_cannot_open_sockets_costs_no_player_a_point(tmp_path: Path, spare: int) -> None:
-    """With one file to spare it can still be given matches, with two call one player and not the other."""
+    """With one spare file the referee can still be given matches; with two it can call one player, but not both."""
     options = ("--league-id", LEAGUE)
     with site_with_players(tmp_path, 4, league=LEAGUE, settings=QUICK, player_options=options) as (site, players):
         victim = site.referees()[0]
         opened = max(int(one.name) for one in Path(f"/proc/{victim}/fd").iterdir()) + 1
         resource.prlimit(victim, resource.RLIMIT_NOFILE, (opened + spare, opened + spare))
-        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
-        site.wait_until(LEAGUE, "COMPLETED")
+        site.play_to_the_end(LEAGUE)
         check_that_all_counted_once(site, players, matches=6)
 
 
-def test_a_killed_host_goes_on_by_itself(tmp_path: Path) -> None:
-    options = ("--league-id", LEAGUE, "--delay-choice", "1")
+@pytest.mark.long
+def test_a_killed_host_finishes_its_league_after_a_restart(tmp_path: Path) -> None:
+    # A referee sends heartbeats once a second, so players must think for longer to be seen thinking.
+    options = ("--league-id", LEAGUE, "--delay-choice", "3")
     with site_with_players(tmp_path, 4, league=LEAGUE, player_options=options) as (site, players):
         site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
         wait_for("both matches are in play", lambda: len(in_play(site)) == 2)
@@ -136,6 +139,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stopped]:
         site.close()
 
 
+@pytest.mark.long
 def test_a_paused_league_stays_paused_over_a_restart(stopped: Stopped) -> None:
     site = stopped.site
     assert site.get("/leagues/resting")["paused"] is True
@@ -146,7 +150,7 @@ def test_a_paused_league_stays_paused_over_a_restart(stopped: Stopped) -> None:
     site.wait_until("resting", "COMPLETED")
 
 
-def test_sigterm_hands_matches_back_and_leaves_nothing_running(stopped: Stopped) -> None:
+def test_a_site_stopped_by_sigterm_hands_matches_back_and_leaves_no_process(stopped: Stopped) -> None:
     assert (stopped.exit_code, stopped.left_running) == (0, [])
     assert "Traceback" not in stopped.log
     wait_for("the match is played again", lambda: in_play(stopped.site))

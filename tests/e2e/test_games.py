@@ -1,4 +1,4 @@
-"""Every game there is beside even_odd, played by real processes from registration to the end of the league."""
+"""Every game but even_odd, played by real processes from registration to the end of the league."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.e2e.site import ROOT, Site, wait_for
 
 pytestmark = pytest.mark.e2e
 
-CELLS = {"tic_tac_toe": (3, 3), "connect_four": (6, 7)}
-MOVE = {"tic_tac_toe": "place_mark", "connect_four": "drop_disc", "even_odd_numbers": "choose_number"}
+BOARD_SIZES = {"tic_tac_toe": (3, 3), "connect_four": (6, 7)}
+MOVE_TYPES = {"tic_tac_toe": "place_mark", "connect_four": "drop_disc", "even_odd_numbers": "choose_number"}
 
 
 @contextmanager
@@ -55,23 +55,25 @@ def sdk_players(site: Site, league: str, game_type: str, *options: str) -> Itera
 
 
 def finished_matches(site: Site, league: str) -> list[dict[str, Any]]:
-    """Every match of a league that is over, whole."""
+    """Every match of a finished league, with all its details."""
     lines = site.get(f"/leagues/{league}/matches")
     return [site.get(f"/leagues/{league}/matches/{line['match_id']}") for line in lines]
 
 
-@pytest.mark.parametrize("game_type", ["tic_tac_toe", "connect_four", "even_odd_numbers"])
+@pytest.mark.parametrize(
+    "game_type",
+    ["tic_tac_toe", *(pytest.param(game, marks=pytest.mark.long) for game in ("connect_four", "even_odd_numbers"))],
+)
 def test_a_league_of_sdk_players_from_registration_to_the_end(site: Site, game_type: str) -> None:
     league_id = f"games-{game_type}"
     site.create(league_id, game_type)
     with sdk_players(site, league_id, game_type):
-        site.post(f"/leagues/{league_id}/start", {"auto_advance": True})
-        league = site.wait_until(league_id, "COMPLETED")
+        league = site.play_to_the_end(league_id)
         assert (league["players"], league["rounds"], league["matches"], league["matches_done"]) == (5, 5, 10, 10)
 
         standings = site.get(f"/leagues/{league_id}/standings")
         matches = finished_matches(site, league_id)
-        check_the_sums(standings, matches)
+        check_the_points(standings, matches)
         for match in matches:
             assert (match["status"] in ("WIN", "DRAW"), match["attempt"]) == (True, 1)
             check_the_moves(match, game_type)
@@ -80,22 +82,22 @@ def test_a_league_of_sdk_players_from_registration_to_the_end(site: Site, game_t
 
         for match in matches:
             page = site.http.get(f"/leagues/{league_id}/matches/{match['match_id']}/").text
-            assert ('class="grid"' in page) == (game_type in CELLS)
+            assert ('class="grid"' in page) == (game_type in BOARD_SIZES)
         board = site.http.get(f"/leagues/{league_id}/").text
         assert board.count('id="result-R') == 10
         assert site.get("/games")["game_registry"][game_type]["rules_module"] == f"league_sdk.rules.{game_type}"
 
 
 def message_of(entry: dict[str, Any]) -> dict[str, Any]:
-    """The message in an entry of a transcript, with or without its JSON-RPC clothes."""
+    """The message in an entry of a transcript, without the JSON-RPC around it if there is any."""
     body = entry["body"]
-    found = body.get("result") or body.get("params") or body
-    assert isinstance(found, dict)
-    return found
+    message = body.get("result") or body.get("params") or body
+    assert isinstance(message, dict)
+    return message
 
 
-def check_the_sums(standings: list[dict[str, Any]], matches: list[dict[str, Any]]) -> None:
-    """Every match gave three points to one, or one point to each."""
+def check_the_points(standings: list[dict[str, Any]], matches: list[dict[str, Any]]) -> None:
+    """Check that every match gave three points to one player, or one point to each."""
     wins = [match["winner"] for match in matches if match["status"] == "WIN"]
     draws = len(matches) - len(wins)
     assert sum(row["played"] for row in standings) == 2 * len(matches)
@@ -106,32 +108,32 @@ def check_the_sums(standings: list[dict[str, Any]], matches: list[dict[str, Any]
 
 
 def check_the_moves(match: dict[str, Any], game_type: str) -> None:
-    """The transcript has every move, asked of who was to move, and the board of the result is what they made."""
+    """Check that the transcript has each move, asked of the player whose turn it was, and that they make the board."""
     entries = sorted(match["transcript"], key=lambda entry: entry["n"])
     asked = [entry for entry in entries if entry["message_type"] == "GAME_MOVE_CALL"]
     made = [entry for entry in entries if entry["message_type"] == "GAME_MOVE_RESPONSE"]
-    told = [(one["player_id"], one["move_data"]["choice"]) for one in map(message_of, made)]
-    assert {message_of(entry)["move_request"]["move_type"] for entry in asked} == {MOVE[game_type]}
+    moves_made = [(one["player_id"], one["move_data"]["choice"]) for one in map(message_of, made)]
+    assert {message_of(entry)["move_request"]["move_type"] for entry in asked} == {MOVE_TYPES[game_type]}
     assert len(asked) == len(made)
     states = [step["state"] for step in match["lifecycle"]]
-    if game_type not in CELLS:
-        assert sorted(told) == sorted(match["result"]["choices"].items())
+    if game_type not in BOARD_SIZES:
+        assert sorted(moves_made) == sorted(match["result"]["choices"].items())
         assert "DRAWING_NUMBER" in states
         return
     assert "DRAWING_NUMBER" not in states
-    assert [move for _, move in told] == match["result"]["moves"]
+    assert [move for _, move in moves_made] == match["result"]["moves"]
     players = [match["player_A_id"], match["player_B_id"]]
-    assert [player for player, _ in told] == [players[turn % 2] for turn in range(len(told))]
+    assert [player for player, _ in moves_made] == [players[turn % 2] for turn in range(len(moves_made))]
     board = match["result"]["board"]
-    assert (len(board), len(board[0])) == CELLS[game_type]
+    assert (len(board), len(board[0])) == BOARD_SIZES[game_type]
     marks = [mark for row in board for mark in row if mark]
-    assert (marks.count("X"), marks.count("O")) == ((len(told) + 1) // 2, len(told) // 2)
+    assert (marks.count("X"), marks.count("O")) == ((len(moves_made) + 1) // 2, len(moves_made) // 2)
     if match["status"] == "WIN":
-        assert match["winner"] == told[-1][0]
+        assert match["winner"] == moves_made[-1][0]
 
 
-def test_the_board_is_seen_while_the_game_is_played(site: Site) -> None:
-    """Players that take their time: the public page and the API show moves of a match that is not over."""
+def test_the_page_and_the_api_show_moves_while_a_match_is_played(site: Site) -> None:
+    """The players think for long, so the public page and the API show moves of a match that is not over."""
     site.create("slow", "connect_four")
     with sdk_players(site, "slow", "connect_four", "--think", "0.5"):
         site.post("/leagues/slow/start")
@@ -145,8 +147,8 @@ def test_the_board_is_seen_while_the_game_is_played(site: Site) -> None:
         first, page = wait_for("a board in play", in_play)
         assert 'class="grid"' in page
 
-        def further() -> int | None:
-            found = in_play()
-            return found[0] if found is not None and found[0] > first else None
+        def more_moves() -> int | None:
+            seen = in_play()
+            return seen[0] if seen is not None and seen[0] > first else None
 
-        assert wait_for("the next moves", further) > first
+        assert wait_for("the next moves", more_moves) > first

@@ -27,9 +27,10 @@ from tests.knocking import needs
 
 pytestmark = pytest.mark.e2e
 LEAGUE = "league_2025_even_odd"
-CLASS = 300
+CLASS_SIZE = 300
 
 
+@pytest.mark.long
 def test_an_agent_of_another_machine_that_says_localhost_is_called_at_its_own_address(
     site: Site, tmp_path: Path
 ) -> None:
@@ -37,8 +38,7 @@ def test_an_agent_of_another_machine_that_says_localhost_is_called_at_its_own_ad
         options = ("--league-id", "far", "--host", "127.0.0.2", "--register-host", "localhost")
         far = Player(site, "Far", tmp_path, *options)
         try:
-            site.post("/leagues/far/start", {"auto_advance": True})
-            site.wait_until("far", "COMPLETED")
+            site.play_to_the_end("far")
             far.wait_for_last_message()
             players[0].wait_for_last_message()
             kinds = [message["message_type"] for message in far.messages()]
@@ -56,8 +56,9 @@ def test_an_agent_of_another_machine_that_says_localhost_is_called_at_its_own_ad
             far.close()
 
 
+@pytest.mark.long
 def test_the_demo_plays_itself_until_a_league_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # One key in 64 that is made begins like an option.
+    # One generated key in 64 begins with a dash, as an option of a command does.
     monkeypatch.setenv("LEAGUE_DEMO_KEY", f"-{'d3' * 20}")
     with site_with_players(tmp_path, 2, options=("--demo",)) as (site, _):
         demo = site.wait_until("demo", "RUNNING")
@@ -67,38 +68,37 @@ def test_the_demo_plays_itself_until_a_league_starts(tmp_path: Path, monkeypatch
         assert len(samples) == 4
         assert all("--port 181" in command_line(pid) for pid in samples)
         wait_for("a match of the demo is played", lambda: site.get("/leagues/demo")["matches_done"])
-        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
-        site.wait_until(LEAGUE, "COMPLETED")
+        site.play_to_the_end(LEAGUE)
         site.wait_until("demo", "STOPPED")
-        wait_for("the sample players go home", lambda: set(site.children()).isdisjoint(samples))
+        wait_for("the sample players end", lambda: set(site.children()).isdisjoint(samples))
         site.stop()
         site.start()
         assert site.get("/leagues/demo")["status"] == "STOPPED"
 
 
-# The other way to end it; what ends is the same.
+# Long: like the test before, but an instructor's click ends the demo.
 @pytest.mark.long
-def test_the_demo_stops_for_good_by_one_click(tmp_path: Path) -> None:
+def test_an_instructor_stops_the_demo_for_good(tmp_path: Path) -> None:
     with site_with_players(tmp_path, 0, options=("--demo",)) as (site, _):
         site.wait_until("demo", "RUNNING")
         site.post("/leagues/demo/stop")
-        wait_for("the sample players go home", lambda: len(site.children()) == 2)
+        wait_for("the sample players end", lambda: len(site.children()) == 2)
         assert site.get("/leagues/demo")["status"] == "STOPPED"
 
 
-# Its rest alone takes longer than most tests.
+# Long: the pause between two demos alone takes longer than most tests.
 @pytest.mark.long
 def test_the_demo_is_played_again_after_its_end(tmp_path: Path) -> None:
     with site_with_players(tmp_path, 0, options=("--demo",)) as (site, _):
         site.wait_until("demo", "COMPLETED")
-        # The same matches and attempts as before; the referees are the same, too.
+        # The referees know these matches and attempts from the first time.
         site.wait_until("demo", "RUNNING")
         site.wait_until("demo", "COMPLETED")
         kinds = [event["kind"] for event in site.get("/leagues/demo/events")["events"]]
         assert (kinds[0], kinds.count("match_finished"), kinds.count("attempt_lost")) == ("demo_afresh", 6, 0)
 
 
-def test_bodies_over_64_kib_are_refused_also_when_they_never_end(site: Site) -> None:
+def test_the_site_refuses_bodies_over_64_kib_even_if_they_never_end(site: Site) -> None:
     large = b'{"jsonrpc":"2.0","method":"ping","id":1,"params":{"x":"' + b"x" * 70_000 + b'"}}'
     answer = httpx.post(f"{site.url}/mcp", content=large, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, -32600)
@@ -115,14 +115,15 @@ def test_bodies_over_64_kib_are_refused_also_when_they_never_end(site: Site) -> 
     assert fine.json() == {"jsonrpc": "2.0", "result": {"status": "ok"}, "id": 1}
 
 
-@needs(CLASS)
-def test_a_class_that_comes_at_once_is_let_in_while_the_site_does_something_else(site: Site) -> None:
+@pytest.mark.long
+@needs(CLASS_SIZE)
+def test_a_class_that_connects_at_once_while_the_site_is_busy_is_served(site: Site) -> None:
     with ExitStack() as stack:
         site.process.send_signal(signal.SIGSTOP)
         try:
             callers = [
                 stack.enter_context(socket.create_connection(("127.0.0.1", site.port), timeout=10))
-                for _ in range(CLASS)
+                for _ in range(CLASS_SIZE)
             ]
         finally:
             site.process.send_signal(signal.SIGCONT)
@@ -131,6 +132,7 @@ def test_a_class_that_comes_at_once_is_let_in_while_the_site_does_something_else
         assert {caller.recv(12) for caller in callers} == {b"HTTP/1.1 200"}
 
 
+@pytest.mark.long
 def test_referees_take_the_next_free_port(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -143,7 +145,8 @@ def test_referees_take_the_next_free_port(tmp_path: Path) -> None:
             assert all(one > port for one in ports)
 
 
-def test_a_taken_port_is_said_in_a_sentence(tmp_path: Path) -> None:
+@pytest.mark.long
+def test_the_host_says_in_a_sentence_that_its_port_is_taken(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -162,7 +165,7 @@ def test_a_taken_port_is_said_in_a_sentence(tmp_path: Path) -> None:
     )
 
 
-def test_credentials_are_made_and_shown_once(tmp_path: Path) -> None:
+def test_the_host_makes_credentials_and_shows_them_once(tmp_path: Path) -> None:
     site = Site(tmp_path / "data", "--no-demo", "--referees", "0", port=free_port(), credentials=False, bare=True)
     try:
         shown = [line for line in site.log().splitlines() if "(shown this once)" in line]

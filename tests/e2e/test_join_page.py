@@ -1,4 +1,4 @@
-"""The way in on a real site: a student on a phone downloads the kit, runs it, checks it, and is in."""
+"""The join page on a real site: a student on a phone downloads the kit, runs it, and its player is registered."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PHONE, PROJECTOR = ({"width": w, "height": h} for w, h in (VIEWPORTS["phone"], V
 
 
 def run_kit(folder: Path, *command: str) -> tuple[subprocess.Popen[str], str]:
-    """Start a player of the kit; what it says when it is in."""
+    """Start a player of the kit; its process, and the line that it prints once it is registered."""
     process = subprocess.Popen([*command], cwd=folder, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, process.stdout.readline()
 
 
-def test_from_the_page_into_the_league(site: Site, browser: Browser, tmp_path: Path) -> None:
+def test_a_student_joins_a_league_from_its_join_page(site: Site, browser: Browser, tmp_path: Path) -> None:
     kits: list[subprocess.Popen[str]] = []
     site.create("joined", max_players=2)
     try:
@@ -44,12 +44,15 @@ def test_from_the_page_into_the_league(site: Site, browser: Browser, tmp_path: P
         zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())).extractall(tmp_path)
         folder = tmp_path / "league-kit"
 
-        python, said = run_kit(folder, sys.executable, "player.py", "--name", "Ada", "--port", "0")
+        python, ready_line = run_kit(folder, sys.executable, "player.py", "--name", "Ada", "--port", "0")
         kits.append(python)
-        ready, endpoint, player_id, *_ = said.split()
+        ready, endpoint, player_id, *_ = ready_line.split()
         assert (ready, player_id) == ("READY", "P01")
-        # The page hears of it by itself.
+        # The page shows it without a reload.
         expect(phone.locator("#fragment-join_state")).to_contain_text("1 of 2 places taken", timeout=10_000)
+        expect(phone.locator("#arrived-P01")).to_contain_text("calls your agent at its address", timeout=10_000)
+        assert too_wide(phone) == 0
+        assert violations(phone) == []
 
         desktop = browser.new_context(viewport=PROJECTOR, locale="en", color_scheme="dark").new_page()
         desktop.goto(f"{site.url}/leagues/joined/join/")
@@ -58,18 +61,20 @@ def test_from_the_page_into_the_league(site: Site, browser: Browser, tmp_path: P
         expect(desktop.get_by_role("button", name="Copied")).to_be_visible()
         desktop.get_by_label("Your agent's address").fill(endpoint)
         desktop.get_by_role("button", name="Check it").click()
-        expect(desktop.locator("[data-headline]")).to_have_text("This agent can play here as it is.", timeout=40_000)
+        expect(desktop.locator("[data-headline]")).to_contain_text("This agent can play here as it is.", timeout=40_000)
 
         if node := shutil.which("node"):
-            other, said = run_kit(folder, node, "player.mjs", "--name", "Grace", "--port", "0")
+            other, ready_line = run_kit(folder, node, "player.mjs", "--name", "Grace", "--port", "0")
             kits.append(other)
-            assert said.split()[:1] == ["READY"], said
+            assert ready_line.split()[:1] == ["READY"], ready_line
             expect(phone.locator("[data-headline]")).to_have_text("The league is full.", timeout=10_000)
-            site.post("/leagues/joined/start", {"auto_advance": True})
-            site.wait_until("joined", "COMPLETED")
+            site.play_to_the_end("joined")
             rows = site.get("/leagues/joined/standings")
             assert sum(row["technical_losses"] for row in rows) == 0
-            wait_for("the page has heard", lambda: "closed" in phone.locator("[data-headline]").inner_text())
+            wait_for(
+                "the page says that registration is closed",
+                lambda: "closed" in phone.locator("[data-headline]").inner_text(),
+            )
         phone.goto(f"{site.url}/leagues/joined/join/")
         phone.evaluate("document.documentElement.dir = 'rtl'")
         assert too_wide(phone) == 0

@@ -1,4 +1,4 @@
-"""A referee process that is stopped in mid-match and goes on when the time is over takes nobody's point."""
+"""A referee process that was stopped (SIGSTOP) past a player's deadline costs the player no point."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 from tests.bots.hostile.base import MOVE, Agent, Asked, Behaviour, Talk, message, result
 from tests.e2e.lone_referee import LoneReferee, refereed
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 RULES = {"join_timeout_s": 20, "move_timeout_s": 1, "max_retries": 0, "referee_lease_s": 60}
 
 
-class Stopping:
-    """An agent that stops the referee when it is first asked to move, until the time for it is over."""
+class RefereeStopper:
+    """An agent that stops the referee when it is first asked to move, until the deadline for the move is over."""
 
     def __init__(self, *, answers_meanwhile: bool) -> None:
         self.referee: LoneReferee | None = None
@@ -36,25 +36,25 @@ class Stopping:
         begun = time.monotonic()
         try:
             if self._answers_meanwhile:
-                # In time, and nobody is there to read it.
+                # In time, but the stopped referee cannot read it yet.
                 await talk.say(result(asked, message(asked)))
-            over = begun + 2 * RULES["move_timeout_s"]
-            # What is to be over is the other process's time, and nothing else tells that it is.
-            await asyncio.sleep(over - time.monotonic())
+            wake_at = begun + 2 * RULES["move_timeout_s"]
+            # A deadline of the stopped process has to pass, and no event tells this process that it has.
+            await asyncio.sleep(wake_at - time.monotonic())
         finally:
             os.kill(pid, signal.SIGCONT)
         if not self._answers_meanwhile:
-            await talk.never()
+            await talk.stay_silent()
 
 
-async def played(stopping: Stopping | None, agent: Agent, log: Path) -> tuple[str, list[object], int]:
-    """Status and faults of one match against an agent that behaves, and how often it was asked to move."""
+async def play(stopper: RefereeStopper | None, agent: Agent, log: Path) -> tuple[str, list[object], int]:
+    """Play ``agent`` against one that behaves; the match's status and faults, and how often it was asked to move."""
     other = Agent()
     first, second = await agent.start(), await other.start()
     try:
         async with refereed(log) as referee:
-            if stopping is not None:
-                stopping.referee = referee
+            if stopper is not None:
+                stopper.referee = referee
             match = await referee.play(first, second, **RULES)
             report = referee.league.results[match]
             return report["status"], report["faults"], agent.heard.count(MOVE)
@@ -64,19 +64,19 @@ async def played(stopping: Stopping | None, agent: Agent, log: Path) -> tuple[st
 
 
 @pytest.mark.parametrize(("answers_meanwhile", "asked"), [(True, 1), (False, 2)])
-async def test_a_stopped_referee_reads_what_came_and_asks_again(
+async def test_a_stopped_referee_reads_an_answer_that_came_in_time_or_asks_again(
     tmp_path: Path, answers_meanwhile: bool, asked: int
 ) -> None:
-    stopping = Stopping(answers_meanwhile=answers_meanwhile)
-    status, faults, times = await played(stopping, stopping.agent, tmp_path / "referee.log")
+    stopper = RefereeStopper(answers_meanwhile=answers_meanwhile)
+    status, faults, times = await play(stopper, stopper.agent, tmp_path / "referee.log")
     assert (status in ("WIN", "DRAW"), faults, times) == (True, [], asked)
 
 
-async def test_the_same_agent_loses_when_nobody_was_stopped(tmp_path: Path) -> None:
+async def test_an_agent_that_never_answers_a_running_referee_loses(tmp_path: Path) -> None:
     async def silent(talk: Talk, asked: Asked) -> None:
-        await talk.never()
+        await talk.stay_silent()
 
-    status, faults, _ = await played(None, Agent(Behaviour("silent", "", silent)), tmp_path / "referee.log")
+    status, faults, _ = await play(None, Agent(Behaviour("silent", "", silent)), tmp_path / "referee.log")
     assert status == "TECHNICAL_LOSS"
     assert [(fault["player_id"], fault["error_code"], fault["cause"]) for fault in faults] == [  # type: ignore[index]
         ("P01", "E001", "DEADLINE")

@@ -1,4 +1,4 @@
-"""The main job: four students' players, a league from registration to LEAGUE_COMPLETED."""
+"""Four students' players play a league from registration to LEAGUE_COMPLETED."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ pytestmark = pytest.mark.e2e
 LEAGUE = "league_2025_even_odd"
 
 
-def test_a_league_of_four_chapter_eight_players(tmp_path: Path) -> None:
+def test_four_chapter_eight_players_play_a_league(tmp_path: Path) -> None:
     with site_with_players(tmp_path, 4, player_options=("--choice", "alternate")) as (site, players):
         assert [player.player_id for player in players] == ["P01", "P02", "P03", "P04"]
-        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
-        league = site.wait_until(LEAGUE, "COMPLETED")
+        league = site.play_to_the_end(LEAGUE)
         for player in players:
             player.wait_for_last_message()
 

@@ -15,63 +15,67 @@ from tests.e2e.site import API_KEY, PASSWORD, Site, site_with_players
 pytestmark = pytest.mark.e2e
 
 LEAGUE = "league_2025_even_odd"
-ALWAYS = ("timestamp", "level", "component", "agent_id", "event_type", "message")
-PLANTED = "tok_" + "5" * 32
-MAILBOX = "ada@school.example"
-FORGED = "Ada\n2026-01-01 00:00:00,000 ERROR web leaguesite: all is lost \u202e"
+REQUIRED_FIELDS = ("timestamp", "level", "component", "agent_id", "event_type", "message")
+PLANTED_TOKEN = "tok_" + "5" * 32
+EMAIL = "ada@school.example"
+FORGED_NAME = "Ada\n2026-01-01 00:00:00,000 ERROR web leaguesite: all is lost \u202e"
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """What a short league has left: the records by component, all text, the figures, the players' tokens."""
+    """What a short league leaves behind: log records, their text, metrics, and the secrets that must not be in them."""
     folder = tmp_path_factory.mktemp("logs")
     with site_with_players(folder, 2, player_options=("--choice", "alternate")) as (site, players):
-        tell_nonsense(site)
-        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
-        site.wait_until(LEAGUE, "COMPLETED")
+        send_secrets(site)
+        site.play_to_the_end(LEAGUE)
         for player in players:
             player.wait_for_last_message()
         referees = [int(port) for port in json.loads((site.data / "ports.json").read_text()).values()]
         key = (site.data / "keys" / "referee_key").read_text()
-        found = {
-            "web": figures(f"{site.url}/metrics", API_KEY),
-            "referees": [figures(f"http://127.0.0.1:{port}/metrics", key) for port in referees[:2]],
+        left = {
+            "web": read_metrics(f"{site.url}/metrics", API_KEY),
+            "referees": [read_metrics(f"http://127.0.0.1:{port}/metrics", key) for port in referees[:2]],
             "health": [httpx.get(f"http://127.0.0.1:{port}/health", trust_env=False).json() for port in referees[:2]],
             "tokens": sorted(set().union(*(player.secrets() for player in players))),
             "keys": [(site.data / "keys" / name).read_text() for name in ("referee_key", "secret_key", "demo_key")],
         }
     files = sorted((site.data / "logs").rglob("*.log.jsonl"))
-    found["files"] = [str(path.relative_to(site.data / "logs")) for path in files]
-    found["text"] = "".join(path.read_text(encoding="utf-8") for path in files)
-    # Split as a tool does: at the ends of lines and nowhere else.
-    found["records"] = [json.loads(line) for path in files for line in path.read_text().splitlines()]
-    found["terminal"] = site.log()
-    yield found
+    left["files"] = [str(path.relative_to(site.data / "logs")) for path in files]
+    left["text"] = "".join(path.read_text(encoding="utf-8") for path in files)
+    # Only the ends of lines separate records, as for any tool that reads them.
+    left["records"] = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    left["terminal"] = site.log()
+    yield left
 
 
-def tell_nonsense(site: Site) -> None:
-    """Secrets where none belong, and a name that would be a line of its own."""
+def send_secrets(site: Site) -> None:
+    """Send secrets in fields where none belong, and a name that tries to forge a log line."""
     registration = {
         "message_type": "LEAGUE_REGISTER_REQUEST",
-        "conversation_id": f"conv-{PLANTED}",
-        "player_meta": {"display_name": FORGED, "contact_endpoint": f"ftp://127.0.0.1/{MAILBOX}"},
+        "conversation_id": f"conv-{PLANTED_TOKEN}",
+        "player_meta": {"display_name": FORGED_NAME, "contact_endpoint": f"ftp://127.0.0.1/{EMAIL}"},
     }
     query = {
         "protocol": "league.v2",
         "message_type": "LEAGUE_QUERY",
-        "sender": f"player:{FORGED}",
+        "sender": f"player:{FORGED_NAME}",
         "timestamp": "2026-01-01T00:00:00Z",
-        "conversation_id": FORGED,
-        "auth_token": PLANTED,
-        "league_id": f"{FORGED} {PLANTED} {MAILBOX}",
+        "conversation_id": FORGED_NAME,
+        "auth_token": PLANTED_TOKEN,
+        "league_id": f"{FORGED_NAME} {PLANTED_TOKEN} {EMAIL}",
     }
-    unknown = {"conversation_id": "conv-unknown", "note": PLANTED}
-    for method, params in (("register_player", registration), ("league_query", query), (f"no_{PLANTED}", unknown)):
+    unknown = {"conversation_id": "conv-unknown", "note": PLANTED_TOKEN}
+    for method, params in (
+        ("register_player", registration),
+        ("league_query", query),
+        (f"no_{PLANTED_TOKEN}", unknown),
+    ):
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         assert site.http.post("/mcp?code=code-of-the-class", json=body).status_code == 200
 
 
-def figures(url: str, key: str) -> str:
+def read_metrics(url: str, key: str) -> str:
+    """The metrics at a URL, which are refused without the key."""
     assert httpx.get(url, trust_env=False).status_code == 401
     assert httpx.get(url, headers={"Authorization": "Bearer nobody"}, trust_env=False).status_code == 401
     answer = httpx.get(url, headers={"Authorization": f"Bearer {key}"}, trust_env=False)
@@ -79,11 +83,11 @@ def figures(url: str, key: str) -> str:
     return answer.text
 
 
-def test_every_line_is_a_record_with_its_fields(played: dict[str, Any]) -> None:
+def test_every_log_line_is_a_record_with_its_fields(played: dict[str, Any]) -> None:
     assert played["files"] == ["agents/REF01.log.jsonl", "agents/REF02.log.jsonl", "system/host.log.jsonl"]
     assert len(played["records"]) > 30
     for record in played["records"]:
-        assert list(record)[: len(ALWAYS)] == list(ALWAYS)
+        assert list(record)[: len(REQUIRED_FIELDS)] == list(REQUIRED_FIELDS)
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", record["timestamp"])
         assert record["level"] in ("INFO", "WARNING", "ERROR")
     writers = {(record["component"], record["agent_id"]) for record in played["records"]}
@@ -91,7 +95,7 @@ def test_every_line_is_a_record_with_its_fields(played: dict[str, Any]) -> None:
     assert writers == site | {(f"referee:{name}", f"referee:{name}") for name in ("REF01", "REF02")}
 
 
-def test_a_conversation_is_followed_from_the_conductor_to_the_result(played: dict[str, Any]) -> None:
+def test_the_logs_show_a_conversation_from_the_conductor_to_the_result(played: dict[str, Any]) -> None:
     [start] = [
         record
         for record in played["records"]
@@ -100,7 +104,7 @@ def test_a_conversation_is_followed_from_the_conductor_to_the_result(played: dic
         and record["league_id"] == LEAGUE
     ]
     one = [record for record in played["records"] if record.get("conversation_id") == start["conversation_id"]]
-    # The end of the round is part of it, too: no match, then.
+    # The end of the round has the same conversation, and names no match.
     assert {record.get("match_id", "R1M1") for record in one} == {"R1M1"}
     steps = [(record["component"].partition(":")[0], record["event_type"]) for record in one]
     assert {
@@ -116,14 +120,22 @@ def test_a_conversation_is_followed_from_the_conductor_to_the_result(played: dic
     kinds = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER")
     assert sorted(asked) == sorted((kind, peer) for kind in kinds for peer in ("player:P01", "player:P02"))
     reported = [record for record in played["records"] if record["event_type"] == "RESULT_REPORTED"]
-    taken = [record for record in played["records"] if record.get("message_type") == "MATCH_RESULT_REPORT"]
-    ends = {(record["component"].partition(":")[0], record["conversation_id"]) for record in taken}
+    report_records = [record for record in played["records"] if record.get("message_type") == "MATCH_RESULT_REPORT"]
+    ends = {(record["component"].partition(":")[0], record["conversation_id"]) for record in report_records}
     assert ends >= {(side, record["conversation_id"]) for record in reported for side in ("web", "referee")}
 
 
-def test_no_secret_and_no_line_of_somebody_else_is_in_it(played: dict[str, Any]) -> None:
+def test_no_secret_and_no_forged_line_is_in_the_logs(played: dict[str, Any]) -> None:
     for text in (played["text"], played["terminal"]):
-        for secret in (PLANTED, MAILBOX, "code-of-the-class", API_KEY, PASSWORD, *played["tokens"], *played["keys"]):
+        for secret in (
+            PLANTED_TOKEN,
+            EMAIL,
+            "code-of-the-class",
+            API_KEY,
+            PASSWORD,
+            *played["tokens"],
+            *played["keys"],
+        ):
             assert secret not in text
         assert "\u202e" not in text
         assert not any(line.startswith("2026-01-01") for line in text.splitlines())
@@ -134,15 +146,15 @@ def test_no_secret_and_no_line_of_somebody_else_is_in_it(played: dict[str, Any])
     }
 
 
-def test_the_figures_tell_of_the_same_league(played: dict[str, Any]) -> None:
+def test_the_metrics_count_the_same_league(played: dict[str, Any]) -> None:
     web = played["web"]
     assert re.search(r'league_agent_calls_total\{message_type="MATCH_RESULT_REPORT",outcome="ok"\} [1-9]', web)
     assert re.search(r'league_deliveries_total\{message_type="ROUND_ANNOUNCEMENT",outcome="ok"\} [1-9]', web)
     assert re.search(r'league_leagues\{state="COMPLETED"\} 1', web)
     assert re.search(r'league_http_requests_total\{route="api:mcp_endpoint",status="200"\} [1-9]', web)
     assert "league_look_seconds_count" in web and "league_log_lines_lost 0.0" in web
-    assert PLANTED not in web and "Ada" not in web
+    assert PLANTED_TOKEN not in web and "Ada" not in web
     judged = "\n".join(played["referees"])
     assert re.search(r'league_referee_calls_total\{message_type="GAME_INVITATION",outcome="ok"\} [1-9]', judged)
     assert re.search(r'league_referee_matches_total\{outcome="ok"\} [1-9]', judged)
-    assert [sorted(health) for health in played["health"]] == [["agent_id", "status", "uptime"]] * 2
+    assert [sorted(health) for health in played["health"]] == [["agent_id", "status", "uptime", "version"]] * 2

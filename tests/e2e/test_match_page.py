@@ -1,4 +1,4 @@
-"""The page of a match in a browser: why a point was lost, the game replayed by keyboard, what is open stays open."""
+"""A match's page in a browser: it says why a point was lost, replays the game, and keeps open what a reader opened."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 VIEWPORTS = {"phone": (390, 844), "projector": (1920, 1080)}
 
 
-def open_page(browser: Browser, url: str, viewport: str, **how: Any) -> tuple[Page, list[str]]:
-    """A page of a fresh reader, and the errors that it meets."""
+def open_page(browser: Browser, url: str, viewport: str, **context_options: Any) -> tuple[Page, list[str]]:
+    """A page in a fresh browser context, and the list of its errors."""
     width, height = VIEWPORTS[viewport]
-    page = browser.new_context(viewport={"width": width, "height": height}, **how).new_page()
+    page = browser.new_context(viewport={"width": width, "height": height}, **context_options).new_page()
     errors: list[str] = []
     collect_errors(page, errors)
     page.goto(url)
@@ -37,7 +37,7 @@ def cells(page: Page) -> list[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def played(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A match lost by silence, and a Connect Four league that is over."""
+    """Play a match that is lost by silence, and a Connect Four league."""
     folder = tmp_path_factory.mktemp("match")
     site.create("silent", move_timeout_s=2.5, max_retries=1, retry_base_s=0.1)
     with ExitStack() as stack:
@@ -47,13 +47,12 @@ def played(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
         site.post("/leagues/silent/start", {"auto_advance": True})
         site.create("drops", "connect_four")
         with sdk_players(site, "drops", "connect_four"):
-            site.post("/leagues/drops/start", {"auto_advance": True})
-            site.wait_until("drops", "COMPLETED")
+            site.play_to_the_end("drops")
         site.wait_until("silent", "COMPLETED")
 
 
 @pytest.mark.parametrize("viewport", VIEWPORTS)
-def test_a_lost_point_says_why(site: Site, browser: Browser, viewport: str) -> None:
+def test_the_page_says_why_a_point_was_lost(site: Site, browser: Browser, viewport: str) -> None:
     page, errors = open_page(browser, f"{site.url}/leagues/silent/matches/R1M1/", viewport)
     loser = site.get("/leagues/silent/matches/R1M1")["result"]["faults"][0]["player_id"]
     expect(page.locator(".verdict")).to_contain_text(
@@ -72,8 +71,9 @@ def test_a_lost_point_says_why(site: Site, browser: Browser, viewport: str) -> N
     assert errors == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("viewport", VIEWPORTS)
-def test_a_game_is_replayed_by_keyboard(site: Site, browser: Browser, viewport: str) -> None:
+def test_a_reader_replays_a_game_by_keyboard(site: Site, browser: Browser, viewport: str) -> None:
     moves = site.get("/leagues/drops/matches/R1M1")["result"]["moves"]
     page, errors = open_page(browser, f"{site.url}/leagues/drops/matches/R1M1/", viewport)
     where = page.locator(".replay-where")
@@ -87,7 +87,7 @@ def test_a_game_is_replayed_by_keyboard(site: Site, browser: Browser, viewport: 
 
     page.locator(".replay-slider").focus()
     page.keyboard.press("Home")
-    expect(where).to_have_text(f"Before the first of {len(moves)} moves")
+    expect(where).to_have_text(f"Before move 1 of {len(moves)}")
     assert [mark for mark in cells(page) if mark] == []
     page.keyboard.press("ArrowRight")
     assert [mark for mark in cells(page) if mark] == ["X"]
@@ -105,7 +105,8 @@ def test_a_game_is_replayed_by_keyboard(site: Site, browser: Browser, viewport: 
     assert errors == []
 
 
-def test_without_a_script_the_board_and_the_messages_are_there(site: Site, browser: Browser) -> None:
+@pytest.mark.long
+def test_a_browser_without_scripts_shows_the_board_and_the_messages(site: Site, browser: Browser) -> None:
     url = f"{site.url}/leagues/drops/matches/R1M1/"
     page, _ = open_page(browser, url, "phone", java_script_enabled=False)
     expect(page.locator(".replay")).to_be_hidden()
@@ -115,7 +116,7 @@ def test_without_a_script_the_board_and_the_messages_are_there(site: Site, brows
     expect(page.locator("body")).to_contain_text('"message_type": "GAME_INVITATION"')
 
 
-def test_while_it_is_played_what_a_reader_looks_at_stays(site: Site, browser: Browser) -> None:
+def test_new_moves_do_not_disturb_what_a_reader_looks_at(site: Site, browser: Browser) -> None:
     site.create("thinking", "connect_four")
     with sdk_players(site, "thinking", "connect_four", "--think", "0.4"):
         site.post("/leagues/thinking/start")

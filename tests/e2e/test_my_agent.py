@@ -16,12 +16,13 @@ from tests.e2e.undecided import undecided
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 
 
-def test_what_was_wrong_is_seen_mended_and_sent_again(site: Site, browser: Browser, tmp_path: Path) -> None:
+def test_a_student_sees_a_wrong_answer_mends_the_agent_and_sends_the_request_again(
+    site: Site, browser: Browser, tmp_path: Path
+) -> None:
     with league_with_players(site, "mended", 1, tmp_path, max_retries=1, retry_base_s=0), undecided() as agent:
         register = {"display_name": "Maybe", "endpoint": agent.endpoint, "league_id": "mended"}
         token = site.http.post("/register", json=register).json()["auth_token"]
-        site.post("/leagues/mended/start", {"auto_advance": True})
-        site.wait_until("mended", "COMPLETED")
+        site.play_to_the_end("mended")
 
         phone = browser.new_context(viewport=PHONE, locale="en").new_page()
         phone.goto(f"{site.url}/leagues/mended/mine/")
@@ -65,7 +66,7 @@ def test_what_was_wrong_is_seen_mended_and_sent_again(site: Site, browser: Brows
         desktop.evaluate("document.documentElement.dir = 'rtl'")
         assert violations(desktop) == []
         assert too_wide(desktop) == 0
-        # Nothing of it counts.
+        # Trials do not count: the standings are unchanged.
         rows = {row["player_id"]: row["points"] for row in site.get("/leagues/mended/standings")}
         assert rows == {"P01": 3, "P02": 0}
 

@@ -1,6 +1,6 @@
-"""A neighbour asks for the dearest public answers in a loop while matches are played: no heartbeat is lost.
+"""A neighbour asks for the most expensive public data in a loop while matches are played: no heartbeat is lost.
 
-Judged by what the league manager counted of the referees' calls, and by the number of attempts that each match took.
+The tests look at the league manager's counters of the referees' calls, and at the number of attempts of each match.
 """
 
 from __future__ import annotations
@@ -41,20 +41,26 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @contextmanager
-def neighbour(site: Site, *ways: tuple[str, str]) -> Iterator[list[int]]:
-    """Somebody at another address asks in several loops; the statuses of the answers that came."""
-    over, statuses = threading.Event(), list[int]()
+def neighbour(site: Site, *requests: tuple[str, str]) -> Iterator[list[int]]:
+    """Ask in several loops from another address, until the block ends; the HTTP statuses that were answered.
+
+    Args:
+        site: the site.
+        requests: each is ``("page", path)``, or the limit of a query (empty: none) and its method.
+    """
+    ended_by_test, statuses = threading.Event(), list[int]()
 
     def loop(number: int) -> None:
         transport = httpx.HTTPTransport(local_address=NEIGHBOUR)
         with httpx.Client(base_url=site.url, transport=transport, timeout=120) as client:
-            while not over.is_set():
-                way, what = ways[number % len(ways)]
-                if way == "page":
-                    found = client.get(what)
+            while not ended_by_test.is_set():
+                kind, target = requests[number % len(requests)]
+                if kind == "page":
+                    answer = client.get(target)
                 else:
-                    found = client.post("/mcp", json=wire.request(what, {"league_id": "crowd", "limit": way or None}))
-                statuses.append(found.status_code)
+                    query = {"league_id": "crowd", "limit": kind or None}
+                    answer = client.post("/mcp", json=wire.request(target, query))
+                statuses.append(answer.status_code)
 
     with ThreadPoolExecutor(LOOPS) as threads:
         running = [threads.submit(loop, number) for number in range(LOOPS)]
@@ -62,19 +68,20 @@ def neighbour(site: Site, *ways: tuple[str, str]) -> Iterator[list[int]]:
             wait_for("the neighbour is answered", lambda: statuses)
             yield statuses
         finally:
-            over.set()
+            ended_by_test.set()
     for one in running:
         one.result()
 
 
 def outcomes(site: Site, message_type: str) -> set[str]:
-    """What calls of a type were answered with so far: ok, or the code of an error."""
-    found = site.http.get("/metrics").text
-    return set(re.findall(rf'league_agent_calls_total{{message_type="{message_type}",outcome="(\w+)"}}', found))
+    """How calls of a type have been answered so far: ok, or the code of an error."""
+    metrics = site.http.get("/metrics").text
+    return set(re.findall(rf'league_agent_calls_total{{message_type="{message_type}",outcome="(\w+)"}}', metrics))
 
 
-def test_no_match_is_played_again_because_of_a_neighbour(site: Site, tmp_path: Path) -> None:
-    ways = [
+@pytest.mark.long
+def test_a_neighbours_loops_make_no_match_be_played_again(site: Site, tmp_path: Path) -> None:
+    requests = [
         ("", "get_schedule"),
         ("5000", "get_schedule"),
         ("page", "/api/leagues/crowd/rounds"),
@@ -82,7 +89,7 @@ def test_no_match_is_played_again_because_of_a_neighbour(site: Site, tmp_path: P
     ]
     student = httpx.Client(transport=httpx.HTTPTransport(local_address=STUDENT), timeout=60)
     with student, league_with_players(site, "small", 4, tmp_path, referee_lease_s=3) as players:
-        with neighbour(site, *ways) as statuses:
+        with neighbour(site, *requests) as statuses:
             site.post("/leagues/small/start", {"auto_advance": True})
             while site.get("/leagues/small")["status"] != "COMPLETED":
                 pinged = student.post(f"{site.url}/mcp", json=wire.request("ping", {}))
@@ -104,8 +111,9 @@ def test_no_match_is_played_again_because_of_a_neighbour(site: Site, tmp_path: P
     assert set(statuses) <= {200, 429}
 
 
-def test_a_whole_schedule_comes_in_parts_of_a_mebibyte_at_most(site: Site) -> None:
-    found: list[str] = []
+@pytest.mark.long
+def test_a_whole_schedule_is_answered_in_parts_of_a_mebibyte_at_most(site: Site) -> None:
+    match_ids: list[str] = []
     cursor = None
     parts = 0
     while parts == 0 or cursor is not None:
@@ -113,8 +121,8 @@ def test_a_whole_schedule_comes_in_parts_of_a_mebibyte_at_most(site: Site) -> No
         answer = site.http.post("/mcp", json=request)
         assert len(answer.content) <= 1024 * 1024
         data = answer.json()["result"]["data"]
-        found += [match["match_id"] for one in data["rounds"] for match in one["matches"]]
+        match_ids += [match["match_id"] for one in data["rounds"] for match in one["matches"]]
         cursor = data.get("next_cursor")
         parts += 1
-    assert (len(found), len(set(found))) == (CROWD * (CROWD - 1) // 2,) * 2
+    assert (len(match_ids), len(set(match_ids))) == (CROWD * (CROWD - 1) // 2,) * 2
     assert parts > 1

@@ -1,4 +1,4 @@
-"""An attacker registers a victim's program four more times: it is in one match at a time, and loses none by it."""
+"""An attacker registers a victim's program four more times: it is in one match at a time, and loses none of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.bots.one_match_only import OneMatchOnly
 from tests.bots.scripted import listening
 from tests.e2e.site import site_with_players
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "crowded"
 ALIASES = ("/c0", "/c1", "//c2", "/x/../c3")
 
@@ -27,9 +27,8 @@ def test_a_program_that_others_register_too_is_called_for_one_match_at_a_time(tm
         for name, host, path in places:
             message = {"name": name, "endpoint": f"http://{host}:{server.port}{path}", "league_id": LEAGUE}
             assert site.http.post("/register", json=message).json()["player_id"]
-        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
-        site.wait_until(LEAGUE, "COMPLETED")
-        found = site.get(f"/leagues/{LEAGUE}/matches")
+        site.play_to_the_end(LEAGUE)
+        matches = site.get(f"/leagues/{LEAGUE}/matches")
     assert victim.refused == []
-    assert len(found) == 15
-    assert {match["status"] for match in found} <= {"WIN", "DRAW"}
+    assert len(matches) == 15
+    assert {match["status"] for match in matches} <= {"WIN", "DRAW"}

@@ -1,4 +1,4 @@
-"""An instructor speaks to the room, takes everything home, and sets it up again elsewhere; a phone looks on."""
+"""An instructor posts a notice, downloads everything about a league, and imports it at another site."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.e2e.site import Site, league_with_players
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 LEAGUE = "on_paper"
 DESK = "on_5Fpaper"
-"""As the admin writes it in an address."""
+"""The league's id as the admin spells it in an address."""
 PHONE, PROJECTOR = {"width": 390, "height": 844}, {"width": 1920, "height": 1080}
 WORDS = "The second round begins at six"
 
 
-def saved(desk: Page, link: str, folder: Path) -> Path:
-    """A file that a link gives."""
+def download(desk: Page, link: str, folder: Path) -> Path:
+    """Download the file of a link; its path."""
     with desk.expect_download() as coming:
         desk.get_by_role("link", name=link).click()
     path = folder / coming.value.suggested_filename
@@ -29,10 +29,12 @@ def saved(desk: Page, link: str, folder: Path) -> Path:
     return path
 
 
-def test_words_to_the_room_and_everything_on_paper(site: Site, browser: Browser, tmp_path: Path) -> None:
+@pytest.mark.long
+def test_an_instructor_posts_a_notice_downloads_the_league_and_imports_it(
+    site: Site, browser: Browser, tmp_path: Path
+) -> None:
     with league_with_players(site, LEAGUE, 4, tmp_path):
-        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
-        site.wait_until(LEAGUE, "COMPLETED")
+        site.play_to_the_end(LEAGUE)
         phone = browser.new_context(viewport=PHONE).new_page()
         phone.goto(f"{site.url}/leagues/{LEAGUE}/")
         screen = browser.new_context(viewport=PROJECTOR).new_page()
@@ -58,8 +60,8 @@ def test_words_to_the_room_and_everything_on_paper(site: Site, browser: Browser,
 
         desk.goto(f"{site.url}/admin/matches/league/{DESK}/papers/")
         shoot(desk, "papers")
-        archive = saved(desk, "Archive with people (ZIP)", tmp_path)
-        document = saved(desk, "Document with people (JSON)", tmp_path)
+        archive = download(desk, "Archive with people (ZIP)", tmp_path)
+        document = download(desk, "Document with people (JSON)", tmp_path)
         with zipfile.ZipFile(archive) as opened:
             assert opened.read("league.json") == document.read_bytes()
             assert f"SHARED/data/leagues/{LEAGUE}/standings.json" in opened.namelist()
@@ -69,11 +71,11 @@ def test_words_to_the_room_and_everything_on_paper(site: Site, browser: Browser,
         shoot(desk, "evidence")
         assert len(desk.pdf(path=str(FOLDER / "evidence.pdf"))) > 10_000
 
-        again(site, tmp_path, archive, desk)
+        check_import(site, tmp_path, archive, desk)
 
 
-def again(site: Site, folder: Path, archive: Path, desk: Page) -> None:
-    """The archive given to a fresh site: the same table, and the page says what came."""
+def check_import(site: Site, folder: Path, archive: Path, desk: Page) -> None:
+    """Import the archive at a fresh site, and check that the page says so and that table and events are the same."""
     table = site.get(f"/leagues/{LEAGUE}/standings")
     events = site.get(f"/leagues/{LEAGUE}/events")["events"]
     fresh = Site(folder / "fresh", "--no-demo", "--referees", "0")

@@ -1,6 +1,6 @@
-"""A referee whose port is flooded plays on: its heartbeats come in time, and its players are heard.
+"""A referee whose port is flooded plays on: it sends its heartbeats in time, and takes its players' answers.
 
-The flood comes from the players' own address, and asks for more than any budget has. It is bounded: a few seconds of a
+The flood comes from the players' own address, and exceeds every budget of the door. It is bounded: a few seconds of a
 match, and some tens of megabytes.
 """
 
@@ -27,31 +27,31 @@ from tests.e2e.lone_referee import LoneReferee, refereed
 
 pytestmark = pytest.mark.e2e
 LEASE_S = 4.0
-BEATS = 3
-"""Heartbeats that are waited for while the flood goes on; with nothing new there is one in a quarter of the lease."""
+HEARTBEATS = 3
+"""How many heartbeats the test waits for during the flood; without news a referee sends four in a lease."""
 FLOODERS = 100
-WHOLE_EVERY = 8
-"""One request in so many sends its body; the others leave it out and wait."""
-SLOW = 300
-MOST_BYTES = 60 << 20
-BIG = b" " * 65_536
-"""As large as a body may be."""
+BODY_EVERY = 8
+"""One request in so many sends its body; the others announce one, send none and wait."""
+SLOW_CONNECTIONS = 300
+MAX_BYTES = 60 << 20
+LARGEST_BODY = b" " * 65_536
+"""A body of the largest size that is allowed."""
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 RULES = {"move_timeout_s": 30, "join_timeout_s": 30, "max_retries": 0, "referee_lease_s": LEASE_S}
 REFUSALS = 500
-"""So many strangers are refused before the player answers: the flood is then over every budget."""
+"""How many requests are refused before the player answers: by then the flood exceeds every budget."""
 
 
 class Flood:
-    """Strangers at a referee's port.
+    """Many connections of strangers to a referee's port.
 
     Args:
-        port: of the referee.
+        port: the referee's port.
     """
 
     def __init__(self, port: int) -> None:
         self.port = port
-        self.said: Counter[str] = Counter()
+        self.outcomes: Counter[str] = Counter()
         """How requests ended: by HTTP status, or ``closed``."""
         self.sent = 0
         self.refused = asyncio.Event()
@@ -60,29 +60,29 @@ class Flood:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def begin(self) -> None:
-        """Open the slow connections, then send as much as is taken."""
-        for _ in range(SLOW):
+        """Open the slow connections, then send requests from many tasks until MAX_BYTES are sent."""
+        for _ in range(SLOW_CONNECTIONS):
             _, writer = await asyncio.open_connection("127.0.0.1", self.port)
-            writer.write(HEAD % len(BIG) + b"{")
+            writer.write(HEAD % len(LARGEST_BODY) + b"{")
             self._slow.append(writer)
-        self._tasks = [asyncio.create_task(self._pour()) for _ in range(FLOODERS)]
+        self._tasks = [asyncio.create_task(self._keep_sending()) for _ in range(FLOODERS)]
 
-    async def _pour(self) -> None:
-        while self.sent < MOST_BYTES:
-            self.said[await self._one()] += 1
-            if self.said["429"] + self.said["closed"] >= REFUSALS:
+    async def _keep_sending(self) -> None:
+        while self.sent < MAX_BYTES:
+            self.outcomes[await self._send_request()] += 1
+            if self.outcomes["429"] + self.outcomes["closed"] >= REFUSALS:
                 self.refused.set()
 
-    async def _one(self) -> str:
+    async def _send_request(self) -> str:
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         except OSError:
             return "closed"
         try:
-            writer.write(HEAD % len(BIG))
-            if next(self._numbers) % WHOLE_EVERY == 0:
-                writer.write(BIG)
-                self.sent += len(BIG)
+            writer.write(HEAD % len(LARGEST_BODY))
+            if next(self._numbers) % BODY_EVERY == 0:
+                writer.write(LARGEST_BODY)
+                self.sent += len(LARGEST_BODY)
             line = await reader.readline()
             return line.split(b" ")[1].decode() if line else "closed"
         except ConnectionError:
@@ -91,7 +91,7 @@ class Flood:
             writer.close()
 
     async def end(self) -> None:
-        """Stop."""
+        """Stop sending, and close the connections."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -99,14 +99,14 @@ class Flood:
             writer.close()
 
 
-class Late:
-    """An agent that answers by POSTs of its own, and its move only when the flood is at its height."""
+class LatePlayer:
+    """An agent that sends its move by a POST of its own, and only when the flood exceeds every budget."""
 
     def __init__(self) -> None:
         self.agent = Agent(Behaviour("late", "", self._act))
         self.flood: Flood | None = None
         self.referee: LoneReferee | None = None
-        self.told: list[dict[str, Any]] = []
+        self.answers: list[dict[str, Any]] = []
         self.endpoints: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -129,12 +129,12 @@ class Late:
         await self.flood.refused.wait()
         assert self.referee is not None
         league, match = self.referee.league, asked.params["match_id"]
-        enough = len(league.beats[match]) + BEATS
-        while len(league.beats[match]) < enough:
+        enough = len(league.heartbeats[match]) + HEARTBEATS
+        while len(league.heartbeats[match]) < enough:
             league.changed.clear()
             await league.changed.wait()
         answer = await post(address, {"jsonrpc": "2.0", "id": 1, "method": "x", "params": message(asked)})
-        self.told.append(json.loads(answer.partition(b"\r\n\r\n")[2]))
+        self.answers.append(json.loads(answer.partition(b"\r\n\r\n")[2]))
 
 
 def door_of(referee: LoneReferee) -> int:
@@ -145,13 +145,13 @@ def door_of(referee: LoneReferee) -> int:
 
 
 def environment_of(pid: int) -> str:
-    """What a process was given, names and values."""
+    """The environment of a process, names and values."""
     return Path(f"/proc/{pid}/environ").read_text()
 
 
 @asynccontextmanager
 async def ending(pid: int) -> AsyncIterator[None]:
-    """Wait at the end of this for the end of a process."""
+    """At the end of the block, wait until a process has ended."""
     loop, ended, watched = asyncio.get_running_loop(), asyncio.Event(), os.pidfd_open(pid)
     loop.add_reader(watched, ended.set)
     try:
@@ -162,18 +162,19 @@ async def ending(pid: int) -> AsyncIterator[None]:
         os.close(watched)
 
 
+@pytest.mark.long
 async def test_a_flood_makes_no_heartbeat_late_and_keeps_no_player_waiting(tmp_path: Path) -> None:
-    late, other, last = Late(), Agent(), Agent()
+    late, other, last = LatePlayer(), Agent(), Agent()
     first, second, third = await late.agent.start(), await other.start(), await last.start()
     try:
         async with refereed(tmp_path / "referee.log") as referee:
             late.referee = referee
             match = await referee.play(first, second, **RULES)
-            report, beats = referee.league.results[match], referee.league.beats[match]
+            report, heartbeats = referee.league.results[match], referee.league.heartbeats[match]
             assert late.flood is not None
             await late.flood.end()
-            said = late.flood.said
-            # It is the same for the next one, and everybody is let in again.
+            outcomes = late.flood.outcomes
+            # After the flood the referee plays the next match as usual.
             again = await referee.play(second, third, **RULES)
     finally:
         if late.flood is not None:
@@ -182,15 +183,16 @@ async def test_a_flood_makes_no_heartbeat_late_and_keeps_no_player_waiting(tmp_p
         await other.stop()
         await last.stop()
     assert (report["status"] in ("WIN", "DRAW"), report["faults"]) == (True, [])
-    assert (referee.league.reports.count(match), referee.league.given_back) == (1, [])
+    assert (referee.league.reports.count(match), referee.league.handed_back) == (1, [])
     assert again in referee.league.results
-    # The lease is renewed by a heartbeat; without one for so long the match would be another referee's.
-    assert max((later - earlier for earlier, later in itertools.pairwise(beats)), default=0.0) < LEASE_S
-    (told,) = late.told
-    assert "error" not in told, told
-    assert said["429"] + said["closed"] >= REFUSALS
+    # A heartbeat renews the lease; after a longer gap the match would go to another referee.
+    assert max((later - earlier for earlier, later in itertools.pairwise(heartbeats)), default=0.0) < LEASE_S
+    (answer,) = late.answers
+    assert "error" not in answer, answer
+    assert outcomes["429"] + outcomes["closed"] >= REFUSALS
 
 
+@pytest.mark.long
 async def test_a_door_that_ends_is_started_again_and_none_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,32 +203,33 @@ async def test_a_door_that_ends_is_started_again_and_none_is_left_behind(
         async with refereed(tmp_path / "referee.log") as referee:
             await referee.play(*urls, **RULES)
             before = door_of(referee)
-            told = environment_of(before)
-            # A signal to the whole group, as a terminal sends it, is left to the judging process.
+            environment = environment_of(before)
+            # The door ignores SIGTERM: a signal to the whole process group is for the judging process.
             os.kill(before, signal.SIGTERM)
             await referee.play(*urls, **RULES)
             kept = door_of(referee)
             async with ending(before):
                 os.kill(before, signal.SIGKILL)
-            # Nobody is turned away meanwhile: who calls waits in line until another door is there.
+            # No caller is refused meanwhile: calls wait until the next door listens.
             await referee.play(*urls, **RULES)
             after = door_of(referee)
             async with ending(after):
-                # It is told nothing: it sees that the line has ended.
+                # Nobody tells the door to end: it sees that its connection to the judging process is closed.
                 referee.referee.kill()
     finally:
         await first.stop()
         await second.stop()
     assert before == kept != after
-    assert "SECRET-OF-THE-SITE" not in told
+    assert "SECRET-OF-THE-SITE" not in environment
 
 
-async def test_a_start_whose_sender_has_hung_up_while_judging_stood_still_is_not_taken(tmp_path: Path) -> None:
+@pytest.mark.long
+async def test_a_stopped_referee_does_not_play_a_match_whose_sender_has_hung_up(tmp_path: Path) -> None:
     first, second = Agent(), Agent()
     urls = await first.start(), await second.start()
     try:
         async with refereed(tmp_path / "referee.log") as referee:
-            # A door that is there takes it from its sender.
+            # One match is played first, so that the door is there to receive the next start.
             await referee.play(*urls, **RULES)
             lost = rpc.dumps(rpc.call("start_match", referee.start_of("R1M99", *urls, **RULES), 1))
             _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(referee.league.endpoint).port)
@@ -236,20 +239,20 @@ async def test_a_start_whose_sender_has_hung_up_while_judging_stood_still_is_not
             writer.close()
             await writer.wait_closed()
             referee.referee.send_signal(signal.SIGCONT)
-            # Given later, hence taken later.
+            # This match is given after R1M99, so R1M99 has been dealt with once it is over.
             await referee.play(*urls, **RULES)
     finally:
         await first.stop()
         await second.stop()
-    assert "R1M99" not in referee.league.beats
+    assert "R1M99" not in referee.league.heartbeats
     assert sorted(referee.league.results) == ["R1M1", "R1M2"]
 
 
-async def test_both_players_have_paths_that_nobody_can_guess_and_the_old_one_still_works(tmp_path: Path) -> None:
+async def test_each_player_gets_a_secret_path_and_the_registered_one_still_works(tmp_path: Path) -> None:
     paths: list[str] = []
 
     async def join(talk: Talk, asked: Asked) -> None:
-        """Answers by a POST of its own to the address that the referee registered with, as real agents do."""
+        """Answer by a POST to the address that the referee registered with, as real agents do."""
         paths.append(urlsplit(asked.params["referee_endpoint"]).path)
         await talk.say(result(asked, {"status": "RECEIVED"}))
         endpoint = referee.league.endpoint
@@ -267,7 +270,7 @@ async def test_both_players_have_paths_that_nobody_can_guess_and_the_old_one_sti
     assert (report["status"] in ("WIN", "DRAW"), report["faults"]) == (True, [])
     assert len(set(paths)) == 2
     assert all(re.fullmatch(r"/mcp/tok_[0-9a-f]{32}", path) for path in paths)
-    # The transcript is shown to everybody.
-    told = json.dumps([report, referee.league.transcript])
-    assert "referee_endpoint" in told
-    assert not any(path.rpartition("/")[2] in told for path in paths)
+    # Everybody can read the transcript, so it must not contain the secret paths.
+    public = json.dumps([report, referee.league.transcript])
+    assert "referee_endpoint" in public
+    assert not any(path.rpartition("/")[2] in public for path in paths)

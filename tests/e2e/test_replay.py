@@ -1,5 +1,5 @@
 """A finished league is replayed from its first event to the end, on a phone and on a projector; a moment is shared as
-a link; the table stands live in someone else's page."""
+a link; another site's page shows the table live."""
 
 from __future__ import annotations
 
@@ -27,14 +27,13 @@ VIEWPORTS: dict[str, dict[str, Any]] = {
 def played(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
     """The site, on which four players have played their league to its end."""
     with league_with_players(site, LEAGUE, 4, tmp_path_factory.mktemp("replay")):
-        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
-        site.wait_until(LEAGUE, "COMPLETED")
+        site.play_to_the_end(LEAGUE)
     return site
 
 
-def opened(browser: Browser, address: str, errors: list[str], **how: Any) -> Page:
-    """A page whose script has begun."""
-    page = browser.new_context(**how).new_page()
+def opened(browser: Browser, address: str, errors: list[str], **context_options: Any) -> Page:
+    """A page in a fresh browser context, once its script has started."""
+    page = browser.new_context(**context_options).new_page()
     collect_errors(page, errors)
     page.goto(address)
     expect(page.locator("[data-replay][data-ready]")).to_have_count(1)
@@ -45,13 +44,13 @@ def table(page: Page) -> str:
     return page.locator("#fragment-standings tbody").inner_text()
 
 
-@pytest.mark.parametrize("screen", VIEWPORTS)
+@pytest.mark.parametrize("screen", ["phone", pytest.param("projector", marks=pytest.mark.long)])
 def test_a_league_is_replayed_from_its_first_event_to_the_end(played: Site, browser: Browser, screen: str) -> None:
     errors: list[str] = []
     page = opened(browser, f"{played.url}{REPLAY}", errors, **VIEWPORTS[screen])
     event, rows = page.locator("#fragment-replay_event"), page.locator("#fragment-standings tbody tr")
     final = table(page)
-    expect(event).to_contain_text("The league is over. Champion:")
+    expect(event).to_contain_text("The league is over. Champion")
     page.evaluate("window.sameDocument = true")
 
     page.keyboard.press("Home")
@@ -74,7 +73,7 @@ def test_a_league_is_replayed_from_its_first_event_to_the_end(played: Site, brow
 
     page.locator(".replay-speed select").select_option("64")
     page.locator("#content").press("Space")
-    expect(event).to_contain_text("The league is over. Champion:")
+    expect(event).to_contain_text("The league is over. Champion")
     expect(page.locator("[data-playing]")).to_have_count(0)
     assert table(page) == final
     assert page.evaluate("window.sameDocument") is True, "the page was reloaded"
@@ -82,7 +81,8 @@ def test_a_league_is_replayed_from_its_first_event_to_the_end(played: Site, brow
     assert errors == []
 
 
-def test_a_finger_on_the_slider_goes_anywhere(played: Site, browser: Browser) -> None:
+@pytest.mark.long
+def test_a_tap_on_the_slider_shows_that_moment(played: Site, browser: Browser) -> None:
     errors: list[str] = []
     page = opened(browser, f"{played.url}{REPLAY}", errors, **VIEWPORTS["phone"])
     slider = page.locator(".replay-range")
@@ -94,6 +94,7 @@ def test_a_finger_on_the_slider_goes_anywhere(played: Site, browser: Browser) ->
     assert errors == []
 
 
+@pytest.mark.long
 def test_a_moment_is_a_link_that_needs_no_script(played: Site, browser: Browser) -> None:
     errors: list[str] = []
     page = opened(browser, f"{played.url}{REPLAY}?at=9", errors)
@@ -111,7 +112,8 @@ def test_a_moment_is_a_link_that_needs_no_script(played: Site, browser: Browser)
     assert errors == []
 
 
-def test_when_the_site_is_away_the_page_says_so_and_goes_on_later(played: Site, browser: Browser) -> None:
+@pytest.mark.long
+def test_the_page_says_that_the_site_does_not_answer_and_goes_on_later(played: Site, browser: Browser) -> None:
     page = opened(browser, f"{played.url}{REPLAY}", [])
     page.route("**/fragments/**", lambda route: route.abort())
     page.keyboard.press("Home")
@@ -123,7 +125,8 @@ def test_when_the_site_is_away_the_page_says_so_and_goes_on_later(played: Site, 
     expect(page.locator("[data-replay-problem]")).to_have_text("")
 
 
-def test_the_table_is_live_in_a_frame_of_another_page(played: Site, browser: Browser, tmp_path: Path) -> None:
+@pytest.mark.long
+def test_the_table_is_live_in_a_frame_of_another_sites_page(played: Site, browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "blog.html").write_text(
         f'<iframe src="{played.url}/leagues/{LEAGUE}/embed/?theme=dark" width="640" height="480"></iframe>'
     )

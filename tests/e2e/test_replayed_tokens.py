@@ -1,4 +1,4 @@
-"""A player that keeps everything it is ever sent, and tries all of it at every door: none opens but its own."""
+"""A player tries every text that it was ever sent as a credential: only its own token is accepted anywhere."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 from tests import wire
 from tests.e2e.site import API_KEY, Player, Site, site_with_players
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 LEAGUE = "fall"
 MATCH = "R1M1"
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Every text in a message; the names of fields are everybody's."""
+    """Every text in a message but the names of its fields, which are public."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -30,24 +30,24 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def received(player: Player) -> set[str]:
-    """Every text that a player was ever sent: in answers to it, and in calls of it."""
+    """Every text that a player was ever sent, in answers and in calls."""
     return {text for line in player.lines() for text in strings(line) if 4 <= len(text) <= 200}
 
 
-def call(http: httpx.Client, method: str, params: dict[str, Any], path: str = "/mcp", **how: Any) -> Any:
-    answer = http.post(path, json=wire.request(method, params), **how)
+def call(http: httpx.Client, method: str, params: dict[str, Any], path: str = "/mcp", **request_options: Any) -> Any:
+    answer = http.post(path, json=wire.request(method, params), **request_options)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def opened(http: httpx.Client, text: str) -> list[str]:
-    """The doors that a text opens."""
+def accepted_at(http: httpx.Client, text: str) -> list[str]:
+    """The places at which a text is accepted as a credential."""
     signed = {"protocol": "league.v2", "timestamp": wire.STAMP, "conversation_id": "conv-replay", "league_id": LEAGUE}
     query = signed | {"sender": "player:P01", "query_type": "GET_STANDINGS"}
     report = signed | {"sender": "referee:REF01", "match_id": MATCH, "attempt": 1, "result": {"winner": "P01"}}
     bearer = {"Authorization": f"Bearer {text}"}
     printable = text.isascii() and text.isprintable()
-    found = []
+    accepted = []
     for name, reply in (
         ("query", call(http, "league_query", query | {"auth_token": text})),
         ("report", call(http, "report_match_result", report | {"auth_token": text})),
@@ -56,12 +56,12 @@ def opened(http: httpx.Client, text: str) -> list[str]:
         ("schedule", call(http, "create_schedule", {"auth_token": text, "league_id": LEAGUE})),
     ):
         if reply.get("error", {}).get("data", {}).get("error_code") not in ("E011", "E012"):
-            found.append(name)
+            accepted.append(name)
     if printable:
         reply = call(http, "league_query", query, headers=bearer)
         if "result" in reply:
-            found.append("bearer")
-        doors = {
+            accepted.append("bearer")
+        answers = {
             "API key": http.post(f"/api/leagues/{LEAGUE}/pause", headers=bearer),
             "staff's API": http.get(f"/api/leagues/{LEAGUE}?as=staff", headers=bearer),
             "metrics": http.get("/metrics", headers=bearer),
@@ -69,42 +69,41 @@ def opened(http: httpx.Client, text: str) -> list[str]:
                 f"/leagues/{LEAGUE}/?as=staff", headers={"Cookie": f"sessionid={text.replace(';', '')}"}
             ),
         }
-        found += [name for name, answer in doors.items() if answer.status_code not in (401, 403)]
+        accepted += [name for name, answer in answers.items() if answer.status_code not in (401, 403)]
     form = {"secret": text, "csrfmiddlewaretoken": http.cookies["csrftoken"]}
     if http.post(f"/leagues/{LEAGUE}/mine/", data=form).status_code != 403:
-        found.append("my agent")
+        accepted.append("my agent")
         http.post(f"/leagues/{LEAGUE}/mine/close", data=form)
-    return found
+    return accepted
 
 
-def test_what_a_player_receives_opens_nothing_but_what_its_own_token_opens(tmp_path: Any) -> None:
+def test_of_all_that_a_player_receives_only_its_own_token_is_accepted(tmp_path: Any) -> None:
     with site_with_players(tmp_path, 2, league=LEAGUE, player_options=("--league-id", LEAGUE)) as (site, players):
-        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
-        site.wait_until(LEAGUE, "COMPLETED")
+        site.play_to_the_end(LEAGUE)
         for player in players:
             player.wait_for_last_message()
         collector = players[0]
         [own] = [line["reply"]["result"]["auth_token"] for line in collector.lines() if "registered" in line]
         seen = received(collector)
         tokens = {text for text in seen if text.startswith("tok_")}
-        # It was sent the token of its registration and the one that shows it that it is us; the other player's never.
+        # It was sent its own token and the league token, and never the other player's.
         assert own in tokens
         assert len(tokens) == 2
         assert not tokens & received(players[1])
         before = site.get(f"/leagues/{LEAGUE}/matches/{MATCH}")
         with httpx.Client(base_url=site.url, trust_env=False, timeout=20) as http:
             http.get(f"/leagues/{LEAGUE}/mine/")
-            found = {text: doors for text in sorted(seen) if (doors := opened(http, text))}
-            as_keys(http, sorted(seen, key=len)[-8:])
-        # Its own token asks, is told that a player reports nothing (E013), and shows its owner's page.
-        assert found == {own: ["query", "report", "relay", "bearer", "my agent"]}
+            accepted = {text: places for text in sorted(seen) if (places := accepted_at(http, text))}
+            check_as_keys(http, sorted(seen, key=len)[-8:])
+        # Its own token lets it ask, is refused for a report because it is a player's (E013), and opens its own page.
+        assert accepted == {own: ["query", "report", "relay", "bearer", "my agent"]}
         assert site.get(f"/leagues/{LEAGUE}/matches/{MATCH}") == before
         assert [secret for secret in (own, API_KEY) if secret in site.log()] == []
         assert trusted(site) == [("Referee 1", 1), ("Referee 2", 1)]
 
 
-def as_keys(http: httpx.Client, texts: list[str]) -> None:
-    """As the key of the site's referees, and of the demo: taken in, but no more than any stranger."""
+def check_as_keys(http: httpx.Client, texts: list[str]) -> None:
+    """Use texts as the key of the site's referees and of the demo; check that they gain what any stranger gets."""
     for number, text in enumerate(texts):
         referee = wire.referee_request(f"Replay {number}", endpoint=f"http://127.0.0.1:{9100 + number}/mcp", code=text)
         assert call(http, "register_referee", referee)["result"]["status"] == "ACCEPTED"
@@ -113,7 +112,7 @@ def as_keys(http: httpx.Client, texts: list[str]) -> None:
 
 
 def trusted(site: Site) -> list[tuple[str, int]]:
-    """Who may judge, as the site's database has it."""
+    """The referees that may judge, from the site's database."""
     with sqlite3.connect(f"file:{site.data / 'league.sqlite3'}?mode=ro", uri=True) as database:
         wanted = "select name, trusted from agents_registry_agent where kind = 'referee' and trusted order by name"
         return database.execute(wanted).fetchall()

@@ -16,7 +16,7 @@ HELPER = "dana"
 
 
 def logged_in(browser: Browser, site: Site, name: str, viewport: str) -> Page:
-    """Somebody at the admin, on a screen of theirs."""
+    """The start page of the admin, with a user logged in, in a browser of their own."""
     width, height = VIEWPORTS[viewport]
     page = browser.new_context(viewport={"width": width, "height": height}, locale="en-GB").new_page()
     page.goto(f"{site.url}/admin/")
@@ -28,7 +28,7 @@ def logged_in(browser: Browser, site: Site, name: str, viewport: str) -> Page:
 
 
 def make_account(page: Page, site: Site) -> None:
-    """A member of the staff without any permission."""
+    """Make an account of a member of the staff without any permission."""
     page.goto(f"{site.url}/admin/auth/user/add/")
     page.fill("#id_username", HELPER)
     page.fill("#id_password1", PASSWORD)
@@ -46,7 +46,7 @@ def status(page: Page, path: str) -> int:
     return answer.status
 
 
-def test_a_role_opens_the_desk_and_no_more_than_it_should(site: Site, browser: Browser, tmp_path: Path) -> None:
+def test_an_assistant_sees_the_desk_only_while_having_the_role(site: Site, browser: Browser, tmp_path: Path) -> None:
     with league_with_players(site, "roles", 2, tmp_path):
         chief = logged_in(browser, site, "instructor", "desktop")
         make_account(chief, site)

@@ -1,4 +1,4 @@
-"""The site as several processes: browsers on all of them are right, and any of them may come and go."""
+"""The site as several processes: each shows browsers the current state, and any of them may stop and start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.e2e.scaled import KEYS, Scaled, WebProcess, scaled_site
+from tests.e2e.scaled import ENVIRONMENT, Scaled, WebProcess, scaled_site
 from tests.e2e.servers import new_database
 from tests.e2e.site import ROOT, Player, wait_for
 from tests.e2e.sockets import Stalled, Watcher
@@ -23,8 +23,8 @@ LEAGUE = "league_2025_even_odd"
 FRAGMENTS = ("header", "standings", "current", "results")
 
 
-def is_right(watcher: Watcher, web: WebProcess) -> bool:
-    """Whether a browser shows what the page shows that is loaded now."""
+def is_current(watcher: Watcher, web: WebProcess) -> bool:
+    """Whether a browser shows the same as a page that is loaded now."""
     page = " ".join(web.http.get(f"/leagues/{LEAGUE}/").text.split())
     return all(" ".join(watcher.fragments[name].split()) in page for name in FRAGMENTS)
 
@@ -41,7 +41,7 @@ def play_round(site: Scaled, web: WebProcess, number: int) -> None:
         raise AssertionError(f"{error}\n{site.logs()}") from None
 
 
-def test_a_league_on_several_of_everything_that_come_and_go(tmp_path: Path) -> None:
+def test_a_league_is_played_while_redis_a_conductor_and_a_referee_stop(tmp_path: Path) -> None:
     with ExitStack() as stack:
         site, redis = stack.enter_context(scaled_site(tmp_path))
         conductors = [site.start_conductor(), site.start_conductor()]
@@ -59,31 +59,31 @@ def test_a_league_on_several_of_everything_that_come_and_go(tmp_path: Path) -> N
         stalled = Stalled(one, f"/ws/leagues/{LEAGUE}/")
         stack.callback(stalled.close)
 
-        def all_right() -> bool:
-            return all(is_right(watcher, web) for watcher, web in zip(watchers, (one, other), strict=True))
+        def all_current() -> bool:
+            return all(is_current(watcher, web) for watcher, web in zip(watchers, (one, other), strict=True))
 
-        # What comes in at one is seen at the other.
+        # What one web process receives, browsers at the other one see.
         one.post(f"/leagues/{LEAGUE}/start")
         wait_for("round 1 is over", lambda: rounds_done(one, 1))
-        wait_for("both browsers are right", all_right)
+        wait_for("both browsers are current", all_current)
         assert all(watcher.connections == 1 for watcher in watchers)
 
-        # Redis is gone: the league goes on, and browsers are right by what the rows say.
+        # Without Redis the league goes on, and the web processes read the current state from the database.
         redis.kill()
         play_round(site, other, 2)
         begun = time.monotonic()
-        wait_for("both browsers are right without Redis", all_right)
-        print(f"without Redis both browsers were right after {time.monotonic() - begun:.2f} s")
+        wait_for("both browsers are current without Redis", all_current)
+        print(f"without Redis both browsers were current after {time.monotonic() - begun:.2f} s")
         redis.start()
 
-        # Whoever conducts goes, a referee goes, another one comes.
-        leader = next(process for process in conductors if process.process.pid == conducting(site))
+        # The conductor with the lead stops, a referee stops, and another referee starts.
+        leader = next(process for process in conductors if process.process.pid == pid_with_the_lead(site))
         assert leader.stop() == 0
         assert referees[0].stop() == 0
         site.start_referee(other)
         play_round(site, one, 3)
         league = one.wait_until(LEAGUE, "COMPLETED")
-        wait_for("both browsers are right at the end", all_right)
+        wait_for("both browsers are current at the end", all_current)
         for player in players:
             player.wait_for_last_message()
 
@@ -93,18 +93,18 @@ def test_a_league_on_several_of_everything_that_come_and_go(tmp_path: Path) -> N
         standings = one.get(f"/leagues/{LEAGUE}/standings")
         assert sum(row["played"] for row in standings) == 12
         assert [player.deviations() for player in players] == [[], [], [], []]
-        # Nothing was told twice, although there were two who could.
+        # No message was sent twice, although there were two conductors.
         for player in players:
-            told = [one["message_type"] for one in player.messages()]
-            assert (told.count("ROUND_COMPLETED"), told.count("LEAGUE_COMPLETED")) == (3, 1)
-        # The browser that took nothing was dropped long ago, or is now; the others never were.
+            sent_types = [one["message_type"] for one in player.messages()]
+            assert (sent_types.count("ROUND_COMPLETED"), sent_types.count("LEAGUE_COMPLETED")) == (3, 1)
+        # The browser that reads nothing is dropped; the others never were.
         wait_for("the browser that reads nothing is dropped", stalled.is_dropped)
         assert all(watcher.connections == 1 for watcher in watchers)
         assert [web.stop() for web in (one, other)] == [0, 0]
         assert "Traceback" not in one.log() + other.log()
 
 
-def conducting(site: Scaled) -> int:
+def pid_with_the_lead(site: Scaled) -> int:
     """The process id of the conductor that has the lead."""
     with psycopg.connect(site.environment["DATABASE_URL"]) as database:
         row = database.execute("SELECT holder FROM matches_lead WHERE until > now()").fetchone()
@@ -112,11 +112,11 @@ def conducting(site: Scaled) -> int:
 
 
 @pytest.mark.parametrize("command", ["web", "conductor"])
-def test_without_redis_a_process_of_several_does_not_start(tmp_path: Path, command: str) -> None:
+def test_web_and_conductor_do_not_start_without_redis(tmp_path: Path, command: str) -> None:
     done = subprocess.run(
         [sys.executable, "manage.py", command, "--data", str(tmp_path / "data")],
         cwd=ROOT,
-        env=KEYS | {"PATH": "/usr/bin:/bin"},
+        env=ENVIRONMENT | {"PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
         check=False,
@@ -125,12 +125,12 @@ def test_without_redis_a_process_of_several_does_not_start(tmp_path: Path, comma
     assert re.search(r"REDIS_URL is not set\..*manage.py host", done.stderr)
 
 
-def test_a_database_that_cannot_hold_what_agents_say_is_refused(tmp_path: Path) -> None:
+def test_prepare_refuses_a_database_that_cannot_hold_what_agents_say(tmp_path: Path) -> None:
     with new_database("SQL_ASCII") as database:
         done = subprocess.run(
             [sys.executable, "manage.py", "prepare", "--data", str(tmp_path / "data")],
             cwd=ROOT,
-            env=KEYS | {"PATH": "/usr/bin:/bin", "DATABASE_URL": database, "REDIS_URL": "redis://127.0.0.1:1/0"},
+            env=ENVIRONMENT | {"PATH": "/usr/bin:/bin", "DATABASE_URL": database, "REDIS_URL": "redis://127.0.0.1:1/0"},
             capture_output=True,
             text=True,
             check=False,

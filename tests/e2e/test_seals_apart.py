@@ -1,4 +1,4 @@
-"""A referee that speaks to two web processes by turns, on PostgreSQL: what was sealed at one counts at the other."""
+"""A referee calls two web processes in turn, on PostgreSQL: a verdict sealed at one counts at the other."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from league_sdk.cli.app import main
-from league_sdk.rules.draws import draw
+from league_sdk.rules.draws import CommittedDraw
 from tests.bots.scripted import Result, listening
-from tests.e2e.scaled import KEYS, WebProcess, scaled_site
+from tests.e2e.scaled import ENVIRONMENT, WebProcess, scaled_site
 from tests.e2e.site import Player, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(300)]
@@ -21,8 +21,8 @@ LEAGUE = "apart"
 
 
 @contextmanager
-def taking_starts() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """An address that takes every start, and what was sent to it."""
+def accepting_matches() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """An address that accepts every ``start_match``, and the parameters of those that it was sent."""
     starts: list[dict[str, Any]] = []
 
     def answer(body: Any) -> Result:
@@ -35,11 +35,11 @@ def taking_starts() -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 class Judge:
-    """A referee with the site's key that says what the test wants, where it wants."""
+    """A referee with the site's key, whose calls the test makes at the web process of its choice."""
 
     def __init__(self, web: WebProcess, name: str, endpoint: str) -> None:
         meta = {"display_name": name, "version": "1.0.0", "game_types": ["even_odd"], "contact_endpoint": endpoint}
-        meta |= {"max_concurrent_matches": 5, "registration_code": KEYS["LEAGUE_REFEREE_KEY"]}
+        meta |= {"max_concurrent_matches": 5, "registration_code": ENVIRONMENT["LEAGUE_REFEREE_KEY"]}
         meta |= {"seals": True, "sends_progress": True}
         self.token, self.code = "", "new"
         done = self.call(web, "register_referee", "REFEREE_REGISTER_REQUEST", referee_meta=meta)
@@ -51,11 +51,11 @@ class Judge:
         envelope |= {"timestamp": "2026-01-01T00:00:00Z", "conversation_id": "conv-of-the-test"}
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": envelope | signed | fields}
         answer = web.http.post("/mcp", json=body).json()
-        found: dict[str, Any] = answer.get("result") or answer["error"]
-        return found
+        outcome: dict[str, Any] = answer.get("result") or answer["error"]
+        return outcome
 
-    def tell(self, web: WebProcess, start: dict[str, Any], **changes: Any) -> str:
-        """A heartbeat for one match; what is answered for it."""
+    def send_heartbeat(self, web: WebProcess, start: dict[str, Any], **changes: Any) -> str:
+        """Send a heartbeat for one match; the status that is answered for the match."""
         item = {name: start[name] for name in ("league_id", "match_id", "attempt")} | {"state": "DRAWING_NUMBER"}
         answer = self.call(web, "report_progress", "REPORT_PROGRESS", matches=[item | changes])
         return str(answer["matches"][0]["status"])
@@ -67,9 +67,9 @@ class Judge:
 
 
 def verdict(start: dict[str, Any]) -> dict[str, Any]:
-    """What follows from the seed when the first player says even and the second odd."""
-    places = {name: start[name] for name in ("league_id", "match_id", "play")}
-    number = draw(bytes.fromhex(start["draw_seed"]), choice_a="even", choice_b="odd", **places)
+    """The verdict that follows from the seed if the first player chooses even and the second odd."""
+    seed, places = bytes.fromhex(start["draw_seed"]), (start[name] for name in ("league_id", "match_id", "play"))
+    number = CommittedDraw(seed, *places, choices=("even", "odd")).randint(1, 10)
     first, second = start["player_A"]["id"], start["player_B"]["id"]
     parity = "odd" if number % 2 else "even"
     return {
@@ -83,13 +83,15 @@ def verdict(start: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_a_seal_at_one_and_everything_else_at_the_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_verdict_sealed_at_one_web_process_counts_at_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with ExitStack() as stack:
         site, _redis = stack.enter_context(scaled_site(tmp_path))
         site.start_conductor()
         one, other = site.start_web(2)
-        address, starts = stack.enter_context(taking_starts())
-        address_2, starts_2 = stack.enter_context(taking_starts())
+        address, starts = stack.enter_context(accepting_matches())
+        address_2, starts_2 = stack.enter_context(accepting_matches())
         judge = Judge(one, "First", address)
         one.create(LEAGUE, referee_lease_s=5)
         for number, web in enumerate((one, other), 1):
@@ -101,22 +103,22 @@ def test_a_seal_at_one_and_everything_else_at_the_other(tmp_path: Path, capsys: 
         sealed = verdict(start)
         loser = next(one for one in ("P01", "P02") if one != sealed["winner_player_id"])
 
-        assert judge.tell(other, start) == "ok"
-        assert judge.tell(one, start, seal=sealed) == "sealed"
-        assert judge.tell(other, start, seal=sealed | {"winner_player_id": loser}) == "sealed"
+        assert judge.send_heartbeat(other, start) == "ok"
+        assert judge.send_heartbeat(one, start, seal=sealed) == "sealed"
+        assert judge.send_heartbeat(other, start, seal=sealed | {"winner_player_id": loser}) == "sealed"
         for web in (one, other):
             match = web.get(f"/leagues/{LEAGUE}/matches")[0]
             assert (match["state"], match["status"]) == ("DRAWING_NUMBER", None)
             assert start["draw_seed"] not in web.http.get(f"/leagues/{LEAGUE}/matches/R1M1/").text
 
-        # Its lease runs out; another one is to tell the same, and both say that it was told, at once, at two processes.
-        teller = Judge(other, "Second", address_2)
-        wait_for("another is told to tell", lambda: starts_2)
-        told = starts_2[0]
-        assert (told["attempt"], told["sealed"]["winner_player_id"]) == (2, sealed["winner_player_id"])
+        # Its lease runs out, and a second referee gets the sealed verdict. Both report at once, at different processes.
+        second_judge = Judge(other, "Second", address_2)
+        wait_for("the second referee is given the match", lambda: starts_2)
+        again = starts_2[0]
+        assert (again["attempt"], again["sealed"]["winner_player_id"]) == (2, sealed["winner_player_id"])
         with ThreadPoolExecutor() as both:
             late = both.submit(judge.report, one, start, loser)
-            second = both.submit(teller.report, other, told, sealed["winner_player_id"])
+            second = both.submit(second_judge.report, other, again, sealed["winner_player_id"])
             assert [late.result()["status"], second.result()["status"]] == ["ACCEPTED"] * 2
         for web in (one, other):
             match = web.get(f"/leagues/{LEAGUE}/matches")[0]
@@ -125,5 +127,5 @@ def test_a_seal_at_one_and_everything_else_at_the_other(tmp_path: Path, capsys: 
         assert [event["public"]["kind"] for event in events].count("match_finished") == 1
         capsys.readouterr()
         assert main(["verify", f"{other.url}/leagues/{LEAGUE}/"]) == 0
-        said = capsys.readouterr().out
-        assert "1 drawn numbers follow" in said and "1 results are the verdicts that were sealed" in said
+        output = capsys.readouterr().out
+        assert "1 drawn numbers follow" in output and "1 results are the verdicts that were sealed" in output

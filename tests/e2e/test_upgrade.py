@@ -1,4 +1,4 @@
-"""A data folder of an older version, in mid-round, comes up with this one and finishes its league (docs/operations.md).
+"""This version starts on an older version's data folder and finishes the league in play there (docs/operations.md).
 
 The folders in ``tests/samples/upgrade`` were made by ``make_upgrade_sample.py``; each issue adds one.
 """
@@ -15,7 +15,7 @@ import pytest
 
 from tests.e2e.losers import losers
 from tests.e2e.make_upgrade_sample import OPEN, PLAYED, PLAYERS, WAITING
-from tests.e2e.site import ROOT, Site, free_port, wait_for
+from tests.e2e.site import ROOT, Site, free_port
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 SAMPLES = sorted((ROOT / "tests/samples/upgrade").glob("*.tar.gz"))
@@ -33,7 +33,7 @@ def unpack(sample: Path, data: Path) -> dict[str, int]:
                 (f"http://127.0.0.1:{port}/mcp", f"127.0.0.1|{port}/mcp?", name),
             )
             assert changed.rowcount == 1, name
-    # The referee's port of then may be taken here.
+    # The port that the referee had may be taken on this machine.
     (data / "ports.json").unlink(missing_ok=True)
     return ports
 
@@ -43,12 +43,12 @@ def finished(site: Site) -> list[dict[str, Any]]:
     return [match for match in site.get(f"/leagues/{PLAYED}/matches") if match["state"] == "FINISHED"]
 
 
-def test_there_is_a_sample() -> None:
+def test_there_is_a_data_folder_of_an_older_version() -> None:
     assert SAMPLES != []
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
-def test_a_league_in_mid_round_is_finished_by_the_new_version(tmp_path: Path, sample: Path) -> None:
+def test_the_new_version_finishes_a_league_that_was_in_mid_round(tmp_path: Path, sample: Path) -> None:
     ports = unpack(sample, tmp_path / "data")
     with closing(sqlite3.connect(tmp_path / "data/league.sqlite3")) as database:
         query = "SELECT match_id, status FROM matches_match WHERE state = 'FINISHED' ORDER BY id"
@@ -61,17 +61,16 @@ def test_a_league_in_mid_round_is_finished_by_the_new_version(tmp_path: Path, sa
             stack.enter_context(losers(None, league_id, tmp_path, *(f"{name}:" for name in names), options=options))
         site = Site(tmp_path / "data", "--no-demo", "--referees", "1")
         stack.callback(site.close)
-        then = [match for match in finished(site) if match["match_id"] in before]
-        assert {match["match_id"]: match["status"] for match in then} == before
-        wait_for("round 2 is over", lambda: site.get(f"/leagues/{PLAYED}/rounds")[1]["state"] == "COMPLETED")
-        site.post(f"/leagues/{PLAYED}/start", {"auto_advance": True})
-        league = site.wait_until(PLAYED, "COMPLETED")
+        kept = [match for match in finished(site) if match["match_id"] in before]
+        assert {match["match_id"]: match["status"] for match in kept} == before
+        site.wait_for_round(PLAYED, 2)
+        league = site.play_to_the_end(PLAYED)
         assert (league["matches"], league["matches_done"]) == (10, 10)
         now = finished(site)
-        assert [match for match in now if match["match_id"] in before] == then
+        assert [match for match in now if match["match_id"] in before] == kept
         assert {match["status"] for match in now} <= {"WIN", "DRAW"}
         assert sum(row["played"] for row in site.get(f"/leagues/{PLAYED}/standings")) == 20
-        # The league that was in registration is played whole.
+        # The league that was in registration is played from its start to its end.
         site.post(f"/leagues/{OPEN}/start", {"auto_advance": True})
         assert site.wait_until(OPEN, "COMPLETED")["matches_done"] == 3
         assert site.stop() == 0

@@ -1,4 +1,7 @@
-"""Every agent of the zoo in one league, none of them configured: all are played, and what was tolerated is noted."""
+"""Every agent of the zoo in one league, none of them configured: all are played, and what was tolerated is noted.
+
+They play twice: once the site calls them, and once (a long test) it cannot and bridges relay for them.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,20 @@ import httpx
 import pytest
 
 from leaguesite.login.accounts import INSTRUCTOR
+from tests.bots.words import CHOOSE, INVITE, OVER
 from tests.bots.zoo import entries, speech
 from tests.bots.zoo.base import Bot
 from tests.bots.zoo.cast import BOTS
 from tests.bots.zoo.mixed import SEED, mixtures
-from tests.e2e.site import PASSWORD, Site, bots, command_line
+from tests.e2e import bridges
+from tests.e2e.ports import free_port
+from tests.e2e.site import PASSWORD, UNHURRIED, Instructor, Site, bots, command_line, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
-SETTINGS = {"join_timeout_s": 3, "move_timeout_s": 5, "retry_base_s": 0.25, "auto_advance": True}
 PATIENCE_S = 400.0
 ALL = BOTS | mixtures()
 REGISTERING = [name for name, kind in ALL.items() if kind.enters is not entries.never]
-# One league of all would be six times as many matches.
+# One league of all agents would have six times as many matches.
 GROUPS = {f"zoo{number}": list(ALL)[number::6] for number in range(6)}
 ADD_BY_HAND = "/admin/matches/league/add-player/"
 
@@ -49,11 +54,10 @@ class Cast:
 
 
 @contextmanager
-def cast_of(site: Site, folder: Path, names: list[str]) -> Iterator[Cast]:
-    """These bots in one process, registered one after the other."""
-    folder.mkdir()
-    options = ("--log-folder", str(folder), "--bots", ",".join(names), "--referee-port", str(first_referee_port(site)))
-    with bots(site, "zoo", *options) as lines:
+def cast_of(manager: Instructor, folder: Path, names: list[str], referee_port: int) -> Iterator[Cast]:
+    """Bots in one process, which register one after the other at ``manager``: the site, or a bridge."""
+    options = ("--log-folder", str(folder), "--bots", ",".join(names), "--referee-port", str(referee_port))
+    with bots(manager, "zoo", *options) as lines:
         cast = Cast(folder, {}, {})
         for word, name, endpoint, rest in (line.split(" ", 3) for line in lines):
             if word == "READY":
@@ -64,9 +68,9 @@ def cast_of(site: Site, folder: Path, names: list[str]) -> Iterator[Cast]:
 
 
 def first_referee_port(site: Site) -> int:
-    """The port of the first referee worker, which some agents know by heart."""
+    """The port of the first referee worker, which some agents have hard-coded."""
     lines = [command_line(pid) for pid in site.children()]
-    ports = [int(found[1]) for line in lines if "referee" in line and (found := re.search(r"--port (\d+)", line))]
+    ports = [int(port[1]) for line in lines if "referee" in line and (port := re.search(r"--port (\d+)", line))]
     return min(ports)
 
 
@@ -78,10 +82,10 @@ class Played:
     league: dict[str, Any]
     matches: list[dict[str, Any]]
     agents: dict[str, str]
-    """player ids by display name"""
+    """Player ids by display name."""
 
     def of(self, name: str) -> list[dict[str, Any]]:
-        """A bot's matches, in full."""
+        """A bot's matches with all their details."""
         return [match for match in self.matches if self.agents[name] in (match["player_A_id"], match["player_B_id"])]
 
     def notes(self, name: str) -> set[str]:
@@ -106,19 +110,36 @@ class Played:
 
 
 @contextmanager
-def begun(site: Site, folder: Path, league_id: str, names: list[str]) -> Iterator[Cast]:
-    """A league of these bots, from registration to its start; they stay while it is played."""
-    site.create(league_id, **SETTINGS)
-    with cast_of(site, folder / league_id, names) as cast:
+def started_league(site: Site, folder: Path, league_id: str, names: list[str], *, bridged: bool) -> Iterator[Cast]:
+    """Register bots in a league and start it; the bots run until the block ends."""
+    site.create(league_id, **UNHURRIED)
+    folder = folder / league_id
+    folder.mkdir()
+    with ExitStack() as stack:
+        manager, referee_port = site, first_referee_port(site)
+        if bridged:
+            # Agents with a hard-coded referee port find the bridge there.
+            referee_port = free_port()
+            manager, _log = stack.enter_context(bridges.manager(site, folder, "--listen", str(referee_port)))
+        cast = stack.enter_context(cast_of(manager, folder, names, referee_port))
         for name in names:
-            if name not in REGISTERING:
+            if name in REGISTERING:
+                continue
+            if bridged:
+                (folder / name).mkdir()
+                options = ("--agent", cast.ready[name][0], "--name", name)
+                log = stack.enter_context(bridges.bridge(site, folder / name, *options))
+                wait_for("the bridge registers", lambda log=log: "registered as" in log.read_text())
+            else:
                 add_by_hand(site, league_id, name, cast.ready[name][0])
+        if bridged:
+            assert bridges.relayed(folder) == len(names)
         site.post(f"/leagues/{league_id}/start", {"auto_advance": True})
         yield cast
 
 
-def over(site: Site, league_id: str, cast: Cast) -> Played:
-    """A league at its end."""
+def finished_league(site: Site, league_id: str, cast: Cast) -> Played:
+    """Wait until a league is over; what it has left."""
     league = site.wait_until(league_id, "COMPLETED", PATIENCE_S)
     matches = site.get(f"/leagues/{league_id}/matches")
     agents = site.get(f"/leagues/{league_id}/agents")
@@ -131,7 +152,7 @@ def over(site: Site, league_id: str, cast: Cast) -> Played:
 
 
 def add_by_hand(site: Site, league_id: str, name: str, endpoint: str) -> None:
-    """What the instructor does for an agent that never registers: name and address in the admin."""
+    """Add an agent that never registers, as the instructor does in the admin."""
     with httpx.Client(base_url=site.url, timeout=20, trust_env=False, follow_redirects=True) as browser:
         page = browser.get("/admin/login/", params={"next": ADD_BY_HAND})
         who = {"username": INSTRUCTOR, "password": PASSWORD, "next": ADD_BY_HAND}
@@ -143,26 +164,28 @@ def add_by_hand(site: Site, league_id: str, name: str, endpoint: str) -> None:
 
 def csrf(page: httpx.Response) -> dict[str, str]:
     """The token that a form of this page needs."""
-    found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
-    assert found, page.text[:3000]
-    return {"csrfmiddlewaretoken": found[1]}
+    matched = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
+    assert matched, page.text[:3000]
+    return {"csrfmiddlewaretoken": matched[1]}
 
 
-@pytest.fixture(scope="module")
-def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Played]]:
-    """The leagues played, by id."""
+@pytest.fixture(scope="module", params=["called", pytest.param("bridged", marks=pytest.mark.long)])
+def zoo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Played]]:
+    """The leagues after their end, by id."""
     folder = tmp_path_factory.mktemp("zoo")
     print(f"mixtures of seed {SEED}")
     site = Site(folder / "data", "--no-demo")
     try:
-        # The one league that is open takes all who name none.
+        # Otherwise the default league would take the agents that name no league.
         site.post("/leagues/league_2025_even_odd/stop")
         with ExitStack() as stack:
             casts = {
-                league_id: stack.enter_context(begun(site, folder, league_id, names))
+                league_id: stack.enter_context(
+                    started_league(site, folder, league_id, names, bridged=request.param == "bridged")
+                )
                 for league_id, names in GROUPS.items()
             }
-            played = {league_id: over(site, league_id, cast) for league_id, cast in casts.items()}
+            played = {league_id: finished_league(site, league_id, cast) for league_id, cast in casts.items()}
         yield played
         assert site.stop() == 0
     finally:
@@ -176,7 +199,7 @@ def played(zoo: dict[str, Played], name: str) -> Played:
 
 
 @pytest.mark.parametrize("league_id", GROUPS)
-def test_everyone_registers(zoo: dict[str, Played], league_id: str) -> None:
+def test_every_agent_registers(zoo: dict[str, Played], league_id: str) -> None:
     assert zoo[league_id].cast.unregistered == {}
     assert sorted(zoo[league_id].cast.ready) == sorted(GROUPS[league_id])
 
@@ -191,7 +214,7 @@ def test_every_match_is_played(zoo: dict[str, Played], league_id: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_it_is_played_without_a_fault(played: Played, name: str) -> None:
+def test_an_agent_is_played_without_a_fault(played: Played, name: str) -> None:
     faults = [
         (match["match_id"], fault)
         for match in played.of(name)
@@ -202,30 +225,42 @@ def test_it_is_played_without_a_fault(played: Played, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(ALL))
-def test_it_was_told_the_end_of_every_match(played: Played, name: str) -> None:
+def test_an_agent_is_told_the_end_of_each_of_its_matches(played: Played, name: str) -> None:
     key = ALL[name].match_key
     over = {line_match(line, key) for line in played.cast.received(name) if line["kind"] == "GAME_OVER"}
     assert over == {match["match_id"] for match in played.of(name)}
 
 
 def line_match(line: dict[str, Any], key: str) -> Any:
-    """The match that a received call is about, wherever it stands."""
-    found = re.search(rf'"{key}": "([^"]+)"', json.dumps(line["in"]))
-    return found and found[1]
+    """The id of the match that a received call is about, wherever it stands, and also if it is written in digits."""
+    matched = re.search(rf'"{key}": "(?:M-(\d+)(\d{{4}})|([^"]+))"', json.dumps(line["in"]))
+    return matched and (matched[3] or f"R{matched[1]}M{int(matched[2])}")
 
 
 @pytest.mark.parametrize("name", list(ALL))
-def test_once_known_its_dialect_is_remembered(played: Played, name: str) -> None:
-    """In all but its first matches, each message of a match comes once, and in a way it understands."""
+def test_the_site_remembers_the_dialect_of_an_agent(played: Played, name: str) -> None:
+    """In all but its first two matches, an agent gets each message that it knows in a dialect that it understands."""
     calls = [line for line in played.cast.received(name) if about_a_match(line)]
     first = {match["match_id"] for match in played.of(name)[:2]}
     later = [line for line in calls if line_match(line, "match_id") not in first]
-    strange = [line for line in later if not line["verdict"].startswith(("understood", "refused"))]
-    assert strange == []
+    # A message that an agent knows in no shape at all is sent in another shape in each match.
+    known = {line["kind"] for line in calls}
+    not_understood = [line for line in later if line["verdict"].startswith("not ") and kind_of(line) in known]
+    assert not_understood == []
+
+
+def kind_of(line: dict[str, Any]) -> str:
+    """The message type of a received call, whatever the dialect calls it."""
+    matched = re.search(r'"(?:message_type|type)": "([A-Z_]+)"', json.dumps(line["in"]))
+    return OTHER_TYPE_NAMES.get(matched[1], matched[1]) if matched else ""
+
+
+OTHER_TYPE_NAMES = {"GAME_INVITE": INVITE, "GAME_RESULT": OVER}
+OTHER_TYPE_NAMES |= dict.fromkeys(("MOVE_REQUEST", "REQUEST_MOVE", "CHOOSE_PARITY"), CHOOSE)
 
 
 def about_a_match(line: dict[str, Any]) -> bool:
-    """Whether a received call is one of a match, in any way of speaking."""
+    """Whether a received call belongs to a match, in any dialect."""
     return bool(re.search(r'"match_id"|"game_id"', json.dumps(line["in"]))) and "ROUND_" not in json.dumps(line["in"])
 
 
@@ -238,13 +273,13 @@ def deviates(kind: type[Bot]) -> bool:
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if deviates(ALL[name])])
-def test_what_was_tolerated_is_noted(played: Played, name: str) -> None:
+def test_the_site_notes_what_it_tolerated_of_an_agent(played: Played, name: str) -> None:
     assert played.notes(name) != set()
 
 
 NOTED = {
     "LeagueRegister": {"asked as parity_choose: parity_choose"},
-    "ToolsAfterChapter8": {"asked as tools_call: tools/call", "the message was inside a tool result"},
+    "ToolsAfterChapter8": {"the message was inside a tool result"},
     "NestedMessage": {"asked as handle_message: handle_message"},
     "LeagueHandle": {"asked as league_handle: league.handle", "the message was nested"},
     "FlatOnMcp": {"asked as flat: no method", "no JSON-RPC around the reply"},
@@ -262,7 +297,7 @@ NOTED = {
 
 
 @pytest.mark.parametrize("name", NOTED)
-def test_the_note_says_what_to_mend(played: Played, name: str) -> None:
+def test_the_notes_say_what_a_student_can_mend(played: Played, name: str) -> None:
     assert NOTED[name] - played.notes(name) == set()
 
 
@@ -270,11 +305,11 @@ def test_the_note_says_what_to_mend(played: Played, name: str) -> None:
     ("name", "field"),
     [("TokenOnBroadcasts", "auth_token"), ("AddedByHand", "player_id"), ("TypeAsMethod", "parity_choice")],
 )
-def test_a_field_that_was_missing_is_noted(played: Played, name: str, field: str) -> None:
+def test_the_site_notes_a_missing_field(played: Played, name: str, field: str) -> None:
     assert [note for note in played.notes(name) if note.startswith(f"{field} was missing")] != []
 
 
-def test_an_id_of_its_own_is_noted_beside_the_one_it_was_given(zoo: dict[str, Played]) -> None:
+def test_the_site_notes_a_wrong_player_id_with_the_right_one(zoo: dict[str, Played]) -> None:
     played = next(one for one in zoo.values() if "OwnId" in one.agents)
     given = played.agents["OwnId"]
     assert {note for note in played.notes("OwnId") if note.startswith(("player_id", "sender"))} == {
@@ -283,14 +318,16 @@ def test_an_id_of_its_own_is_noted_beside_the_one_it_was_given(zoo: dict[str, Pl
     }
 
 
-def test_a_match_shows_which_way_of_speaking_was_found(zoo: dict[str, Played]) -> None:
-    """Nobody was configured: what an agent listens to was found by asking."""
+def test_a_match_shows_which_dialect_was_found(zoo: dict[str, Played]) -> None:
+    """No agent was configured: the site found the dialect of each by asking."""
     for played in zoo.values():
-        strangers = {name for name in played.agents if not ALL[name].ear.hear(CHAPTER_8_INVITATION)}
+        strangers = {name for name in played.agents if not ALL[name].parser.parse(CHAPTER_8_INVITATION)}
         asked = {name for name in played.agents if any(note.startswith("asked as ") for note in played.notes(name))}
-        # Who answers by callbacks alone is told so instead.
+        # For an agent that answers by callbacks only, that is noted instead.
         posts = {name for name in played.agents if "answered by a POST of its own" in played.notes(name)}
-        assert strangers - asked - posts == set()
+        # An MCP server is found before its first match; its answers show what it is.
+        tools = {name for name in played.agents if "the message was inside a tool result" in played.notes(name)}
+        assert strangers - asked - posts - tools == set()
 
 
 CHAPTER_8_INVITATION = {

@@ -1,4 +1,4 @@
-"""An agent that joins every match and then says "maybe", until it is mended."""
+"""An agent that joins every match and then chooses "maybe", until a test gives it a legal choice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.bots.scripted import Result, listening
 
 
 class Undecided:
-    """Its answers, and where it listens.
+    """The agent: its answers, and where it listens.
 
     Attributes:
         choice: what it answers when it is asked to choose.
@@ -36,7 +36,7 @@ class Undecided:
 
 @contextmanager
 def undecided() -> Iterator[Undecided]:
-    """One that listens."""
+    """Such an agent, listening until the block ends."""
     agent = Undecided()
     with listening(agent) as server:
         agent.address, agent.endpoint = f"localhost:{server.port}", server.endpoint

@@ -1,4 +1,4 @@
-"""What the fuzz tests share."""
+"""Fixtures of the fuzz tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["site", "world"]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """How much was sent in all; every test says it for itself, also from another process."""
+    """Print how many inputs were sent in all; each test has recorded its own number, also in a process of xdist."""
     sent: Counter[str] = Counter()
     for report in terminalreporter.stats.get("passed", []):
         sent.update({name: number for name, number in report.user_properties if name in ("inputs", "deliveries")})

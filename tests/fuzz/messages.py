@@ -1,4 +1,4 @@
-"""Requests to /mcp that are nearly right: real messages with something wrong in them, and what is no message at all."""
+"""Strategies for requests to /mcp: valid messages with errors put in, and bodies that are no message at all."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CONTENT_TYPES = [
 
 
 def bases(world: World) -> list[dict[str, Any]]:
-    """Real requests that are carried out as they stand, and those of every kind of message."""
+    """Valid requests that the site carries out, and the samples of every kind of message."""
     player, referee = world.player, world.referee
     match = world.winter.match("R1M1")
     envelope = {
@@ -76,7 +76,7 @@ def bases(world: World) -> list[dict[str, Any]]:
         "view": {"board": [1]},
         "transcript": [],
     }
-    found = [
+    requests = [
         wire.request("register_player", wire.player_request("Zed", port=8190)),
         wire.request("register_player", wire.player_request("Zed", port=8190, league_id="spring", code="letmein")),
         wire.request("register_player", wire.player_request("Player 1", port=8101, auth_token=player.token)),
@@ -92,24 +92,24 @@ def bases(world: World) -> list[dict[str, Any]]:
     for name, params in SAMPLES.items():
         who = of_referee if name.startswith(("MATCH", "REFEREE", "GAME_INV", "GAME_OVER")) else of_player
         own = params | {field: who[field] for field in ("sender", "auth_token", "league_id") if field in params}
-        found += [wire.request(name, own), own]
-    return found
+        requests += [wire.request(name, own), own]
+    return requests
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The path to every value inside."""
-    found = [at] if at else []
+    """The paths to all values inside a value."""
+    paths = [at] if at else []
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
-        found += places(inner, (*at, key))
-    return found
+        paths += places(inner, (*at, key))
+    return paths
 
 
 @st.composite
-def spoilt(draw: st.DrawFn, world: World, known: list[dict[str, Any]], odd: st.SearchStrategy[Any]) -> Any:
-    """A real message with up to four things wrong."""
+def damaged(draw: st.DrawFn, world: World, known: list[dict[str, Any]], odd: st.SearchStrategy[Any]) -> Any:
+    """A valid message with up to four errors put in."""
     body: Any = copy.deepcopy(draw(st.sampled_from(known)))
-    # One that is put into another four times is more than we can write down ourselves.
+    # Nest by 500 levels only once: json.dumps cannot write several times that.
     levels = [1, 3, 20, 40, 500]
     for _ in range(draw(st.integers(0, 4))):
         what = draw(st.sampled_from(["change", "change", "drop", "add", "token", "method", "id", "deep", "batch"]))
@@ -149,24 +149,24 @@ def spoilt(draw: st.DrawFn, world: World, known: list[dict[str, Any]], odd: st.S
 
 
 def nested(value: Any, depth: int) -> Any:
-    """A value so many levels down."""
+    """A value inside ``depth`` levels of lists and objects."""
     for level in range(depth):
         value = [value] if level % 2 else {"message": value}
     return value
 
 
 def values() -> st.SearchStrategy[Any]:
-    """Any JSON, the odd kinds above all."""
+    """Any JSON value, mostly one of ``ODD``."""
     plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
     rich = st.recursive(plain, lambda one: st.lists(one) | st.dictionaries(st.text(), one), max_leaves=8)
     return st.sampled_from(ODD) | st.sampled_from(ODD) | rich
 
 
 @st.composite
-def written(draw: st.DrawFn, value: Any) -> bytes:
-    """JSON as bytes: mostly as it should be, sometimes in another encoding, with a key twice, cut off or torn."""
+def encoded(draw: st.DrawFn, value: Any) -> bytes:
+    """A value as JSON bytes: mostly correct, else in another encoding, with a key twice, cut off or corrupted."""
     how = draw(
-        st.sampled_from(["plain"] * 8 + ["ascii", "bom", "utf-16", "twice", "cut", "torn", "big", "nan", "space"])
+        st.sampled_from(["plain"] * 8 + ["ascii", "bom", "utf-16", "twice", "cut", "corrupt", "big", "nan", "space"])
     )
     text = json.dumps(value, ensure_ascii=how == "ascii")
     if how == "twice":
@@ -180,14 +180,14 @@ def written(draw: st.DrawFn, value: Any) -> bytes:
     raw = text.encode("utf-16" if how == "utf-16" else "utf-8", "surrogatepass")
     if how == "bom":
         raw = b"\xef\xbb\xbf" + raw
-    elif how in ("cut", "torn"):
+    elif how in ("cut", "corrupt"):
         at = draw(st.integers(0, len(raw)))
         raw = raw[:at] + (b"" if how == "cut" else draw(st.binary(max_size=4)) + raw[at + 1 :])
     return raw
 
 
 def headers(world: World) -> st.SearchStrategy[tuple[Header, ...]]:
-    """Headers of agents, and of who is none."""
+    """The headers of a request: those that agents send, and malformed ones."""
     bearer = st.sampled_from([b"Bearer " + one.encode() for one in world.tokens] + [b"Bearer", b"Bearer \xff", b"\x00"])
     extra = st.sampled_from(
         [
@@ -214,12 +214,12 @@ def headers(world: World) -> st.SearchStrategy[tuple[Header, ...]]:
 
 
 def requests(world: World) -> st.SearchStrategy[Request]:
-    """Requests at every address that agents call."""
+    """Requests at every path that agents call."""
     known, odd = bases(world), values()
-    message = spoilt(world, known, odd)
+    message = damaged(world, known, odd)
     bodies = st.one_of(
-        *[message.flatmap(written)] * 5,
-        odd.flatmap(written),
+        *[message.flatmap(encoded)] * 5,
+        odd.flatmap(encoded),
         st.binary(max_size=200),
         st.text(alphabet='{}[]":,0123456789eE+-.\\unulltrefas \n', max_size=60).map(str.encode),
     )

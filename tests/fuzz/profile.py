@@ -1,8 +1,7 @@
-"""How many inputs a fuzz test sends, in its quick form and in its long one, and from which seed.
+"""The number of inputs of a fuzz test, quick or long, and their seed.
 
-Both forms draw the same inputs in every run. ``LEAGUE_FUZZ_SEED`` draws others, and the same ones again with the same
-seed. The long form is 100,000 inputs in all (`make fuzz`); ``LEAGUE_FUZZ_TIMES`` sends so many times as many. With
-``LEAGUE_CI`` it is a fifth.
+Every run draws the same inputs, unless ``LEAGUE_FUZZ_SEED`` sets another seed. The long form (`make fuzz`) sends
+100,000 inputs in all; ``LEAGUE_FUZZ_TIMES`` multiplies that, and ``LEAGUE_CI`` alone makes it a fifth.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ TIMES = float(os.environ.get("LEAGUE_FUZZ_TIMES") or (0.2 if os.environ.get("LEA
 
 
 def many(count: int, **changes: Any) -> settings:
-    """Settings of hypothesis for so many examples."""
+    """Settings of hypothesis for ``count`` examples."""
     return settings(
         **{
             "max_examples": count,
@@ -34,10 +33,10 @@ def many(count: int, **changes: Any) -> settings:
 
 
 def long(count: int) -> int:
-    """So many examples of the long form, or as many times that as were asked for."""
+    """The number of examples in the long form: ``count``, multiplied by ``TIMES``."""
     return max(1, round(count * TIMES))
 
 
 def seeded(*share: object) -> Callable[[T], T]:
-    """A decorator: the test draws what the seed has for this share, and another share draws something else."""
+    """A decorator that seeds a test by the run's seed and its share; different shares draw different inputs."""
     return seed(" ".join(map(str, (SEED, *share))))

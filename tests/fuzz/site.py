@@ -1,7 +1,7 @@
-"""The real ASGI application, run in the thread of the test: whole requests as a server hands them over, and sockets.
+"""Runs the real ASGI application in the test's thread, with requests and WebSockets as a server passes them on.
 
-Nothing is left out but the network: middleware, limits and handlers are the site's own. As all of it runs in one
-thread, it sees the test's database, whose changes are taken back after every input.
+Only the network is left out: middleware, limits and handlers are the site's own. As all of it runs in one thread, it
+sees the test's database, whose changes are rolled back after every input.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from django.db import close_old_connections
 from hypothesis import given
 from hypothesis.strategies import SearchStrategy
 
-from agents_registry.attempts import attempts
+from agents_registry.rate_limits.attempts import attempts
 from leaguesite.serving import threads
 from leaguesite.serving.handler import OneHopHandler
 from matches.live import hub as hubs
 from matches.live import socket
 from tests.fuzz.profile import many, seeded
 
-PATIENCE_S = 30
+TIMEOUT_S = 30
 T = TypeVar("T")
 Header = tuple[bytes, bytes]
 
 
 class InPlace(Executor):
-    """Runs what it is given at once, as if no event loop were running."""
+    """Runs each function at once in the calling thread, as if no event loop were running there."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         done: Future[Any] = Future()
@@ -51,7 +51,7 @@ class InPlace(Executor):
 
 
 class Errors(logging.Handler):
-    """Everything that was logged as an error."""
+    """Collects everything that is logged as an error."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -59,14 +59,14 @@ class Errors(logging.Handler):
         self.setFormatter(logging.Formatter("%(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        # A Host that is not this site's is refused; Django calls that an error.
+        # A Host that is not this site's is refused; Django logs that as an error.
         if not record.name.startswith("django.security"):
             self.seen.append(self.format(record))
 
 
 @dataclass(frozen=True, repr=False)
 class Request:
-    """One HTTP request; ``target`` is what stands in its first line."""
+    """One HTTP request; ``target`` is the path and query in its first line, ``parts`` the number of its pieces."""
 
     method: str
     target: str
@@ -99,8 +99,8 @@ class Request:
 
 
 @contextmanager
-def told(what: object) -> Iterator[None]:
-    """A failure says what was sent, so that it can be sent again."""
+def noting(what: object) -> Iterator[None]:
+    """Note on any exception what was sent, so that it can be sent again."""
     try:
         yield
     except Exception as error:
@@ -108,26 +108,26 @@ def told(what: object) -> Iterator[None]:
         raise
 
 
-def throw(drawn: SearchStrategy[T], act: Callable[[T], object], count: int, *share: object) -> int:
-    """Do something with so many drawn inputs, those that the seed has for a share; how many there were."""
+def for_each_input(drawn: SearchStrategy[T], act: Callable[[T], object], count: int, *share: object) -> int:
+    """Call ``act`` with ``count`` drawn inputs, seeded by ``share``; returns how many there were."""
     sent = 0
 
     @many(count)
     @seeded(*share)
     @given(drawn)
-    def one(what: T) -> None:
+    def send_one(value: T) -> None:
         nonlocal sent
-        with told(what):
-            act(what)
+        with noting(value):
+            act(value)
         sent += 1
 
-    one()
+    send_one()
     return sent
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back, unpacked."""
+    """A response of the site, decompressed."""
 
     status: int
     headers: dict[str, list[str]]
@@ -143,15 +143,15 @@ class Site:
         self._app = OneHopHandler()
 
     def send(self, request: Request) -> Answer:
-        """One request; fails when anything is logged as an error.
+        """Send one request; fails when anything is logged as an error.
 
         Raises:
             AssertionError: the server failed, or what it sent is no HTTP response.
         """
-        # How often one address may call is not what this is about.
+        # Rate limits are not tested here.
         attempts.forget_all()
         self.errors.seen.clear()
-        answer = self.loop.run_until_complete(asyncio.wait_for(self._exchange(request), PATIENCE_S))
+        answer = self.loop.run_until_complete(asyncio.wait_for(self._exchange(request), TIMEOUT_S))
         assert not self.errors.seen, self.errors.seen
         assert answer.status < 500, answer
         return answer
@@ -159,12 +159,17 @@ class Site:
     async def _exchange(self, request: Request) -> Answer:
         step = max(1, -(-len(request.body) // request.parts))
         parts = [request.body[at : at + step] for at in range(0, len(request.body), step)] or [b""]
-        coming = iter([{"type": "http.request", "body": one, "more_body": True} for one in parts[:-1]])
-        last = {"type": "http.request", "body": parts[-1], "more_body": False}
+        incoming = iter(
+            {"type": "http.request", "body": part, "more_body": number < len(parts)}
+            for number, part in enumerate(parts, start=1)
+        )
         sent: list[dict[str, Any]] = []
 
         async def receive() -> dict[str, Any]:
-            return next(coming, last)
+            for message in incoming:
+                return message
+            # The caller stays until it has its answer.
+            return await asyncio.get_running_loop().create_future()
 
         async def send(message: dict[str, Any]) -> None:
             sent.append(message)
@@ -184,34 +189,34 @@ class Site:
         return Answer(start["status"], headers, content)
 
     def close(self) -> None:
-        """Nothing of it is left."""
+        """Close the event loop."""
         self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         self.loop.close()
 
 
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    """The site in this thread."""
+    """The site, run in this thread."""
     for name in threads.THREADS:
         monkeypatch.setitem(threads.THREADS, name, InPlace())
     monkeypatch.setattr(hubs.hub, "executor", InPlace())
     monkeypatch.setattr(hubs, "close_old_connections", lambda: None)
-    # Whoever asks again and again is made to wait, which shows nothing here.
-    monkeypatch.setattr(socket, "SNAPSHOT_AGAIN_S", 0.0)
+    # Repeated requests for snapshots would have to wait, which would only slow the tests down.
+    monkeypatch.setattr(socket.TIMES, "snapshot_interval_s", 0.0)
     errors = Errors()
-    # Some of Django's loggers do not pass on what they are told.
+    # Some of Django's loggers do not propagate to the root logger.
     loggers = [logging.getLogger(), *(logging.getLogger(name) for name in ("django", "django.request"))]
     listening = [one for one in loggers if one.parent is None or not one.propagate]
     for one in listening:
         one.addHandler(errors)
-    # Refusals are warnings, in great numbers.
+    # Refusals are logged as warnings, and there are very many.
     logging.disable(logging.WARNING)
     for signal in (request_started, request_finished):
-        # A connection in the middle of the test's transaction would be taken for a spoilt one.
+        # Django would take a connection inside the test's transaction for a broken one, and close it.
         signal.disconnect(close_old_connections)
-    found = Site(errors)
-    yield found
-    found.close()
+    running = Site(errors)
+    yield running
+    running.close()
     for signal in (request_started, request_finished):
         signal.connect(close_old_connections)
     logging.disable(logging.NOTSET)

@@ -1,4 +1,4 @@
-"""Any bytes at /mcp and /register: no failure, every answer well-formed, nothing changed by what is refused."""
+"""Any bytes at /mcp and /register: no failure, every answer is well-formed, and refused requests change nothing."""
 
 from __future__ import annotations
 
@@ -15,41 +15,47 @@ from league_sdk.protocol import schemas
 from leaguesite.mcp import methods
 from tests.fuzz import messages
 from tests.fuzz.profile import long
-from tests.fuzz.site import Answer, Request, Site, throw
+from tests.fuzz.site import Answer, Request, Site, for_each_input
 from tests.fuzz.world import World
-from tests.fuzz.writes import put_back
+from tests.fuzz.writes import rolled_back
 
 pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
-QUICK, LONG = 700, 66_000
+QUICK, LONG = 300, 66_000
 SHARDS = 4
 ID = {"type": ["string", "number", "null"]}
 HEAD = {"type": "object", "required": ["jsonrpc", "id"], "properties": {"jsonrpc": {"const": "2.0"}, "id": ID}}
-REPLY = Draft202012Validator(
-    HEAD
-    | {
-        "oneOf": [
-            {"required": ["result"], "properties": {"result": {"type": "object"}}},
-            {
-                "required": ["error"],
-                "properties": {
-                    "error": {
-                        "type": "object",
-                        "required": ["code", "message", "data"],
-                        "additionalProperties": False,
-                        "properties": {
-                            "code": {"enum": [-32700, -32600, -32601, -32602, -32603, -32001, -32000]},
-                            "message": {"type": "string", "minLength": 1, "maxLength": 500},
-                            "data": {"type": "object", "required": ["error_code"]},
-                        },
-                    }
-                },
-            },
-        ],
-        "propertyNames": {"enum": ["jsonrpc", "id", "result", "error"]},
+
+
+def reply_schema(error: dict[str, Any]) -> Draft202012Validator:
+    """The schema of a response by JSON-RPC 2.0, section 5, independent of the site's code; ``error``: of its errors."""
+    properties = {
+        "code": {"enum": [-32700, -32600, -32601, -32602, -32603, -32001, -32000]},
+        "message": {"type": "string", "minLength": 1, "maxLength": 500},
+    }
+    whole = {"type": "object", "additionalProperties": False, "properties": properties | error["properties"]}
+    return Draft202012Validator(
+        HEAD
+        | {
+            "oneOf": [
+                {"required": ["result"], "properties": {"result": {"type": "object"}}},
+                {"required": ["error"], "properties": {"error": whole | {"required": error["required"]}}},
+            ],
+            "propertyNames": {"enum": ["jsonrpc", "id", "result", "error"]},
+        }
+    )
+
+
+REPLY = reply_schema(
+    {
+        "required": ["code", "message", "data"],
+        "properties": {"data": {"type": "object", "required": ["error_code"]}},
     }
 )
-"""JSON-RPC 2.0, section 5, written down once more."""
+MCP_REPLY = reply_schema({"required": ["code", "message"], "properties": {"data": {"type": "object"}}})
+"""Errors of MCP need no data."""
 ANSWERS = ("LEAGUE_ERROR", "LEAGUE_REGISTER_RESPONSE", "REFEREE_REGISTER_RESPONSE", "MATCH_RESULT_ACK")
+MCP_METHODS = (b"initialize", b"tools/list")
+"""Those of ``messages.METHODS`` that are answered as MCP."""
 TOKEN = re.compile(r"tok_[0-9a-f]{32}")
 
 
@@ -64,11 +70,11 @@ def said(answer: Answer) -> Any:
 
 
 def error_of(body: Any) -> dict[str, Any] | None:
-    """The LEAGUE_ERROR in an answer, in whatever clothes."""
+    """The LEAGUE_ERROR in an answer, in whatever shape; None if there is none."""
     if not isinstance(body, dict):
         return None
     if "error" in body and isinstance(body["error"], dict):
-        return body["error"]["data"]
+        return body["error"].get("data", {})
     inner = body.get("result", body)
     kinds = (inner.get("message_type"), inner.get("type"))
     return inner if "LEAGUE_ERROR" in kinds else None
@@ -76,7 +82,7 @@ def error_of(body: Any) -> dict[str, Any] | None:
 
 def refused(answer: Answer) -> bool:
     if answer.status in (202, 204):
-        # Whether a notification did anything is nobody's to know.
+        # The answer to a notification does not say whether it was refused.
         return False
     body = said(answer) if answer.headers.get("content-type", [""])[0].startswith("application/json") else None
     inner = body.get("result", body) if isinstance(body, dict) else {}
@@ -85,9 +91,9 @@ def refused(answer: Answer) -> bool:
 
 
 def check(request: Request, answer: Answer, world: World) -> None:
-    """The answer is what it may be."""
+    """Assert that an answer is well-formed and repeats no token."""
     text = answer.body.decode("utf-8", "replace")
-    secrets = set(world.tokens) - world.owed(text)
+    secrets = set(world.tokens) - world.tokens_allowed_in(text)
     for token in TOKEN.findall(text):
         assert token not in secrets, "a token was repeated"
     if request.method.upper() != "POST":
@@ -101,56 +107,59 @@ def check(request: Request, answer: Answer, world: World) -> None:
     body = said(answer)
     assert isinstance(body, dict)
     if "jsonrpc" in body:
-        REPLY.validate(body)
+        may_be_mcp = any(name in request.body for name in MCP_METHODS)
+        (MCP_REPLY if may_be_mcp else REPLY).validate(body)
     error = error_of(body)
-    found = error if error is not None else body.get("result", body)
-    kind = found.get("message_type")
-    if kind in ANSWERS and "content" not in found and "type" not in found:
-        assert not schemas.problems(kind, found)
-        schema_of(kind).validate(found)
+    message = error if error is not None else body.get("result", body)
+    kind = message.get("message_type")
+    if kind in ANSWERS and "content" not in message and "type" not in message:
+        assert not schemas.problems(kind, message)
+        schema_of(kind).validate(message)
     if error is not None and "error_code" in error:
         assert error["error_code"] != "E009", "the league manager says that it failed"
         assert len(answer.body) < 16_000, "an error repeats too much of what came"
-    asked = _asked(request.body)
-    kind = dict(request.headers).get(b"content-type", b"")
-    read = "jsonrpc" in body and body.get("error", {}).get("code") != -32700
-    if asked is not None and answer.status == 200 and kind == b"application/json" and read:
-        assert (type(body["id"]), body["id"]) == (type(asked), asked)
+    sent_id = _id_in(request.body)
+    content_type = dict(request.headers).get(b"content-type", b"")
+    was_parsed = "jsonrpc" in body and body.get("error", {}).get("code") != -32700
+    if sent_id is not None and answer.status == 200 and content_type == b"application/json" and was_parsed:
+        assert (type(body["id"]), body["id"]) == (type(sent_id), sent_id)
 
 
-def _asked(raw: bytes) -> str | int | None:
-    """The id of a request that has one that can only be read in one way."""
+def _id_in(raw: bytes) -> str | int | None:
+    """The JSON-RPC id of a request; None if it has none, or if parsers could disagree about it."""
     try:
         body = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
-    found = body.get("id") if isinstance(body, dict) and raw.count(b'"id"') == 1 else None
-    return found if isinstance(found, (str, int)) and not isinstance(found, bool) else None
+    rpc_id = body.get("id") if isinstance(body, dict) and raw.count(b'"id"') == 1 else None
+    return rpc_id if isinstance(rpc_id, (str, int)) and not isinstance(rpc_id, bool) else None
 
 
 def run(site: Site, world: World, count: int, shard: int = 0) -> int:
     def act(request: Request) -> None:
-        check(request, put_back(lambda: site.send(request), refused=refused), world)
+        check(request, rolled_back(lambda: site.send(request), refused=refused), world)
 
-    return throw(messages.requests(world), act, count, "agents", shard)
+    return for_each_input(messages.requests(world), act, count, "agents", shard)
 
 
-def test_anything_at_the_border_of_agents(site: Site, world: World) -> None:
+def test_any_request_of_agents(site: Site, world: World) -> None:
     assert run(site, world, QUICK) >= QUICK
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("shard", range(1, SHARDS + 1))
-def test_very_much_at_the_border_of_agents(
+def test_any_request_of_agents_at_length(
     site: Site, world: World, shard: int, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("inputs", run(site, world, long(LONG // SHARDS), shard))
 
 
 @pytest.mark.parametrize("request_", [Request("POST", "/mcp", body=b'{"method": "ping", "id": 1}')])
-def test_a_failure_would_be_seen(site: Site, world: World, request_: Request, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever fails inside is answered in order, and logged: that is what the tests above look for."""
+def test_send_notices_a_failure_inside_the_site(
+    site: Site, world: World, request_: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failure inside gets a well-formed answer, but is logged as an error; the tests above rely on that."""
     check(request_, site.send(request_), world)
     fails = methods.Method(lambda call: {}[call.name], lenient=True)
     monkeypatch.setitem(methods.METHODS, "ping", fails)
@@ -158,8 +167,8 @@ def test_a_failure_would_be_seen(site: Site, world: World, request_: Request, mo
         site.send(request_)
 
 
-def test_a_change_would_be_seen(site: Site, world: World) -> None:
-    """What writes although it is refused does not get by."""
+def test_rolled_back_notices_a_change_by_a_refused_request(site: Site, world: World) -> None:
+    """It fails if a refused request has changed a row, and undoes every change."""
 
     def act() -> str:
         world.player.agent.save()
@@ -167,7 +176,20 @@ def test_a_change_would_be_seen(site: Site, world: World) -> None:
         return "no"
 
     with pytest.raises(AssertionError, match="refused, and yet it wrote"):
-        put_back(act, refused=lambda said: said == "no")
+        rolled_back(act, refused=lambda said: said == "no")
     assert world.player.fresh().name == "Player 1"
-    assert put_back(act, refused=lambda said: False) == "no"
+    assert rolled_back(act, refused=lambda said: False) == "no"
     assert world.player.fresh().name == "Player 1"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc": "2.0", "method": "notifications/initialized", "params": {"protocol": "league.v2"}, "id": 1}',
+        b'{"type": "LEAGUE_QUERY", "message_id": "m1", "payload": {"protocol": "league.v2"}, "method": "initialize"}',
+        b'{"jsonrpc": "2.0", "method": "initialize", "params": {}, "id": [1]}',
+    ],
+)
+def test_a_message_with_a_method_of_mcp_is_answered(site: Site, world: World, body: bytes) -> None:
+    request = Request("POST", "/mcp", ((b"content-type", b"application/json"),), body)
+    check(request, rolled_back(lambda: site.send(request), refused=refused), world)

@@ -1,6 +1,6 @@
-"""Any frames on the sockets, many at once, while pages change: the server neither fails nor forgets anybody.
+"""Any frames on several WebSockets while pages change: the server does not fail, and keeps every browser up to date.
 
-A browser has nothing to show in order to go on: it says that a frame has arrived, or asks for a snapshot.
+A real browser sends two messages only: that a frame has arrived, and that it wants a snapshot.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from leaguesite.asgi import application
 from matches.live.hub import Page, hub
 from tests.fuzz.messages import ODD
 from tests.fuzz.profile import long, many, seeded
-from tests.fuzz.site import PATIENCE_S, Site, told
+from tests.fuzz.site import TIMEOUT_S, Site, noting
 from tests.fuzz.world import World
 
 QUICK, LONG = 40, 1_200
@@ -44,13 +44,13 @@ QUERIES = [
 
 
 def frames() -> st.SearchStrategy[str | bytes]:
-    """Acknowledgements, wishes for a snapshot or to go on from somewhere, and everything that is neither."""
+    """Acknowledgements, requests for a snapshot, and everything that is neither."""
     odd = st.sampled_from(ODD)
     kind = st.sampled_from(
         ["ack", "resync", "ack", "resync", "ACK", "resume", "frame", "snapshot", "heartbeat", "", None, 0, [], {}]
     )
     more = st.sampled_from([{}, {"x": 1}, {"from": 1}, {"from": -1, "since": 10**9}, {"token": "1", "id": "0-0"}])
-    near = st.builds(lambda word, seq, more: {"type": word, "seq": seq, **more}, kind, odd, more)
+    near = st.builds(lambda kind, seq, more: {"type": kind, "seq": seq, **more}, kind, odd, more)
     text = (near | odd).map(json.dumps) | st.sampled_from(
         ['{"type":', "[" * 190, "9" * 200, "\x00", "ping", " " * 70_000]
     )
@@ -59,7 +59,7 @@ def frames() -> st.SearchStrategy[str | bytes]:
 
 @dataclass(frozen=True)
 class Change:
-    """A page looks different from now on."""
+    """A change of one fragment of a page."""
 
     fragment: str
     html: str
@@ -70,7 +70,7 @@ Scene = tuple[list[tuple[str, str]], list[Step]]
 
 
 def scenes() -> st.SearchStrategy[Scene]:
-    """Sockets by their addresses, what is said on which of them, and when their pages change."""
+    """Paths and queries of sockets, and steps: a frame sent on one of the sockets, or a change of its page."""
     sockets = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(QUERIES)), min_size=1, max_size=4)
     changes = st.builds(Change, st.sampled_from(["header", "news"]), st.sampled_from(["", "<p>one</p>", "<p>two</p>"]))
     steps = st.tuples(st.integers(0, 4), st.one_of(frames(), frames(), frames(), changes))
@@ -78,103 +78,103 @@ def scenes() -> st.SearchStrategy[Scene]:
 
 
 def read(message: dict[str, Any]) -> dict[str, Any]:
-    """What the server sent, as a browser reads it."""
+    """Decode and check a message of the server, as a browser reads it."""
     assert message["type"] == "websocket.send"
     packed = message.get("bytes")
-    found = json.loads(gzip.decompress(packed) if packed is not None else message["text"])
-    assert found["type"] in ("snapshot", "frame", "heartbeat")
-    assert isinstance(found["seq"], int)
-    if found["type"] != "heartbeat":
-        assert all(isinstance(html, str) for html in found["fragments"].values())
-    return found
+    frame = json.loads(gzip.decompress(packed) if packed is not None else message["text"])
+    assert frame["type"] in ("snapshot", "frame", "heartbeat")
+    assert isinstance(frame["seq"], int)
+    if frame["type"] != "heartbeat":
+        assert all(isinstance(html, str) for html in frame["fragments"].values())
+    return frame
 
 
 @dataclass
 class Browser:
-    """A socket, and its page as a browser has it before it (``static/js/live.js``)."""
+    """A socket and the page as the browser shows it, like ``static/js/live.js``."""
 
     socket: WebsocketCommunicator
     page: Page
     seq: int
     fragments: dict[str, str]
 
-    async def take(self) -> str:
-        """The next message: nothing is missing between it and the one before; returns of what type it is."""
-        found = read(await self.socket.receive_output(timeout=PATIENCE_S))
-        if found["type"] == "heartbeat":
+    async def receive(self) -> str:
+        """Receive a message, assert that none was missed before it, and return its type."""
+        frame = read(await self.socket.receive_output(timeout=TIMEOUT_S))
+        if frame["type"] == "heartbeat":
             return "heartbeat"
-        if found["type"] == "snapshot":
+        if frame["type"] == "snapshot":
             self.fragments = {}
         else:
-            assert found["from"] == self.seq
-        self.seq = found["seq"]
-        self.fragments |= found["fragments"]
-        await self.say({"type": "ack", "seq": self.seq})
-        return str(found["type"])
+            assert frame["from"] == self.seq
+        self.seq = frame["seq"]
+        self.fragments |= frame["fragments"]
+        await self.send({"type": "ack", "seq": self.seq})
+        return str(frame["type"])
 
-    async def say(self, message: dict[str, Any]) -> None:
+    async def send(self, message: dict[str, Any]) -> None:
         await self.socket.send_to(text_data=json.dumps(message))
 
     async def catch_up(self) -> None:
-        """Until it has the page as it is, whatever was said on its socket."""
+        """Receive messages until the browser shows the current page."""
         while self.seq != self.page.seq:
-            await self.take()
+            await self.receive()
         assert self.fragments == {name: html for name, (html, _) in self.page._fragments.items()}
 
     async def start_over(self) -> None:
-        """Ask for a snapshot, and be given one."""
-        await self.say({"type": "resync"})
-        while await self.take() != "snapshot":
+        """Ask for a snapshot, and receive it."""
+        await self.send({"type": "resync"})
+        while await self.receive() != "snapshot":
             pass
 
 
 async def opened(path: str) -> Browser | None:
-    """A browser at a page, or None when it is not let in or there is no such page."""
+    """A browser at a page; None if it is refused or there is no such page."""
     known = {listener for page in hub._pages.values() for listener in page.listeners}
     socket = WebsocketCommunicator(application, path, headers=[(b"origin", b"http://testserver")])
-    accepted, code = await socket.connect(timeout=PATIENCE_S)
+    accepted, code = await socket.connect(timeout=TIMEOUT_S)
     if not accepted:
         assert code == 4403
         return None
-    first = await socket.receive_output(timeout=PATIENCE_S)
+    first = await socket.receive_output(timeout=TIMEOUT_S)
     if first["type"] == "websocket.close":
         assert first["code"] == 4404
         return None
-    found = read(first)
-    assert found["type"] == "snapshot"
+    frame = read(first)
+    assert frame["type"] == "snapshot"
     (page,) = [page for page in hub._pages.values() if page.listeners - known]
-    browser = Browser(socket, page, found["seq"], found["fragments"])
-    await browser.say({"type": "ack", "seq": browser.seq})
+    browser = Browser(socket, page, frame["seq"], frame["fragments"])
+    await browser.send({"type": "ack", "seq": browser.seq})
     return browser
 
 
 async def play(scene: Scene) -> int:
-    """Open the sockets, say everything, then see that each has what it should; how many frames were sent."""
+    """Open the sockets, do the steps, check that each browser is up to date; returns how many frames were sent."""
     addresses, steps = scene
-    calm = await opened("/ws/leagues/winter/")
-    assert calm is not None
-    strange = [one for path, query in addresses if (one := await opened(path + query)) is not None]
+    well_behaved = await opened("/ws/leagues/winter/")
+    assert well_behaved is not None
+    fuzzed = [one for path, query in addresses if (one := await opened(path + query)) is not None]
     sent = 0
     for number, what in steps:
         if isinstance(what, Change):
-            one = [calm, *strange][number % (1 + len(strange))]
+            one = [well_behaved, *fuzzed][number % (1 + len(fuzzed))]
             one.page.update({what.fragment: what.html})
-        elif strange:
+        elif fuzzed:
             kind = "text" if isinstance(what, str) else "bytes"
-            await strange[number % len(strange)].socket.send_input({"type": "websocket.receive", kind: what})
+            await fuzzed[number % len(fuzzed)].socket.send_input({"type": "websocket.receive", kind: what})
             sent += 1
-    for one in [calm, *strange]:
+    for one in [well_behaved, *fuzzed]:
         await one.catch_up()
         await one.start_over()
         await one.catch_up()
-    for one in [calm, *strange]:
-        await one.socket.disconnect(timeout=PATIENCE_S)
+    for one in [well_behaved, *fuzzed]:
+        await one.socket.disconnect(timeout=TIMEOUT_S)
     assert hub.sockets == 0
     return sent
 
 
 async def finish() -> None:
-    """Nothing of the hub is left on this loop."""
+    """Cancel the tasks that the hub has left on this loop."""
     others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in others:
         task.cancel()
@@ -187,15 +187,15 @@ def run(site: Site, count: int, shard: int = 0) -> int:
     @many(count)
     @seeded("frames", shard)
     @given(scene=scenes())
-    def one(scene: Scene) -> None:
+    def play_one(scene: Scene) -> None:
         nonlocal sent
         site.errors.seen.clear()
-        with told(scene):
-            sent += site.loop.run_until_complete(asyncio.wait_for(play(scene), 2 * PATIENCE_S))
+        with noting(scene):
+            sent += site.loop.run_until_complete(asyncio.wait_for(play(scene), 2 * TIMEOUT_S))
             assert not site.errors.seen
 
     try:
-        one()
+        play_one()
     finally:
         site.loop.run_until_complete(finish())
     return sent

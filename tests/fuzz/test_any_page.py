@@ -1,4 +1,4 @@
-"""Any path, query, header, cookie and form at the pages: no failure, and nothing changed by what is refused."""
+"""Any path, query, header, cookie and form at the pages: no failure, and refused requests change nothing."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.fuzz.messages import ODD
 from tests.fuzz.profile import long
-from tests.fuzz.site import Request, Site, throw
+from tests.fuzz.site import Request, Site, for_each_input
 from tests.fuzz.world import LEAGUES, World
-from tests.fuzz.writes import put_back
+from tests.fuzz.writes import rolled_back
 
 QUICK, LONG = 150, 12_000
 SHARDS = 2
@@ -25,7 +25,7 @@ KNOWN = {
     "player_id": ["P01", "P99"],
     "check_id": [CHECK],
 }
-BESIDES = [
+OTHER_PATHS = [
     "language/",
     "favicon.ico",
     "admin/",
@@ -33,7 +33,7 @@ BESIDES = [
     "admin/matches/league/",
     "admin/matches/league/fall/change/",
 ]
-BESIDES += [
+OTHER_PATHS += [
     "static/css/board.css",
     "static/../manage.py",
     "api/docs",
@@ -42,7 +42,7 @@ BESIDES += [
     ".well-known/x",
     "%2e%2e/%00",
 ]
-NAMES = [
+FIELD_NAMES = [
     "at",
     "as",
     "language",
@@ -57,10 +57,23 @@ NAMES = [
     "token",
     "endpoint",
 ]
-NAMES += ["role", "game_type", "limit", "show", "player", "match", "wall", "size", "", "csrfmiddlewaretoken", "message"]
+FIELD_NAMES += [
+    "role",
+    "game_type",
+    "limit",
+    "show",
+    "player",
+    "match",
+    "wall",
+    "size",
+    "",
+    "csrfmiddlewaretoken",
+    "message",
+]
 
 
 def texts() -> st.SearchStrategy[str]:
+    """Values of queries, forms and cookies: valid, odd or random."""
     odd = [one if isinstance(one, str) else repr(one)[:300] for one in ODD]
     return (
         st.sampled_from(
@@ -76,18 +89,18 @@ def quoted(text: str) -> str:
 
 @st.composite
 def targets(draw: st.DrawFn) -> str:
-    """The address of a page, sometimes with something odd in it, and any query."""
+    """The path of a page, sometimes with an odd id in it, and any query."""
     routes = [
         str(one.pattern) for one in get_resolver("matches.audience.urls").url_patterns if isinstance(one, URLPattern)
     ]
-    path = "/" + draw(st.sampled_from([*routes, *BESIDES]))
+    path = "/" + draw(st.sampled_from([*routes, *OTHER_PATHS]))
     while "<" in path:
         before, _, rest = path.partition("<")
         name, _, after = rest.partition(">")
         known = st.sampled_from(KNOWN[name.partition(":")[2]])
         value = draw(st.one_of(known, known, known, texts().map(quoted)))
         path = f"{before}{value}{after}"
-    pairs = draw(st.lists(st.tuples(st.sampled_from(NAMES), texts()), max_size=3))
+    pairs = draw(st.lists(st.tuples(st.sampled_from(FIELD_NAMES), texts()), max_size=3))
     query = "&".join(f"{quoted(name)}={quoted(value)}" for name, value in pairs)
     tail = draw(st.sampled_from(["", "", "", "&%ff=%zz&;", "&" * 1200, "#x"]))
     return f"{path}?{query}{tail}" if query or tail else path
@@ -101,7 +114,8 @@ def cookies() -> st.SearchStrategy[bytes]:
 
 
 @st.composite
-def asked(draw: st.DrawFn) -> Request:
+def page_requests(draw: st.DrawFn) -> Request:
+    """Any request at a page."""
     headers = [(b"cookie", draw(cookies()))]
     header = st.sampled_from(
         [b"accept-language", b"accept", b"accept-encoding", b"if-none-match", b"referer", b"origin", b"range"]
@@ -116,7 +130,7 @@ def asked(draw: st.DrawFn) -> Request:
     )
     if method != "POST":
         return Request(method, target, tuple(headers))
-    pairs = draw(st.lists(st.tuples(st.sampled_from(NAMES), texts()), max_size=3))
+    pairs = draw(st.lists(st.tuples(st.sampled_from(FIELD_NAMES), texts()), max_size=3))
     form = "&".join(f"{quoted(name)}={quoted(value)}" for name, value in pairs).encode()
     if draw(st.booleans()):
         headers = [(b"cookie", f"csrftoken={CSRF}".encode()), (b"x-csrftoken", CSRF.encode())]
@@ -125,20 +139,20 @@ def asked(draw: st.DrawFn) -> Request:
             [b"application/x-www-form-urlencoded", b"multipart/form-data; boundary=x", b"application/json", b"a/b"]
         )
     )
-    torn = draw(
+    body = draw(
         st.sampled_from(
             [form, form, form, b"--x\r\nContent-Disposition: form-data; name=\xff\r\n\r\n", b"\xff" * 9, b"{"]
         )
     )
-    length = (b"content-length", str(len(torn)).encode())
-    return Request(method, target, (*headers, (b"content-type", kind), length), torn)
+    length = (b"content-length", str(len(body)).encode())
+    return Request(method, target, (*headers, (b"content-type", kind), length), body)
 
 
 def run(site: Site, count: int, shard: int = 0) -> int:
     def act(request: Request) -> None:
-        put_back(lambda: site.send(request), refused=lambda answer: answer.status >= 400)
+        rolled_back(lambda: site.send(request), refused=lambda answer: answer.status >= 400)
 
-    return throw(asked(), act, count, "pages", shard)
+    return for_each_input(page_requests(), act, count, "pages", shard)
 
 
 def test_any_page(site: Site, world: World) -> None:

@@ -1,7 +1,8 @@
-"""The API against its own OpenAPI document: what it answers is what is written there, whatever is asked."""
+"""Any request to the API: its answers conform to its own OpenAPI document."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -21,11 +22,12 @@ from schemathesis.specs.openapi.checks import (
 
 from leaguesite.api.routes import api
 from tests.fuzz.profile import long, many, seeded
-from tests.fuzz.site import Answer, Request, Site, told
+from tests.fuzz.site import Answer, Request, Site, noting
 from tests.fuzz.world import LEAGUES, World
-from tests.fuzz.writes import put_back
+from tests.fuzz.writes import rolled_back
+from tests.leaguesite.api.document import strict
 
-QUICK, LONG = 8, 300
+QUICK, LONG = 3, 300
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 OPERATIONS = [
     f"{method.upper()} {path}" for path, found in api.get_openapi_schema()["paths"].items() for method in found
@@ -36,19 +38,22 @@ KNOWN = {
     "message_type": ("GAME_OVER", "PING"),
     "number": (1, 2, 99),
     "game_type": ("even_odd",),
+    "agent_id": ("P01", "REF01"),
+    "name": ("league.json", "standings.csv"),
 }
 
 
 @cache
 def document() -> Any:
     load_all_checks()
-    return schemathesis.openapi.from_dict(api.get_openapi_schema())
+    # It changes what it is given.
+    return schemathesis.openapi.from_dict(copy.deepcopy(strict()))
 
 
 def cases(operation: str) -> st.SearchStrategy[Any]:
-    """Requests that fit the document, and such that do not; half of them about something that is there."""
+    """Requests that conform to the document and requests that do not, most of them with ids that exist."""
     method, path = operation.split(" ")
-    found = document()[path][method]
+    documented = document()[path][method]
     named = [part[1:-1] for part in path.split("/") if part.startswith("{")]
     real: list[dict[str, Any]] = [{}]
     for league in LEAGUES:
@@ -58,16 +63,21 @@ def cases(operation: str) -> st.SearchStrategy[Any]:
         ]
     modes = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
     return st.one_of(
-        [found.as_strategy(mode, path_parameters=one or None) for mode in modes for one in (real if named else [{}])]
+        [
+            documented.as_strategy(mode, path_parameters=one or None)
+            for mode in modes
+            for one in (real if named else [{}])
+        ]
     )
 
 
 def keys(key: str) -> st.SearchStrategy[str | None]:
+    """Authorization headers: mostly the valid key, else none or a malformed one."""
     return st.sampled_from([f"Bearer {key}"] * 5 + [None, None, "Bearer wrong", "Basic eDp5", "Bearer", "Bearer é\x7f"])
 
 
-def put(site: Site, case: Any, key: str | None) -> tuple[Any, Answer]:
-    """Send a case; the request as schemathesis sees it, and what came back."""
+def send(site: Site, case: Any, key: str | None) -> tuple[Any, Answer]:
+    """Send a case; returns the request as schemathesis sees it, and the answer."""
     prepared = requests.Request(**case.as_transport_kwargs(base_url="http://testserver")).prepare()
     headers = {name.lower(): value for name, value in prepared.headers.items() if name.lower() != "authorization"}
     if key is not None:
@@ -75,8 +85,8 @@ def put(site: Site, case: Any, key: str | None) -> tuple[Any, Answer]:
     raw = tuple((_bytes(name), _bytes(value)) for name, value in headers.items())
     body = prepared.body.encode() if isinstance(prepared.body, str) else bytes(prepared.body or b"")
     request = Request(str(prepared.method), str(prepared.path_url), raw, body)
-    with told(request):
-        answer = put_back(lambda: site.send(request), refused=lambda one: one.status >= 400)
+    with noting(request):
+        answer = rolled_back(lambda: site.send(request), refused=lambda one: one.status >= 400)
     return prepared, answer
 
 
@@ -89,19 +99,19 @@ def run(site: Site, operation: str, key: str, count: int) -> int:
 
     @many(count)
     @seeded(operation)
-    @given(case=cases(operation), shown=keys(key))
-    def one(case: Any, shown: str | None) -> None:
+    @given(case=cases(operation), sent_key=keys(key))
+    def send_one(case: Any, sent_key: str | None) -> None:
         nonlocal sent
-        prepared, answer = put(site, case, shown)
+        prepared, answer = send(site, case, sent_key)
         sent += 1
         response = schemathesis.Response(answer.status, answer.headers, answer.body, prepared, 0.0, False)
         case.validate_response(response, checks=CHECKS)
 
-    one()
+    send_one()
     return sent
 
 
-def test_every_operation(site: Site, world: World, api_key: str) -> None:
+def test_every_operation_conforms_to_the_document(site: Site, world: World, api_key: str) -> None:
     for operation in OPERATIONS:
         assert run(site, operation, api_key, QUICK) > 0, operation
 
@@ -109,7 +119,7 @@ def test_every_operation(site: Site, world: World, api_key: str) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_operation_at_length(
+def test_an_operation_conforms_to_the_document_at_length(
     site: Site, world: World, api_key: str, operation: str, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("inputs", run(site, operation, api_key, long(LONG)))

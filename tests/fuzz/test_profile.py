@@ -1,4 +1,4 @@
-"""Runs draw the same inputs again, and shares of a run draw different ones."""
+"""Every run draws the same inputs, and different shares of a run draw different ones."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from tests.fuzz.profile import many, seeded
 
 
 def drawn(*share: object) -> list[bytes]:
-    found: list[bytes] = []
+    values: list[bytes] = []
 
     @many(100)
     @seeded(*share)
-    @given(one=st.binary(min_size=8, max_size=8))
-    def take(one: bytes) -> None:
-        found.append(one)
+    @given(value=st.binary(min_size=8, max_size=8))
+    def take(value: bytes) -> None:
+        values.append(value)
 
     take()
-    return found
+    return values
 
 
-def test_a_share_is_drawn_the_same_again() -> None:
+def test_a_share_draws_the_same_inputs_again() -> None:
     assert drawn("agents", 1) == drawn("agents", 1)
 
 
-def test_shares_have_hardly_anything_in_common() -> None:
-    one, other = set(drawn("agents", 1)), set(drawn("agents", 2))
-    assert min(len(one), len(other)) > 80
-    # What hypothesis begins with is the simplest input, for everybody.
-    assert len(one & other) < 5
+def test_two_shares_have_hardly_any_input_in_common() -> None:
+    value, other = set(drawn("agents", 1)), set(drawn("agents", 2))
+    assert min(len(value), len(other)) > 80
+    # Hypothesis begins with the same simple inputs whatever the seed.
+    assert len(value & other) < 5

@@ -1,4 +1,4 @@
-"""Bytes that are hardly HTTP, sent to the real servers: they refuse them or close, and go on serving the others."""
+"""Malformed HTTP sent to the real servers: they refuse it or close the connection, and go on serving others."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.fuzz.profile import SEED, long
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 QUICK, LONG = 120, 3_000
-PATIENCE_S = 20
+TIMEOUT_S = 20
 STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) ")
 FAILURE = re.compile(r"\b(ERROR|CRITICAL) \w+ (?!django\.security)|[Uu]nhandled")
-"""In the site's log; a Host that is not this site's is an error in Django's words, and refused."""
+"""A failure in the site's log. Not so a refused Host, which Django logs as an error of ``django.security``."""
 PING = b'{"jsonrpc":"2.0","method":"ping","id":1}'
 STARTS = [
     *(b"POST /mcp HTTP/1.1", b"GET / HTTP/1.1", b"GET /leagues/ HTTP/1.0", b"POST /mcp HTTP/9.9", b"POST /mcp", b""),
@@ -78,36 +78,37 @@ BODIES = [
 
 
 def drawn(count: int, server: str) -> Iterator[bytes]:
-    """So many requests, the same in every run unless another seed is asked for."""
-    chance = random.Random(f"{SEED} raw bytes to {server}")
+    """``count`` random requests to a server, the same in every run with the same seed."""
+    rng = random.Random(f"{SEED} raw bytes to {server}")
     for _ in range(count):
-        ends = chance.choice([b"\r\n", b"\r\n", b"\r\n", b"\n", b"\r"])
-        lines = [chance.choice(STARTS), *chance.sample(HEADERS, chance.randrange(6))]
-        raw = ends.join(lines) + ends * 2 + chance.choice(BODIES)
-        for _ in range(chance.choice([0, 0, 1, 5])):
-            at = chance.randrange(len(raw) + 1)
-            raw = raw[:at] + chance.randbytes(chance.randrange(3)) + raw[at + chance.randrange(3) :]
-        yield raw[: chance.choice([len(raw), len(raw), chance.randrange(len(raw) + 1)])]
+        ends = rng.choice([b"\r\n", b"\r\n", b"\r\n", b"\n", b"\r"])
+        lines = [rng.choice(STARTS), *rng.sample(HEADERS, rng.randrange(6))]
+        raw = ends.join(lines) + ends * 2 + rng.choice(BODIES)
+        for _ in range(rng.choice([0, 0, 1, 5])):
+            at = rng.randrange(len(raw) + 1)
+            raw = raw[:at] + rng.randbytes(rng.randrange(3)) + raw[at + rng.randrange(3) :]
+        yield raw[: rng.choice([len(raw), len(raw), rng.randrange(len(raw) + 1)])]
 
 
 def exchange(port: int, raw: bytes) -> bytes:
-    """Send the bytes, say that no more come, read what comes back until the server closes."""
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as wire:
-        found = b""
+    """Send the bytes, close our side for sending, and return what the server sends until it closes."""
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S) as wire:
+        received = b""
         try:
             wire.sendall(raw)
             wire.shutdown(socket.SHUT_WR)
             while part := wire.recv(65536):
-                found += part
+                received += part
         except TimeoutError:
             raise
         except OSError:
-            # It had seen enough.
-            return found
-        return found
+            # The server closed before it had read everything.
+            return received
+        return received
 
 
-def assault(site: Site | WebProcess, count: int, server: str) -> None:
+def send_all(site: Site | WebProcess, count: int, server: str) -> None:
+    """Send random requests; assert that none fails inside, and that the server goes on serving."""
     for number, raw in enumerate(drawn(count, server), start=1):
         said = exchange(site.port, raw)
         statuses = [int(one) for one in STATUS.findall(said)]
@@ -122,7 +123,7 @@ def assault(site: Site | WebProcess, count: int, server: str) -> None:
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[Site]:
-    """``manage.py host`` on daphne, without referees to speak of."""
+    """``manage.py host`` on daphne, without referees."""
     site = Site(tmp_path / "data", "--no-demo", "--referees", "0")
     yield site
     site.close()
@@ -135,17 +136,18 @@ def web(tmp_path: Path) -> Iterator[WebProcess]:
         yield site.start_web()[0]
 
 
+@pytest.mark.long
 def test_raw_bytes_to_the_host(host: Site) -> None:
-    assault(host, QUICK, "host")
+    send_all(host, QUICK, "host")
 
 
 @pytest.mark.long
 def test_many_raw_bytes_to_the_host(host: Site, record_property: Callable[[str, object], None]) -> None:
-    assault(host, long(LONG), "host")
+    send_all(host, long(LONG), "host")
     record_property("inputs", long(LONG))
 
 
 @pytest.mark.long
 def test_many_raw_bytes_to_a_web_process(web: WebProcess, record_property: Callable[[str, object], None]) -> None:
-    assault(web, long(LONG), "web")
+    send_all(web, long(LONG), "web")
     record_property("inputs", long(LONG))

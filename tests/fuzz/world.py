@@ -1,4 +1,4 @@
-"""What the fuzz tests find: leagues in every state, and agents whose tokens they may use."""
+"""The data of the fuzz tests: leagues in every state, and agents whose tokens the inputs may use."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from dataclasses import dataclass
 import pytest
 from django.conf import settings
 
-from agents_registry import credentials
 from agents_registry.models import AgentToken
+from agents_registry.registering import credentials
 from league_sdk.protocol import tokens
 from tests import factories as make
 from tests import rich
 
 LEAGUES = ("fall", "winter", "spring", settings.LEAGUE_DEFAULT_ID)
-"""A round between two, one in play, one that waits for players with a code, the default one that is open."""
+"""``fall`` is between two rounds, ``winter`` has a round in play, ``spring`` takes registrations with a code, and the
+default league takes them without."""
 REGISTERED = re.compile(r'(?:player|referee)_id\\*": ?\\*"([A-Z]+[0-9]+)')
-"""The id in the answer to a registration, also where the answer stands in a text."""
+"""The id in the answer to a registration, also in JSON inside a text."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class World:
         """Every token that may be tried."""
         return *self.auth_tokens, *self.league_tokens.values()
 
-    def owed(self, answer: str) -> set[str]:
-        """The league_token of whoever is told that it is registered, in whatever clothes (ruling, 9)."""
+    def tokens_allowed_in(self, answer: str) -> set[str]:
+        """The league_token that this answer may contain, if it accepts an agent's registration (ruling, section 9)."""
         accepted = REGISTERED.search(answer) if "ACCEPTED" in answer else None
         return {self.league_tokens[accepted[1]]} if accepted and accepted[1] in self.league_tokens else set()
 
@@ -52,7 +53,7 @@ class World:
 
 @pytest.fixture
 def world(db: None) -> World:
-    """Made once for a test, and as good as new for every input."""
+    """Made once for each test; the changes of each input are rolled back."""
     rich.begun()
     make.open_league(settings.LEAGUE_DEFAULT_ID)
     make.open_league("spring", registration_code="letmein", error_style="result")

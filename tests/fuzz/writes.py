@@ -1,4 +1,4 @@
-"""Whether something changed in the database, told cheaply: by the statements that were sent, then by every row."""
+"""Detects changes of the database: first by the statements sent, which is cheap, then by comparing every row."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "TRUNCATE")
 
 
 def digest() -> str:
-    """Every row of every table in one short text."""
-    found = hashlib.sha256()
+    """A digest of every row of every table."""
+    rows = hashlib.sha256()
     for model in apps.get_models(include_auto_created=True):
-        found.update(repr((model._meta.label, list(model.objects.order_by("pk").values_list()))).encode())
-    return found.hexdigest()
+        rows.update(repr((model._meta.label, list(model.objects.order_by("pk").values_list()))).encode())
+    return rows.hexdigest()
 
 
 class Writes:
-    """Statements that could have changed a row, counted while it is entered."""
+    """A context manager that collects the statements that could have changed a row."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []
@@ -41,22 +41,22 @@ class Writes:
         return execute(sql, params, many, context)
 
 
-def put_back(act: Callable[[], T], *, refused: Callable[[T], bool]) -> T:
-    """Do something in the database and take it back, so that every input of a fuzz test finds the same world.
+def rolled_back(act: Callable[[], T], *, refused: Callable[[T], bool]) -> T:
+    """Do something in the database and roll it back, so that every input of a fuzz test finds the same data.
 
     Args:
-        act: what is done.
-        refused: whether its outcome says that nothing was to change.
+        act: does it, and returns its outcome.
+        refused: whether an outcome says that the request was refused, so that nothing may change.
 
     Raises:
         AssertionError: it was refused, and yet rows were changed.
     """
     with transaction.atomic(), Writes() as writes:
-        done = act()
+        outcome = act()
         broken = connection.needs_rollback
-        after = digest() if writes.seen and refused(done) and not broken else ""
+        after = digest() if writes.seen and refused(outcome) and not broken else ""
         transaction.set_rollback(True)
     if after:
         assert after == digest(), f"refused, and yet it wrote: {writes.seen}"
     assert not broken, "a transaction was left broken"
-    return done
+    return outcome

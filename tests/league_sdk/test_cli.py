@@ -1,4 +1,4 @@
-"""The command line as a shell sees it."""
+"""The command line, run as a process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 
-def test_a_reader_that_has_ended_gets_no_traceback(tmp_path: Path) -> None:
+def test_the_command_ends_without_a_traceback_when_its_reader_has_ended(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     (tmp_path / "nothing.json").write_text("{}")

@@ -1,4 +1,4 @@
-"""The collector of cyclic garbage, as serving processes set it."""
+"""The settings of the garbage collector for server processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Ring:
         self.itself = self
 
 
-def test_what_is_loaded_is_left_alone_and_what_comes_later_is_collected() -> None:
+def test_settle_exempts_existing_objects_and_later_ones_are_collected() -> None:
     loaded = _Ring()
     seen = weakref.ref(loaded)
     collector.settle()
@@ -37,7 +37,7 @@ def test_what_is_loaded_is_left_alone_and_what_comes_later_is_collected() -> Non
     assert later() is None
 
 
-def test_garbage_that_is_there_before_is_not_kept() -> None:
+def test_settle_collects_existing_garbage_first() -> None:
     gc.disable()
     try:
         garbage = weakref.ref(_Ring())

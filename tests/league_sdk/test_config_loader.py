@@ -1,4 +1,4 @@
-"""ConfigLoader and its models (004 9.3, 10.3, 10.4), on the tree in examples/."""
+"""ConfigLoader and its models, with the files in examples/config (004 9.3, 10.3, 10.4)."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ def change(path: Path, **fields: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | fields), encoding="utf-8")
 
 
-def test_the_example_tree_says_what_the_league_does() -> None:
+def test_the_example_configuration_agrees_with_the_league() -> None:
     loader, settings = ConfigLoader(EXAMPLES), LeagueSettings()
     timeouts, scoring = loader.load_system().timeouts, loader.load_league(LEAGUE).scoring
     assert (timeouts.game_join_ack_timeout_sec, timeouts.move_timeout_sec) == (5, 30)
@@ -40,64 +40,48 @@ def test_the_example_tree_says_what_the_league_does() -> None:
     assert loader.load_defaults("player")["port"] == 8101
 
 
-def test_each_file_is_read_once(tree: Path) -> None:
+def test_the_loader_reads_each_file_once(tree: Path) -> None:
     loader = ConfigLoader(tree)
-    first = (
-        loader.load_system(),
-        loader.load_agents(),
-        loader.load_league(LEAGUE),
-        loader.load_games_registry(),
-    )
+    loads = (loader.load_system, loader.load_agents, lambda: loader.load_league(LEAGUE), loader.load_games_registry)
+    first = [load() for load in loads]
     shutil.rmtree(tree)
-    again = (
-        loader.load_system(),
-        loader.load_agents(),
-        loader.load_league(LEAGUE),
-        loader.load_games_registry(),
-    )
-    assert all(left is right for left, right in zip(first, again, strict=True))
+    assert [id(load()) for load in loads] == [id(config) for config in first]
 
 
-def test_unknown_fields_are_tolerated(tree: Path) -> None:
+def test_the_loader_ignores_unknown_fields(tree: Path) -> None:
     change(tree / "system.json", added_by="someone")
     assert ConfigLoader(tree).load_system() == ConfigLoader(EXAMPLES).load_system()
 
 
 @pytest.mark.parametrize(
-    ("fields", "sentence"),
+    ("file", "fields", "sentence"),
     [
-        ({"timeouts": {}}, "field timeouts.register_referee_timeout_sec is missing"),
-        ({"system_id": 7}, "field system_id must be str, not int"),
-        ({"network": []}, "network must be an object, not list"),
+        ("system.json", {"timeouts": {}}, "field timeouts.register_referee_timeout_sec is missing"),
+        ("system.json", {"system_id": 7}, "field system_id must be str, not int"),
+        ("system.json", {"network": []}, "network must be an object, not list"),
+        ("agents/agents_config.json", {"players": [{"player_id": "P01"}]}, "field players[0].display_name is missing"),
+        (f"leagues/{LEAGUE}.json", {"scoring": {"win_points": True}}, "field scoring.win_points must be int, not bool"),
     ],
 )
-def test_what_is_wrong_is_named_by_file_and_field(tree: Path, fields: dict[str, object], sentence: str) -> None:
-    change(tree / "system.json", **fields)
-    with pytest.raises(ValueError, match="system") as error:
-        ConfigLoader(tree).load_system()
-    assert str(error.value) == f"{tree / 'system.json'}: {sentence}"
+def test_the_loader_names_file_and_field_of_an_error(
+    tree: Path, file: str, fields: dict[str, object], sentence: str
+) -> None:
+    change(tree / file, **fields)
+    loader = ConfigLoader(tree)
+    loads = {"system.json": loader.load_system, "agents/agents_config.json": loader.load_agents}
+    with pytest.raises(ValueError, match=r"field|object") as error:
+        loads.get(file, lambda: loader.load_league(LEAGUE))()
+    assert str(error.value) == f"{tree / file}: {sentence}"
 
 
-def test_an_item_of_a_list_is_named_by_its_place(tree: Path) -> None:
-    change(tree / "agents" / "agents_config.json", players=[{"player_id": "P01"}])
-    with pytest.raises(ValueError, match=r"agents_config\.json: field players\[0\]\.display_name is missing"):
-        ConfigLoader(tree).load_agents()
-
-
-def test_a_boolean_is_no_number(tree: Path) -> None:
-    change(tree / "leagues" / f"{LEAGUE}.json", scoring={"win_points": True, "draw_points": 1, "loss_points": 0})
-    with pytest.raises(ValueError, match=r"field scoring\.win_points must be int, not bool"):
-        ConfigLoader(tree).load_league(LEAGUE)
-
-
-def test_a_registry_as_a_list_is_read_too(tree: Path) -> None:
+def test_the_loader_reads_a_games_registry_that_is_a_list(tree: Path) -> None:
     path = tree / "games" / "games_registry.json"
     rows = list(json.loads(path.read_text(encoding="utf-8"))["game_registry"].values())
     path.write_text(json.dumps({"schema_version": "1.0.0", "games": rows}), encoding="utf-8")
     assert ConfigLoader(tree).load_games_registry() == ConfigLoader(EXAMPLES).load_games_registry()
 
 
-def test_broken_and_missing_files(tree: Path) -> None:
+def test_the_loader_refuses_broken_and_missing_files(tree: Path) -> None:
     (tree / "system.json").write_text("{", encoding="utf-8")
     with pytest.raises(ValueError, match=r"system\.json: not JSON"):
         ConfigLoader(tree).load_system()
@@ -106,12 +90,12 @@ def test_broken_and_missing_files(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../system", "a/b", "", "x" * 65])
-def test_an_id_never_leaves_the_folder(name: str) -> None:
+def test_the_loader_refuses_ids_that_could_leave_the_folder(name: str) -> None:
     with pytest.raises(ValueError, match="cannot name"):
         ConfigLoader(EXAMPLES).load_league(name)
 
 
-def test_unknown_ids() -> None:
+def test_the_loader_refuses_unknown_ids() -> None:
     loader = ConfigLoader(EXAMPLES)
     with pytest.raises(ValueError, match=r"^Player not found: P99$"):
         loader.get_player_by_id("P99")
@@ -119,8 +103,8 @@ def test_unknown_ids() -> None:
         loader.get_referee_by_id("REF99")
 
 
-def test_importing_the_sdk_is_cheap() -> None:
-    """A student's script that only reads a file does not wait for an HTTP stack."""
+def test_importing_the_sdk_loads_no_heavy_packages() -> None:
+    """A script that only reads a file should not have to load an HTTP client."""
     heavy = "{'aiohttp', 'asyncio', 'django', 'httpx', 'pydantic'}"
     code = f"import sys, league_sdk; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,7 +1,7 @@
-"""``tests/samples``: one real message per type, as it travels (004 table 11 and 3.8.2; ruling, sections 3 and 4).
+"""``tests/samples``: one real message of every type (004 table 11 and 3.8.2; ruling, sections 3 and 4).
 
-What we send is built by the code that sends it, at a fixed moment, and must equal its sample. What agents send is
-written by hand after chapter 8; it must be read.
+The messages of the league manager and of referees are built by the real code at a fixed time and must equal their
+samples. The messages of agents are written by hand after chapter 8 and must be understood.
 """
 
 import json
@@ -16,14 +16,15 @@ from django.conf import settings
 from django.test import Client as Browser
 from django.utils import timezone
 
-from agents_registry import credentials, registration
 from agents_registry.models import Agent
+from agents_registry.registering import credentials, registration
+from league_sdk import match_messages
 from league_sdk.dialects import answers
-from league_sdk.judging import league_link, match_runner, messages
-from league_sdk.judging.league_link import Card, LeagueLink
-from league_sdk.judging.referee import Referee
+from league_sdk.judging.worker import league_link
+from league_sdk.judging.worker.league_link import LeagueLink, RefereeMeta
+from league_sdk.judging.worker.referee import Referee
 from league_sdk.ledger.chain import is_hash
-from league_sdk.protocol import rpc, tokens
+from league_sdk.protocol import SDK_VERSION, rpc, tokens
 from league_sdk.protocol.messages import METHODS, MessageType
 from league_sdk.protocol.states import MatchState
 from league_sdk.protocol.transcript import entry
@@ -54,7 +55,7 @@ Story = dict[str, dict[str, Any]]
 
 
 def wire(message: Any) -> Any:
-    """As it arrives."""
+    """The message as the receiver decodes it."""
     return json.loads(rpc.dumps(message))
 
 
@@ -64,7 +65,7 @@ def test_every_type_has_a_sample() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))
-def test_a_sample_has_the_envelope_and_reads_well(name: str) -> None:
+def test_a_sample_begins_with_the_envelope_and_is_formatted(name: str) -> None:
     sample = SAMPLES[name]
     assert list(sample)[:5] == ["protocol", "message_type", "sender", "timestamp", "conversation_id"]
     assert sample["protocol"] == "league.v2"
@@ -91,7 +92,7 @@ SUPERSET = {  # ruling, section 4: what the documents name differently is there 
 
 
 @pytest.mark.parametrize("name", SUPERSET)
-def test_what_has_two_names_has_both(name: str) -> None:
+def test_a_fact_with_two_names_is_sent_under_both(name: str) -> None:
     missing = []
     for path in SUPERSET[name].split():
         holder: Any = SAMPLES[name]
@@ -108,13 +109,13 @@ def test_what_has_two_names_has_both(name: str) -> None:
 
 
 class Generic(EvenOdd):
-    """Even/Odd over the generic pair, as 004 3.8.2 shows it."""
+    """Even/Odd with GAME_MOVE_CALL and GAME_MOVE_RESPONSE, as in 004 3.8.2."""
 
     call_message = MessageType.GAME_MOVE_CALL
     response_message = MessageType.GAME_MOVE_RESPONSE
 
 
-async def test_what_a_referee_sends_to_players() -> None:
+async def test_a_referee_sends_the_samples_to_players() -> None:
     seats = {
         "a": {"league_token": "tok_" + "a1" * 16, "standings": ZERO, "door": DOOR},
         "b": {"league_token": "tok_" + "b2" * 16, "standings": ZERO, "door": DOOR},
@@ -128,8 +129,8 @@ async def test_what_a_referee_sends_to_players() -> None:
     sent: Story = {
         **{one.type: one.message for one in played.to(A)},
         "GAME_ERROR": silent.to(B, "GAME_ERROR")[0].message,
-        "GAME_MOVE_CALL": messages.move_call(
-            match, match.seats[0], generic, generic.new_state((A, B)), now=BEGIN, deadline=deadline
+        "GAME_MOVE_CALL": match_messages.move_call(
+            match.to(match.seats[0]), generic, generic.new_state((A, B)), now=BEGIN, deadline=deadline
         ),
     }
     assert {name: wire(message) for name, message in sent.items()} == {name: SAMPLES[name] for name in REFEREES}
@@ -139,7 +140,7 @@ async def test_what_a_referee_sends_to_players() -> None:
 
 
 class Manager:
-    """A league manager that accepts everything and keeps it."""
+    """A league manager that accepts every message and stores it."""
 
     def __init__(self) -> None:
         self.heard: Story = {}
@@ -155,24 +156,26 @@ class Manager:
         self.heard.clear()
 
 
-async def test_what_a_referee_sends_to_the_league_manager(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_referee_sends_the_samples_to_the_league_manager(monkeypatch: pytest.MonkeyPatch) -> None:
     stage, manager = Stage(), Manager()
-    monkeypatch.setattr(match_runner, "play_match", stage.play)
     monkeypatch.setattr(league_link, "datetime", SimpleNamespace(now=BEGIN.astimezone))
     monkeypatch.setattr(league_link, "uuid", SimpleNamespace(uuid4=lambda: UUID(int=0xABCDEF << 104)))
-    monkeypatch.setattr(league_link, "Client", lambda **_: manager)
-    card = Card("Referee Alpha", "http://localhost:8001/mcp", ("even_odd",), 2, "the-key-of-the-site")
-    link = LeagueLink("http://localhost:8000/mcp", card)
+    card = RefereeMeta("Referee Alpha", "http://localhost:8001/mcp", ["even_odd"], 2, "the-key-of-the-site")
+    link = LeagueLink("http://localhost:8000/mcp", card, manager)
     await link.register()
-    referee = Referee(link, endpoint=card.endpoint, max_concurrent=2)
+    referee = Referee(link, endpoint=card.contact_endpoint, max_concurrent=2, uses=stage.uses)
     referee.start_match(START)
     await settle()
     told = {"sender": "P01", "recipient": "REF01", "elapsed_ms": 120, "limit_ms": 30000, "http_status": 200}
     answer = {"jsonrpc": "2.0", "result": SAMPLES["CHOOSE_PARITY_RESPONSE"], "id": 1101}
-    stage.logs[KEY].move_to(MatchState.COLLECTING_CHOICES, BEGIN)
+    stage.logs[KEY].set_state(MatchState.COLLECTING_CHOICES, BEGIN)
     stage.logs[KEY].add(entry(n=0, at=BEGIN, message_type="CHOOSE_PARITY_RESPONSE", body=answer, **told))
     stage.end(WIN)
     await settle()
+    # The sample does not follow every release.
+    meta = manager.heard["REFEREE_REGISTER_REQUEST"]["referee_meta"]
+    assert meta["version"] == SDK_VERSION
+    meta["version"] = SAMPLES["REFEREE_REGISTER_REQUEST"]["referee_meta"]["version"]
     assert manager.heard == {name: SAMPLES[name] for name in REPORTS}
     await referee.aclose()
 
@@ -182,7 +185,7 @@ async def test_what_a_referee_sends_to_the_league_manager(monkeypatch: pytest.Mo
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Sets the time that the site goes by, on 2025-01-15."""
+    """Returns a function that sets the time of the site, on 2025-01-15."""
 
     def set_to(time: str) -> None:
         moment = datetime.fromisoformat(f"2025-01-15T{time}+00:00")
@@ -193,7 +196,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 @pytest.fixture
 def story(db: None, client: Browser, clock: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> Story:
-    """A referee and four players play the league of chapter 8; what the league manager said to REF01 and P01."""
+    """Play the league of chapter 8; returns the messages of the league manager to REF01 and P01."""
     made = iter(range(1, 100))
     monkeypatch.setattr(tokens, "new_token", lambda: f"tok_{next(made):032x}")
     monkeypatch.setattr(
@@ -250,12 +253,16 @@ def story(db: None, client: Browser, clock: Callable[[str], None], monkeypatch: 
     return said
 
 
-def test_what_the_league_manager_says(story: Story) -> None:
-    """And that it reads what agents say: the story is told with their samples."""
+def test_the_league_manager_sends_the_samples(story: Story) -> None:
+    """It also understands the samples of agents, which are sent to it here."""
     table = story["LEAGUE_STANDINGS_UPDATE"]
-    # It has random salts in it.
+    # The digest depends on random salts.
     assert is_hash(table["ledger_head"])
     table["ledger_head"] = SAMPLES["LEAGUE_STANDINGS_UPDATE"]["ledger_head"]
+    for name in ("LEAGUE_REGISTER_RESPONSE", "REFEREE_REGISTER_RESPONSE"):
+        # The addresses are those that the agent called.
+        assert story[name]["inbox"]["poll_url"] == "http://testserver/inbox"
+        story[name]["inbox"] = SAMPLES[name]["inbox"]
     assert {name: wire(story[name]) for name in MANAGERS} == {name: SAMPLES[name] for name in MANAGERS}
     assert sorted(story) == sorted(MANAGERS)
 
@@ -269,13 +276,13 @@ def heard(name: str) -> answers.Answer:
 
 
 @pytest.mark.parametrize("name", ["GAME_JOIN_ACK", "CHOOSE_PARITY_RESPONSE", "GAME_MOVE_RESPONSE"])
-def test_what_players_answer_is_read_without_a_remark(name: str) -> None:
+def test_a_referee_reads_the_samples_of_players_without_notes(name: str) -> None:
     answer = heard(name)
     assert answer == answers.Answer(message=SAMPLES[name], refused=None, notes=())
     assert answers.oddities(answer.message, match_id="R1M1", player_id="P01") == []
 
 
-def test_what_players_decide() -> None:
+def test_a_referee_reads_the_decisions_in_the_samples() -> None:
     assert answers.accepted(heard("GAME_JOIN_ACK").message) is True
     assert answers.choice(heard("CHOOSE_PARITY_RESPONSE").message, "parity_choice") == "even"
     assert answers.choice(heard("GAME_MOVE_RESPONSE").message, "choice") == "even"

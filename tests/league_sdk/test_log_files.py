@@ -1,4 +1,4 @@
-"""The log file: lines arrive in order, full files are kept, and a disk that takes nothing stops nobody."""
+"""The log file: order of lines, rotation, and a full disk."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def messages(path: Path) -> list[str]:
     return [json.loads(line)["message"] for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_lines_are_written_in_their_order(file: LogFile, logger: logging.Logger) -> None:
+def test_a_log_file_keeps_the_order_of_lines(file: LogFile, logger: logging.Logger) -> None:
     for number in range(5):
         logger.info("line %d", number)
     file.flush()
     assert messages(file.path) == [f"line {number}" for number in range(5)]
 
 
-def test_a_thread_writes_without_being_asked(file: LogFile, logger: logging.Logger) -> None:
+def test_a_daemon_thread_writes_the_lines(file: LogFile, logger: logging.Logger) -> None:
     logger.info("by itself")
     thread = file._thread
     assert thread is not None and thread.daemon
@@ -51,7 +51,7 @@ def test_a_thread_writes_without_being_asked(file: LogFile, logger: logging.Logg
     assert messages(file.path) == ["by itself"]
 
 
-def test_full_files_are_kept_and_the_oldest_goes(file: LogFile, logger: logging.Logger) -> None:
+def test_full_files_are_renamed_and_the_oldest_is_deleted(file: LogFile, logger: logging.Logger) -> None:
     for number in range(60):
         logger.info("line %d", number)
         file.flush()
@@ -67,7 +67,7 @@ class FullDisk(io.StringIO):
         raise OSError(28, "No space left on device")
 
 
-def test_a_full_disk_loses_lines_and_stops_nobody(file: LogFile, logger: logging.Logger) -> None:
+def test_a_full_disk_loses_lines_without_an_exception(file: LogFile, logger: logging.Logger) -> None:
     file._file.stream = FullDisk()
     logger.info("lost")
     logger.info("lost too")
@@ -78,7 +78,7 @@ def test_a_full_disk_loses_lines_and_stops_nobody(file: LogFile, logger: logging
     assert (messages(file.path), file.lost) == (["there is room again"], 2)
 
 
-def test_a_folder_that_cannot_be_made_stops_nobody(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_raises_no_exception(tmp_path: Path) -> None:
     (tmp_path / "logs").write_text("a file")
     file = LogFile(tmp_path / "logs" / "web.log.jsonl")
     file.handle(logging.LogRecord("x", logging.INFO, __file__, 1, "hello", (), None))
@@ -86,19 +86,17 @@ def test_a_folder_that_cannot_be_made_stops_nobody(tmp_path: Path) -> None:
     assert file.lost == 1
 
 
-def test_a_record_that_cannot_be_put_into_words_is_counted(file: LogFile) -> None:
+def test_a_record_that_cannot_be_formatted_is_counted_as_lost(file: LogFile) -> None:
     file.handle(logging.LogRecord("x", logging.INFO, __file__, 1, "%d of %d", ("one",), None))
     assert file.lost == 1
 
 
-def test_no_more_lines_wait_than_there_is_memory_for(
-    file: LogFile, logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log_files, "MOST_WAITING", 3)
+def test_a_log_file_loses_lines_when_too_many_wait(tmp_path: Path) -> None:
+    file = LogFile(tmp_path / "web.log.jsonl", max_waiting=3)
     with file._writing:
         for number in range(5):
-            logger.info("line %d", number)
-    file.flush()
+            file.handle(logging.LogRecord("x", logging.INFO, __file__, 1, "line %d", (number,), None))
+    file.close()
     assert (messages(file.path), file.lost) == ([f"line {number}" for number in range(3)], 2)
 
 
@@ -111,7 +109,7 @@ def test_no_more_lines_wait_than_there_is_memory_for(
         ({"LEAGUE_LOG_LEVEL": "DEBUG"}, (PlainLine, "DEBUG")),
     ],
 )
-def test_the_terminal_is_as_the_environment_says(
+def test_the_environment_sets_the_format_and_level_of_the_terminal(
     environment: dict[str, str], expected: log_files.Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("LEAGUE_LOG_FORMAT", "LEAGUE_LOG_LEVEL"):
@@ -121,7 +119,7 @@ def test_the_terminal_is_as_the_environment_says(
     assert log_files.terminal() == expected
 
 
-def test_no_file_where_none_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_log_file_is_opened_when_the_level_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEAGUE_LOG_FILE_LEVEL", "off")
     before = list(logging.getLogger().handlers)
     assert log_files.open_file(tmp_path / "web.log.jsonl") is None

@@ -21,7 +21,7 @@ def lines(logger: JsonLogger) -> list[dict[str, Any]]:
     return [json.loads(line) for line in logger.log_file.read_text(encoding="utf-8").splitlines()]
 
 
-def test_an_entry_has_the_fields_of_both_chapters(tmp_path: Path) -> None:
+def test_an_entry_has_the_fields_of_004_5_10_and_10_6(tmp_path: Path) -> None:
     logger = JsonLogger("league_manager", LEAGUE, log_root=tmp_path, clock=noon)
     logger.info("ROUND_ANNOUNCEMENT_SENT", round_id=1)
     assert lines(logger) == [
@@ -47,11 +47,13 @@ def test_an_entry_has_the_fields_of_both_chapters(tmp_path: Path) -> None:
         ("player:../../x", "../up", "league/_up/player_.._.._x.log.jsonl"),
     ],
 )
-def test_where_a_log_lies(tmp_path: Path, component: str, league: str | None, path: str) -> None:
+def test_the_path_of_a_log_file_follows_from_component_and_league(
+    tmp_path: Path, component: str, league: str | None, path: str
+) -> None:
     assert JsonLogger(component, league, log_root=tmp_path).log_file == tmp_path / path
 
 
-def test_the_convenience_methods_and_the_levels(tmp_path: Path) -> None:
+def test_the_convenience_methods_write_their_level(tmp_path: Path) -> None:
     logger = JsonLogger("player:P01", log_root=tmp_path)
     logger.debug("A")
     logger.warning("B")
@@ -73,7 +75,7 @@ def test_the_convenience_methods_and_the_levels(tmp_path: Path) -> None:
         logger.log("A", level="LOUD")
 
 
-def test_no_token_is_ever_written(tmp_path: Path) -> None:
+def test_the_logger_writes_no_secret(tmp_path: Path) -> None:
     logger = JsonLogger("player:P01", log_root=tmp_path)
     logger.info("SENT", auth_token="of any form", body={"league_token": SECRET, "text": f"I have {SECRET}."})
     logger.info(f"ODD {SECRET}", error=ValueError(SECRET))
@@ -82,7 +84,7 @@ def test_no_token_is_ever_written(tmp_path: Path) -> None:
     assert "of any form" not in text
 
 
-def test_one_entry_is_one_line_whatever_is_in_it(tmp_path: Path) -> None:
+def test_an_entry_is_one_line_whatever_it_contains(tmp_path: Path) -> None:
     logger = JsonLogger("player:P01", log_root=tmp_path)
     logger.info(
         "A\nB",

@@ -12,7 +12,7 @@ from league_sdk.repositories import write_json
 LEAGUE = "league_2025_even_odd"
 
 
-def test_standings_are_counted_and_ranked(tmp_path: Path) -> None:
+def test_update_player_counts_and_ranks(tmp_path: Path) -> None:
     table = StandingsRepository(LEAGUE, tmp_path)
     assert table.load()["standings"] == []
     table.update_player("P10", "DRAW", 1)
@@ -20,7 +20,7 @@ def test_standings_are_counted_and_ranked(tmp_path: Path) -> None:
     table.update_player("P01", "WIN", 3, "Agent Alpha")
     table.update_player("P02", "TECHNICAL_LOSS", 0)
     data = json.loads((tmp_path / "leagues" / LEAGUE / "standings.json").read_text(encoding="utf-8"))
-    # P2 comes before P10: digits count as numbers.
+    # P2 comes before P10, because digits are compared as numbers.
     assert [(row["rank"], row["player_id"]) for row in data["standings"]] == [
         (1, "P01"), (2, "P2"), (3, "P10"), (4, "P02"),
     ]  # fmt: skip
@@ -33,13 +33,13 @@ def test_standings_are_counted_and_ranked(tmp_path: Path) -> None:
     parse_stamp(data["last_updated"])
 
 
-def test_an_unknown_result_changes_nothing(tmp_path: Path) -> None:
+def test_update_player_refuses_an_unknown_result(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'VICTORY'"):
         StandingsRepository(LEAGUE, tmp_path).update_player("P01", "VICTORY", 3)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_rounds_keep_their_order_and_are_replaced(tmp_path: Path) -> None:
+def test_add_round_keeps_the_order_and_replaces_a_round(tmp_path: Path) -> None:
     rounds = RoundsRepository(LEAGUE, tmp_path)
     rounds.add_round(2, matches=["R2M1"])
     rounds.add_round(1, matches=["R1M1"])
@@ -49,7 +49,7 @@ def test_rounds_keep_their_order_and_are_replaced(tmp_path: Path) -> None:
     assert rounds.get_round(3) is None
 
 
-def test_a_match_holds_transcript_and_result_and_no_token(tmp_path: Path) -> None:
+def test_a_match_file_has_transcript_and_result_and_no_token(tmp_path: Path) -> None:
     matches = MatchRepository(LEAGUE, tmp_path)
     secret = "tok_" + "0" * 32
     matches.append_message("R1M1", {"message_type": "GAME_JOIN_ACK", "auth_token": secret, "note": f"my {secret}"})
@@ -61,7 +61,7 @@ def test_a_match_holds_transcript_and_result_and_no_token(tmp_path: Path) -> Non
     assert secret not in (tmp_path / "matches" / LEAGUE / "R1M1.json").read_text(encoding="utf-8")
 
 
-def test_history_counts_its_totals(tmp_path: Path) -> None:
+def test_add_match_computes_the_totals(tmp_path: Path) -> None:
     history = PlayerHistoryRepository("P01", tmp_path)
     history.add_match("R1M1", opponent_id="P02", result="WIN", my_choice="even", opponent_choice="odd")
     history.add_match("R2M1", opponent_id="P03", result="DRAW")
@@ -71,7 +71,7 @@ def test_history_counts_its_totals(tmp_path: Path) -> None:
     assert [match["match_id"] for match in data["matches"]] == ["R2M1", "R1M1"]
 
 
-def test_text_is_utf8_and_unknown_fields_survive(tmp_path: Path) -> None:
+def test_files_are_utf8_and_keep_unknown_fields(tmp_path: Path) -> None:
     table = StandingsRepository(LEAGUE, tmp_path)
     table.save({"standings": [], "מפתח": "ערך"})
     table.update_player("P01", "WIN", 3)
@@ -79,7 +79,7 @@ def test_text_is_utf8_and_unknown_fields_survive(tmp_path: Path) -> None:
     assert "ערך" in table.path.read_text(encoding="utf-8")
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_file_and_no_temporary_file(tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     write_json(path, {"a": 1})
     with pytest.raises(TypeError):
@@ -92,7 +92,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path: Path) -> No
     ("content", "sentence"),
     [("[]", "must be an object"), ("{}", "field standings is missing"), ("{", "not JSON")],
 )
-def test_a_damaged_file_is_named(tmp_path: Path, content: str, sentence: str) -> None:
+def test_a_damaged_file_is_refused_by_name(tmp_path: Path, content: str, sentence: str) -> None:
     table = StandingsRepository(LEAGUE, tmp_path)
     table.path.parent.mkdir(parents=True)
     table.path.write_text(content, encoding="utf-8")
@@ -101,7 +101,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, content: str, sentence: str) ->
 
 
 @pytest.mark.parametrize("name", ["..", "../x", "a/b", "", ".hidden"])
-def test_ids_never_leave_the_folder(tmp_path: Path, name: str) -> None:
+def test_repositories_refuse_ids_that_could_leave_the_folder(tmp_path: Path, name: str) -> None:
     for make in (StandingsRepository, RoundsRepository, MatchRepository, PlayerHistoryRepository):
         with pytest.raises(ValueError, match="cannot name"):
             make(name, tmp_path)

@@ -1,15 +1,15 @@
-"""A port of ours: what is read of a body, and what is refused."""
+"""The small HTTP server: reading and refusing bodies."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from aiohttp import ClientSession, web
+from aiohttp import ClientError, ClientSession, web
 
 from league_sdk.protocol.dispatch import Post, Reply
 from league_sdk.protocol.errors import TooLarge
-from league_sdk.protocol.limits import MAX_BODY_BYTES
 from league_sdk.serving import Port, read_post, response
 
 
@@ -37,7 +37,7 @@ async def chunks(number: int) -> AsyncIterator[bytes]:
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["Content-Length", "chunked"])
-async def test_a_body_has_an_end(address: str, told: bool) -> None:
+async def test_a_server_refuses_a_body_over_64_kib(address: str, told: bool) -> None:
     async with ClientSession() as http:
         for kib, expected in ((64, (200, "65536")), (65, (413, ""))):
             data = b"x" * 1024 * kib if told else chunks(kib)
@@ -45,14 +45,14 @@ async def test_a_body_has_an_end(address: str, told: bool) -> None:
                 assert (answer.status, await answer.text()) == expected
 
 
-async def test_heads_are_handed_on(address: str) -> None:
+async def test_read_post_returns_the_headers(address: str) -> None:
     async with ClientSession() as http:
         headers = {"Content-Type": "application/json", "Authorization": "Bearer x"}
         async with http.post(address, data=b"{}", headers=headers) as answer:
             assert answer.headers["Seen"] == "application/json; Bearer x"
 
 
-async def test_a_port_that_is_taken() -> None:
+async def test_opening_a_port_in_use_fails() -> None:
     one, other = Port(size), Port(size)
     number = await one.open("127.0.0.1")
     with pytest.raises(OSError, match="in use"):
@@ -61,5 +61,19 @@ async def test_a_port_that_is_taken() -> None:
     await one.close()
 
 
-def test_the_limit_is_the_protocols() -> None:
-    assert MAX_BODY_BYTES == 64 * 1024
+async def test_closing_drops_the_requests_in_progress() -> None:
+    begun = asyncio.Event()
+
+    async def never(request: web.BaseRequest) -> web.Response:
+        begun.set()
+        return await asyncio.Future()
+
+    port = Port(never)
+    number = await port.open("127.0.0.1")
+    async with ClientSession() as http:
+        asking = asyncio.create_task(http.get(f"http://127.0.0.1:{number}/"))
+        await begun.wait()
+        async with asyncio.timeout(20):
+            await port.close()
+        with pytest.raises(ClientError):
+            await asking

@@ -24,25 +24,25 @@ QUERIES = {"replay_fragments": "?at=1"}
 
 def pages(league_id: str) -> list[str]:
     """Every page of the audience that is reached by GET, with this league and examples for the rest."""
-    found = []
+    addresses = []
     for pattern in get_resolver("matches.audience.urls").url_patterns:
         assert isinstance(pattern, URLPattern) and isinstance(pattern.pattern, RoutePattern)
         if pattern.name in PRIVATE | POSTED:
             continue
         path = "/" + _filled(str(pattern.pattern), league_id)
-        found.append(path + QUERIES.get(pattern.name or "", ""))
-    return found
+        addresses.append(path + QUERIES.get(pattern.name or "", ""))
+    return addresses
 
 
 def api_addresses(league_id: str) -> list[str]:
     """Every GET of the API that asks for no key."""
-    found = []
+    addresses = []
     for path, operations in api.get_openapi_schema()["paths"].items():
         reading = operations.get("get")
         if reading is None or reading.get("security") or "check_id" in path:
             continue
-        found.append(_filled(path, league_id))
-    return found
+        addresses.append(_filled(path, league_id))
+    return addresses
 
 
 def _filled(path: str, league_id: str) -> str:

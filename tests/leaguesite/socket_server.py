@@ -1,9 +1,14 @@
-"""The site's daphne with a small application on it, as a process, for tests of what it does with sockets.
+"""The site's web server with a small application, as a process, for tests of WebSockets and of its shutdown.
 
-``python -m tests.leaguesite.socket_server PORT UNFINISHED_S``. The application answers every message with its length,
-and lets nobody in at ``/never/``. Asked to ``fill 2`` it sends until it is kept waiting for two seconds, and prints
-so; at most as much as no connection holds. Asked to ``close 1013`` it does. A page is answered once SIGTERM has come;
-then the process ends as one of the site does.
+``python -m tests.leaguesite.socket_server PORT TIMEOUT_S``. The application
+
+- answers every message of a WebSocket with the message's length;
+- accepts no WebSocket at ``/never/``;
+- on the message ``fill 2`` sends until a send has waited for two seconds, and prints that; it also stops once it has
+  sent more than all buffers hold;
+- on the message ``close 1013`` closes the WebSocket with that code;
+- answers a request of ``/fill/2`` in parts without end, as the message ``fill 2`` does;
+- answers any other HTTP request only after SIGTERM. Then the process ends, as a web process of the site does.
 """
 
 from __future__ import annotations
@@ -22,8 +27,14 @@ SMALL = 16 * 1024
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """One socket, or a page."""
+    """Handle one WebSocket or one HTTP request."""
     await receive()
+    if scope["path"].startswith("/fill/"):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        part = {"type": "http.response.body", "body": PIECE, "more_body": True}
+        await fill(send, part, float(scope["path"].removeprefix("/fill/")))
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return
     if scope["type"] == "http":
         print("asked", flush=True)
         await told_to_stop.wait()
@@ -37,7 +48,7 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
     while (message := await receive())["type"] != "websocket.disconnect":
         said = message.get("text") or ""
         if said.startswith("fill "):
-            await fill(send, float(said.removeprefix("fill ")))
+            await fill(send, {"type": "websocket.send", "bytes": PIECE}, float(said.removeprefix("fill ")))
             return
         if said.startswith("close "):
             await send({"type": "websocket.close", "code": int(said.removeprefix("close "))})
@@ -45,33 +56,33 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
         await send({"type": "websocket.send", "text": str(len(said))})
 
 
-async def fill(send: Any, patience_s: float) -> None:
-    """Send much."""
+async def fill(send: Any, part: dict[str, Any], patience_s: float) -> None:
+    """Send more than all buffers hold, or until one send has waited for ``patience_s``; print which it was."""
     try:
         for _ in range(PIECES):
             async with asyncio.timeout(patience_s):
-                await send({"type": "websocket.send", "bytes": PIECE})
+                await send(part)
     except TimeoutError:
         print("kept waiting", flush=True)
     else:
         print("everything was taken", flush=True)
 
 
-def keep_little(port: Any) -> Any:
-    """The system keeps little of what is not read, so that little has to be sent."""
+def make_buffers_small(port: Any) -> Any:
+    """Make a port's buffers small, so that a few messages fill them."""
     for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
         port.socket.setsockopt(socket.SOL_SOCKET, option, SMALL)
     return port
 
 
 def serve(port: int, unfinished_s: float) -> None:
-    """Until it is killed."""
+    """Serve until the process is told to stop."""
     django.setup()
-    # Need the apps to be loaded.
+    # Imported here because these modules need Django's apps to be loaded.
     from leaguesite.serving import daphne_sockets  # noqa: PLC0415
     from leaguesite.serving.daphne_server import CappedServer  # noqa: PLC0415
 
-    daphne_sockets.UNFINISHED_S = unfinished_s
+    daphne_sockets.MESSAGE_TIMEOUT_S = unfinished_s
 
     stopping = set()
 
@@ -82,7 +93,7 @@ def serve(port: int, unfinished_s: float) -> None:
     def ready() -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
         for listener in server.listeners:
-            listener.addCallback(keep_little)
+            listener.addCallback(make_buffers_small)
         print("ready", flush=True)
 
     server = CappedServer(application, host="127.0.0.1", port=port, begin=ready)

@@ -1,4 +1,4 @@
-"""What is on the disk at the start: nobody else reads it, and what cannot be used is said in a sentence."""
+"""The data folder at the start: closed to others; a sentence says what cannot be used."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from leaguesite import environment
-from leaguesite.environment import BASE_DIR, Unusable, data_folder, kept_key
-from leaguesite.hosting import data_lock
+from leaguesite.environment import BASE_DIR, UnusableData, data_folder, read_or_make_key
+from leaguesite.hosting.place import lock_data_folder
 
 
 def mode(path: Path) -> int:
@@ -41,7 +41,9 @@ def refused(done: subprocess.CompletedProcess[str], *parts: str) -> None:
     assert [part for part in parts if part not in done.stderr] == []
 
 
-def test_a_folder_that_was_open_to_all_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_folder_that_others_could_read_is_closed_to_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     folder.chmod(0o755)
@@ -59,23 +61,23 @@ def test_a_folder_that_was_open_to_all_is_closed(tmp_path: Path, monkeypatch: py
 def test_a_damaged_key_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     monkeypatch.setenv("LEAGUE_DATA", str(tmp_path))
     monkeypatch.delenv("LEAGUE_REFEREE_KEY", raising=False)
-    good = kept_key("referee_key", "LEAGUE_REFEREE_KEY")
-    assert kept_key("referee_key", "LEAGUE_REFEREE_KEY") == good
+    good = read_or_make_key("referee_key", "LEAGUE_REFEREE_KEY")
+    assert read_or_make_key("referee_key", "LEAGUE_REFEREE_KEY") == good
     path = tmp_path / "keys" / "referee_key"
     path.write_bytes(content)
-    with pytest.raises(Unusable, match="referee_key is damaged or empty"):
-        kept_key("referee_key", "LEAGUE_REFEREE_KEY")
+    with pytest.raises(UnusableData, match="referee_key is damaged or empty"):
+        read_or_make_key("referee_key", "LEAGUE_REFEREE_KEY")
     assert path.read_bytes() == content
 
 
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEAGUE_DATA", str(tmp_path))
     monkeypatch.setattr(environment.os, "access", lambda *_: False)
-    with pytest.raises(Unusable, match="cannot be written to"):
+    with pytest.raises(UnusableData, match="cannot be written to"):
         data_folder()
 
 
-def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
+def test_prepare_says_what_is_wrong_with_the_environment_or_the_data_folder(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     refused(manage(file, "prepare"), str(file), "--data")
@@ -93,10 +95,10 @@ def test_the_host_says_that_its_ports_are_damaged_or_its_folder_in_use(tmp_path:
     command = ("host", "--port", "0", "--no-demo", "--referees", "0")
     (tmp_path / "ports.json").write_text('{"Referee 1": "8001"}')
     refused(manage(tmp_path, *command), "ports.json is damaged")
-    held = data_lock.take(tmp_path, "process 1234, port 8000")
+    held = lock_data_folder(tmp_path, "process 1234, port 8000")
     try:
         refused(manage(tmp_path, *command), "in use by another host (process 1234, port 8000)", "--data")
         assert os.get_inheritable(held) is False
     finally:
         os.close(held)
-    os.close(data_lock.take(tmp_path, "the next one"))
+    os.close(lock_data_folder(tmp_path, "the next one"))

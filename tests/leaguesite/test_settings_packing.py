@@ -1,4 +1,4 @@
-"""Pages are gzipped for whoever takes that; what agents get is not."""
+"""Pages are gzipped for browsers that accept it; answers to agents are not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_page_is_gzipped_for_a_browser_and_plain_for_who_does_not_ask(client: 
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/register", "/leagues/fall/mcp"])
-def test_what_agents_get_is_plain(client: Client, path: str) -> None:
+def test_answers_to_agents_are_not_gzipped_and_have_no_headers_for_pages(client: Client, path: str) -> None:
     make.open_league("fall")
     body = wire.request("register_player", wire.player_request())
     answer = client.post(path, body, content_type="application/json", **TAKES)

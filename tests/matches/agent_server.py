@@ -85,9 +85,9 @@ class Agents:
 async def serving() -> AsyncIterator[Agents]:
     """Serve agents on a free port."""
     agents = Agents()
-    plug = bound()
-    agents.port = plug.getsockname()[1]
-    async with listening({"/{name}/mcp": agents._answer}, plug=plug):
+    sock = bound()
+    agents.port = sock.getsockname()[1]
+    async with listening({"/{name}/mcp": agents._answer}, sock=sock):
         try:
             yield agents
         finally:

@@ -10,40 +10,45 @@ from typing import Any
 
 import pytest
 
-from agents_registry import programs
+from agents_registry.addresses import programs
 from matches.conducting import conductor, due, sender
 from matches.push import notify
 from tests.matches.agent_server import Agents, serving
 
 
 @pytest.fixture
-async def agents(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
-    """A port with agents; pushes to browsers use this loop, as on a site."""
+async def pushing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pushes to browsers use the loop of the test, as on a site."""
+    monkeypatch.setattr(notify, "_outgoing", notify.Outgoing(asyncio.get_running_loop()))
+
+
+@pytest.fixture
+async def agents(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
+    """A port with agents."""
     loop = asyncio.get_running_loop()
-    monkeypatch.setattr(notify, "_loop", loop)
-    monkeypatch.setattr(sender, "AGAIN_AFTER_S", 0)
-    # All of them have one port: what is behind it is told apart by the path, as behind a gateway.
+    monkeypatch.setattr(sender, "RETRY_BACKOFF_S", 0)
+    # All agents share one port, and are told apart by the path, as behind a gateway.
     monkeypatch.setattr(programs, "gateways", lambda: frozenset({programs.THIS_MACHINE}))
     look = due.look
-    async with serving() as found:
+    async with serving() as agents:
 
         def watched(**how: Any) -> due.Plan:
             plan = look(**how)
-            loop.call_soon_threadsafe(found.news.set)
+            loop.call_soon_threadsafe(agents.news.set)
             return plan
 
         monkeypatch.setattr(due, "look", watched)
-        yield found
+        yield agents
 
 
 @asynccontextmanager
 async def conducting() -> AsyncIterator[conductor.Conductor]:
     """A conductor at work."""
     with ThreadPoolExecutor(1) as thread:
-        found = conductor.Conductor(thread, take_over=True)
-        task = asyncio.create_task(found.run())
+        running = conductor.Conductor(thread, take_over=True)
+        task = asyncio.create_task(running.run())
         try:
-            yield found
+            yield running
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

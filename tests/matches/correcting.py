@@ -17,10 +17,10 @@ WHY, BACK = "wrong game started", "it was the right one"
 
 def in_round_two() -> make.Setting:
     """Four players; round 1 is over (PLAYER_A won), round 2 is being played."""
-    found = make.playing(players=4)
-    make.finish_round(found)
-    make.playing_on(found)
-    return found
+    place = make.playing(players=4)
+    make.finish_round(place)
+    make.playing_on(place)
+    return place
 
 
 def over(place: make.Setting) -> make.Setting:
@@ -51,9 +51,10 @@ def points(place: make.Setting) -> dict[str, int]:
 
 def results_in_rows(place: make.Setting) -> dict[str, Any]:
     """What the rows of the matches say of every result."""
-    found = Match.objects.filter(league_id=place.league_id, state="FINISHED").select_related("winner")
+    finished = Match.objects.filter(league_id=place.league_id, state="FINISHED").select_related("winner")
     return {
-        one.match_id: (one.status, one.winner and one.winner.code, one.reason, one.details, one.faults) for one in found
+        one.match_id: (one.status, one.winner and one.winner.code, one.reason, one.details, one.faults)
+        for one in finished
     }
 
 

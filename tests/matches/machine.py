@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 
 class RolledBack(RuleBasedStateMachine):
-    """A state machine on the database; nothing of a run is left for the next."""
+    """A state machine on the database; each run is rolled back."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -15,6 +15,6 @@ class RolledBack(RuleBasedStateMachine):
         self.whole.__enter__()
 
     def teardown(self) -> None:
-        """Take everything back."""
+        """Roll the run back."""
         transaction.set_rollback(True)
         self.whole.__exit__(None, None, None)

@@ -14,7 +14,7 @@ from django.db.utils import ConnectionHandler
 from pytest_django import DjangoDbBlocker
 
 from storage.databases import database
-from tests.chaos.servers import NotHere, Postgres, must_be_here
+from tests.chaos.servers import NotInstalled, Postgres, require_programs
 
 pytestmark = pytest.mark.long
 NAME = "gone"
@@ -27,20 +27,22 @@ def server() -> Iterator[Postgres]:
     # Not pytest's own folder: PostgreSQL runs as another user.
     folder = Path(tempfile.mkdtemp(prefix="gone-"))
     try:
-        must_be_here()
-    except NotHere as missing:
+        require_programs()
+    except NotInstalled as missing:
         if os.environ.get("LEAGUE_CI"):
             raise
         pytest.skip(str(missing))
-    found = Postgres(folder)
+    server = Postgres(folder)
     try:
-        yield found
+        yield server
     finally:
-        found.kill()
+        server.kill()
         shutil.rmtree(folder)
 
 
-def test_the_first_to_ask_when_it_is_back_is_answered(server: Postgres, django_db_blocker: DjangoDbBlocker) -> None:
+def test_the_first_query_after_postgresql_is_back_is_answered(
+    server: Postgres, django_db_blocker: DjangoDbBlocker
+) -> None:
     settings = database(server.url, Path())
     settings["OPTIONS"]["pool"] |= {"timeout": 1}
     connection = ConnectionHandler({"default": settings, NAME: settings})[NAME]

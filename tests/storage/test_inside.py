@@ -1,4 +1,4 @@
-"""What leans on Django's inside gives what Django itself gives, for every statement and model that uses it."""
+"""Code that relies on Django's internals gives what Django itself gives, for every statement and model that uses it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from agents_registry.models import Agent
 from league_sdk.protocol import tokens
 from matches.league import lifecycle
 from matches.models import Match, Round
-from storage.inside import Quick
+from storage.inside import QuickLoad
 from storage.prepared import Prepared, listed
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("agents_registry", "leaguesite", "matches")
-QUICK = [model for model in apps.get_models() if issubclass(model, Quick)]
+QUICK = [model for model in apps.get_models() if issubclass(model, QuickLoad)]
 
 
 def statements() -> list[Prepared[Any]]:
@@ -76,7 +76,7 @@ def test_every_statement_gives_what_django_gives(monkeypatch: pytest.MonkeyPatch
             with CaptureQueriesContext(connection) as asked:
                 ours = [whole(instance) for instance in one.all(**given)]
             with monkeypatch.context() as plain:
-                plain.delattr(Quick, "from_db")
+                plain.delattr(QuickLoad, "from_db")
                 theirs = [whole(instance) for instance in one.build(**given)]
             assert ours == theirs
             assert len(asked) == 1

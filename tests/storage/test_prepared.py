@@ -1,4 +1,4 @@
-"""Statements that are kept as text do what the ORM's own would do."""
+"""Statements that are kept as SQL do what the ORM's own would do."""
 
 from __future__ import annotations
 
@@ -48,13 +48,15 @@ def test_a_prepared_queryset_gives_the_same_instances(django_assert_num_queries:
         with django_assert_num_queries(1):
             token = BY_TOKEN.one(sha256="a" * 64)
             assert token is not None
-            found = token.agent
-            assert found.league is None
-            assert {name: getattr(found, name) for name in FIELDS} == {name: getattr(one, name) for name in FIELDS}
+            agent_of_token = token.agent
+            assert agent_of_token.league is None
+            assert {name: getattr(agent_of_token, name) for name in FIELDS} == {
+                name: getattr(one, name) for name in FIELDS
+            }
     assert BY_TOKEN.one(sha256="b" * 64) is None
     # An instance like any other: it can be saved.
-    found.version = "2.0.0"
-    found.save()
+    agent_of_token.version = "2.0.0"
+    agent_of_token.save()
     assert Agent.objects.get(pk=one.pk).version == "2.0.0"
 
 
@@ -63,11 +65,11 @@ def test_values_are_told_apart_and_columns_left_out_come_later(
 ) -> None:
     first, second, third = agent(1), agent(2), agent(3)
     with django_assert_num_queries(1):
-        found = LATER.all(kind=Kind.PLAYER, after=first.pk)
-        assert [one.code for one in found] == ["P3", "P2"]
-        assert [one.pk for one in found] == [third.pk, second.pk]
+        agents = LATER.all(kind=Kind.PLAYER, after=first.pk)
+        assert [one.code for one in agents] == ["P3", "P2"]
+        assert [one.pk for one in agents] == [third.pk, second.pk]
     with django_assert_num_queries(1):
-        assert found[0].name == "Agent 3"
+        assert agents[0].name == "Agent 3"
     assert LATER.all(kind=Kind.REFEREE, after=first.pk) == []
 
 
@@ -126,7 +128,7 @@ def test_an_insert_may_leave_alone_what_is_there() -> None:
     rows = [(one.pk, letter * 64, letter == "a", NOW) for letter in "abc"]
     insert(AgentToken, names, rows[:1])
     insert(AgentToken, names, rows, once=True)
-    found = list(AgentToken.objects.order_by("sha256").values_list(*names))
-    assert found == rows
+    stored = list(AgentToken.objects.order_by("sha256").values_list(*names))
+    assert stored == rows
     with pytest.raises(IntegrityError), transaction.atomic():
         insert(AgentToken, names, rows[:1])

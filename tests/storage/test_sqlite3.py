@@ -1,4 +1,4 @@
-"""The engine that remembers statements reads them as Django's does."""
+"""The SQLite engine with cached statements translates them as Django's does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_every_kind_of_parameter_is_taken() -> None:
             assert cursor.fetchall() == [("100 %", "%s")]
 
 
-def test_a_statement_is_read_once() -> None:
+def test_a_statement_is_translated_once() -> None:
     inside._positional.cache_clear()
     with connection.cursor() as cursor:
         for number in range(5):

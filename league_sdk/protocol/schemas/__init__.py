@@ -1,7 +1,7 @@
-"""Every message of league.v2 as a model and as a JSON Schema, and what in a message does not conform to it.
+"""The models of all messages of league.v2, their JSON Schemas, and the check of a message against them.
 
-The measure is the course's own text (004 chapters 4 and 8, tables included): a message without :func:`problems` is
-one that a reader of that text may send. What a league tolerates beyond it is not said here.
+They follow the course's own text (004 chapters 4 and 8 with their tables): a message without :func:`problems` is one
+that a reader of that text may send. A league accepts more than that; this is described elsewhere.
 """
 
 from __future__ import annotations
@@ -12,91 +12,42 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ValidationError
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
+from pydantic import ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 
 from league_sdk.protocol.errors import SECRET_FIELDS, seen_text
-from league_sdk.protocol.messages import METHODS, REPORT_PROGRESS, START_MATCH, MessageType
-from league_sdk.protocol.schemas import game, judging, league, registration
-from league_sdk.protocol.schemas.parts import CLAUSE, EXPECTED, MISSING, Message, When, find, missing_either, unmet
+from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.schemas import game, judging, league
+from league_sdk.protocol.schemas.parts import CLAUSE, EXPECTED, MISSING, Message, When, find
+from league_sdk.protocol.sentences import _
 from league_sdk.protocol.tokens import redact
 from league_sdk.protocol.transcript import clean
 
+NOTHING = "nothing"
+"""What is seen where a field is missing."""
 MAX_PROBLEMS = 50
-"""A message may be wrong in more places than anybody reads."""
+"""The longest list of problems; a message may have more than anybody would read."""
 _MAX_PART_CHARS = 64
 
-_KINDS: dict[str, type[Message]] = {
-    MessageType.REFEREE_REGISTER_REQUEST: registration.RefereeRegisterRequest,
-    MessageType.REFEREE_REGISTER_RESPONSE: registration.RefereeRegisterResponse,
-    MessageType.LEAGUE_REGISTER_REQUEST: registration.LeagueRegisterRequest,
-    MessageType.LEAGUE_REGISTER_RESPONSE: registration.LeagueRegisterResponse,
-    MessageType.ROUND_ANNOUNCEMENT: league.RoundAnnouncement,
-    MessageType.ROUND_COMPLETED: league.RoundCompleted,
-    MessageType.LEAGUE_COMPLETED: league.LeagueCompleted,
-    MessageType.GAME_INVITATION: game.GameInvitation,
-    MessageType.GAME_JOIN_ACK: game.GameJoinAck,
-    MessageType.CHOOSE_PARITY_CALL: game.ChooseParityCall,
-    MessageType.CHOOSE_PARITY_RESPONSE: game.ChooseParityResponse,
-    MessageType.GAME_MOVE_CALL: game.GameMoveCall,
-    MessageType.GAME_MOVE_RESPONSE: game.GameMoveResponse,
-    MessageType.GAME_OVER: game.GameOver,
-    MessageType.MATCH_RESULT_REPORT: judging.MatchResultReport,
-    MessageType.LEAGUE_STANDINGS_UPDATE: league.LeagueStandingsUpdate,
-    MessageType.LEAGUE_ERROR: league.LeagueError,
-    MessageType.GAME_ERROR: game.GameError,
-    MessageType.LEAGUE_QUERY: league.LeagueQuery,
-    MessageType.LEAGUE_QUERY_RESPONSE: league.LeagueQueryResponse,
-    "MATCH_RESULT_ACK": judging.MatchResultAck,
-    "START_MATCH": judging.StartMatch,
-    "START_MATCH_ANSWER": judging.StartMatchAnswer,
-    "REPORT_PROGRESS": judging.ReportProgress,
-    "REPORT_PROGRESS_ANSWER": judging.ReportProgressAnswer,
+_KINDS = {
+    kind.name: kind
+    for module in (league, game, judging)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, Message) and kind.clause
 }
-_OWN_METHODS = {"START_MATCH": START_MATCH, "REPORT_PROGRESS": REPORT_PROGRESS}
-
-MODELS: dict[str, type[BaseModel]] = {str(name): kind for name, kind in _KINDS.items()}
-"""The model of every message by its type; after the 20 of :class:`MessageType` those that are ours."""
-
-
-class Travel(NamedTuple):
-    """How a message travels.
-
-    Attributes:
-        sender: player, referee, league_manager.
-        receiver: the same.
-        method: the JSON-RPC method that carries it; None for what is only ever an answer.
-        answer: the type of the message that answers it, if one does.
-        clause: the section that shows it.
-        summary: one sentence.
-    """
-
-    sender: tuple[str, ...]
-    receiver: tuple[str, ...]
-    method: str | None
-    answer: str | None
-    clause: str
-    summary: str
-
-
-def _travel(name: str, kind: type[Message]) -> Travel:
-    method = METHODS[MessageType(name)] if name in METHODS else _OWN_METHODS.get(name)
-    return Travel(kind.sent_by, kind.sent_to, method, kind.answer, kind.clause, str(kind.__doc__))
-
-
-TRAVEL: dict[str, Travel] = {name: _travel(name, kind) for name, kind in _KINDS.items()}
-"""Who sends every message to whom, by its type."""
+MODELS: dict[str, type[Message]] = {name: _KINDS[name] for name in dict.fromkeys([*map(str, MessageType), *_KINDS])}
+"""The model of every message by its name: first the 20 of :class:`MessageType`, then our own messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What does not conform.
+    """A field of a message that does not conform to the documents.
 
     Attributes:
         field: the dotted path, such as ``matches.0.match_id``; empty for the message itself.
-        seen: the value that came, bounded and without tokens; ``nothing`` when it is missing.
-        expected: what would have been right, in words.
-        clause: the section that says so, such as ``004 4.4.2``.
+        seen: the value that was received, shortened and without tokens; ``nothing`` if the field is missing.
+        expected: the valid values in words.
+        clause: the section that requires them, such as ``004 4.4.2``.
     """
 
     field: str
@@ -106,7 +57,7 @@ class Problem:
 
 
 class _Untitled(GenerateJsonSchema):
-    """Without titles of fields, which only repeat their names."""
+    """Leaves out the titles of fields, because they only repeat their names."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -114,32 +65,32 @@ class _Untitled(GenerateJsonSchema):
 
 @cache
 def _schema(message_type: str) -> dict[str, Any]:
-    kind = _KINDS[message_type]
-    mode: JsonSchemaMode = "validation"
-    made = kind.model_json_schema(schema_generator=_Untitled, mode=mode)
+    kind = MODELS[message_type]
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:league.v2:{message_type}",
         "title": message_type,
         CLAUSE: kind.clause,
     }
+    schema = kind.model_json_schema(schema_generator=_Untitled) | head
     rules = [_if_then(condition) for condition in kind.conditions]
-    rules += [{"anyOf": [_holds((name,), nullable=False) for name in names]} for names in kind.either]
-    return (
-        head | {name: value for name, value in made.items() if name not in head} | ({"allOf": rules} if rules else {})
-    )
+    if kind.either:
+        rules.append({"anyOf": [_requires((name,), nullable=False) for name in kind.either]})
+    return schema | {"allOf": rules} if rules else schema
 
 
 def _if_then(condition: When) -> dict[str, Any]:
-    test: dict[str, Any] = {"const": condition.value}
+    values = condition.values
+    test: dict[str, Any] = {"const": values[0]} if len(values) == 1 else {"enum": list(values)}
     for name in reversed(condition.path.split(".")):
         test = {"type": "object", "properties": {name: test}, "required": [name]}
-    return {"if": test, "then": _holds(condition.required, nullable=condition.nullable)}
+    branch = "else" if condition.unless else "then"
+    return {"if": test, branch: _requires(condition.required, nullable=condition.nullable)}
 
 
-def _holds(paths: tuple[str, ...], *, nullable: bool) -> dict[str, Any]:
-    """A schema that demands fields of one object, which may itself be some levels down."""
-    *holders, _ = paths[0].split(".")
+def _requires(paths: tuple[str, ...], *, nullable: bool) -> dict[str, Any]:
+    """A schema that requires fields of one object, which may be nested some levels down."""
+    *holders, _name = paths[0].split(".")
     names = [path.rpartition(".")[2] for path in paths]
     inner: dict[str, Any] = {"required": names}
     if not nullable:
@@ -150,53 +101,58 @@ def _holds(paths: tuple[str, ...], *, nullable: bool) -> dict[str, Any]:
 
 
 def json_schema(message_type: str) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a message, whole in itself.
+    """The self-contained JSON Schema (draft 2020-12) of a message.
 
     Args:
         message_type: a key of :data:`MODELS`.
 
     Raises:
-        KeyError: there is no such message.
+        KeyError: no message has that name.
     """
     return copy.deepcopy(_schema(str(message_type)))
 
 
 def problems(message_type: str, message: Any) -> list[Problem]:
-    """What in a message does not conform to the course's text, at most 50 points.
+    """List what in a message does not conform to the course's text, at most 50 problems.
 
     Args:
         message_type: a key of :data:`MODELS`.
-        message: the decoded message, whatever it is.
+        message: any decoded JSON.
 
     Raises:
-        KeyError: there is no such message.
+        KeyError: no message has that name.
     """
-    kind = _KINDS[message_type]
+    kind = MODELS[message_type]
     if not isinstance(message, Mapping):
-        return [Problem("", _seen("", message), "a JSON object", kind.clause)]
-    found: dict[str, Problem] = {}
+        return [Problem("", _seen("", message), _("a JSON object"), kind.clause)]
+    all_problems: list[Problem] = []
     try:
         kind.model_validate(dict(message))
     except ValidationError as error:
-        for one in error.errors(include_url=False, include_context=False)[:MAX_PROBLEMS]:
-            if one["loc"]:
-                demand = _demand(message_type, one["loc"])
-                wrong = _problem(one["loc"], MISSING if one["type"] == "missing" else one["input"], demand)
-                found.setdefault(wrong.field, wrong)
+        for detail in error.errors(include_url=False, include_context=False)[:MAX_PROBLEMS]:
+            value = MISSING if detail["type"] == "missing" else detail["input"]
+            if not detail["loc"]:
+                # pydantic points at no field: a name of the message has half a surrogate pair in it.
+                all_problems.append(Problem("", _seen("", value), _("names of fields in valid Unicode"), kind.clause))
+                continue
+            all_problems.append(_problem(detail["loc"], value, _demand(message_type, detail["loc"])))
     for condition in kind.conditions:
-        for dotted in unmet(condition, message):
+        for dotted in condition.unmet(message):
             path = tuple(dotted.split("."))
-            demand = _Demand(_demand(message_type, path, nullable=condition.nullable).expected, condition.clause)
-            found.setdefault(dotted, _problem(path, find(message, dotted), demand))
-    for names in missing_either(kind, message):
-        clause = _demand(message_type, names[:1]).clause
-        wrong = _problem(names[:1], find(message, names[0]), _Demand(" or ".join(names), clause))
-        found.setdefault(wrong.field, wrong)
-    return list(found.values())[:MAX_PROBLEMS]
+            demand = _demand(message_type, path, nullable=condition.nullable)
+            all_problems.append(_problem(path, find(message, dotted), demand._replace(clause=condition.clause)))
+    if kind.either and all(find(message, name) in (None, MISSING) for name in kind.either):
+        first = kind.either[:1]
+        demand = _demand(message_type, first)._replace(expected=" or ".join(kind.either))
+        all_problems.append(_problem(first, find(message, *first), demand))
+    first_of_field: dict[str, Problem] = {}
+    for problem in all_problems:
+        first_of_field.setdefault(problem.field, problem)
+    return list(first_of_field.values())[:MAX_PROBLEMS]
 
 
 class _Demand(NamedTuple):
-    """What a schema says of a field: the expected value in words, and the section nearest to it."""
+    """What the schema requires of a field: its valid values in words, and the clause of the field or its object."""
 
     expected: str
     clause: str
@@ -209,7 +165,7 @@ def _problem(path: tuple[int | str, ...], value: Any, demand: _Demand) -> Proble
 
 def _seen(name: str, value: Any) -> str:
     if value is MISSING:
-        return "nothing"
+        return NOTHING
     if name in SECRET_FIELDS and value is not None:
         return f"({type(value).__name__}, not shown)"
     try:
@@ -231,27 +187,27 @@ def _demand(message_type: str, path: tuple[int | str, ...], *, nullable: bool = 
 
 
 def _resolve(root: Mapping[str, Any], node: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """A node with what it refers to, and whether it may be null."""
+    """Follow the references of a schema node; returns the node, and whether it may be null."""
     whole, or_null = dict(node), False
     while "$ref" in whole or "anyOf" in whole:
         inner: Mapping[str, Any]
         if "$ref" in whole:
             inner = root["$defs"][whole.pop("$ref").rpartition("/")[2]]
         else:
-            # Written as "X | None" in the models, and in no other way.
-            inner, _ = whole.pop("anyOf")
+            # The models use unions only in the form "X | None".
+            inner, _null = whole.pop("anyOf")
             or_null = True
         whole = {**inner, **whole}
     return whole, or_null
 
 
 _TYPES = {
-    "object": "an object",
-    "array": "a list",
-    "string": "a string",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
+    "object": _("an object"),
+    "array": _("a list"),
+    "string": _("a string"),
+    "integer": _("a whole number"),
+    "number": _("a number"),
+    "boolean": _("true or false"),
 }
 
 
@@ -262,4 +218,4 @@ def _in_words(node: Mapping[str, Any]) -> str:
         return str(node["const"])
     if "enum" in node:
         return ", ".join(map(str, node["enum"]))
-    return _TYPES.get(node.get("type", ""), "a value")
+    return _TYPES.get(node.get("type", ""), _("a value"))

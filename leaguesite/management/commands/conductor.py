@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management import BaseCommand, CommandError, CommandParser
+from django.core.management import BaseCommand, CommandParser
 
 from league_sdk import tracing
-from leaguesite.hosting import monitor
 from leaguesite.hosting.conductor import conduct
-from leaguesite.hosting.scaled import NO_REDIS, crosses_processes
+from leaguesite.hosting.place import require_redis
 from leaguesite.observing import logs
 
 
@@ -23,9 +22,8 @@ class Command(BaseCommand):
         parser.add_argument("--host", default="127.0.0.1", help="the address of that port")
 
     def handle(self, **options: Any) -> None:
-        if not crosses_processes():
-            raise CommandError(NO_REDIS)
-        host, port = options["host"], options["port"]
+        require_redis()
+        port = options["port"]
         logs.start("conductor", name=f"conductor-{port}" if port else "conductor")
         tracing.start("conductor")
-        conduct([monitor.beside(host, port)])
+        conduct(options["host"], port)

@@ -10,23 +10,24 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
 
 from league_sdk import tracing
-from leaguesite.environment import Unusable
-from leaguesite.hosting import data_lock
-from leaguesite.hosting.addresses import EVERYWHERE, is_free, public_url
-from leaguesite.hosting.place import make_tables
+from leaguesite.environment import UnusableData
+from leaguesite.hosting.addresses import EVERYWHERE, UnusableUrl, public_url
+from leaguesite.hosting.place import lock_data_folder, migrate_database, require_port
 from leaguesite.login.accounts import INSTRUCTOR, FirstRun, ensure_accounts
 from leaguesite.observing import logs
 
 
 class Command(BaseCommand):
-    help = "Host leagues: the site, the conductor, referee workers, and a demo league."
+    help = "Host leagues: the site, the conductor, referees, and a demo league."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen at; 0.0.0.0 for the class")
         parser.add_argument("--port", type=int, default=8000)
-        parser.add_argument("--public-url", help="the address students use; default: from host and port")
-        parser.add_argument("--referees", type=int, default=2, help="referee workers to run (default 2)")
+        parser.add_argument(
+            "--public-url", help="the address students use; default: LEAGUE_PUBLIC_URL, else from host and port"
+        )
+        parser.add_argument("--referees", type=int, default=2, help="referees to run (default 2)")
         parser.add_argument(
             "--referee-port", type=int, default=8001, help="the first port of theirs; each takes the next free one"
         )
@@ -38,30 +39,26 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         host, port = options["host"], options["port"]
-        if not is_free(host, port):
-            raise CommandError(
-                f"Port {port} at {host} is in use. Stop what listens there, or choose another with --port."
-            )
+        require_port(host, port)
         try:
-            # Kept open until the process ends, however it does.
-            data_lock.take(settings.DATA_DIR, f"process {os.getpid()}, port {port}")
-        except data_lock.Held as held:
-            raise CommandError(str(held)) from None
+            self._host(options)
+        except (UnusableData, UnusableUrl) as error:
+            raise CommandError(str(error)) from None
+
+    def _host(self, options: dict[str, Any]) -> None:
+        host, port = options["host"], options["port"]
+        url = public_url(host, port, options["public_url"] or os.environ.get("LEAGUE_PUBLIC_URL"))
+        # The lock is held until the process ends, however it does.
+        lock_data_folder(settings.DATA_DIR, f"process {os.getpid()}, port {port}")
         logs.start("web", name="host")
         tracing.start("host")
-        make_tables()
+        migrate_database()
         first = ensure_accounts()
         # Daphne installs its event loop when it is imported, so only the command that serves does.
         from leaguesite.hosting.host import Host, Site  # noqa: PLC0415
 
-        url = public_url(host, port, options["public_url"])
         self._welcome(url, host, first)
-        site = Site(host, port, url, options["referees"], options["referee_port"], options["demo"])
-        try:
-            here = Host(site)
-        except Unusable as error:
-            raise CommandError(str(error)) from None
-        here.run()
+        Host(Site(host, port, url, options["referees"], options["referee_port"], options["demo"])).run()
 
     def _welcome(self, url: str, host: str, first: FirstRun) -> None:
         lines = [

@@ -1,4 +1,4 @@
-"""``manage.py import_league``: takes in a league from its export, as history."""
+"""``manage.py import_league``: import a league from its export, to be read and not played on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from leaguesite.hosting.place import make_tables
+from leaguesite.hosting.place import migrate_database
 from matches.league.errors import ActionRefused
 from matches.papers.importing import import_league
 
@@ -22,14 +22,14 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         # The site may never have run yet.
-        make_tables()
+        migrate_database()
         try:
             with options["file"].open("rb") as file:
-                done = import_league(file=file)
+                imported = import_league(file=file)
         except OSError as error:
             raise CommandError(f"{options['file']} cannot be read: {error.strerror}.") from None
         except ActionRefused as refusal:
             raise CommandError(str(refusal)) from None
-        stopped = " It was still being played, and is stopped here." if done.stopped else ""
-        self.stdout.write(f"{done.league.pk} is imported: {done.matches} matches.{stopped} {done.ledger}")
+        stopped = " It was still being played, and is stopped here." if imported.stopped else ""
+        self.stdout.write(f"{imported.league.pk} is imported: {imported.matches} matches.{stopped} {imported.ledger}")
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""``manage.py prepare``: what `host` does before it serves, for a site of several processes."""
+"""``manage.py prepare``: what ``host`` does before it serves, for a site of several processes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from django.core.management import BaseCommand, CommandParser
 from django.db import connection
 
-from leaguesite.hosting.place import ensure_league, make_tables
+from leaguesite.hosting.place import ensure_league, migrate_database
 from leaguesite.login.accounts import INSTRUCTOR, ensure_accounts
 
 LOCK = 0x1EA60E
-"""Of PostgreSQL's advisory locks."""
+"""The number of our advisory lock in PostgreSQL."""
 
 
 class Command(BaseCommand):
@@ -26,8 +26,8 @@ class Command(BaseCommand):
         parser.add_argument("--data", help="folder of the site (default: data)")
 
     def handle(self, **options: Any) -> None:
-        with _alone():
-            make_tables()
+        with _one_at_a_time():
+            migrate_database()
             first = ensure_accounts()
             ensure_league()
         if first.password:
@@ -38,8 +38,8 @@ class Command(BaseCommand):
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """One after the other, where every process of a site prepares it before it begins (PostgreSQL)."""
+def _one_at_a_time() -> Iterator[None]:
+    """Every process of a site may prepare it before it begins: on PostgreSQL they do so one after the other."""
     if connection.vendor != "postgresql":
         yield
         return

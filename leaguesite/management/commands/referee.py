@@ -1,4 +1,4 @@
-"""``manage.py referee``: becomes a referee worker, which knows neither Django nor the database."""
+"""``manage.py referee``: replaces itself by a referee, which knows neither Django nor the database."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from leaguesite.environment import BASE_DIR
 
 
 class Command(BaseCommand):
-    help = "Run one referee worker: registers with a league, plays matches, reports."
+    help = "Run one referee: registers with a league, plays matches, reports."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--league", required=True, help="the league manager's address, http://…/mcp")
+        parser.add_argument("--dial-out", action="store_true", help="open no port: fetch messages from the league")
         parser.add_argument("--port", type=int, default=8001)
         parser.add_argument("--host", default="127.0.0.1", help="the address to listen at")
         parser.add_argument("--endpoint", help="the address players and the league manager call")
@@ -27,16 +28,14 @@ class Command(BaseCommand):
         parser.add_argument("--exit-with-parent", action="store_true", help="end when standard input ends")
 
     def handle(self, **options: Any) -> None:
-        words = ["--league", options["league"], "--port", str(options["port"]), "--host", options["host"]]
-        words += ["--max-concurrent", str(options["max_concurrent"])]
-        for name in ("endpoint", "name"):
-            if options[name]:
-                words += [f"--{name}", options[name]]
-        if options["exit_with_parent"]:
-            words.append("--exit-with-parent")
+        words: list[str] = []
+        for name in ("league", "port", "host", "endpoint", "name", "max_concurrent"):
+            if options[name] not in (None, ""):
+                words += [f"--{name.replace('_', '-')}", str(options[name])]
+        words += [f"--{name.replace('_', '-')}" for name in ("dial_out", "exit_with_parent") if options[name]]
         os.environ.setdefault("LEAGUE_REFEREE_KEY", settings.LEAGUE_REFEREE_KEY)
         os.environ.setdefault(FOLDER_VARIABLE, str(settings.DATA_DIR / "logs"))
         os.chdir(BASE_DIR)
-        # The process list goes on showing what was typed.
+        # So that the process list goes on showing what was typed.
         command = [sys.executable, "-m", "league_sdk.judging", "--started-by", "manage.py", "referee", *words]
         os.execv(sys.executable, command)  # noqa: S606 - our own interpreter, no shell

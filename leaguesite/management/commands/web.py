@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError, CommandParser
 
 from league_sdk import tracing
-from leaguesite.hosting.addresses import is_free, public_url
-from leaguesite.hosting.scaled import NO_REDIS, crosses_processes
+from leaguesite.hosting.addresses import UnusableUrl, public_url
+from leaguesite.hosting.place import require_port, require_redis
 from leaguesite.observing import logs
 
 
@@ -26,17 +26,16 @@ class Command(BaseCommand):
         parser.add_argument("--data", help="folder of the site (default: data)")
 
     def handle(self, **options: Any) -> None:
-        if not crosses_processes():
-            raise CommandError(NO_REDIS)
         host, port = options["host"], options["port"]
-        if not is_free(host, port):
-            raise CommandError(
-                f"Port {port} at {host} is in use. Stop what listens there, or choose another with --port."
-            )
+        require_redis()
+        require_port(host, port)
         # Daphne installs its event loop when it is imported, so only the command that serves does.
         from leaguesite.hosting.web import Web  # noqa: PLC0415
 
         logs.start("web", name=f"web-{port}")
         tracing.start("web")
-        given = options["public_url"] or os.environ.get("LEAGUE_PUBLIC_URL")
-        Web(host=host, port=port, public_url=public_url(host, port, given)).run()
+        try:
+            url = public_url(host, port, options["public_url"] or os.environ.get("LEAGUE_PUBLIC_URL"))
+        except UnusableUrl as error:
+            raise CommandError(str(error)) from None
+        Web(host=host, port=port, public_url=url).run()

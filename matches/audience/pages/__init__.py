@@ -1,7 +1,7 @@
-"""READS: what the pages of the audience show, and how they are rendered, whole and by fragment.
+"""READS: what the audience's pages show, and how they are rendered, as a whole or by fragment.
 
-The same fragment serves the first load and the live push. Nothing here shows a choice before the draw, nor, to the
-public, anything that happened after a freeze (``matches.view.sight``).
+The same fragment templates serve the first load and live pushes. No page shows a choice before the draw, and no public
+page shows anything that happened after a freeze (``matches.view.sight``).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["KINDS", "Kind", "PageKey", "context_of", "fragments", "render_fragme
 
 
 class Kind(NamedTuple):
-    """A kind of page: the names of its fragments, and what a league's page of this kind shows.
+    """A kind of page: the names of its fragments, and the function that builds its context.
 
-    ``context`` is given the league as the audience may see it, and returns None when there is no such page.
+    ``context`` gets the league as the audience may see it; it returns None when the page does not exist.
     """
 
     fragments: tuple[str, ...]
@@ -41,11 +41,11 @@ KINDS: dict[str, Kind] = {
     "screen": Kind(screen.FRAGMENTS, screen.context),
     "replay": Kind(past.FRAGMENTS, past.context),
 }
-"""The pages of a league. Besides them there are the list of leagues and the reports of checks."""
+"""The kinds of a league's pages. The list of leagues and the reports of checks are not among them."""
 
 
 def fragments(key: PageKey, language: str) -> dict[str, str] | None:
-    """Every fragment of a page, rendered; None when there is no such page any more."""
+    """Render every fragment of a page, by name; None when the page does not exist (any more)."""
     with translation.override(language):
         if key.kind == "check":
             return report.fragments(str(key.item), language)
@@ -56,12 +56,12 @@ def fragments(key: PageKey, language: str) -> dict[str, str] | None:
 
 
 def render_fragments(names: tuple[str, ...], context: dict[str, Any]) -> dict[str, str]:
-    """Some fragments of a page, by name."""
+    """Render some fragments of a page, by name."""
     return {name: render_to_string(f"leagues/fragments/{name}.html", context) for name in names}
 
 
 def context_of(key: PageKey) -> dict[str, Any] | None:
-    """A page's context, or None when there is no such page."""
+    """The template context of a page, or None when the page does not exist."""
     if key.kind == "check":
         return _check(key)
     if key.kind == "index":
@@ -73,8 +73,8 @@ def context_of(key: PageKey) -> dict[str, Any] | None:
 
 
 def _check(key: PageKey) -> dict[str, Any] | None:
-    """The report of a check, or None when there is none. One that has ended changes no more: no socket."""
-    found = report.report_page(str(key.item))
-    if found is None or not found["check"]["running"]:
-        return found
-    return found | {"socket_path": socket_path(key)}
+    """The context of a check's report, or None. A finished check never changes, so its page has no socket."""
+    context = report.report_page(str(key.item))
+    if context is None or not context["check"]["running"]:
+        return context
+    return context | {"socket_path": socket_path(key)}

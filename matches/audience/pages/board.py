@@ -1,8 +1,9 @@
-"""The board of a league: its table, the round that is on, what has just happened."""
+"""The board of a league: its table, the current round, and what has just happened."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from django.conf import settings as site
@@ -12,14 +13,14 @@ from django.utils.functional import SimpleLazyObject
 from agents_registry.models import Kind
 from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState, MatchState
-from matches.audience.pages import charts, notices
+from matches.audience.pages import charts, notices, parts
 from matches.audience.pages.keys import PageKey, socket_path
-from matches.audience.pages.parts import as_staff, feed, league_of, match_dict, player_dict, result_line
-from matches.models import Delivery, DeliveryState, League, Match, Round
+from matches.audience.pages.parts import Deadline, MatchRow, Result
+from matches.models import Delivery, DeliveryState, Match, Round
 from matches.view import queries, readiness, sight
 from matches.view.courses import Courses, courses
+from matches.view.readiness import Readiness, Ready, read_word
 from matches.view.sight import View
-from matches.words import board as words_board
 
 FRAGMENTS = ("header", "notices", "standings", "current", "results", "feed", "ranks", "cross")
 RECENT = 12
@@ -27,58 +28,109 @@ RECENT = 12
 
 def context(view: View, key: PageKey) -> dict[str, Any]:
     """The board as one audience sees it."""
-    league = view.league
     current = _current(view)
-    found = courses(view)
-    shown = league_of(view)
-    said = _Said(_states(view), _ready(view), _behind(view), _decisions(view), _sparks(found))
-    recent = list(view.moment.outcomes.values())[: -RECENT - 1 : -1]
-    matches = queries.matches_of(league).filter(round=current) if current is not None else []
+    progress = courses(view)
+    head = parts.league_of(view)
+    decisions = _decisions(view)
+    matches = queries.matches_of(view.league).filter(round=current) if current is not None else []
     return {
-        "league": shown,
-        "standings": [_row_dict(row, delta, view, said) for row, delta in _rows(view)],
-        "spark_box": _spark_box(found, shown["rounds_total"]),
-        "decisions": said.decisions,
-        "left_out": [
-            {"player_id": code, "ready": readiness.label(word)} for code, word in sorted(league.left_out.items())
-        ],
+        "league": head,
+        "standings": _standings(view, decisions, progress),
+        "spark_box": _spark_box(progress, head.summary.rounds),
+        "decisions": decisions,
+        "left_out": {code: read_word(word).label for code, word in sorted(view.league.left_out.items())},
         "matches": [_match(match, view) for match in matches],
-        "bye": player_dict(current.bye, view) if current is not None and current.bye is not None else None,
-        "results": [
-            result_line(outcome, view) | {"corrected": _reason(view, outcome.correction)} for outcome in recent
-        ],
-        "feed": feed(view, RECENT),
+        "bye": parts.player_of(view, current.bye.code) if current is not None and current.bye is not None else None,
+        "results": [Result(outcome, view) for outcome in list(view.moment.outcomes.values())[: -RECENT - 1 : -1]],
+        "feed": parts.feed(view, RECENT),
         "ledger": _ledger(view),
         "seq": view.moment.seq,
-        **notices.of_view(view),
-        # The replay shows the board without its charts.
-        "ranks": SimpleLazyObject(lambda: charts.ranks(view, found)),
+        "notices": notices.of_view(view),
+        # Lazy, as the replay shows the board without charts.
+        "ranks": SimpleLazyObject(lambda: charts.ranks(view, progress)),
         "cross": SimpleLazyObject(lambda: charts.cross(view)),
-        "socket_path": socket_path(key) if view.now or view.frozen_after is not None else None,
+        "socket_path": socket_path(key) if view.live else None,
     }
 
 
 def _current(view: View) -> Round | None:
-    """The round that is on, else the last one that was."""
     then = view.moment.current
     if then is None:
         return None
     return view.league.rounds.select_related("bye").filter(number=then.number).first()
 
 
+# The table --------------------------------------------------------------------------------------
+
+
+class Decision(NamedTuple):
+    """A valid correction about a player rather than a match: points, or removal from the league."""
+
+    player_id: str
+    points: str
+    out: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """A line of the table.
+
+    Attributes:
+        delta: places gained since the previous round.
+        agent_state: the state of its agent; empty where that says nothing about the player.
+        behind: whether the agent has not received a message that others have received.
+        given: points from corrections, with a sign; empty for none.
+        why: the reasons of these corrections.
+        unveiled: whether this is the final place, shown although the board is frozen.
+        spark: the points by round, as the ``points`` of an SVG polyline.
+    """
+
+    row: Row
+    url: str
+    delta: int
+    agent_state: str
+    ready: Readiness | None
+    behind: bool
+    given: str
+    why: str
+    unveiled: bool
+    spark: str
+
+
+def _standings(view: View, decisions: list[Decision], progress: Courses) -> list[BoardRow]:
+    gained, states, ready, behind = parts.places_gained(view), _states(view), _ready(view), _behind(view)
+    sparks, unveiled = _sparks(progress), view.unveiled
+    return [
+        BoardRow(
+            row,
+            parts.player_url(view, row.player_id),
+            gained.get(row.player_id, 0),
+            states.get(row.player_id, ""),
+            ready.get(row.player_id),
+            row.player_id in behind,
+            _with_sign(row.given),
+            "; ".join(decision.reason for decision in decisions if decision.player_id == row.player_id),
+            row.player_id in unveiled,
+            # An unveiled final place does not follow from the rounds that are shown.
+            sparks.get(row.player_id, "") if row.player_id not in unveiled else "",
+        )
+        for row in view.listed
+    ]
+
+
 def _states(view: View) -> dict[str, str]:
-    """The state of every player's agent, where it says something about the table."""
     if view.frozen_after is not None:
         return dict(view.league.frozen["states"])
-    if not view.now or view.moment.state in (LeagueState.COMPLETED, LeagueState.STOPPED):
-        # Every player is shut down when its league is over: that says nothing about it.
+    if not view.now or view.over:
+        # When a league is over, every player is shut down, which says nothing about the player.
         return {}
     return dict(view.league.agents.filter(kind=Kind.PLAYER).values_list("code", "state"))
 
 
-def _ready(view: View) -> dict[str, readiness.Readiness]:
-    """Before the schedule is made: who has passed the check. "Not checked" is news only where a check is demanded."""
-    league: League = view.league
+def _ready(view: View) -> dict[str, Readiness]:
+    """Readiness by player id during registration. "Not checked" is shown only if the league demands a check."""
+    league = view.league
     if not view.now or league.state != LeagueState.REGISTRATION:
         return {}
     players = list(league.agents.filter(kind=Kind.PLAYER))
@@ -86,50 +138,12 @@ def _ready(view: View) -> dict[str, readiness.Readiness]:
     return {
         player.code: known[player.pk]
         for player in players
-        if league.rules.require_check or known[player.pk].word != readiness.Ready.NOT_CHECKED
-    }
-
-
-def _rows(view: View) -> list[tuple[Row, int]]:
-    """The table, each row with the places gained since the round before the current one."""
-    rows = view.standings
-    current = view.moment.current
-    # Places that are unveiled already push the others together: what they gained is not known yet.
-    if current is None or current.number < 2 or view.unveiled:
-        return [(row, 0) for row in rows]
-    earlier = {row.player_id: row.rank for row in view.table(before_round=current.number)}
-    return [(row, earlier[row.player_id] - row.rank) for row in rows]
-
-
-class _Said(NamedTuple):
-    """What is said of players beside their results, by id."""
-
-    states: Mapping[str, str]
-    ready: Mapping[str, readiness.Readiness]
-    behind: set[str]
-    decisions: list[dict[str, Any]]
-    sparks: Mapping[str, str]
-
-
-def _row_dict(row: Row, delta: int, view: View, said: _Said) -> dict[str, Any]:
-    return queries.wire_row(row) | {
-        "url": reverse("player", args=[view.league.pk, row.player_id]) + as_staff(view),
-        "delta": delta,
-        "agent_state": said.states.get(row.player_id, ""),
-        "ready": said.ready.get(row.player_id),
-        "behind": row.player_id in said.behind,
-        "form": row.form,
-        "given": _signed(row.given),
-        "out": row.out,
-        "why": "; ".join(one["reason"] for one in said.decisions if one["player_id"] == row.player_id),
-        "unveiled": row.player_id in view.unveiled,
-        # A final place does not come from the rounds that are shown.
-        "spark": said.sparks.get(row.player_id, "") if row.player_id not in view.unveiled else "",
+        if league.rules.require_check or known[player.pk].word != Ready.NOT_CHECKED
     }
 
 
 def _behind(view: View) -> set[str]:
-    """Players whose agents have not been told yet what others have been told after it."""
+    """Ids of the players that have not received a broadcast although a later one has reached somebody."""
     if not view.now or view.moment.state != LeagueState.RUNNING:
         return set()
     rows = Delivery.objects.filter(broadcast__league=view.league, agent__kind=Kind.PLAYER)
@@ -139,92 +153,84 @@ def _behind(view: View) -> set[str]:
     return {code for code, broadcast in waiting if newest is not None and broadcast < newest}
 
 
-def _decisions(view: View) -> list[dict[str, Any]]:
-    """The corrections that hold and are about a player, not a match: points, and who is out of the league."""
+def _decisions(view: View) -> list[Decision]:
     return [
-        {
-            "number": number,
-            "player_id": player_id,
-            "points": _signed(points),
-            "out": correction.get("out", {}).get(player_id),
-            "reason": correction["reason"],
-        }
-        for number, correction in sorted(view.moment.corrections.items())
-        for player_id, points in _touched(correction).items()
+        Decision(player_id, _with_sign(points), correction.get("out", {}).get(player_id), correction["reason"])
+        for _number, correction in sorted(view.moment.corrections.items())
+        for player_id, points in _players_of(correction).items()
         if not correction["undone"]
     ]
 
 
-def _touched(correction: Mapping[str, Any]) -> dict[str, int]:
+def _players_of(correction: Mapping[str, Any]) -> dict[str, int]:
     return {**dict.fromkeys(correction.get("out", {}), 0), **correction.get("points", {})}
 
 
-def _signed(points: int) -> str:
-    """Points given or taken, with a sign; empty for none."""
+def _with_sign(points: int) -> str:
     return f"{points:+d}".replace("-", "\N{MINUS SIGN}") if points else ""
 
 
-def _reason(view: View, number: int | None) -> str:
-    """Why a result was corrected; empty when it was not."""
-    return "" if number is None else str(view.moment.corrections.get(number, {}).get("reason", ""))
-
-
-def _sparks(found: Courses) -> dict[str, str]:
-    """Points by round as the corners of a line, by player."""
-    rounds = [0, *found.rounds]
+def _sparks(progress: Courses) -> dict[str, str]:
+    rounds = [0, *progress.rounds]
     return {
         player_id: " ".join(f"{x},{-y}" for x, y in zip(rounds, [0, *course], strict=True))
-        for player_id, course in found.points.items()
+        for player_id, course in progress.points.items()
     }
 
 
-def _spark_box(found: Courses, planned: int) -> str:
-    """The frame of these lines, the same for all: so many rounds wide as are planned. Empty while there are none."""
-    if not found.rounds:
+def _spark_box(progress: Courses, planned: int) -> str:
+    """The ``viewBox`` of all sparklines, as wide as rounds are planned; empty before the first result."""
+    if not progress.rounds:
         return ""
-    values = [points for course in found.points.values() for points in course]
+    values = [points for course in progress.points.values() for points in course]
     low, high = min(0, *values), max(1, *values)
-    return f"0 {-high} {max(planned, found.rounds[-1])} {high - low}"
+    return f"0 {-high} {max(planned, progress.rounds[-1])} {high - low}"
 
 
-def _match(match: Match, view: View) -> dict[str, Any]:
-    """A match of the round that is on, how far it has come in words, and when its players have to be done."""
-    found = match_dict(match, view)
-    if found["result"] is not None:
-        return found | {"corrected": _reason(view, found["result"]["correction"])}
-    return found | {"going": words_board.going(found), "deadline": _deadline(match, view, found["board"])}
+# The round that is on ---------------------------------------------------------------------------
 
 
-def _deadline(match: Match, view: View, board: object) -> dict[str, Any] | None:
-    """Since when a match in play has waited for its players, and how long it waits at most, in whole seconds.
+def _match(match: Match, view: View) -> MatchRow:
+    row = parts.match_row(match, view)
+    return replace(row, deadline=_deadline(match, view)) if row.result is None and row.board is None else row
 
-    None where that is not known: nobody tells us when a move of a game that is played in turns was asked for.
-    """
+
+def _deadline(match: Match, view: View) -> Deadline | None:
+    """How long a running match waits for its players; None if unknown, as for the moves of turn-based games."""
     rules = view.league.rules
     asked = {
         MatchState.WAITING_FOR_PLAYERS: rules.join_timeout_s,
         MatchState.COLLECTING_CHOICES: rules.move_timeout_s,
     }.get(MatchState(match.state))
-    if not view.now or asked is None or board is not None or not match.lifecycle:
+    if not view.now or asked is None or not match.lifecycle:
         return None
     waits = sum(rules.retry_base_s * rules.retry_factor**n for n in range(rules.max_retries))
-    longest = min(rules.request_patience_s, (rules.max_retries + 1) * asked + waits)
     tries = rules.max_retries + 1
-    return {"since": match.lifecycle[-1]["at"], "first": f"{asked:g}", "limit": f"{longest:g}", "tries": tries}
+    longest = min(rules.request_patience_s, tries * asked + waits)
+    return Deadline(match.lifecycle[-1]["at"], f"{asked:g}", f"{longest:g}", tries)
 
 
-def _ledger(view: View) -> dict[str, str] | None:
-    """The head of the chain of events, and how to check it; a page of the past has that of its moment.
+# The ledger -------------------------------------------------------------------------------------
 
-    Behind a freeze staff, too, gets the head that the public ledger ends with: no other can be checked there.
+
+class Ledger(NamedTuple):
+    """The hash of the last event in the ledger, the address of all events, and the command that verifies them."""
+
+    head: str
+    url: str
+    command: str
+
+
+def _ledger(view: View) -> Ledger | None:
+    """The ledger up to the moment of the view.
+
+    During a freeze the staff, too, get the head of the public ledger, as no other can be verified there.
     """
-    head = sight.public(view.league).head if view.now else view.head
+    league = view.league
+    behind_freeze = view.now and league.frozen_seq is not None
+    head = sight.public(league).head if behind_freeze else view.head
     if not head:
         return None
-    league_id = view.league.pk
-    address = f"{site.LEAGUE_PUBLIC_URL.rstrip('/')}{reverse('board', args=[league_id])}"
-    return {
-        "head": head,
-        "url": f"/api/leagues/{league_id}/ledger",
-        "command": f"python -m league_sdk verify {address} --head {head}",
-    }
+    address = f"{site.LEAGUE_PUBLIC_URL.rstrip('/')}{reverse('board', args=[league.pk])}"
+    command = f"python -m league_sdk verify {address} --head {head}"
+    return Ledger(head, f"/api/leagues/{league.pk}/ledger", command)

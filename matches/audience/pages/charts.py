@@ -1,196 +1,147 @@
-"""The charts of a league: places and points by round, everyone against everyone, how fast the players answer.
+"""The charts of a league: ranks and points by round, the cross table, and how fast the players answer.
 
-Each is a table in the page; the browser draws the first two from theirs (``static/js/charts.js``).
+Each is a table in the page; from the first two the browser draws lines (``static/js/charts.js``).
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext as _
+from django.template.loader import render_to_string
+from django.utils.translation import get_language
 
 from league_sdk.ledger.standings import natural
-from league_sdk.protocol.states import LeagueState
+from matches.audience.pages import parts, times
 from matches.audience.pages.keys import PageKey, socket_path
-from matches.audience.pages.parts import as_staff, league_of
-from matches.audience.pages.player import letter
-from matches.audience.pages.player_figures import ANSWERS, is_time, place_of, span
-from matches.events.history import Outcome
-from matches.models import Message
 from matches.view.courses import Courses, courses
 from matches.view.sight import View
-from matches.words import board
+from matches.words.match import letter
 
 FRAGMENTS = ("header", "ranks", "race", "cross", "times")
-MOST_LINES = 60
-"""Players whose lines a chart has room for, the first of the table."""
-MOST_CROSSED = 60
-"""Players up to whom there is a cross table: its cells are their square."""
-MOST_ANSWERS = 20_000
-"""Answers that are looked at, ten times those of a class of thirty. The first ones: what comes later, and may not be
-shown yet, takes no place away from what is shown."""
-_ANSWER = ("match__match_id", "attempt", "entry__sender", "entry__elapsed_ms", "entry__limit_ms", "entry__problem")
+MAX_LINES = 60
+"""Lines that a chart has room for: those of the first players of the table."""
+MAX_CROSSED = 60
+"""The largest number of players for which there is a cross table, as its size grows with the square."""
 
 
 def context(view: View, key: PageKey) -> dict[str, Any]:
     """All charts of a league as one audience sees it."""
-    found = courses(view)
+    progress = courses(view)
     return {
-        "league": league_of(view),
-        "ranks": ranks(view, found),
-        "race": race(view, found),
+        "league": parts.league_of(view),
+        "ranks": ranks(view, progress),
+        "race": race(view, progress),
         "cross": cross(view),
-        "times": times(view),
-        "socket_path": socket_path(key) if view.now or view.frozen_after is not None else None,
+        "times": times.of_league(view),
+        "socket_path": socket_path(key) if view.live else None,
     }
 
 
 # By round ---------------------------------------------------------------------------------------
 
 
-def ranks(view: View, found: Courses) -> dict[str, Any] | None:
-    """Places by round, the players in the order of the last one; None while nothing has a result."""
-    return _by_round(view, found, found.ranks)
+class Course(NamedTuple):
+    """The line of one player: a value for each round."""
+
+    player_id: str
+    display_name: str
+    values: list[int]
 
 
-def race(view: View, found: Courses) -> dict[str, Any] | None:
-    """Points by round, the players in the order of the table after the last one; None while nothing has a result."""
-    return _by_round(view, found, found.points)
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Lines by round, the players by their last rank; ``left_out`` is the number of players without a line."""
+
+    rounds: list[int]
+    rows: list[Course]
+    left_out: int
 
 
-def _by_round(view: View, found: Courses, values: Mapping[str, list[int]]) -> dict[str, Any] | None:
-    if not found.rounds:
+def ranks(view: View, progress: Courses, max_lines: int = MAX_LINES) -> Chart | None:
+    """The chart of ranks by round; None before the first result."""
+    return _by_round(view, progress, progress.ranks, max_lines)
+
+
+def race(view: View, progress: Courses, max_lines: int = MAX_LINES) -> Chart | None:
+    """The chart of points by round; None before the first result."""
+    return _by_round(view, progress, progress.points, max_lines)
+
+
+def _by_round(view: View, progress: Courses, values: Mapping[str, list[int]], max_lines: int) -> Chart | None:
+    if not progress.rounds:
         return None
-    order = sorted(found.ranks, key=lambda player_id: found.ranks[player_id][-1])[:MOST_LINES]
-    return {
-        "left_out": len(found.ranks) - len(order),
-        "rounds": found.rounds,
-        "last": found.rounds[-1],
-        "rows": [
-            {"player_id": player_id, "display_name": view.names[player_id], "values": values[player_id]}
-            for player_id in order
-        ],
-    }
+    order = sorted(progress.ranks, key=lambda player_id: progress.ranks[player_id][-1])
+    rows = [Course(player_id, view.names[player_id], values[player_id]) for player_id in order[:max_lines]]
+    return Chart(progress.rounds, rows, len(order) - len(rows))
 
 
 # Everyone against everyone ----------------------------------------------------------------------
 
 
-def cross(view: View) -> dict[str, Any] | None:
-    """The cross table: for each pair how it ended for the player of the row, with a link to the match.
+class Meeting(NamedTuple):
+    """A match between the players of a row and a column, and how it ended for the player of the row."""
 
-    The players stand in the order of their ids, so that a new result changes two cells and moves nothing; once the
-    league is over, in that of the table. None while nothing has a result.
+    match_id: str
+    letter: str
+
+
+@dataclass(frozen=True, slots=True)
+class CrossRow:
+    """A row of the cross table.
+
+    Attributes:
+        cells: for each player the matches against it; None for the player of the row.
+        match_url: the address of a match's page, with M in place of the match id.
+    """
+
+    player: parts.Player
+    cells: tuple[tuple[Meeting, ...] | None, ...]
+    match_url: str
+
+    @property
+    def drawn(self) -> str:
+        """The cells as HTML."""
+        return _cells(self.cells, self.match_url, get_language())
+
+
+@lru_cache(maxsize=1000)
+def _cells(cells: tuple[tuple[Meeting, ...] | None, ...], match_url: str, _language: str | None) -> str:
+    # Cached, as a new result changes only two rows, and a table of 30 players has 900 cells.
+    start, end = match_url.rsplit("M", 1)
+    return render_to_string("leagues/cross_cells.html", {"cells": cells, "start": start, "end": end})
+
+
+@dataclass(frozen=True, slots=True)
+class Cross:
+    """The cross table; if there are too many players for one, ``too_many`` is the largest possible number, else 0."""
+
+    rows: list[CrossRow]
+    too_many: int = 0
+
+
+def cross(view: View, max_players: int = MAX_CROSSED) -> Cross | None:
+    """The cross table: for each pair of players the matches between them; None before the first result.
+
+    Players are ordered by id, so that a new result moves no row; when the league is over, by rank.
     """
     outcomes = view.moment.outcomes
     if not outcomes:
         return None
-    names = view.names
-    if len(names) > MOST_CROSSED:
-        return {"too_many": MOST_CROSSED}
-    over = view.moment.state in (LeagueState.COMPLETED, LeagueState.STOPPED)
-    order = [row.player_id for row in view.standings] if over else sorted(names, key=natural)
-    shown = board.letters()
-    met: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
+    if len(view.names) > max_players:
+        return Cross([], max_players)
+    order = [row.player_id for row in view.standings] if view.over else sorted(view.names, key=natural)
+    met: dict[tuple[str, str], list[Meeting]] = defaultdict(list)
     for outcome in sorted(outcomes.values(), key=lambda one: natural(one.match_id)):
         first, second = outcome.players
-        met[first, second].append(_cell(outcome, first, shown))
-        met[second, first].append(_cell(outcome, second, shown))
-    # Addresses of matches are this with their id; not resolved 900 times.
-    matches_url, end = reverse("match", args=[view.league.pk, "M"]).removesuffix("M/"), f"/{as_staff(view)}"
+        met[first, second].append(Meeting(outcome.match_id, letter(outcome, first)))
+        met[second, first].append(Meeting(outcome.match_id, letter(outcome, second)))
+    match_url = parts.match_url(view, "M")
     rows = []
     for code in order:
-        cells = [None if code == other else met.get((code, other), ()) for other in order]
-        drawn = _drawn(cells, matches_url, end)
-        rows.append({"player_id": code, "display_name": names[code], "cells": cells, "drawn": drawn})
-    return {"order": [{"player_id": code, "display_name": names[code]} for code in order], "rows": rows}
-
-
-def _drawn(cells: Sequence[Sequence[Mapping[str, str]] | None], matches_url: str, end: str) -> SafeString:
-    """A row's cells as HTML. Nine hundred of them in a template's loop took a third of the time of the whole board."""
-    found = []
-    for cell in cells:
-        if cell is None:
-            found.append('<td class="self"></td>')
-        else:
-            links = [_link(one["letter"], f"{matches_url}{one['match_id']}{end}", one["shown"]) for one in cell]
-            found.append(f"<td>{''.join(links)}</td>")
-    return mark_safe("".join(found))  # noqa: S308 - of links that are escaped
-
-
-@lru_cache(maxsize=10_000)
-def _link(sign: str, address: str, shown: str) -> str:
-    # Kept as text: a result that stands is the same link at the next push.
-    return str(format_html('<a class="x-{}" href="{}">{}</a>', sign, address, shown))
-
-
-def _cell(outcome: Outcome, player_id: str, shown: Mapping[str, str]) -> dict[str, str]:
-    sign = letter(outcome, player_id)
-    return {"match_id": outcome.match_id, "letter": sign, "shown": shown[sign]}
-
-
-# How fast they answer ---------------------------------------------------------------------------
-
-
-def times(view: View) -> dict[str, Any] | None:
-    """Median and slowest answer of each player to invitations and choices, the quickest first; one query.
-
-    Only matches with a result in this view, and of these only the attempts that there were by then. None while there
-    is no answer that was timed.
-    """
-    taken: dict[str, list[int]] = defaultdict(list)
-    late: dict[str, int] = defaultdict(int)
-    limit = 0
-    for match_id, attempt, sender, elapsed, given, problem in _answers(view):
-        outcome = view.outcome(match_id)
-        # A student's referee may have written anything.
-        if outcome is None or attempt > outcome.attempt or not (is_time(elapsed) and is_time(given) and given):
-            continue
-        player_id = sender.removeprefix("player:") if isinstance(sender, str) else ""
-        if player_id not in outcome.players:
-            continue
-        if elapsed >= given:
-            late[player_id] += 1
-        elif not problem:
-            taken[player_id].append(elapsed)
-        limit = max(limit, given)
-    timed = [code for code in view.names if taken[code] or late[code]]
-    if not timed:
-        return None
-    slowest = max(2, limit, *(max(taken[code], default=0) for code in timed))
-    rows = [
-        {
-            "player_id": code,
-            "display_name": view.names[code],
-            "answers": len(taken[code]) + late[code],
-            "late": late[code],
-            **_span(taken[code], slowest),
-        }
-        for code in sorted(timed, key=lambda code: (median(taken[code]) if taken[code] else math.inf, natural(code)))
-    ]
-    ticks = [tick for tick in (10, 100, 1000, 10_000, 100_000) if tick < slowest]
-    return {"rows": rows, "ticks": [{"x": place_of(tick, slowest), "label": span(tick)} for tick in ticks]}
-
-
-def _answers(view: View) -> Any:
-    answers = Message.objects.filter(match__league=view.league, entry__message_type__in=list(ANSWERS))
-    return answers.order_by("pk").values_list(*_ANSWER)[:MOST_ANSWERS]
-
-
-def _span(taken: list[int], most: int) -> dict[str, Any]:
-    if not taken:
-        return {"median": _("none in time"), "slowest": "", "line": None}
-    middle, last = median(taken), max(taken)
-    return {
-        "median": span(round(middle)),
-        "slowest": span(last),
-        "line": {"first": place_of(min(taken), most), "middle": place_of(middle, most), "last": place_of(last, most)},
-    }
+        cells = tuple(None if code == other else tuple(met.get((code, other), ())) for other in order)
+        rows.append(CrossRow(parts.player_of(view, code), cells, match_url))
+    return Cross(rows)

@@ -1,7 +1,7 @@
-"""The draw of a match, for those who check it: the commitment, and once the end was told the seed (ruling, section 12).
+"""The committed draw of a match: its commitment, and after the end of the match the seed (ruling, section 12).
 
-Everything here is from the league's events, as far as the view goes. The seed that is still secret stands in a column
-of the match, which no page reads.
+Everything here comes from the league's events up to the moment of the view. The seed of a running match is in a column
+of the match that no page reads.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from matches.events.history import Outcome
 from matches.models import Event, Match
 from matches.view.sight import View
 
-SHORT = 12
-"""Characters of a commitment that stand on the page before someone opens the line."""
+SHORT_CHARS = 12
+"""Characters of a commitment that are shown before the details are opened."""
 
 
 def game_draws(game_type: str) -> bool:
-    """Whether a number is drawn in a game; not in one whose package is gone."""
+    """Whether the game draws a number; False if the game is not installed any more."""
     game = games().get(game_type)
     return game is not None and game.draws
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """What the page of a match says of its draw.
+    """What the match page says about the draw.
 
     Attributes:
-        commitment: to the seed of the play that counts, hex.
-        play: which play of the match that is, from 1.
-        told: ``waiting``, ``checkable``, ``unsealed`` or ``unrevealed``.
-        seed: hex, once it was revealed.
-        check: the JSON with which a browser checks the draw.
+        commitment: the SHA-256 of the seed of the play that counts, hex.
+        play: the number of that play, from 1; a replay has the next number.
+        told: ``waiting`` for the end of the match; ``checkable``; ``unsealed``, as the referee drew the number itself;
+            ``unrevealed``, as the instructor set the result.
+        seed: hex; empty until it is revealed.
+        check: the input of the check in the browser, as JSON.
     """
 
     commitment: str
@@ -47,17 +48,17 @@ class Draw:
 
     @property
     def short(self) -> str:
-        """The beginning of the commitment."""
-        return self.commitment[:SHORT]
+        """The first characters of the commitment."""
+        return self.commitment[:SHORT_CHARS]
 
 
 def draw_of(match: Match, view: View, events: Iterable[Event]) -> Draw | None:
-    """What the page of a match says of its draw; None when nothing was committed to.
+    """What the match page says about the draw; None when there is no commitment.
 
     Args:
-        match: one match of the view's league.
+        match: a match of the view's league.
         view: what the audience may see.
-        events: those of the match in the view, in order.
+        events: the events of the match in the view, in order.
     """
     committed = view.moment.commitments.get(match.match_id)
     if not committed or not game_draws(view.league.game_type):
@@ -84,8 +85,9 @@ def draw_of(match: Match, view: View, events: Iterable[Event]) -> Draw | None:
 
 
 def _judged(outcome: Outcome, events: Iterable[Event]) -> Mapping[str, Any]:
-    """What the referee reported in the attempt that counts: a correction changes a result, not what was drawn."""
-    reported = {int(event.data["attempt"]): event.data for event in events if event.kind == EventKind.MATCH_FINISHED}
+    """The referee's report of the attempt that counts; a correction changes the result but not the draw."""
+    ends = (event.data for event in events if event.kind == EventKind.MATCH_FINISHED)
+    reported: dict[int, Mapping[str, Any]] = {int(data["attempt"]): data for data in ends}
     known = reported.get(outcome.attempt)
     if known is not None:
         return known
@@ -99,7 +101,7 @@ def _judged(outcome: Outcome, events: Iterable[Event]) -> Mapping[str, Any]:
 
 
 def _facts(judged: Mapping[str, Any], players: tuple[str, str]) -> dict[str, Any]:
-    """What was drawn and what followed from it, as it was reported; the choices in the order of the seats."""
+    """The reported draw and its outcome; choices are in the order of the seats."""
     details = judged.get("details") or {}
     choices = details.get("choices") or {}
     said = [choices.get(player) for player in players]

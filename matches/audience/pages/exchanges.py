@@ -1,11 +1,11 @@
-"""What went over the wire between a referee and one player: requests with their answers, expected against received."""
+"""The requests of a referee to one player with the answers, each compared with the expected answer."""
 
 from __future__ import annotations
 
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
@@ -14,14 +14,16 @@ from django.utils.translation import gettext as _
 from agents_registry.models import Agent
 from league_sdk.dialects.answers import accepted, choice, read_answer
 from league_sdk.dialects.shapes import canonical_method
-from league_sdk.protocol import rpc, schemas
+from league_sdk.protocol import notes, rpc, schemas
 from league_sdk.protocol.errors import SECRET_FIELDS
+from league_sdk.protocol.inbox import Way
 from league_sdk.protocol.messages import MessageType
-from league_sdk.protocol.notes import in_words
+from league_sdk.protocol.own_words import clean_words
+from league_sdk.protocol.schemas import Problem
 from league_sdk.protocol.tokens import REDACTED
 from league_sdk.protocol.transcript import clean
-from league_sdk.rules.registry import games
-from matches.words import match
+from matches.view import queries
+from matches.words import checks, match
 
 MAX_VALUE_CHARS = 200
 _MISSING = object()
@@ -29,32 +31,124 @@ PARITIES = ["even", "odd"]
 
 
 class Line(NamedTuple):
-    """One entry of a transcript with the attempt it belongs to."""
+    """A transcript entry and the attempt that it belongs to."""
 
     attempt: int
     entry: Mapping[str, Any]
 
 
-def exchanges(lines: Sequence[Line], agent: Agent) -> list[dict[str, Any]]:
-    """The requests to one player, each with what came back, in order; nothing of the other player's.
+class FieldRow(NamedTuple):
+    """A field of an answer: expected value, as JSON or in words, received value, and a mark (:func:`comparison`)."""
+
+    name: str
+    expected: str
+    came: str
+    mark: str
+    cost: bool = False
+    in_words: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer to a request.
+
+    Attributes:
+        search: which requests searched for the agent's dialect before it.
+        said: the agent's own words in place of an answer.
+        text: the beginning of the response, if it was not JSON.
+        rows: the comparison field by field; empty if nothing was expected or the body cannot be read.
+        wrong: whether it failed to do what was asked.
+    """
+
+    took: str
+    http_status: Any
+    content_type: str
+    problem: str
+    notes: list[str]
+    search: list[str]
+    said: str
+    text: str
+    body: str
+    rows: list[FieldRow]
+    wrong: bool
+
+    @property
+    def differs(self) -> bool:
+        return any(row.mark in ("wrong", "missing") for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request to a player with its answers, as the page shows it.
+
+    Attributes:
+        key: attempt and number, such as ``1.12``.
+        asked: whether there was a request; False for a message that the player sent unasked.
+        way: by which way the last of them went; empty for the agent's address.
+        wire: the HTTP requests that were tried, the last of which was answered; empty if they are not recorded.
+        whole: whether the transcript has the complete body.
+        again: whether it can be sent again.
+        opened: whether the page shows its details, as it is the first with a wrong answer.
+    """
+
+    key: str
+    attempt: int
+    kind: str
+    asked: bool
+    wire: list[Mapping[str, Any]]
+    path: str
+    sent: str
+    whole: bool
+    curl: str
+    again: bool
+    answers: list[Answer]
+    opened: bool = False
+
+    @property
+    def last(self) -> Mapping[str, Any] | None:
+        return self.wire[-1] if self.wire else None
+
+    @property
+    def way(self) -> str:
+        return way_of(self.last)
+
+    @property
+    def earlier(self) -> list[Mapping[str, Any]]:
+        return self.wire[:-1]
+
+    @property
+    def wrong(self) -> bool:
+        return any(answer.wrong for answer in self.answers)
+
+    @property
+    def measured(self) -> bool:
+        return any(answer.rows for answer in self.answers)
+
+    @property
+    def noted(self) -> bool:
+        return any(answer.notes or answer.search or answer.differs for answer in self.answers)
+
+
+def exchanges(lines: Sequence[Line], agent: Agent) -> list[Exchange]:
+    """The requests to one player with their answers, in order; nothing of the other player.
 
     Args:
         lines: the transcript of one match.
-        agent: whose they are.
+        agent: the player.
     """
-    found: list[dict[str, Any]] = []
-    for attempt, entry in lines:
-        # A foreign referee may write anything into its transcript.
-        if is_of(entry.get("recipient"), agent) and entry.get("method"):
-            found.append(_request(attempt, entry))
-        elif is_of(entry.get("sender"), agent):
-            if not found or found[-1]["attempt"] != attempt:
-                # It said something before it was asked.
-                found.append(_request(attempt, {"n": entry.get("n"), "at": entry.get("at")}))
-            found[-1]["entries"].append(entry)
-    shown = [_shown(one, agent) for one in found]
-    first = next((one for one in shown if one["wrong"]), None)
-    return [one | {"opened": one is first} for one in shown]
+    requests: list[tuple[Line, list[Mapping[str, Any]]]] = []
+    for line in lines:
+        # A student's referee may put anything into its transcript.
+        if is_of(line.entry.get("recipient"), agent) and line.entry.get("method"):
+            requests.append((line, []))
+        elif is_of(line.entry.get("sender"), agent):
+            if not requests or requests[-1][0].attempt != line.attempt:
+                # The player sent something before the first request.
+                requests.append((Line(line.attempt, {"n": line.entry.get("n")}), []))
+            requests[-1][1].append(line.entry)
+    paired = [_exchange(request, entries, agent) for request, entries in requests]
+    first = next((exchange for exchange in paired if exchange.wrong), None)
+    return [replace(exchange, opened=True) if exchange is first else exchange for exchange in paired]
 
 
 def is_of(who: object, agent: Agent) -> bool:
@@ -62,46 +156,29 @@ def is_of(who: object, agent: Agent) -> bool:
     return isinstance(who, str) and who.rpartition(":")[2] == agent.code
 
 
-def _request(attempt: int, entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "key": f"{attempt}.{entry.get('n')}",
-        "attempt": attempt,
-        "at": datetime.fromisoformat(str(entry.get("at"))),
-        "message_type": str(entry.get("message_type", "")),
-        "body": entry.get("body"),
-        "asked": bool(entry.get("method")),
-        "entries": [],
-    }
-
-
-def _shown(one: dict[str, Any], agent: Agent) -> dict[str, Any]:
-    """An exchange as the page shows it."""
-    entries: list[Mapping[str, Any]] = one.pop("entries")
+def _exchange(request: Line, entries: Sequence[Mapping[str, Any]], agent: Agent) -> Exchange:
+    asked, body = bool(request.entry.get("method")), request.entry.get("body")
+    kind = str(request.entry.get("message_type", ""))
     wire = next((wire for entry in entries if (wire := _wire(entry))), [])
-    kind = one["message_type"]
-    sent, whole = _sent(one["body"], kind, wire)
+    sent, whole = _sent(body, kind, wire)
     path = wire[-1]["path"] if wire else urlsplit(agent.endpoint).path
-    answers = [_answer(entry, one, agent) for entry in entries]
-    return one | {
-        "kind": kind,
-        "path": path,
-        "shape": wire[-1]["shape"] if wire else "",
-        "session": bool(wire) and wire[-1]["session"],
-        "sent": pretty(sent),
-        "whole": whole,
-        "recorded": bool(wire),
-        "earlier": wire[:-1],
-        "curl": curl(agent.endpoint, path, sent) if whole else "",
-        "again": whole and one["asked"] and isinstance(one["body"], Mapping) and kind in schemas.MODELS,
-        "answers": answers,
-        "wrong": any(answer["wrong"] for answer in answers),
-        "measured": any(answer["rows"] for answer in answers),
-        "noted": any(answer["notes"] or answer["differs"] for answer in answers),
-    }
+    return Exchange(
+        f"{request.attempt}.{request.entry.get('n')}",
+        request.attempt,
+        kind,
+        asked,
+        wire,
+        path,
+        pretty(sent),
+        whole,
+        curl(agent.endpoint, path, sent) if whole and not agent.is_inbox_only else "",
+        whole and asked and isinstance(body, Mapping) and kind in schemas.MODELS,
+        [_answer(entry, body, agent) for entry in entries],
+    )
 
 
 def _wire(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The requests that brought an answer; a foreign referee may write anything there, which is left out."""
+    """The well-formed records of HTTP requests in an entry; a student's referee may put anything there."""
     given = entry.get("wire")
     return [one for one in given if _is_wire(one)] if isinstance(given, list) else []
 
@@ -116,8 +193,14 @@ def _is_wire(one: object) -> bool:
     )
 
 
+def way_of(wire: Mapping[str, Any] | None) -> str:
+    """By which way a request went; empty for the agent's address, and where nothing is on record."""
+    given = wire.get("way") if wire is not None else None
+    return given if given in list(Way) else ""
+
+
 def _sent(body: Any, kind: str, wire: Sequence[Mapping[str, Any]]) -> tuple[Any, bool]:
-    """The body as it went out, and whether it is whole."""
+    """The request body as it was sent, and whether it is complete."""
     if wire and "request" in wire[-1]:
         sent = wire[-1]["request"]
     elif isinstance(body, Mapping) and not is_cut(body):
@@ -130,38 +213,37 @@ def _sent(body: Any, kind: str, wire: Sequence[Mapping[str, Any]]) -> tuple[Any,
 
 
 def is_cut(body: Any) -> bool:
-    """Whether a transcript holds only the beginning of a body."""
+    """Whether a transcript has only the beginning of a body."""
     return isinstance(body, Mapping) and body.get("cut") is True and set(body) == {"cut", "beginning"}
 
 
-def _answer(entry: Mapping[str, Any], one: Mapping[str, Any], agent: Agent) -> dict[str, Any]:
+def _answer(entry: Mapping[str, Any], sent: Any, agent: Agent) -> Answer:
     wire = _wire(entry)
     body = entry.get("body")
-    expected = expected_answer(one["body"], agent.code)
+    expected = expected_answer(sent, agent.code)
     message = read_answer(body, rpc_id=wire[-1]["id"] if wire else 0).message if not is_cut(body) else {}
     readable = bool(expected) and body is not None and not is_cut(body)
-    usable = readable and is_usable(one["body"], message)
-    rows = comparison(expected, message, usable=usable) if readable else []
-    problem = in_words(entry.get("problem"), _)
-    return {
-        "at": datetime.fromisoformat(str(entry.get("at"))),
-        "took": _took(entry),
-        "http_status": entry.get("http_status"),
-        "content_type": wire[-1]["content_type"] if wire else "",
-        "problem": problem,
-        "notes": [in_words(note, _) for note in entry.get("notes") or []],
-        "text": wire[-1].get("text", "") if wire else "",
-        "body": pretty(body) if body is not None else "",
-        "message_type": str(entry.get("message_type", "")),
-        "rows": rows,
-        "differs": any(row["mark"] in ("wrong", "missing") for row in rows),
-        "wrong": bool(problem) or (readable and not usable),
-        "expected": pretty(expected) if expected else "",
-    }
+    usable = readable and is_usable(sent, message)
+    problem = notes.in_words(entry.get("problem"), _)
+    of_answer, of_search = notes.apart(entry.get("notes") or [])
+    said = entry.get("said")
+    return Answer(
+        _took(entry),
+        entry.get("http_status"),
+        wire[-1]["content_type"] if wire and way_of(wire[-1]) != Way.INBOX else "",
+        problem,
+        [notes.in_words(note, _) for note in of_answer],
+        [notes.in_words(note, _) for note in of_search],
+        clean_words(said) if isinstance(said, str) else "",
+        wire[-1].get("text", "") if wire else "",
+        pretty(body) if body is not None else "",
+        comparison(expected, message, usable=usable) if readable else [],
+        bool(problem) or (readable and not usable),
+    )
 
 
 def _took(entry: Mapping[str, Any]) -> str:
-    """How long an answer took, in words; a foreign referee may have put anything there."""
+    """How long an answer took, in words; empty unless the recorded times are plausible."""
     elapsed, limit = (
         value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
         for value in (entry.get("elapsed_ms"), entry.get("limit_ms"))
@@ -170,12 +252,12 @@ def _took(entry: Mapping[str, Any]) -> str:
 
 
 def pretty(value: Any) -> str:
-    """JSON for reading; no token in it."""
+    """Indented JSON without tokens."""
     return json.dumps(clean(value), indent=2, ensure_ascii=False)
 
 
 def curl(endpoint: str, path: str, body: Any) -> str:
-    """A command that sends the same body to the agent's own address."""
+    """A curl command that sends the body to the agent's address."""
     parts = urlsplit(endpoint)
     url = urlunsplit((parts.scheme, parts.netloc, path, parts.query if path == parts.path else "", ""))
     text = json.dumps(clean(body), ensure_ascii=False)
@@ -186,11 +268,11 @@ def curl(endpoint: str, path: str, body: Any) -> str:
 
 
 def expected_answer(sent: Any, player_id: str) -> dict[str, Any]:
-    """An answer to a request that keeps to every word of the course's text; empty when none is asked for."""
+    """The answer to a request exactly as the course specifies it; empty if the request needs none."""
     if not isinstance(sent, Mapping) or is_cut(sent):
         return {}
     asked = str(sent.get("message_type"))
-    kind = schemas.TRAVEL[asked].answer if asked in schemas.TRAVEL else None
+    kind = schemas.MODELS[asked].answer if asked in schemas.MODELS else None
     particular: dict[str, Any]
     if kind == MessageType.GAME_JOIN_ACK:
         particular = {"arrival_timestamp": sent.get("timestamp"), "accept": True}
@@ -215,7 +297,7 @@ def expected_answer(sent: Any, player_id: str) -> dict[str, Any]:
 
 
 def options(sent: Mapping[str, Any]) -> list[Any]:
-    """The moves that a request offers."""
+    """The legal moves that a request lists."""
     if sent.get("message_type") == MessageType.CHOOSE_PARITY_CALL:
         return PARITIES
     offered = sent.get("valid_options")
@@ -223,7 +305,7 @@ def options(sent: Mapping[str, Any]) -> list[Any]:
 
 
 def is_legal(move: Any, sent: Mapping[str, Any]) -> bool:
-    """Whether a move is one of those that a request offers; a number may be its digits, as in a match."""
+    """Whether a move is among those that a request lists; a number may be written as a string of digits."""
     offered = options(sent)
     if isinstance(move, str) and move.isascii() and move.isdigit() and len(move) < 10:
         return move in offered or int(move) in offered
@@ -231,69 +313,52 @@ def is_legal(move: Any, sent: Mapping[str, Any]) -> bool:
 
 
 def is_usable(sent: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
-    """Whether an answer does what was asked for, in whatever words: it joins, or it moves and may move so."""
+    """Whether a referee could use an answer, whatever its form: it accepts the invitation or has a legal move."""
     if sent.get("message_type") == MessageType.GAME_INVITATION:
         return accepted(message) is True
-    return is_legal(choice(message, choice_field(str(sent.get("game_type")))), sent)
+    return is_legal(choice(message, queries.choice_field(str(sent.get("game_type")))), sent)
 
 
-def choice_field(game_type: str) -> str:
-    """A game's own name for a move."""
-    game = games().get(game_type)
-    return game.choice_field if game is not None else ""
+_CHOICE_FIELDS = ("parity_choice", "move_data")
+_DECISIVE_FIELDS = ("accept", *_CHOICE_FIELDS)
+_EXACT_FIELDS = ("protocol", "message_type", "sender", "conversation_id", "match_id", "player_id", "game_type")
+"""Fields that must have exactly the expected value; for the others the schema decides."""
 
 
-_DECISIVE = ("accept", "parity_choice", "move_data")
-_SAME = ("protocol", "message_type", "sender", "conversation_id", "match_id", "player_id", "game_type")
-"""Fields whose value is given; of the others the schema says what is right."""
+def comparison(expected: Mapping[str, Any], message: Mapping[str, Any], *, usable: bool) -> list[FieldRow]:
+    """Compare an answer with the expected one, field by field.
 
-
-def comparison(expected: Mapping[str, Any], message: Mapping[str, Any], *, usable: bool) -> list[dict[str, Any]]:
-    """Field by field: expected, received, and a mark.
-
-    The marks: ``ok``; ``missing``, it must be there; ``wrong``; ``more``, nothing is expected under this name. ``cost``
-    says that it was this that made the answer useless (it stands first); the rest was tolerated.
+    The marks: ``ok``, ``missing``, ``wrong``, and ``more`` for a field that is not expected. ``cost`` marks fields that
+    made the answer unusable; these come first. Other deviations were tolerated.
 
     Args:
         expected: from :func:`expected_answer`.
-        message: what was read of the answer.
+        message: the fields that were read from the answer.
         usable: from :func:`is_usable`.
     """
-    found = {}
-    for problem in schemas.problems(str(expected["message_type"]), message):
-        found.setdefault(problem.field.partition(".")[0], problem)
+    problems: dict[str, Problem] = {}
+    for one in schemas.problems(str(expected["message_type"]), message):
+        problems.setdefault(one.field.partition(".")[0], one)
+    # The referee also finds a choice under another name: it is then wrong rather than missing.
+    elsewhere = choice(message, "parity_choice" if "parity_choice" in expected else "choice")
     rows = []
     for name, value in expected.items():
-        came, wrong = message.get(name, _MISSING), found.get(name)
-        mark = "ok"
-        if came is _MISSING:
+        received, problem = message.get(name, _MISSING), problems.get(name)
+        mark, shown = "ok", _value(name, received)
+        if received is _MISSING and name in _CHOICE_FIELDS and elsewhere is not None:
+            mark, shown = "wrong", _value("", elsewhere)
+        elif received is _MISSING:
             mark = "missing"
-        elif (wrong and not _is_secret(name)) or (name in _SAME and came != value):
+        elif (problem is not None and name not in SECRET_FIELDS) or (name in _EXACT_FIELDS and received != value):
             mark = "wrong"
-        words = wrong.expected if wrong is not None and name not in _SAME else ""
-        row = {"name": name, "expected": words or _value(name, value), "came": _value(name, came), "mark": mark}
-        rows.append(row | {"cost": name in _DECISIVE and mark != "ok" and not usable})
-    for name, came in message.items():
+        in_words = problem is not None and name not in _EXACT_FIELDS
+        wanted = checks.expected(problem.expected) if problem is not None and in_words else _value(name, value)
+        cost = name in _DECISIVE_FIELDS and mark != "ok" and not usable
+        rows.append(FieldRow(name, wanted, shown, mark, cost, in_words))
+    for name, received in message.items():
         if name not in expected:
-            more = {"name": clean(str(name))[:64], "expected": "", "came": _value(name, came), "mark": "more"}
-            rows.append(more | {"cost": False})
-    return sorted(_found_elsewhere(rows, expected, message), key=lambda row: not row["cost"])
-
-
-def _found_elsewhere(
-    rows: list[dict[str, Any]], expected: Mapping[str, Any], message: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """A choice that stands under another name is found by the referee: it is not missing, but not as expected."""
-    given = choice(message, "parity_choice" if "parity_choice" in expected else "choice")
-    for row in rows:
-        if row["name"] in ("parity_choice", "move_data") and row["mark"] == "missing" and given is not None:
-            row["came"] = _value("", given)
-            row["mark"] = "wrong"
-    return rows
-
-
-def _is_secret(name: str) -> bool:
-    return name in SECRET_FIELDS
+            rows.append(FieldRow(clean(str(name))[:64], "", _value(name, received), "more"))
+    return sorted(rows, key=lambda row: not row.cost)
 
 
 def _value(name: str, value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from league_sdk.protocol.states import LeagueState
 from matches.audience.pages.keys import PageKey, socket_path
-from matches.audience.pages.parts import league_dict
+from matches.audience.pages.parts import LeagueHead
 from matches.models import League
 from matches.view import summaries
 
@@ -14,7 +14,7 @@ FRAGMENTS = ("leagues",)
 
 
 def context(key: PageKey) -> dict[str, Any]:
-    """All leagues, those that are being played first."""
+    """All leagues, running ones first."""
     order = list(LeagueState)
     known = summaries.summaries(leagues := list(League.objects.order_by("-created_at")))
 
@@ -24,7 +24,13 @@ def context(key: PageKey) -> dict[str, Any]:
 
     return {
         "leagues": [
-            league_dict(league, known[league.pk], league.frozen.get("after") if league.frozen_seq is not None else None)
+            LeagueHead(
+                league.pk,
+                league.display_name,
+                league.game_type,
+                known[league.pk],
+                league.frozen.get("after") if league.frozen_seq is not None else None,
+            )
             for league in sorted(leagues, key=place)
         ],
         "socket_path": socket_path(key),

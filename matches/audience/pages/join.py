@@ -1,16 +1,18 @@
-"""The way in: where an agent registers, with what, and what to do step by step."""
+"""The join page: where and how an agent registers, step by step."""
 
 from __future__ import annotations
 
-import ipaddress
 import json
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, NamedTuple
 
 from django.urls import reverse
 
-from agents_registry import roster
-from matches.audience import qr
+from agents_registry.addresses.public import is_local
+from agents_registry.models import Kind
+from agents_registry.rate_limits.attempts import network_of
+from agents_registry.rosters import roster
+from agents_registry.words import Reach, reach_for_all
+from matches.audience import loops, qr
 from matches.audience.pages.keys import PageKey, socket_path
 from matches.audience.pages.parts import league_of
 from matches.league import making
@@ -20,35 +22,71 @@ from matches.view.sight import View
 FRAGMENTS = ("join_state",)
 AGENT_PORT = 8101
 CODE = "YOUR-CODE"
+MAX_ARRIVED = 3
+"""Players from one machine; behind a shared address they may be those of several people."""
+
+
+class Places(NamedTuple):
+    """Whether registration is ``open``, ``full``, ``closed`` or ``demo``, and how many players are registered.
+
+    ``max_players`` is the largest number of players; None if the instructor has not set one.
+    """
+
+    word: str
+    players: int
+    max_players: int | None
 
 
 def context(view: View, key: PageKey) -> dict[str, Any]:
-    """What changes on the page: whether registration is open, and how many are in."""
-    league = view.league
+    """The part of the page that changes: whether registration is open, and the number of players."""
     return {
         "league": league_of(view),
-        "state": state(league, len(view.names)),
-        "code": code_wanted(league),
+        "state": _places(view.league, len(view.names)),
+        "code": code_wanted(view.league),
         "socket_path": socket_path(key),
     }
 
 
-def state(league: League, players: int) -> dict[str, Any]:
-    """``open``, ``full``, ``closed`` or ``demo``, and how many players there are."""
-    most = league.rules.max_players
+class Arrived(NamedTuple):
+    """A player that has just registered from the machine or network of whoever looks, and how it is reached."""
+
+    player_id: str
+    display_name: str
+    reach: Reach
+
+
+def arrived(league: League, near: str) -> list[Arrived]:
+    """The newest players that have registered from a caller's machine, newest first.
+
+    Args:
+        near: the caller's address, from :attr:`agents_registry.addresses.callers.Caller.near`; may be empty.
+    """
+    # Behind a freeze no public page changes: that an agent was called shows that a match was played.
+    if not near or league.frozen_seq is not None:
+        return []
+    here = league.agents.filter(kind=Kind.PLAYER, registered_from=network_of(near)).prefetch_related("tokens")
+    newest = here.order_by("-registered_at", "-pk")[:MAX_ARRIVED]
+    return [
+        Arrived(one.code, one.display_name, reach_for_all(one, proven=all(token.proven for token in one.tokens.all())))
+        for one in newest
+    ]
+
+
+def _places(league: League, players: int) -> Places:
+    max_players = league.rules.max_players
     word = "open"
     if league.demo:
         word = "demo"
     elif not making.is_open(league):
         word = "closed"
-    elif players >= most:
+    elif players >= max_players:
         word = "full"
-    shown = most if most < type(league.rules).model_fields["max_players"].default else None
-    return {"word": word, "players": players, "most": shown, "left": max(0, most - players)}
+    unlimited = type(league.rules).model_fields["max_players"].default
+    return Places(word, players, max_players if max_players < unlimited else None)
 
 
 def code_wanted(league: League) -> str:
-    """``personal``, ``league`` or nothing; never the code itself."""
+    """The kind of code that registration needs: ``personal``, ``league`` or empty; never the code itself."""
     if roster.exists(league.pk):
         return "personal"
     return "league" if league.rules.registration_code else ""
@@ -57,51 +95,30 @@ def code_wanted(league: League) -> str:
 # Where the site is ----------------------------------------------------------------------------
 
 
-def is_local(url: str) -> bool:
-    """Whether an address means "this machine" to whoever reads it."""
-    host = (urlsplit(url).hostname or "").lower()
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host in ("", "localhost") or host.endswith(".localhost")
-
-
-def base_url(asked: str, public: str) -> str:
-    """The site's address for another machine: the one that this browser came by, unless that means its own machine.
-
-    Args:
-        asked: scheme and host of the request.
-        public: ``LEAGUE_PUBLIC_URL``, which is believed about the scheme of its own host (a proxy may speak https).
-    """
-    same = urlsplit(asked).netloc == urlsplit(public).netloc
-    return public.rstrip("/") if same or (is_local(asked) and not is_local(public)) else asked
-
-
 def way_in(league: League, base: str) -> dict[str, Any]:
-    """Everything on the page that hangs on the site's address: links, requests to copy, the QR code.
+    """Everything on the page that depends on the site's address: links, requests to copy, the QR code.
 
     Args:
-        base: scheme and host, from :func:`base_url`.
+        base: scheme and host, from :func:`agents_registry.addresses.public.address_to_show`.
     """
     page = base + reverse("join", args=[league.pk])
     address = f"{base}/leagues/{league.pk}/mcp"
     code = CODE if code_wanted(league) else ""
     return {
         "address": address,
-        "page": page,
-        "qr": qr.svg(page, label=page),
+        "qr": qr.code_of(page, label=page),
         "local": is_local(base),
         "curl": _curl(address, league, code),
         "python": _python(address, league, code),
         "sdk": _sdk(address, code),
+        "bridge": _bridge(address, league, code),
+        "loops": loops.of(base),
         "start": 'python3 player.py --name "My Agent"' + (f" --code {code}" if code else ""),
-        "kit": reverse("join_kit", args=[league.pk]),
-        "game_type": league.game_type,
     }
 
 
 def _request(league: League, code: str) -> dict[str, Any]:
-    meta: dict[str, Any] = {
+    meta = {
         "display_name": "My Agent",
         "version": "1.0.0",
         "game_types": [league.game_type],
@@ -133,7 +150,12 @@ def _python(address: str, league: League, code: str) -> str:
     )
 
 
+def _bridge(address: str, league: League, code: str) -> str:
+    options = f'--agent http://localhost:{AGENT_PORT}/mcp --name "My Agent" --game {league.game_type}'
+    return f"python3 bridge.py --league {address} {options}" + (f" --code={code}" if code else "")
+
+
 def _sdk(address: str, code: str) -> str:
-    # In one word: a code may begin like an option.
+    # With "=", as a code may begin with a hyphen like an option.
     shown = f" --registration-code={code}" if code else ""
     return f'python -m league_sdk.player --league {address} --name "My Agent" --port {AGENT_PORT}{shown}'

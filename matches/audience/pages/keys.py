@@ -1,4 +1,4 @@
-"""Which page someone looks at."""
+"""The key of a page: which page somebody looks at."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from django.utils import translation
 
 
 class PageKey(NamedTuple):
-    """A page: its kind, the league and the thing in it that it shows, and for whom.
+    """Which page is looked at, and by which audience.
 
     Attributes:
         kind: a name of ``matches.audience.pages.KINDS``.
-        item: a match id, a player id or a check id, as the kind has it.
-        staff: whether what a frozen board hides is shown.
+        item: the id of the match, player or check that the page shows; of the replay the number of an event.
+        staff: whether the page shows what a frozen board hides.
     """
 
     kind: str = "index"
@@ -24,7 +24,7 @@ class PageKey(NamedTuple):
 
     @property
     def topic(self) -> str | None:
-        """The league or check whose changes show on this page; None for every league's."""
+        """The league or check whose changes affect this page; None: changes of any league."""
         return f"check:{self.item}" if self.kind == "check" else self.league_id
 
 
@@ -38,7 +38,7 @@ _PATHS = {
 
 
 def socket_path(key: PageKey) -> str:
-    """Where a page's socket is, in the language it is shown in."""
+    """The path of a page's WebSocket, for the active language."""
     path = _PATHS.get(key.kind, f"leagues/{{league}}/{key.kind}/").format(league=key.league_id, item=key.item)
     staff = "&as=staff" if key.staff else ""
     return f"/ws/{path}?language={translation.get_language() or settings.LANGUAGE_CODE}{staff}"

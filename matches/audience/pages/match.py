@@ -1,39 +1,40 @@
-"""The page of one match: who, what came of it and why; the board move by move; every message on a time line."""
+"""The page of one match: players, result and reason; the board move by move; every message on a time line."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from league_sdk.ledger.kinds import EventKind
+from league_sdk.protocol.masking import without_addresses
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import IN_PLAY, MatchState
-from league_sdk.rules.registry import games
+from matches.audience.pages import parts
 from matches.audience.pages.draw import draw_of, game_draws
 from matches.audience.pages.keys import PageKey, socket_path
-from matches.audience.pages.lanes import Row, begin_of, rows_of
-from matches.audience.pages.parts import as_staff, league_of, match_dict
+from matches.audience.pages.lanes import Message, Row, begin_of, rows_of
 from matches.events.history import Outcome
 from matches.models import Event, Match
 from matches.view import boards, queries
-from matches.view.masking import without_addresses
+from matches.view.boards import Answer, Board
+from matches.view.rows import Step
 from matches.view.sight import View
 from matches.words import match as words_match
 from matches.words import states
-from matches.words.corrections import corrections_of
+from matches.words.corrections import corrections_of, fault_cause
 
 FRAGMENTS = ("match_header", "match_draw", "match_board", "match_transcript")
-_WRITTEN = ("type", "choice", "problem", "notes", "http_status")
-"""What of a row is as an agent or its referee wrote it."""
+_FOREIGN_TEXTS = ("type", "choice", "problem", "notes", "search", "http_status")
+"""Fields of a message whose text comes from an agent or a referee."""
 _EVENTS = (EventKind.MATCH_FINISHED, EventKind.ATTEMPT_LOST, EventKind.MATCH_HELD)
 
 
 def context(view: View, key: PageKey) -> dict[str, Any] | None:
-    """One match as one audience sees it, or None when there is none of this id."""
+    """One match as one audience sees it; None if there is no such match."""
     match = _match(view, key.item)
     if match is None:
         return None
@@ -42,45 +43,36 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
     attempts = _attempts(match, view, events, staff=key.staff)
     if not key.staff:
         _hide_addresses(attempts)
-    found = match_dict(match, view)
-    for player in (found["a"], found["b"]):
-        player["player_url"] = reverse("player", args=[match.league_id, player["player_id"]]) + as_staff(view)
-    board = found["board"]
-    if board is not None:
-        board["steps"] = _steps(match, view)
-        boards.time_moves(board["moves"], _answers(attempts[-1]["rows"]) if attempts else [])
+    row = parts.match_row(match, view)
+    if row.board is not None:
+        row = replace(row, board=_replayable(row.board, match, view, attempts))
     return {
-        "league": league_of(view),
-        "match": found
-        | _verdict(outcome, view, events)
-        | {
-            "untold": _is_untold(match, outcome),
-            "round_number": match.round.number,
-            "hidden": _hidden(view.frozen_after) if view.frozen_after is not None and outcome is None else "",
-            "corrections": [
-                _("%(correction)s Undone: %(reason)s") % {"correction": one["sentence"], "reason": one["undone_reason"]}
-                if one["undone"]
-                else one["sentence"]
-                for one in corrections_of(view, match_id=match.match_id)
-            ],
-        },
+        "league": parts.league_of(view),
+        "match": row,
+        "verdict": _verdict(match, outcome, events, staff=key.staff),
+        "round_number": match.round.number,
+        "hidden": _hidden_reason(view.frozen_after) if view.frozen_after is not None and outcome is None else "",
+        "corrections": [
+            _("%(correction)s Undone: %(reason)s") % {"correction": one["sentence"], "reason": one["undone_reason"]}
+            if one["undone"]
+            else one["sentence"]
+            for one in corrections_of(view, match_id=match.match_id)
+        ],
         "draw": draw_of(match, view, events),
         "game_draws": game_draws(view.league.game_type),
         "attempts": attempts,
-        "messages_count": sum(row["kind"] == "message" for attempt in attempts for row in attempt["rows"]),
+        "messages_count": sum(row.kind == "message" for attempt in attempts for row in attempt.rows),
         "as_staff": key.staff,
         "socket_path": socket_path(key),
     }
 
 
 def messages(view: View, match_id: str, only: str | None, *, staff: bool) -> dict[str, Any] | None:
-    """What was sent and received in a match, by attempt and number, such as "1-12".
+    """The bodies of a match's messages by attempt and number, such as "1-12"; None without such a match or message.
 
     Args:
-        only: the name of the one message to show; None for all.
-        staff: whether addresses are shown, and answers that are none.
-
-    Returns None when there is no such match or message.
+        only: the key of the one message to return; None: all.
+        staff: whether addresses, and answers that are not league messages, are shown.
     """
     match = _match(view, match_id)
     if match is None:
@@ -102,7 +94,7 @@ def _match(view: View, match_id: str | None) -> Match | None:
 
 
 def _events(view: View, match: Match) -> list[Event]:
-    """What the league has on record of this match, as far as the view goes."""
+    """The league's events about this match, up to the moment of the view."""
     known = view.league.events.filter(kind__in=_EVENTS, seq__lte=view.moment.seq, data__match_id=match.match_id)
     return list(known.order_by("seq"))
 
@@ -110,52 +102,80 @@ def _events(view: View, match: Match) -> list[Event]:
 # What came of it ----------------------------------------------------------------------------------
 
 
-def _verdict(outcome: Outcome | None, view: View, events: list[Event]) -> dict[str, Any]:
-    """The result in a sentence, and whose fault it is."""
+class Blame(NamedTuple):
+    """Whose fault a lost point is, in words."""
+
+    player_id: str
+    cause: str
+    owner: str
+    error_code: str
+    tries: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a match ended as it did.
+
+    Attributes:
+        before: what the referee had reported, if the instructor has corrected the result.
+        untold: whether the players may not know the result, as the referee was lost before it could tell them.
+        said: for the staff, what the players said themselves in place of an answer.
+    """
+
+    why: str = ""
+    blame: list[Blame] | None = None
+    before: str = ""
+    untold: bool = False
+    said: Sequence[str] = ()
+
+
+def _verdict(match: Match, outcome: Outcome | None, events: list[Event], *, staff: bool) -> Verdict:
     if outcome is None:
-        return {"why": "", "blame": [], "before": ""}
+        return Verdict()
+    if outcome.correction is None:
+        untold = bool((match.seal or {}).get("untold"))
+        blame = [_blame(fault) for fault in outcome.faults]
+        said = words_match.own_words(outcome, match.said) if staff else []
+        return Verdict(words_match.why(outcome), blame, untold=untold, said=said)
     reported = [event.data for event in events if event.kind == EventKind.MATCH_FINISHED]
-    before = ""
-    if outcome.correction is not None and reported:
-        last = reported[-1]
-        summary = states.result_summary(last["status"], last["winner_id"], last["details"])
-        before = _("The referee had reported: %(result)s.") % {"result": summary}
-    return {
-        "why": words_match.why(outcome),
-        "blame": [_blame(fault) for fault in outcome.faults] if outcome.correction is None else [],
-        "before": before,
-    }
+    before = _("The referee had reported: %(result)s.") % {"result": _summary(reported[-1])} if reported else ""
+    return Verdict(words_match.why(outcome), before=before)
 
 
-def _hidden(after_round: int) -> str:
-    """Why a match of a frozen board shows nothing."""
+def _summary(reported: Mapping[str, Any]) -> str:
+    return states.result_summary(reported["status"], reported["winner_id"], reported["details"], reported["faults"])
+
+
+def _hidden_reason(after_round: int) -> str:
     return _(
         "The board is frozen after round %(round)d: what happens in this match is shown when the board is unveiled."
     ) % {"round": after_round}
 
 
-def _is_untold(match: Match, outcome: Outcome | None) -> bool:
-    """Whether a sealed result counts that its players may not have heard: who was to tell them was lost."""
-    by_referee = outcome is not None and outcome.correction is None
-    return by_referee and bool((match.seal or {}).get("untold"))
-
-
-def _blame(fault: Mapping[str, Any]) -> dict[str, Any]:
+def _blame(fault: Mapping[str, Any]) -> Blame:
     cause = str(fault.get("cause") or "")
-    return {
-        "player_id": fault["player_id"],
-        "cause": states.fault_cause(cause),
-        "owner": words_match.owner(cause),
-        "error_code": fault.get("error_code") or "",
-        "tries": words_match.tries(fault["tries"]) if fault.get("tries") else "",
-    }
+    return Blame(
+        fault["player_id"],
+        fault_cause(cause),
+        words_match.owner(cause),
+        fault.get("error_code") or "",
+        words_match.tries(fault["tries"]) if fault.get("tries") else "",
+    )
 
 
 # Attempts -----------------------------------------------------------------------------------------
 
 
-def _attempts(match: Match, view: View, events: list[Event], *, staff: bool) -> list[dict[str, Any]]:
-    """Every attempt at the match with its rows and what became of it, in order."""
+class Attempt(NamedTuple):
+    """An attempt at the match; ``fate`` says what became of it, ``lost`` whether its referee was lost."""
+
+    number: int
+    fate: str
+    lost: bool
+    rows: list[Row]
+
+
+def _attempts(match: Match, view: View, events: list[Event], *, staff: bool) -> list[Attempt]:
     entries: dict[int, list[dict[str, Any]]] = {}
     for entry in queries.transcript(match, view, staff=staff):
         entries.setdefault(entry["attempt"], []).append(entry)
@@ -164,77 +184,66 @@ def _attempts(match: Match, view: View, events: list[Event], *, staff: bool) -> 
     lost = {int(event.data["attempt"]): event.data for event in events if event.kind != EventKind.MATCH_FINISHED}
     ended = {int(event.data["attempt"]): event.data for event in events if event.kind == EventKind.MATCH_FINISHED}
     playing = match.attempt if view.now and match.state in IN_PLAY else None
-    game = games().get(view.league.game_type)
     numbers = sorted({*entries, *steps, *lost} - {0})
     begun = begin_of(entries.get(numbers[0], []), steps.get(numbers[0], [])) if numbers else None
-    found = []
-    for number in numbers:
-        found.append(
-            {
-                "number": number,
-                "fate": _fate(number, outcome, lost.get(number), ended.get(number), playing),
-                "lost": number in lost,
-                "rows": rows_of(
-                    entries.get(number, []),
-                    steps.get(number, []),
-                    (match.player_a.code, match.player_b.code),
-                    begun=begun,
-                    in_play=number == playing,
-                    locked_in=match.locked_in,
-                    choice_field=game.choice_field if game is not None else "",
-                ),
-            }
+
+    def fate(number: int) -> str:
+        if number in lost:
+            return words_match.lost_attempt(lost[number])
+        if outcome is not None and outcome.attempt == number and outcome.correction is None:
+            return _("The result of this attempt counts.")
+        if number in ended:
+            return _("It ended (%(result)s), and does not count any more.") % {"result": _summary(ended[number])}
+        return _("Being played now.") if number == playing else ""
+
+    def rows(number: int) -> list[Row]:
+        return rows_of(
+            entries.get(number, []),
+            steps.get(number, []),
+            (match.player_a.code, match.player_b.code),
+            begun=begun,
+            in_play=number == playing,
+            locked_in=match.locked_in,
+            choice_field=queries.choice_field(view.league.game_type),
         )
-    return found
+
+    return [Attempt(number, fate(number), number in lost, rows(number)) for number in numbers]
 
 
-def _fate(
-    number: int,
-    outcome: Outcome | None,
-    lost: Mapping[str, Any] | None,
-    ended: Mapping[str, Any] | None,
-    playing: int | None,
-) -> str:
-    if lost is not None:
-        return words_match.lost_attempt(lost)
-    if outcome is not None and outcome.attempt == number and outcome.correction is None:
-        return _("The result of this attempt counts.")
-    if ended is not None:
-        summary = states.result_summary(ended["status"], ended["winner_id"], ended["details"])
-        return _("It ended (%(result)s), and does not count any more.") % {"result": summary}
-    return _("Being played now.") if number == playing else ""
-
-
-def _steps_by_attempt(lifecycle: Iterable[Mapping[str, str]]) -> dict[int, list[Mapping[str, str]]]:
-    """The states of a match by attempt: each begins when the match is handed to a referee."""
-    found: dict[int, list[Mapping[str, str]]] = {}
+def _steps_by_attempt(lifecycle: Iterable[Step]) -> dict[int, list[Step]]:
+    """Group the steps of a match by attempt; an attempt begins when the match is assigned to a referee."""
+    steps: dict[int, list[Step]] = {}
     number = 0
     for step in lifecycle:
         number += step["state"] == MatchState.ASSIGNED
-        found.setdefault(max(number, 1), []).append(step)
-    return found
+        steps.setdefault(max(number, 1), []).append(step)
+    return steps
 
 
-def _hide_addresses(attempts: list[dict[str, Any]]) -> None:
-    for row in (row for attempt in attempts for row in attempt["rows"] if row["kind"] == "message"):
-        row |= {name: without_addresses(row[name]) for name in _WRITTEN if name in row}
+def _hide_addresses(attempts: list[Attempt]) -> None:
+    for message in (row for attempt in attempts for row in attempt.rows if isinstance(row, Message)):
+        for name in _FOREIGN_TEXTS:
+            setattr(message, name, without_addresses(getattr(message, name)))
 
 
 # The board ----------------------------------------------------------------------------------------
 
 
-def _steps(match: Match, view: View) -> str:
-    """The board move by move, for the script that replays it; empty when it cannot be replayed."""
+def _replayable(board: Board, match: Match, view: View, attempts: list[Attempt]) -> Board:
+    """Add to the board the steps for the script that replays it, and how long each move took."""
     outcome = view.outcome(match.match_id)
     shown = outcome.details if outcome is not None else match.view
     steps = boards.read_steps(shown, (match.player_a.code, match.player_b.code), view.league.game_type)
-    return json.dumps(steps, separators=(",", ":"), ensure_ascii=False) if steps else ""
-
-
-def _answers(rows: list[Row]) -> list[dict[str, Any]]:
-    """The answers to calls for a move, in order: who, how long it took, and where it stands."""
-    return [
-        {"seat": row["lane"], "took": words_match.duration(row["elapsed_ms"]), "key": row["key"]}
-        for row in rows
-        if "call" in row and row["call"]["type"] == MessageType.GAME_MOVE_CALL and row["elapsed_ms"] is not None
+    answers = [
+        Answer(row.lane, words_match.duration(row.elapsed_ms), row.key)
+        for row in (attempts[-1].rows if attempts else [])
+        if isinstance(row, Message)
+        and row.call is not None
+        and row.call.type == MessageType.GAME_MOVE_CALL
+        and row.elapsed_ms is not None
     ]
+    return replace(
+        board,
+        steps=json.dumps(steps, separators=(",", ":"), ensure_ascii=False) if steps else "",
+        moves=boards.time_moves(board.moves, answers),
+    )

@@ -1,35 +1,56 @@
-"""What the instructor has said: to the room, on the board and the screen; to one student, on "my agent"."""
+"""The instructor's notices: to everybody, on the board and the projector; to one student, on "My agent"."""
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import Annotated
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
+from typing_extensions import TypedDict
 
 from agents_registry.models import Agent
+from league_sdk.protocol.schemas.parts import says
 from matches.models import League, Notice
 from matches.view.sight import View
 
-SHOWN, SHOWN_TO_ONE = 3, 10
+MAX_ON_BOARD, MAX_ON_MINE = 3, 10
 
 
-def of_view(view: View) -> dict[str, Any]:
-    """The latest words to the room, for every page that has the fragment ``notices``; a page of the past has none.
+class NoticeRow(TypedDict):
+    """An announcement, or a message to the owner of one player."""
 
-    They are the instructor's own and no news of the game: a frozen board shows them, too.
+    id: Annotated[int, says("Its number, by which it is withdrawn.")]
+    text: Annotated[str, says("What the instructor says.")]
+    at: Annotated[datetime, says("When it was said, in UTC.")]
+    player_id: Annotated[str | None, says("The player whose owner it is for; null: everybody.")]
+
+
+def of_view(view: View) -> QuerySet[Notice]:
+    """The latest notices to everybody, for the board; none for a moment of the past.
+
+    A frozen board shows them, too, as they say nothing about the matches.
     """
-    present = view.now or view.frozen_after is not None
-    return {"notices": _valid(view.league).filter(agent__isnull=True)[:SHOWN] if present else []}
+    return to_room(view.league)[: MAX_ON_BOARD if view.live else 0]
 
 
-def for_league(league: League, agent: Agent | None) -> Any:
-    """Words to the room and, with an agent, to its owner; the latest first."""
-    to = Q(agent__isnull=True) | Q(agent=agent) if agent is not None else Q(agent__isnull=True)
-    return _valid(league).filter(to)[:SHOWN_TO_ONE]
+def for_owner(league: League, agent: Agent | None) -> QuerySet[Notice]:
+    """Notices to everybody and, with an agent, to its owner; the latest first."""
+    notices = _valid(league).filter(Q(agent__isnull=True) | Q(agent=agent)) if agent is not None else to_room(league)
+    return notices[:MAX_ON_MINE]
 
 
-def wire(notice: Notice) -> dict[str, Any]:
-    """A notice for machines; whom one to a single player is for stands in ``player_id``."""
+def to_room(league: League) -> QuerySet[Notice]:
+    """Every notice to everybody that has not been withdrawn, the latest first."""
+    return _valid(league).filter(agent__isnull=True)
+
+
+def to_anyone(league: League) -> QuerySet[Notice]:
+    """Every notice that has not been withdrawn, those to one owner too, the latest first; for the instructor."""
+    return _valid(league).select_related("agent")
+
+
+def wire(notice: Notice) -> NoticeRow:
+    """A notice as the API shows it; ``player_id`` is None for a notice to everybody."""
     return {
         "id": notice.pk,
         "text": notice.text,
@@ -38,10 +59,5 @@ def wire(notice: Notice) -> dict[str, Any]:
     }
 
 
-def public(league: League) -> list[dict[str, Any]]:
-    """Every word to the room that still holds, for machines, the latest first."""
-    return [wire(row) for row in _valid(league).filter(agent__isnull=True)]
-
-
-def _valid(league: League) -> Any:
+def _valid(league: League) -> QuerySet[Notice]:
     return Notice.objects.filter(league=league, withdrawn_at__isnull=True).order_by("-made_at", "-pk")

@@ -1,162 +1,268 @@
-"""Leagues, matches, players and results as the templates know them; shared by all pages."""
+"""Leagues, matches, players and results as templates read them; shared by all pages."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
-from agents_registry.models import Agent
+from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import MatchState
 from league_sdk.rules.registry import games
 from matches.events.history import Outcome
 from matches.events.registry import LISTED
-from matches.models import League, Match
+from matches.models import Match
 from matches.view import queries, summaries
-from matches.view.boards import read_board
+from matches.view.boards import Board, read_board
 from matches.view.sight import View
 from matches.words import states
 from matches.words.events import happened
 
 
-def league_dict(league: League, known: summaries.Summary, frozen_after: int | None = None) -> dict[str, Any]:
-    """A league."""
-    return {
-        "league_id": league.pk,
-        "display_name": league.display_name,
-        "game_type": league.game_type,
-        "game_name": _game_name(league.game_type),
-        "state": known.state,
-        "state_label": states.league_state(known.state),
-        "paused": known.paused,
-        "round_number": known.round_number,
-        "rounds_total": known.rounds,
-        "round_done": known.round_done,
-        "round_total": known.round_total,
-        "matches_done": known.matches_done,
-        "matches_total": known.matches,
-        "round_started_at": known.round_started_at,
-        "completed_at": known.completed_at,
-        "champion": known.champion,
-        "players_count": known.players,
-        "frozen_after": frozen_after,
-        "url": reverse("board", args=[league.pk]),
-        "headline": states.headline(known, frozen_after),
-    }
+@dataclass(frozen=True, slots=True)
+class LeagueHead:
+    """A league in a list of leagues and at the head of its pages.
+
+    Attributes:
+        frozen_after: the last round that this audience sees while the board is frozen; else None.
+        as_staff: the query that keeps staff behind the freeze, for the page's links (:func:`as_staff`); else empty.
+    """
+
+    league_id: str
+    display_name: str
+    game_type: str
+    summary: summaries.Summary
+    frozen_after: int | None = None
+    starts_at: datetime | None = None
+    as_staff: str = ""
+
+    @property
+    def url(self) -> str:
+        return reverse("board", args=[self.league_id]) + self.as_staff
+
+    @property
+    def game_name(self) -> str:
+        """The display name of the game; its type if the game is not installed any more."""
+        game = games().get(self.game_type)
+        return game.display_name if game is not None else self.game_type
+
+    @property
+    def state_label(self) -> str:
+        return states.league_state(self.summary.state)
+
+    @property
+    def headline(self) -> str:
+        return states.headline(self.summary, self.frozen_after)
 
 
-def league_of(view: View) -> dict[str, Any]:
+def league_of(view: View) -> LeagueHead:
     """A league as one audience sees it."""
-    found = league_dict(view.league, summaries.summary(view), view.frozen_after)
-    return found | {
-        "starts_at": view.league.starts_at if view.now else None,
-        # The staff looks behind a curtain that hangs in front of everybody else.
-        "behind_curtain": bool(as_staff(view)),
-        "as_staff": as_staff(view),
-        "url": found["url"] + as_staff(view),
-    }
+    league = view.league
+    return LeagueHead(
+        league.pk,
+        league.display_name,
+        league.game_type,
+        summaries.summary(view),
+        view.frozen_after,
+        league.starts_at if view.now else None,
+        as_staff(view),
+    )
+
+
+# Addresses --------------------------------------------------------------------------------------
 
 
 def as_staff(view: View) -> str:
-    """What the addresses on a page end with, so that the staff that looks behind a curtain stays there."""
+    """The query to append to a page's links so that staff who look behind a freeze stay there; else empty."""
     return "?as=staff" if view.now and view.league.frozen_seq is not None else ""
 
 
-def _game_name(game_type: str) -> str:
-    """A game's name for people; its type when the package that brought it is gone."""
-    game = games().get(game_type)
-    return game.display_name if game is not None else game_type
+def match_url(view: View, match_id: str) -> str:
+    """The address of a match's page."""
+    return reverse("match", args=[view.league.pk, match_id]) + as_staff(view)
 
 
-def player_dict(agent: Agent, view: View, match: Match | None = None) -> dict[str, Any]:
-    """A player; in a match also how far it has come."""
-    found: dict[str, Any] = {
-        "player_id": agent.code,
-        "display_name": view.names.get(agent.code, agent.display_name),
-    }
-    if match is not None:
-        # Who had come when is not kept; but nobody is asked for a choice before both are there.
-        then = None if view.now else queries.state_of(match, view)
-        found |= {
-            "locked_in": agent.code in match.locked_in if view.now else then == MatchState.DRAWING_NUMBER,
-            "joined": agent.code in match.joined
-            if view.now
-            else then in (MatchState.COLLECTING_CHOICES, MatchState.DRAWING_NUMBER),
-        }
-    return found
+def player_url(view: View, player_id: str) -> str:
+    """The address of a player's page."""
+    return reverse("player", args=[view.league.pk, player_id]) + as_staff(view)
 
 
-def board_of(match: Match, view: View) -> dict[str, Any] | None:
-    """The board of a match that is played in turns, as it stands or as it ended; None when there is none to show."""
+# Players and matches ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """A player; ``joined`` and ``locked_in`` are set in a match, ``row`` for an opponent that the table shows."""
+
+    player_id: str
+    display_name: str
+    url: str
+    joined: bool = False
+    locked_in: bool = False
+    row: Row | None = None
+
+
+def player_of(view: View, player_id: str, *, joined: bool = False, locked_in: bool = False) -> Player:
+    """A player of a view by its id."""
+    name = view.names.get(player_id, player_id)
+    return Player(player_id, name, player_url(view, player_id), joined, locked_in)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a match ended."""
+
+    outcome: Outcome
+    view: View
+
+    @property
+    def url(self) -> str:
+        return match_url(self.view, self.outcome.match_id)
+
+    @property
+    def a(self) -> Player:
+        return player_of(self.view, self.outcome.players[0])
+
+    @property
+    def b(self) -> Player:
+        return player_of(self.view, self.outcome.players[1])
+
+    @property
+    def summary(self) -> str:
+        return states.result_summary(
+            self.outcome.status, self.outcome.winner, self.outcome.details, self.outcome.faults
+        )
+
+    @property
+    def corrected(self) -> str:
+        """The reason of the correction that set this result; empty if it is as the referee reported it."""
+        correction = self.outcome.correction
+        return "" if correction is None else str(self.view.moment.corrections.get(correction, {}).get("reason", ""))
+
+    @property
+    def drawn_number(self) -> Any:
+        return self.outcome.details.get("drawn_number")
+
+    @property
+    def number_parity(self) -> str:
+        return states.drawn_parity(self.outcome.details)
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """The choice of each player by id, without lists of moves, which the board shows."""
+        choices = self.outcome.details.get("choices")
+        if not isinstance(choices, dict):
+            return {}
+        return {player: choice for player, choice in choices.items() if not isinstance(choice, (dict, list))}
+
+
+class Deadline(NamedTuple):
+    """How long a running match waits for its players' answers, in seconds.
+
+    Attributes:
+        since: when they were asked.
+        first: the time limit of one try.
+        limit: the time limit of all tries together.
+    """
+
+    since: str
+    first: str
+    limit: str
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRow:
+    """A match in a list: its players, its state, and its result, if it has one."""
+
+    match_id: str
+    url: str
+    a: Player
+    b: Player
+    state: str
+    attempt: int
+    referee_id: str | None
+    board: Board | None = None
+    result: Result | None = None
+    deadline: Deadline | None = None
+
+    @property
+    def state_label(self) -> str:
+        return states.match_state(self.state, self.board.to_move if self.board is not None else None)
+
+    @property
+    def going(self) -> str:
+        """How far a running match is and for whom it waits, in a few words for one line of the board."""
+        if self.board is None and self.state == MatchState.WAITING_FOR_PLAYERS and self.a.joined != self.b.joined:
+            return _("waiting for %(player)s") % {"player": (self.b if self.a.joined else self.a).player_id}
+        if self.board is None and self.state == MatchState.COLLECTING_CHOICES:
+            done = [player.player_id for player in (self.a, self.b) if player.locked_in]
+            if len(done) == 2:
+                return _("both have locked in")
+            if done:
+                return _("%(player)s has locked in") % {"player": done[0]}
+        return self.state_label
+
+
+def match_row(match: Match, view: View) -> MatchRow:
+    """A match as one audience sees it."""
+    outcome = view.outcome(match.match_id)
+    line = queries.match_line(match, view)
+    a, b = (_seat(match, code, view, line["state"]) for code in (match.player_a.code, match.player_b.code))
+    return MatchRow(
+        match.match_id,
+        match_url(view, match.match_id),
+        a,
+        b,
+        line["state"],
+        line["attempt"],
+        line["referee_id"],
+        _board(match, view),
+        Result(outcome, view) if outcome is not None else None,
+    )
+
+
+def _seat(match: Match, player_id: str, view: View, state: str) -> Player:
+    if view.now:
+        return player_of(view, player_id, joined=player_id in match.joined, locked_in=player_id in match.locked_in)
+    # When each player joined is not stored; but nobody is asked for a choice before both have joined.
+    locked_in = state == MatchState.DRAWING_NUMBER
+    return player_of(view, player_id, joined=locked_in or state == MatchState.COLLECTING_CHOICES, locked_in=locked_in)
+
+
+def _board(match: Match, view: View) -> Board | None:
+    """The board of a turn-based match, present or final; None when there is none to show."""
     players = (match.player_a.code, match.player_b.code)
     outcome = view.outcome(match.match_id)
     if outcome is not None:
         board = read_board(dict(outcome.details), players)
-        # A match that ended before its first move has nothing to show.
-        return board if board is not None and board["moves"] else None
+        # Show no board if the match ended before the first move.
+        return board if board is not None and board.moves else None
     return read_board(match.view, players) if view.now and match.state == MatchState.COLLECTING_CHOICES else None
 
 
-def match_dict(match: Match, view: View) -> dict[str, Any]:
-    """A match."""
-    board = board_of(match, view)
-    outcome = view.outcome(match.match_id)
-    line = queries.match_line(match, view)
-    return {
-        "match_id": match.match_id,
-        "url": reverse("match", args=[match.league_id, match.match_id]) + as_staff(view),
-        "a": player_dict(match.player_a, view, match),
-        "b": player_dict(match.player_b, view, match),
-        "state": line["state"],
-        "state_label": states.match_state(line["state"], board),
-        "board": board,
-        "attempt": line["attempt"],
-        "referee_id": line["referee_id"],
-        "result": result_dict(outcome) if outcome is not None else None,
-    }
+class FeedLine(NamedTuple):
+    """An event as a line of the feed."""
+
+    seq: int
+    at: datetime
+    text: str
 
 
-def result_dict(outcome: Outcome) -> dict[str, Any]:
-    """How a match ended."""
-    details = outcome.details
-    return {
-        "status": outcome.status,
-        "winner_id": outcome.winner,
-        "summary": states.result_summary(outcome.status, outcome.winner, details),
-        "reason": outcome.reason,
-        "drawn_number": details.get("drawn_number"),
-        "number_parity": states.drawn_parity(details),
-        "choices": _choices(details.get("choices")),
-        "correction": outcome.correction,
-        "faults": list(outcome.faults),
-    }
+def feed(view: View, limit: int) -> list[FeedLine]:
+    """The latest events, the newest first."""
+    events = view.league.events.filter(kind__in=LISTED, seq__lte=view.moment.seq).order_by("-seq")[:limit]
+    return [FeedLine(event.seq, event.at, happened(event.kind, event.data)) for event in events]
 
 
-def _choices(choices: object) -> dict[str, Any]:
-    """What each player chose; a list of moves is shown on the board, not in a word."""
-    if not isinstance(choices, dict):
+def places_gained(view: View) -> dict[str, int]:
+    """Places that each player gained in the current round, by id; empty when that is not known."""
+    current = view.moment.current
+    # While final places are being unveiled, the other rows move up without having gained a place.
+    if current is None or current.number < 2 or view.unveiled:
         return {}
-    return {player: choice for player, choice in choices.items() if not isinstance(choice, (dict, list))}
-
-
-def result_line(outcome: Outcome, view: View) -> dict[str, Any]:
-    """How a match ended, in a list."""
-    first, second = ({"player_id": code, "display_name": view.names.get(code, code)} for code in outcome.players)
-    return {
-        "match_id": outcome.match_id,
-        "url": reverse("match", args=[view.league.pk, outcome.match_id]) + as_staff(view),
-        "a": first,
-        "b": second,
-        "status": outcome.status,
-        "winner_id": outcome.winner,
-        "summary": states.result_summary(outcome.status, outcome.winner, outcome.details),
-        "correction": outcome.correction,
-        "seq": outcome.seq,
-        "at": outcome.at,
-    }
-
-
-def feed(view: View, most: int) -> list[dict[str, Any]]:
-    """The last events that the pages list, the newest first: ``seq``, ``at`` and ``text`` of each."""
-    events = view.league.events.filter(kind__in=LISTED, seq__lte=view.moment.seq).order_by("-seq")[:most]
-    return [{"seq": one.seq, "at": one.at, "text": happened(one.kind, one.data)} for one in events]
+    earlier = {row.player_id: row.tied_rank for row in view.table(before_round=current.number)}
+    return {row.player_id: earlier[row.player_id] - row.tied_rank for row in view.standings}

@@ -1,9 +1,11 @@
-"""Time travel: the board of a league as it stood after any of its events."""
+"""The replay: the board of a league as it stood after any of its events."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db.models import Min
@@ -21,26 +23,67 @@ from matches.view.sight import View
 from matches.words import events
 
 SHOWN = ("header", "standings", "current", "results", "feed")
-"""Of the board's fragments; its charts tell of all rounds anyway, and would make every step as large as the rest."""
+"""Fragments of the board in the replay; not the charts, which show all rounds anyway and are as large as the rest."""
 FRAGMENTS = ("replay_event", *SHOWN)
-LABELS = 12
-"""At most so many rounds are named below the slider; all of them have a mark."""
+MAX_LABELS = 12
+"""Labelled rounds below the slider; every round has a mark."""
 
 
 class Track(NamedTuple):
-    """What the slider runs along: the numbers of the first and the last event of a view, and where rounds began."""
+    """The range of the slider: the numbers of a view's first and last event, and where rounds began."""
 
     first: int
     last: int
     rounds: dict[int, int]
-    """Event numbers by round."""
+    """By round, the number of the event that started it."""
+
+
+class Mark(NamedTuple):
+    """The mark of a round's start on the slider; some marks have a label."""
+
+    x: str
+    label: int | None
+
+
+class Step(NamedTuple):
+    """A link to another moment; without an address if it would not move."""
+
+    name: str
+    label: str
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The shown moment, and the controls around it.
+
+    Attributes:
+        at: the number of the event after which the board is shown.
+        address: of the page; the query for an event is appended to it.
+        version: from :func:`version`.
+    """
+
+    at: int
+    time: datetime | None
+    text: str
+    round: int | None
+    track: Track
+    marks: list[Mark]
+    steps: list[Step]
+    address: str
+    staff: bool
+    version: str
+
+    @property
+    def fixed(self) -> bool:
+        return self.at < self.track.last
 
 
 def context(view: View, key: PageKey) -> dict[str, Any]:
-    """The board after event ``key.item``; after the last one this audience may see when that is no number.
+    """The board after event ``key.item``; if that is not a number, after the last event this audience may see.
 
     Args:
-        view: the league as the audience may see it now; nothing later is ever shown.
+        view: the league as the audience may see it now; nothing later is shown.
     """
     track = _track(view)
     at = _position(key.item, track)
@@ -64,64 +107,55 @@ def _position(asked: str | None, track: Track) -> int:
     return min(max(wanted, track.first), track.last)
 
 
-def _replay(view: View, then: View, track: Track, key: PageKey) -> dict[str, Any]:
+def _replay(view: View, then: View, track: Track, key: PageKey) -> Replay:
     at, current = then.moment.seq, then.moment.current
     told = Event.objects.filter(league_id=view.league.pk, seq__lte=at, kind__in=PUBLIC)
     event = told.order_by("-seq").first()
-    return {
-        "at": at,
-        "time": then.moment.at,
-        "text": events.happened(event.kind, event.data) if event is not None else "",
-        "round": current.number if current is not None else None,
-        "first": track.first,
-        "last": track.last,
-        "rounds": list(track.rounds.values()),
-        "marks": _marks(track),
-        "steps": _steps(track, at, _address(view, key)),
-        "address": _address(view, key),
-        "staff": key.staff,
-        "version": version(view, key),
-        "fixed": at < track.last,
-    }
+    address = reverse("replay", args=[view.league.pk]) + ("?as=staff&" if key.staff else "?")
+    return Replay(
+        at,
+        then.moment.at,
+        events.happened(event.kind, event.data) if event is not None else "",
+        current.number if current is not None else None,
+        track,
+        _marks(track),
+        _steps(track, at, address),
+        address,
+        key.staff,
+        version(view, key),
+    )
 
 
-def _address(view: View, key: PageKey) -> str:
-    return reverse("replay", args=[view.league.pk]) + ("?as=staff&" if key.staff else "?")
-
-
-def _marks(track: Track) -> list[dict[str, Any]]:
-    """Where rounds begin along the slider, in percent from its left end; a few of them have a label."""
+def _marks(track: Track) -> list[Mark]:
     span, count = max(track.last - track.first, 1), len(track.rounds)
-    every = -(-count // LABELS)
-    # A slider runs from right to left where the language does; a drawing does not turn by itself.
+    every = -(-count // MAX_LABELS)
+    # In right-to-left languages the browser mirrors the slider but not the drawing of the marks.
     turned = translation.get_language_bidi()
     places = ((number, 100 * (seq - track.first) / span) for number, seq in track.rounds.items())
     return [
-        {"x": f"{100 - place if turned else place:.2f}%", "label": number if (number - 1) % every == 0 else None}
+        Mark(f"{100 - place if turned else place:.2f}%", number if (number - 1) % every == 0 else None)
         for number, place in places
     ]
 
 
-def _steps(track: Track, at: int, address: str) -> list[dict[str, Any]]:
-    """Where one can go from here; the browser does the same sum (static/js/past.js)."""
+def _steps(track: Track, at: int, address: str) -> list[Step]:
+    """The links from here; static/js/past.js computes the same ones."""
     earlier = [seq for seq in track.rounds.values() if seq < at]
     later = [seq for seq in track.rounds.values() if seq > at]
-    steps = [
+    targets = [
         ("first", track.first, _("First event")),
         ("round-before", earlier[-1] if earlier else track.first, _("Start of the round, then of the one before")),
         ("before", max(at - 1, track.first), _("Event before")),
         ("next", min(at + 1, track.last), _("Next event")),
         ("next-round", later[0] if later else track.last, _("Next round")),
     ]
-    found = [
-        {"name": name, "label": label, "url": f"{address}at={seq}" if seq != at else None} for name, seq, label in steps
-    ]
-    # Without a number: what is the last one is said when the page is asked for.
-    return [*found, {"name": "last", "label": _("Last event so far"), "url": address.rstrip("?&") or "?"}]
+    steps = [Step(name, label, f"{address}at={seq}" if seq != at else None) for name, seq, label in targets]
+    # The link to the last event has no number, so that it leads to the event that is the last when it is followed.
+    return [*steps, Step("last", _("Last event so far"), address.rstrip("?&") or "?")]
 
 
 def version(view: View, key: PageKey) -> str:
-    """What else the board of a past moment is made of, as a few letters: with these in its address it never changes."""
+    """A hash of everything but the events that a past board depends on; an address with it can be cached for good."""
     league = view.league
     made_of = [
         league.created_at.isoformat(),

@@ -1,25 +1,29 @@
-"""The page of one player: its record, every match, what it chose, how fast it answers, what it lost points for."""
+"""The page of one player: its record, matches, choices, answer times and faults."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent, Kind
-from league_sdk.protocol.states import LeagueState
-from matches.audience.pages import player_figures as figures
+from league_sdk.ledger.standings import Row
+from matches.audience.pages import parts, times
 from matches.audience.pages.keys import PageKey, socket_path
-from matches.audience.pages.parts import as_staff, league_of
 from matches.events.history import Outcome
 from matches.models import Match
 from matches.view import queries, readiness
+from matches.view.readiness import Ready, read_word
 from matches.view.sight import View
 from matches.words import states
-from matches.words.corrections import corrections_of
+from matches.words.corrections import corrections_of, fault_cause
+from matches.words.match import letter, why
 
 FRAGMENTS = (
     "player_head",
@@ -29,169 +33,258 @@ FRAGMENTS = (
     "player_times",
     "player_faults",
 )
+MAX_CHOICES = 8
+"""Different choices with a bar of their own; all others share one."""
 
 
 def context(view: View, key: PageKey) -> dict[str, Any] | None:
-    """One player as one audience sees it, or None when the league has none of this id.
+    """One player as one audience sees it; None if the league has no such player.
 
-    A choice is shown only with its match's result; from rows of the present come only how a match in play stands and
-    what is known of the agent, and neither behind a curtain.
+    A choice is shown only with the result of its match. The state of running matches and of the agent come from the
+    present rows, so they are not shown to an audience behind a freeze.
     """
     league, player_id = view.league, str(key.item)
     agent = league.agents.filter(kind=Kind.PLAYER, code=player_id).first()
     if agent is None or player_id not in {*view.names, *league.left_out}:
         return None
-    row = next((row for row in view.standings if row.player_id == player_id), None)
-    ranks = {row.player_id: row.rank for row in view.standings}
-    matches = _matches(view, agent, ranks)
+    rows = {row.player_id: row for row in view.standings}
+    matches = _matches(view, agent, rows)
     return {
-        "league": league_of(view),
-        "player": {
-            "player_id": player_id,
-            # Behind a curtain a new name is news, too.
-            "display_name": view.names.get(player_id) or (agent.display_name if view.now else player_id),
-            "record": row and queries.wire_row(row) | {"form": row.form, "given": row.given, "out": row.out},
-            "players": len(ranks),
-            "left_out": player_id in league.left_out,
-            "state": _state(view, agent),
-            "check": _check(view, agent, staff=key.staff),
-        },
+        "league": parts.league_of(view),
+        "player": Head(
+            player_id,
+            # An audience behind a freeze must not see a new name either.
+            view.names.get(player_id) or (agent.display_name if view.now else player_id),
+            rows.get(player_id),
+            len(rows),
+            player_id in league.left_out,
+            _state(view, agent),
+            _check(view, agent, staff=key.staff),
+        ),
         "matches": matches,
         "next": _next(view, matches),
-        "rivals": _rivals(matches, ranks, player_id),
-        "choices": figures.choices(matches),
-        "times": figures.times(view, agent),
+        "rivals": _rivals(matches, rows[player_id].tied_rank if player_id in rows else 0),
+        "choices": choices((match.choice, match.letter == "W") for match in matches),
+        "times": times.of_player(view, agent),
         "faults": _faults(view, player_id),
         "corrections": corrections_of(view, player_id=player_id),
-        "socket_path": socket_path(key) if view.now or view.frozen_after is not None else None,
+        "socket_path": socket_path(key) if view.live else None,
     }
 
 
 # The head ---------------------------------------------------------------------------------------
 
 
+class CheckVerdict(NamedTuple):
+    """The verdict of an agent's check; ``url`` of the report and ``why`` are for the staff only."""
+
+    word: Ready
+    url: str = ""
+    why: str = ""
+
+
+class Head(NamedTuple):
+    """The head of the page: the player, its row of the table, and the number of players."""
+
+    player_id: str
+    display_name: str
+    record: Row | None
+    players: int
+    left_out: bool
+    state: str
+    check: CheckVerdict | None
+
+
 def _state(view: View, agent: Agent) -> str:
-    """The agent's state where it says something: not when the league is over and every agent is shut down."""
+    """The agent's state; empty when the league is over, as every agent is shut down then."""
     if view.frozen_after is not None:
         return str(view.league.frozen["states"].get(agent.code, ""))
-    over = view.moment.state in (LeagueState.COMPLETED, LeagueState.STOPPED)
-    return agent.state if view.now and not over else ""
+    return agent.state if view.now and not view.over else ""
 
 
-def _check(view: View, agent: Agent, *, staff: bool) -> dict[str, Any] | None:
-    """The verdict of its check. The report shows the agent's address: only the staff is led to it."""
+def _check(view: View, agent: Agent, *, staff: bool) -> CheckVerdict | None:
+    """The verdict; only the staff gets the link to the report, which shows the agent's address."""
     if view.frozen_after is not None:
         known = view.league.frozen["agents"]
         lines = (one for one in known if (one["kind"], one["agent_id"]) == (agent.kind, agent.code))
         ready = next((one["ready"] for one in lines), None)
-        return {"word": ready, "label": readiness.label(ready)} if ready else None
+        return CheckVerdict(read_word(ready)) if ready else None
     if not view.now:
         return None
     known = readiness.readiness([agent])[agent.pk]
-    found: dict[str, Any] = {"word": known.word.value, "label": known.label}
-    if staff and known.check_id is not None:
-        found |= {"url": reverse("check_report", args=[known.check_id]), "why": known.why}
-    return found
+    if not staff or known.check_id is None:
+        return CheckVerdict(known.word)
+    return CheckVerdict(known.word, reverse("check_report", args=[known.check_id]), known.why)
 
 
 # The matches ------------------------------------------------------------------------------------
 
 
-def _matches(view: View, agent: Agent, ranks: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Every match of a player in playing order, those to come included."""
+@dataclass(frozen=True, slots=True)
+class PlayerMatch:
+    """A match seen from one of its players.
+
+    Attributes:
+        outcome: how it ended; None while it has no result in this view.
+        hidden: whether a frozen board hides its round.
+        own_words: what the player said itself in place of an answer, in sentences; for its owner only.
+    """
+
+    match_id: str
+    url: str
+    round: int
+    player_id: str
+    opponent: parts.Player
+    state: str
+    outcome: Outcome | None
+    hidden: bool = False
+    own_words: Sequence[str] = ()
+
+    @property
+    def why(self) -> str:
+        """Why it ended as it did, in a sentence; empty without a result."""
+        return why(self.outcome) if self.outcome is not None else ""
+
+    @property
+    def state_label(self) -> str:
+        return states.match_state(self.state)
+
+    @property
+    def letter(self) -> str:
+        """How it ended for the player (``words.match.letter``); empty without a result."""
+        return letter(self.outcome, self.player_id) if self.outcome is not None else ""
+
+    @property
+    def choice(self) -> str:
+        """The player's choice; empty without one, and for games whose moves the board shows."""
+        choices = self.outcome.details.get("choices") if self.outcome is not None else None
+        choice = choices.get(self.player_id) if isinstance(choices, Mapping) else None
+        plain = isinstance(choice, (str, int)) and not isinstance(choice, bool)
+        return str(choice)[:40] if plain else ""
+
+    @property
+    def summary(self) -> str:
+        outcome = self.outcome
+        if outcome is None:
+            return ""
+        return states.result_summary(outcome.status, outcome.winner, outcome.details, outcome.faults)
+
+    @property
+    def faults(self) -> list[str]:
+        """The player's faults in this match, in sentences."""
+        faults = self.outcome.faults if self.outcome is not None else ()
+        return [states.fault_sentence(fault) for fault in faults if fault.get("player_id") == self.player_id]
+
+
+def _matches(view: View, agent: Agent, rows: Mapping[str, Row]) -> list[PlayerMatch]:
+    """Every match of a player in playing order, including future ones."""
     mine = queries.matches_of(view.league).filter(Q(player_a=agent) | Q(player_b=agent))
-    return [_match(match, view, agent.code, ranks) for match in mine]
+    return [_match(match, view, agent.code, rows) for match in mine]
 
 
-def _match(match: Match, view: View, player_id: str, ranks: Mapping[str, int]) -> dict[str, Any]:
-    outcome = view.outcome(match.match_id)
-    opponent = match.player_b if match.player_a.code == player_id else match.player_a
-    state = queries.state_of(match, view)
-    found: dict[str, Any] = {
-        "match_id": match.match_id,
-        "url": reverse("match", args=[match.league_id, match.match_id]) + as_staff(view),
-        "round": match.round.number,
-        "opponent": {
-            "player_id": opponent.code,
-            "display_name": view.names.get(opponent.code, opponent.code),
-            "url": reverse("player", args=[match.league_id, opponent.code]) + as_staff(view),
-            "rank": ranks.get(opponent.code),
-        },
-        "state": state,
-        "state_label": states.match_state(state),
-        "hidden": view.frozen_after is not None and match.round.number > view.frozen_after,
-        "letter": "",
-    }
-    if outcome is None:
-        return found
-    return found | {
-        "letter": letter(outcome, player_id),
-        "choice": _choice(outcome, player_id),
-        "summary": states.result_summary(outcome.status, outcome.winner, outcome.details),
-        "correction": outcome.correction,
-        "at": outcome.at,
-    }
+def _match(match: Match, view: View, player_id: str, rows: Mapping[str, Row]) -> PlayerMatch:
+    opponent = match.player_b.code if match.player_a.code == player_id else match.player_a.code
+    return PlayerMatch(
+        match.match_id,
+        parts.match_url(view, match.match_id),
+        match.round.number,
+        player_id,
+        replace(parts.player_of(view, opponent), row=rows.get(opponent)),
+        queries.state_of(match, view),
+        view.outcome(match.match_id),
+        view.frozen_after is not None and match.round.number > view.frozen_after,
+    )
 
 
-def letter(outcome: Outcome, player_id: str) -> str:
-    """How a match ended for a player: W, D, L, T, or C when it was cancelled."""
-    if outcome.status == "DRAW":
-        return "D"
-    if outcome.status == "WIN":
-        return "W" if outcome.winner == player_id else "L"
-    if outcome.status == "TECHNICAL_LOSS":
-        return "W" if outcome.winner == player_id else "T"
-    return "C"
-
-
-def _choice(outcome: Outcome, player_id: str) -> str:
-    """What the player chose, in a word; moves on a board are none."""
-    choices = outcome.details.get("choices")
-    choice = choices.get(player_id) if isinstance(choices, Mapping) else None
-    plain = isinstance(choice, (str, int)) and not isinstance(choice, bool)
-    return str(choice)[:40] if plain else ""
-
-
-def _next(view: View, matches: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The first match without a result; none when the league is over, and none behind a curtain."""
-    if not view.now or view.moment.state in (LeagueState.COMPLETED, LeagueState.STOPPED):
+def _next(view: View, matches: list[PlayerMatch]) -> PlayerMatch | None:
+    """The first match without a result; None when the league is over, and behind a freeze."""
+    if not view.now or view.over:
         return None
-    return next((match for match in matches if not match["letter"]), None)
+    return next((match for match in matches if match.outcome is None), None)
 
 
-def _rivals(matches: list[dict[str, Any]], ranks: Mapping[str, int], player_id: str) -> dict[str, Any] | None:
-    """Against whom it does well: opponents by result, the strongest first, and what it took from those above it."""
-    played = [match for match in matches if match["letter"] in "WDLT" and match["letter"]]
+class RivalGroup(NamedTuple):
+    """The opponents against whom matches ended in the same way, the strongest first."""
+
+    label: str
+    letters: str
+    opponents: list[parts.Player]
+
+
+class Rivals(NamedTuple):
+    """Opponents by result; how many of them have a better rank (``above``), and how many of these were beaten."""
+
+    groups: list[RivalGroup]
+    above: int
+    beaten: int
+
+
+def _rivals(matches: list[PlayerMatch], own: int) -> Rivals | None:
+    played = [match for match in matches if match.letter and match.letter in "WDLT"]
     if not played:
         return None
-    played.sort(key=lambda match: match["opponent"]["rank"] or len(ranks) + 1)
-    own = ranks.get(player_id, 0)
-    above = [match for match in played if (match["opponent"]["rank"] or own) < own]
-    groups = ((_("Won against"), "W"), (_("Drew with"), "D"), (_("Lost to"), "LT"))
-    return {
-        "groups": [
-            {"label": label, "letters": letters, "opponents": chosen}
-            for label, letters in groups
-            if (chosen := [match["opponent"] for match in played if match["letter"] in letters])
-        ],
-        "above": len(above),
-        "beaten": sum(match["letter"] == "W" for match in above),
-    }
+    # Opponents without a rank come last.
+    played.sort(key=lambda match: match.opponent.row.rank if match.opponent.row is not None else math.inf)
+    above = [match for match in played if match.opponent.row is not None and match.opponent.row.tied_rank < own]
+    groups = [
+        RivalGroup(label, letters, [match.opponent for match in played if match.letter in letters])
+        for label, letters in ((_("Won against"), "W"), (_("Drew with"), "D"), (_("Lost to"), "LT"))
+    ]
+    beaten = sum(match.letter == "W" for match in above)
+    return Rivals([group for group in groups if group.opponents], len(above), beaten)
+
+
+class Bar(NamedTuple):
+    """How often a choice was made, how often it won, and how often the most frequent choice was made."""
+
+    choice: str
+    times: int
+    won: int
+    longest: int
+
+
+def choices(made: Iterable[tuple[str, bool]]) -> list[Bar]:
+    """Count a player's choices and wins; the rarest choices share one bar.
+
+    Args:
+        made: for each match the choice, empty for none, and whether the player won.
+    """
+    count: Counter[str] = Counter()
+    won: Counter[str] = Counter()
+    for choice, has_won in made:
+        if choice:
+            count[choice] += 1
+            won[choice] += has_won
+    parity = bool(count) and count.keys() <= {"even", "odd"}
+    order = ["even", "odd"] if parity else [choice for choice, _n in count.most_common(MAX_CHOICES)]
+    bars = [(choice, count[choice], won[choice]) for choice in order]
+    rest = count.keys() - order
+    if rest:
+        bars.append((_("others"), sum(count[one] for one in rest), sum(won[one] for one in rest)))
+    longest = max((times for _choice, times, _won in bars), default=0)
+    return [Bar(*bar, longest) for bar in bars]
 
 
 # Faults ---------------------------------------------------------------------------------------------
 
 
-def _faults(view: View, player_id: str) -> list[dict[str, Any]]:
-    """What it lost points for, the latest first: the cause from the closed list, and the sentence."""
+class Fault(NamedTuple):
+    """Why a player lost a point: the cause in a word or two, and in a sentence."""
+
+    match_id: str
+    url: str
+    cause: str
+    sentence: str
+
+
+def _faults(view: View, player_id: str) -> list[Fault]:
     return [
-        {
-            "match_id": outcome.match_id,
-            "url": reverse("match", args=[view.league.pk, outcome.match_id]) + as_staff(view),
-            "cause": states.fault_cause(fault.get("cause", "")),
-            "sentence": states.fault_sentence(fault),
-            "at": outcome.at,
-        }
+        Fault(
+            outcome.match_id,
+            parts.match_url(view, outcome.match_id),
+            fault_cause(fault.get("cause", "")),
+            states.fault_sentence(fault),
+        )
         for outcome in reversed(view.moment.outcomes.values())
         for fault in outcome.faults
         if fault.get("player_id") == player_id

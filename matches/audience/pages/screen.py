@@ -1,16 +1,15 @@
-"""The projector: what hangs on the wall of the room, one scene after the other, without controls.
+"""The projector page for the class room: scenes that follow each other without any control.
 
-Before the start it is the readiness wall, then table, matches and news in turn, during an unveiling the table from the
-last place up, and at the end the champion. The scenes rotate in the browser (``static/js/screen.js``).
+Before the start it shows the readiness wall; then table, matches and news in turn; during the unveiling the table
+from the last place up; at the end the champion. ``static/js/screen.js`` rotates the scenes.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.urls import reverse
@@ -19,14 +18,12 @@ from django.utils.translation import gettext as _
 from league_sdk.ledger.standings import Row
 from league_sdk.protocol.states import LeagueState, MatchState
 from matches.audience import qr
+from matches.audience.pages import charts, notices, parts
 from matches.audience.pages.keys import PageKey, socket_path
-from matches.audience.pages.parts import feed, league_of, match_dict, player_dict, result_line
-from matches.events.history import Moment
-from matches.models import Notice
-from matches.view import queries, readiness
-from matches.view.courses import Courses, courses
-from matches.view.readiness import TileState
+from matches.view import queries
+from matches.view.courses import courses
 from matches.view.sight import View
+from matches.view.wall import STATES, NotRegistered, Tile, TileState, wall
 
 FRAGMENTS = (
     "screen_head",
@@ -40,44 +37,45 @@ FRAGMENTS = (
     "screen_news",
 )
 WALL, PLAY, REVEAL, FINALE = "wall", "play", "reveal", "finale"
-MOST_IN_COLUMN = 15
-"""Rows of the table that the last row of the room can still read."""
-TILES, TILE_SIZES = 100, (12, 30, 60)
-"""Tiles on one sheet of the wall, and the numbers up to which they are larger."""
-MATCHES, RECENT, EVENTS = 24, 10, 6
+MAX_IN_COLUMN = 15
+"""Rows of the table in one column, so that they can be read from the back of the room."""
+TILES_PER_SHEET, TILE_SIZES = 100, (12, 30, 60)
+"""Tiles on one sheet of the wall, and the numbers of tiles up to which these are drawn larger."""
+MATCHES_PER_SHEET, RESULTS_SHOWN, EVENTS_SHOWN = 24, 10, 6
 REVEAL_ROWS, REVEAL_ABOVE = 9, 4
 
-MOST_IN_CHART, CHART_ROWS = 60, 16
-"""Players up to which the lines of the chart can be told apart, and the places from the top that have their name."""
-KEPT_CHARTS = 8
+MAX_ON_PODIUM = 3
+"""Players at the end, champions and those after them; more only if more are champions."""
+MAX_IN_CHART, CHART_ROWS = 60, 16
+"""Players up to which there is a chart, as more lines cannot be told apart; and players that have a line in it."""
 
 T = TypeVar("T")
-_charts: OrderedDict[tuple[Any, ...], Courses] = OrderedDict()
-_lock = threading.Lock()
 
 
 def context(view: View, key: PageKey) -> dict[str, Any]:
-    """The projector's scenes for one audience. Names of people are on the staff's wall only."""
+    """The scenes for one audience; only the staff's wall shows names of people."""
     mode = mode_of(view)
-    league = league_of(view)
+    said = notices.to_room(view.league).first()
+    champions = [row for row in view.standings if row.leads]
     return {
-        "league": league,
+        "league": parts.league_of(view),
         "mode": mode,
-        "notice": _notice(view),
+        "notice": said.text if said is not None else "",
         "join": _join(view) if mode == WALL else None,
         "wall": _wall(view, staff=key.staff) if mode == WALL else None,
-        "reveal": _reveal(view) if mode == REVEAL else None,
-        "podium": _rows(view.standings[:3]) if mode == FINALE else [],
+        "reveal": reveal_of(view) if mode == REVEAL else None,
+        "champions": champions if mode == FINALE else [],
+        "podium": view.listed[len(champions) : MAX_ON_PODIUM] if mode == FINALE else [],
         "standings": _table_sheets(view) if mode in (PLAY, FINALE) else [],
-        **(_matches(view) if mode == PLAY else {"match_sheets": [], "bye": None}),
-        "ranks": _ranks(view) if mode in (PLAY, FINALE) else None,
+        **(_matches(view) if mode == PLAY else {}),
+        "ranks": ranks(view) if mode in (PLAY, FINALE) else None,
         "news": _news(view) if mode == PLAY else None,
         "socket_path": socket_path(key),
     }
 
 
 def mode_of(view: View) -> str:
-    """What the screen is now. Behind a curtain nothing tells that the league is over, until a place is unveiled."""
+    """Which scenes are shown. Behind a freeze the end of the league stays secret until a place is unveiled."""
     if view.frozen_after is not None:
         return REVEAL if view.league.unveiled else PLAY
     if view.now and view.moment.state in (LeagueState.REGISTRATION, LeagueState.SCHEDULED):
@@ -85,134 +83,145 @@ def mode_of(view: View) -> str:
     return FINALE if view.moment.state == LeagueState.COMPLETED else PLAY
 
 
-def sheets(items: Sequence[T], most: int) -> list[list[T]]:
-    """As few sheets as hold at most ``most`` items each, filled alike."""
-    count = -(-len(items) // most)
+def sheets(items: Sequence[T], max_items: int) -> list[list[T]]:
+    """Split items into the fewest sheets of at most ``max_items`` items, filled evenly."""
+    count = -(-len(items) // max_items)
     size = -(-len(items) // count) if count else 1
     return [list(items[start : start + size]) for start in range(0, len(items), size)]
-
-
-def _notice(view: View) -> str:
-    """What the instructor said to the room last, until it is taken down: on the wall whatever is shown."""
-    said = Notice.objects.filter(league=view.league, agent__isnull=True, withdrawn_at__isnull=True)
-    return str(said.order_by("-made_at", "-pk").values_list("text", flat=True).first() or "")
 
 
 # Before the start -------------------------------------------------------------------------------
 
 
-def _join(view: View) -> dict[str, Any]:
+class Join(NamedTuple):
+    """The address of the join page, without its scheme, and as a QR code."""
+
+    shown: str
+    qr: qr.Code
+
+
+def _join(view: View) -> Join:
     url = settings.LEAGUE_PUBLIC_URL + reverse("join", args=[view.league.pk])
-    shown = url.partition("://")[2]
-    return {"url": url, "shown": shown, "qr": qr.svg(url, label=_("The address to register: %(url)s") % {"url": url})}
+    return Join(url.partition("://")[2], qr.code_of(url, label=_("The address to register: %(url)s") % {"url": url}))
 
 
-def _wall(view: View, *, staff: bool) -> dict[str, Any]:
-    tiles = readiness.wall(view.league)
+@dataclass(frozen=True, slots=True)
+class Wall:
+    """The tiles of all students on sheets; ``size`` is one of :data:`TILE_SIZES` or the number of tiles on a sheet."""
+
+    sheets: list[list[Tile]]
+    size: int
+    total: int
+    able: int
+    counts: list[tuple[TileState, int]]
+    missing: int
+
+
+def _wall(view: View, *, staff: bool) -> Wall:
+    tiles = wall(view.league)
     counts = Counter(tile.state for tile in tiles)
-    size = next((most for most in TILE_SIZES if len(tiles) <= most), TILES)
-    return {
-        "sheets": sheets(tiles if staff else [replace(tile, owner="") for tile in tiles], TILES),
-        "size": size,
-        "total": len(tiles),
-        "able": sum(tile.passed for tile in tiles),
-        "missing": counts[TileState.NOT_REGISTERED],
-        "counts": [{"state": state, "n": counts[state]} for state in TileState if counts[state]],
-    }
+    return Wall(
+        sheets(tiles if staff else [replace(tile, owner="") for tile in tiles], TILES_PER_SHEET),
+        next((size for size in TILE_SIZES if len(tiles) <= size), TILES_PER_SHEET),
+        len(tiles),
+        sum(tile.able for tile in tiles),
+        [(state, counts[state]) for state in STATES if counts[state]],
+        counts[NotRegistered.NOT_REGISTERED],
+    )
 
 
 # While it is played -----------------------------------------------------------------------------
 
 
-def _table_sheets(view: View) -> list[dict[str, Any]]:
-    """The table in one column, else in two, else on several sheets."""
-    rows = _rows(view.standings, view)
-    if len(rows) <= MOST_IN_COLUMN:
-        return [{"columns": [rows], "rows": len(rows), "number": 1, "of": 1}] if rows else []
-    pages = sheets(rows, 2 * MOST_IN_COLUMN)
+class ScreenRow(NamedTuple):
+    """A line of the table; ``place`` is ``veiled``, ``newest`` or ``known`` during the unveiling, else empty."""
+
+    row: Row
+    delta: int = 0
+    place: str = ""
+
+
+class TableSheet(NamedTuple):
+    """The part of the table that fits on the wall, in columns of at most ``rows`` lines."""
+
+    columns: list[list[ScreenRow]]
+    rows: int
+
+
+def _table_sheets(view: View) -> list[TableSheet]:
+    """The table in one column, or if it is too long in two, or on several sheets."""
+    gained = parts.places_gained(view)
+    rows = [ScreenRow(row, gained.get(row.player_id, 0)) for row in view.listed]
+    if len(rows) <= MAX_IN_COLUMN:
+        return [TableSheet([rows], len(rows))] if rows else []
+    pages = sheets(rows, 2 * MAX_IN_COLUMN)
     size = -(-len(pages[0]) // 2)
-    return [
-        {"columns": sheets(page, size), "rows": size, "number": number, "of": len(pages)}
-        for number, page in enumerate(pages, start=1)
-    ]
-
-
-def _rows(rows: Sequence[Row], view: View | None = None) -> list[dict[str, Any]]:
-    """Rows of the table; with the view also the places gained since the round before."""
-    current = view.moment.current if view is not None else None
-    earlier = {}
-    if view is not None and current is not None and current.number > 1:
-        earlier = {row.player_id: row.rank for row in view.table(before_round=current.number)}
-    return [
-        queries.wire_row(row)
-        | {"form": row.form, "out": row.out, "delta": earlier.get(row.player_id, row.rank) - row.rank}
-        for row in rows
-    ]
+    return [TableSheet(sheets(page, size), size) for page in pages]
 
 
 def _matches(view: View) -> dict[str, Any]:
-    """The matches of the round that is on, those that are being played first; none once they are all done."""
+    """The matches of the current round, running ones first; empty when all have finished."""
     current = view.moment.current
-    none: dict[str, Any] = {"match_sheets": [], "bye": None}
     if current is None or current.completed_at is not None:
-        return none
-    on = view.league.rounds.select_related("bye").filter(number=current.number).first()
-    if on is None:
-        return none
-    found = [match_dict(match, view) for match in queries.matches_of(view.league).filter(round=on)]
-    found.sort(key=lambda match: match["state"] == MatchState.FINISHED)
-    return {"match_sheets": sheets(found, MATCHES), "bye": player_dict(on.bye, view) if on.bye is not None else None}
+        return {}
+    playing = view.league.rounds.select_related("bye").filter(number=current.number).first()
+    if playing is None:
+        return {}
+    rows = [parts.match_row(match, view) for match in queries.matches_of(view.league).filter(round=playing)]
+    rows.sort(key=lambda match: match.state == MatchState.FINISHED)
+    return {
+        "match_sheets": sheets(rows, MATCHES_PER_SHEET),
+        "bye": parts.player_of(view, playing.bye.code) if playing.bye else None,
+    }
 
 
-def _ranks(view: View) -> dict[str, Any] | None:
-    """Rank by round, of the rounds that are over: a chart for the back row does not twitch with every result."""
+def ranks(view: View, max_players: int = MAX_IN_CHART) -> charts.Chart | None:
+    """The chart of ranks after each finished round, so that it does not move with every result.
+
+    Args:
+        max_players: the largest number of players for which there is a chart.
+    """
     then = view.moment
     over = {number for number, one in then.rounds.items() if one.completed_at is not None}
-    if len(over) < 2 or len(view.names) > MOST_IN_CHART:
+    if len(over) < 2 or len(view.names) > max_players:
         return None
     outcomes = {match_id: one for match_id, one in then.outcomes.items() if one.round_number in over}
-    if not outcomes:
-        return None
-    found = _courses(view, replace(then, outcomes=outcomes))
-    order = sorted(found.ranks, key=lambda player_id: found.ranks[player_id][-1])[:CHART_ROWS]
-    return {
-        "rounds": found.rounds,
-        "rows": [{"player_id": code, "display_name": view.names[code], "values": found.ranks[code]} for code in order],
-    }
+    earlier = replace(view, moment=replace(then, outcomes=outcomes))
+    chart = charts.ranks(view, courses(earlier), CHART_ROWS)
+    return chart and replace(chart, left_out=0)
 
 
-def _courses(view: View, then: Moment) -> Courses:
-    """The courses of a moment; made anew only when a round is over or something earlier was corrected."""
-    results = tuple((match_id, one.seq) for match_id, one in then.outcomes.items())
-    changed = tuple((number, one["undone"]) for number, one in then.corrections.items())
-    key = (view.league.pk, view.league.created_at, view.scoring, results, changed, tuple(sorted(view.names)))
-    with _lock:
-        found = _charts.get(key)
-    if found is None:
-        found = courses(replace(view, moment=then))
-        with _lock:
-            _charts[key] = found
-            while len(_charts) > KEPT_CHARTS:
-                _charts.popitem(last=False)
-    return found
+class News(NamedTuple):
+    """The latest results and events."""
+
+    results: list[parts.Result]
+    events: list[parts.FeedLine]
 
 
-def _news(view: View) -> dict[str, Any]:
-    return {
-        "results": [result_line(one, view) for one in list(view.moment.outcomes.values())[: -RECENT - 1 : -1]],
-        "events": feed(view, EVENTS),
-    }
+def _news(view: View) -> News:
+    latest = list(view.moment.outcomes.values())[: -RESULTS_SHOWN - 1 : -1]
+    return News([parts.Result(outcome, view) for outcome in latest], parts.feed(view, EVENTS_SHOWN))
 
 
 # At the end -------------------------------------------------------------------------------------
 
 
-def _reveal(view: View) -> dict[str, Any]:
-    """The part of the table around the place that was unveiled last: what is still veiled above, the known below."""
+class Reveal(NamedTuple):
+    """A part of the table during the unveiling, and the number of places that are still veiled."""
+
+    rows: list[ScreenRow]
+    veiled: int
+
+
+def reveal_of(view: View) -> Reveal:
+    """The part of the table around the place that was unveiled last."""
     rows = view.standings
     newest = len(rows) - view.league.unveiled
     first = max(0, min(newest - REVEAL_ABOVE, len(rows) - REVEAL_ROWS))
-    window = _rows(rows)[first : first + REVEAL_ROWS]
-    for place, row in enumerate(window, start=first):
-        row["place"] = "veiled" if place < newest else "newest" if place == newest else "known"
-    return {"rows": window, "above": first, "below": max(0, len(rows) - first - REVEAL_ROWS), "veiled": newest}
+    return Reveal(
+        [
+            ScreenRow(row, place="veiled" if place < newest else "newest" if place == newest else "known")
+            for place, row in enumerate(rows[first : first + REVEAL_ROWS], start=first)
+        ],
+        newest,
+    )

@@ -1,1 +1,1 @@
-"""Thin: a request in, a page out. What a page shows is in ``matches.audience.pages``."""
+"""Views: they turn a request into a response. What a page shows is in ``matches.audience.pages``."""

@@ -1,17 +1,32 @@
-"""The pages of the audience."""
+"""The views of the list of leagues and of a league's pages, except "My agent" and checks."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from typing import Any
 
+from csp.decorators import csp_replace
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.utils.cache import add_never_cache_headers
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.cache import add_never_cache_headers, get_conditional_response
+from django.views.decorators.cache import never_cache
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_safe
 
-from matches.audience import pages
-from matches.audience.pages import PageKey
-from matches.view import roles
+from agents_registry.addresses.callers import sender_of
+from agents_registry.addresses.public import address_to_show
+from matches.audience import kit, pages
+from matches.audience.pages import PageKey, match, past
+from matches.audience.pages import join as way
+from matches.models import League
+from matches.view import roles, sight
+from matches.words import rules
+
+PAST_MAX_AGE_S = 3600
+"""How long a browser may cache a moment of the past."""
 
 
 def index(request: HttpRequest) -> HttpResponse:
@@ -20,9 +35,9 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 def of(kind: str) -> Callable[..., HttpResponse]:
-    """The view of one kind of page of a league, such as ``board`` (``pages.KINDS``).
+    """The view of a kind of page of a league, such as ``board`` (``pages.KINDS``).
 
-    Returns a view that takes the league's id and, by any name, the id of what in it is shown, where the kind has one.
+    The view takes the league's id and, under any name, the id of the match or player that the page shows, if any.
     """
 
     def show(request: HttpRequest, league_id: str, **ids: str) -> HttpResponse:
@@ -33,9 +48,9 @@ def of(kind: str) -> Callable[..., HttpResponse]:
 
 
 def staff_asked(request: HttpRequest, league_id: str) -> bool:
-    """Whether this request asks for what a frozen board hides (``?as=staff``), which is for the staff only.
+    """Whether this request asks for what a frozen board hides (``?as=staff``); only the staff may.
 
-    Not everything at once for whoever is logged in: it is the instructor's browser that stands on the wall.
+    Being logged in does not suffice without the query, as the projector shows the instructor's browser to the class.
     """
     if request.GET.get("as") != "staff":
         return False
@@ -44,13 +59,112 @@ def staff_asked(request: HttpRequest, league_id: str) -> bool:
     return True
 
 
-def page(request: HttpRequest, template: str, key: PageKey) -> HttpResponse:
-    """A page that keeps itself up to date; 404 when there is none."""
+def page(request: HttpRequest, template: str, key: PageKey, **more: str) -> HttpResponse:
+    """Render a page, with more for its template; 404 if it does not exist."""
     context = pages.context_of(key)
     if context is None:
         raise Http404
-    answer = render(request, template, context)
+    response = render(request, template, context | more)
     if key.staff:
-        # What is hidden stays in no cache: not in a proxy's, not in that of a browser that logs out.
-        add_never_cache_headers(answer)
-    return answer
+        # No proxy and no browser may cache what the public must not see.
+        add_never_cache_headers(response)
+    return response
+
+
+# Messages ---------------------------------------------------------------------------------------
+
+
+def match_messages(request: HttpRequest, league_id: str, match_id: str) -> JsonResponse:
+    """Every message of a match as JSON, or with ``?message=ATTEMPT-NUMBER`` one of them."""
+    staff = staff_asked(request, league_id)
+    view = sight.view(get_object_or_404(League, pk=league_id), staff=staff)
+    key = request.GET.get("message")
+    bodies = match.messages(view, match_id, key, staff=staff)
+    if bodies is None:
+        raise Http404
+    content = bodies if key is None else bodies[key]
+    response = JsonResponse(content, safe=False, json_dumps_params={"ensure_ascii": False, "indent": 2})
+    if staff:
+        add_never_cache_headers(response)
+    return response
+
+
+# Time travel and the embedded table -------------------------------------------------------------
+
+
+@require_safe
+def replay(request: HttpRequest, league_id: str) -> HttpResponse:
+    """The board as it stood after event ``?at=``, and a slider."""
+    return page(request, "leagues/replay.html", _replay_key(request, league_id), site=address_to_show(request))
+
+
+@require_safe
+def replay_fragments(request: HttpRequest, league_id: str) -> HttpResponseBase:
+    """The replay's fragments, for the slider; a past moment with the page's version in its address is cacheable."""
+    key = _replay_key(request, league_id)
+    context = pages.context_of(key)
+    if context is None:
+        raise Http404
+    then: past.Replay = context["replay"]
+    shown = {"at": then.at, "time": then.time, "text": then.text, "fixed": then.fixed}
+    response = JsonResponse(shown | {"fragments": pages.render_fragments(past.FRAGMENTS, context)})
+    response["ETag"] = etag = f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
+    if key.staff:
+        add_never_cache_headers(response)
+    elif then.fixed and request.GET.get("v") == then.version:
+        response["Cache-Control"] = f"private, max-age={PAST_MAX_AGE_S}, immutable"
+    else:
+        response["Cache-Control"] = "no-cache"
+    return get_conditional_response(request, etag=etag, response=response) or response
+
+
+def _replay_key(request: HttpRequest, league_id: str) -> PageKey:
+    return PageKey("replay", league_id, request.GET.get("at"), staff_asked(request, league_id))
+
+
+@csp_replace({"frame-ancestors": None})  # type: ignore[arg-type]  # it declares views that take only the request
+@xframe_options_exempt
+@require_safe
+def embed(request: HttpRequest, league_id: str) -> HttpResponse:
+    """The live table alone, for a frame in another site's page; always the public view."""
+    return page(request, "leagues/embed.html", PageKey("board", league_id))
+
+
+# The way in -------------------------------------------------------------------------------------
+
+
+@never_cache
+@require_safe
+def join(request: HttpRequest, league_id: str) -> HttpResponse:
+    """The join page."""
+    league = get_object_or_404(League, pk=league_id)
+    view = sight.public(league)
+    context = way.context(view, PageKey("join", league_id))
+    more: dict[str, Any] = {"caller": sender_of(request), "arrived": way.arrived(league, sender_of(request).near)}
+    if request.GET.get("part"):
+        return render(request, "leagues/join_arrived.html", context | more)
+    more |= {"way": way.way_in(league, address_to_show(request))}
+    more |= {"rules": rules.rules(league.game_type), "limits": rules.limits(view.rules)}
+    return render(request, "leagues/join.html", context | more)
+
+
+@require_safe
+def protocol(request: HttpRequest) -> HttpResponse:
+    """The document of the protocol, as it stands in the repository."""
+    text = (settings.LEAGUE_DOCS_DIR / "protocol.md").read_text(encoding="utf-8")
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+def join_kit(request: HttpRequest, league_id: str) -> HttpResponse:
+    """Download the starter kit, configured for this league."""
+    league = get_object_or_404(League, pk=league_id)
+    content = kit.make(
+        address=f"{address_to_show(request)}/leagues/{league.pk}/mcp",
+        league_id=league.pk,
+        name=league.display_name,
+        game_type=league.game_type,
+        code_wanted=bool(way.code_wanted(league)),
+    )
+    name = f'attachment; filename="league-kit-{league.pk}.zip"'
+    return HttpResponse(content, content_type="application/zip", headers={"Content-Disposition": name})

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from agents_registry.callers import Caller
+from agents_registry.addresses.callers import Caller, sender_of
 from matches.audience.check_form import CheckForm
 from matches.audience.pages import PageKey
 from matches.audience.views.audience import page
@@ -23,10 +23,10 @@ from matches.league.errors import ActionRefused, Invalid
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def check(request: HttpRequest) -> HttpResponse:
-    """The form that asks for a check; a POST asks for it and leads to its report."""
-    caller: Caller = request.caller
+    """The form for a check; a POST requests the check and redirects to its report."""
+    caller = sender_of(request)
     if request.user.has_perm("agents_registry.change_agent"):
-        # Only here, where a form of ours is asked for: the API takes the instructor's key, not a cookie.
+        # Only this form accepts the instructor's session, as it has a CSRF token; the API demands the instructor's key.
         caller = replace(caller, instructor=True)
     if request.method != "POST":
         return _form(request, CheckForm(initial={"endpoint": request.GET.get("address", "")[:300]}), caller)
@@ -50,15 +50,15 @@ def _form(request: HttpRequest, form: CheckForm, caller: Caller, status: int = 2
 @never_cache
 @require_safe
 def check_report(request: HttpRequest, check_id: UUID) -> HttpResponse:
-    """The report of a check; live while it runs."""
+    """The report of a check; it updates itself while the check runs."""
     return page(request, "check/report.html", PageKey("check", item=str(check_id)))
 
 
 @never_cache
 @require_safe
 def check_json(request: HttpRequest, check_id: UUID) -> HttpResponse:
-    """The same for machines."""
-    found = report.find(check_id)
-    if found is None:
+    """The report of a check as JSON."""
+    check = report.find(check_id)
+    if check is None:
         raise Http404
-    return JsonResponse(report.wire(found), json_dumps_params={"ensure_ascii": False, "indent": 2})
+    return JsonResponse(report.wire(check), json_dumps_params={"ensure_ascii": False, "indent": 2})

@@ -1,4 +1,4 @@
-"""A student's own agent: opened by its token or by a personal code, without an account; a trial on demand."""
+"""The page "My agent", opened with an agent's token or a personal code instead of an account; and trials."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_cookie
 
-from agents_registry.attempts import CODE, attempts
+from agents_registry.addresses.callers import sender_of
+from agents_registry.rate_limits.attempts import CODE, attempts
+from agents_registry.words import too_many_attempts
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
 from matches.audience.pages import exchanges
@@ -21,12 +23,12 @@ from matches.conducting import trials
 from matches.league import refusing
 from matches.league.errors import ActionRefused, NotFound
 from matches.models import League, Message
-from matches.view import own
+from matches.view import own, queries
 from matches.words import states
 
 
 class NotYours(ActionRefused):
-    """Nobody has shown that the agent is theirs."""
+    """The session does not prove that the agent is theirs."""
 
     status = 403
 
@@ -35,20 +37,20 @@ class NotYours(ActionRefused):
 @vary_on_cookie
 @require_http_methods(["GET", "HEAD", "POST"])
 def mine(request: HttpRequest, league_id: str) -> HttpResponse:
-    """The page of one's own agent, or the form that asks whose it is. A POST opens it."""
+    """The page of one's own agent, or the form for its token or code, which a POST checks."""
     league = _league(league_id)
     if request.method == "POST":
-        return _open(request, league)
+        return _check_secret(request, league)
     opened = own.opened(league, own.shown_by(request.session, league))
     if opened is None:
-        return _ask(request, league)
+        return _ask_for_secret(request, league)
     return _page(request, league, opened, request.GET)
 
 
 @never_cache
 @require_POST
 def close(request: HttpRequest, league_id: str) -> HttpResponse:
-    """This browser forgets what it has shown."""
+    """Remove the credential from this browser's session."""
     league = _league(league_id)
     own.forget(request.session, league)
     return HttpResponseRedirect(f"/leagues/{league.pk}/mine/", status=303)
@@ -57,48 +59,47 @@ def close(request: HttpRequest, league_id: str) -> HttpResponse:
 @never_cache
 @require_POST
 def again(request: HttpRequest, league_id: str) -> HttpResponse:
-    """Have one request sent once more, outside any match; the page shows what comes of it."""
+    """Have a request sent to the agent again, outside any match; the page shows the answer."""
     league = _league(league_id)
     opened = own.opened(league, own.shown_by(request.session, league))
     if opened is None:
-        return _ask(request, league, status=403)
+        return _ask_for_secret(request, league, status=403)
     asked = request.POST
     try:
-        _try(league, opened, asked)
+        _request_trial(league, opened, asked)
     except ActionRefused as refusal:
         return _page(request, league, opened, asked, refused=str(refusal), status=refusal.status)
-    found = pages.context(league, opened.agents, agent_id=asked.get("agent", ""), match_id=asked.get("match", ""))
-    return HttpResponseRedirect(found["part"].removesuffix("&part=1") + "#trial", status=303)
+    return HttpResponseRedirect(pages.address(league, asked["agent"], asked["match"]) + "#trial", status=303)
 
 
 def _league(league_id: str) -> League:
     return get_object_or_404(League, pk=league_id)
 
 
-def _open(request: HttpRequest, league: League) -> HttpResponse:
-    secret, address = request.POST.get("secret", "").strip()[: own.MAX_SECRET_CHARS + 1], request.caller.ip
+def _check_secret(request: HttpRequest, league: League) -> HttpResponse:
+    secret = request.POST.get("secret", "").strip()[: own.MAX_SECRET_CHARS + 1]
+    address = sender_of(request).ip
     wait = attempts.refuse_secret(CODE, address, secret)
     if wait is not None:
-        too_many = _("Too many wrong attempts: wait %(seconds)d seconds.") % {"seconds": wait.seconds}
-        answer = _ask(request, league, too_many, status=429)
+        answer = _ask_for_secret(request, league, too_many_attempts(wait.seconds), status=429)
         answer["Retry-After"] = str(wait.seconds)
         return answer
     shown = own.recognise(league, secret)
     if shown is None:
-        if not refusing.is_somewhere_right(secret):
+        if not refusing.is_code_of_any_league(secret):
             attempts.secret_was_wrong(CODE, address, secret)
         wrong = _(
             "This is neither the auth_token of a player of this league nor a personal code on its roster. Take the "
             "auth_token from the answer to your last registration."
         )
-        return _ask(request, league, wrong, status=403)
-    # A session that somebody else had prepared is not taken over.
+        return _ask_for_secret(request, league, wrong, status=403)
+    # A new session key prevents session fixation.
     request.session.cycle_key()
     own.remember(request.session, league, shown)
     return HttpResponseRedirect(request.path, status=303)
 
 
-def _ask(request: HttpRequest, league: League, refused: str = "", status: int = 200) -> HttpResponse:
+def _ask_for_secret(request: HttpRequest, league: League, refused: str = "", status: int = 200) -> HttpResponse:
     context = {"league": league, "refused": refused, "gone": own.shown_by(request.session, league) is not None}
     return render(request, "leagues/mine_open.html", context, status=status)
 
@@ -118,12 +119,12 @@ def _page(
     return render(request, template, context | {"refused": refused}, status=status)
 
 
-def _try(league: League, opened: own.Opened, asked: Mapping[str, Any]) -> None:
-    """Put a trial down.
+def _request_trial(league: League, opened: own.Opened, asked: Mapping[str, Any]) -> None:
+    """Request a trial.
 
     Raises:
-        Http404: no such agent among theirs.
-        ActionRefused: no such request, it cannot be sent now, or the agent may be somebody else's.
+        Http404: the agent is not theirs.
+        ActionRefused: there is no such request, it cannot be sent now, or it is not proven that the agent is theirs.
     """
     agent = next((one for one in opened.agents if one.code == asked.get("agent")), None)
     if agent is None:
@@ -140,14 +141,14 @@ def _try(league: League, opened: own.Opened, asked: Mapping[str, Any]) -> None:
     rows = Message.objects.filter(match__league=league, match__match_id=str(asked.get("match", "")).replace("\x00", ""))
     row = rows.filter(attempt=attempt, n=number).first() if _is_number(attempt) and _is_number(number) else None
     shown = exchanges.exchanges([exchanges.Line(row.attempt, row.entry)], agent) if row is not None else []
-    if row is None or not shown or not shown[0]["again"]:
+    if row is None or not shown or not shown[0].again:
         raise NotFound(_("There is no such request to %(agent)s that could be sent again.") % {"agent": agent.code})
     trials.ask(
         agent=agent,
-        exchange=shown[0]["key"],
+        exchange=shown[0].key,
         message=row.entry["body"],
-        choice_field=exchanges.choice_field(league.game_type),
-        limit_s=_limit(league.rules, shown[0]["message_type"]),
+        choice_field=queries.choice_field(league.game_type),
+        limit_s=_time_limit_s(league.rules, shown[0].kind),
     )
 
 
@@ -155,8 +156,8 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-def _limit(rules: LeagueSettings, message_type: str) -> float:
-    """The seconds that a referee gives a player for this message."""
+def _time_limit_s(rules: LeagueSettings, message_type: str) -> float:
+    """The time limit, in seconds, that a referee sets a player for a message."""
     if message_type == MessageType.GAME_INVITATION:
         return rules.join_timeout_s
     if message_type in (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL):

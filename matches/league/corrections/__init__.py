@@ -1,1 +1,1 @@
-"""Corrections: what is wished and how things stand give a plan; a plan is carried out, and can be undone."""
+"""Corrections: a plan is worked out from what the instructor asks for and how things stand, and applied or undone."""

@@ -1,8 +1,8 @@
-"""Corrections: the instructor changes what counts, with a reason, whole or not at all, and can undo it.
+"""Apply corrections: the instructor changes results, with a reason, wholly or not at all, and can undo that.
 
-Each verb changes rows by compare-and-swap, keeps what was there before in a :class:`Correction`, records the event
-``corrected`` or ``correction_undone`` with what holds from then on, and lets everybody know: browsers, and agents by
-LEAGUE_STANDINGS_UPDATE unless the board is frozen. Nothing is ever deleted. All of it is our choice.
+Each verb changes rows by compare-and-swap, keeps their earlier values in a :class:`Correction`, records the event
+``corrected`` or ``correction_undone`` with the new values, and tells browsers, and agents by LEAGUE_STANDINGS_UPDATE
+unless the board is frozen. Nothing is ever deleted. All of it is our choice.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from agents_registry import registration
 from agents_registry.models import Agent, Kind
+from agents_registry.registering import registration
 from league_sdk.ledger.kinds import CORRECTIONS
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState
 from league_sdk.rules.draws import commitment
@@ -26,25 +26,25 @@ from matches.league.corrections import plans, queries
 from matches.league.corrections.plans import Change, Plan, Wish, checked_reason
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
-from matches.league.find import get_league
+from matches.league.leagues import get_league
 from matches.league.play import fresh_seed, lifecycle_step
 from matches.models import Correction, League, Match, Round
-from matches.view.summaries import champion_of
+from matches.view.summaries import champions_of
 
 
 class LookAgain(ActionRefused):
-    """What would be done is not what was shown: someone or something came between."""
+    """The correction would not do what its preview showed: the league has changed since."""
 
     def __init__(self) -> None:
-        super().__init__(_("The league has moved on since this was shown: look again, then confirm."))
+        super().__init__(_("The league has changed since this was shown: look again, then confirm."))
 
 
 def make(*, league_id: str, wish: Wish, by: str, fingerprint: str | None = None) -> Correction:
     """Carry out a correction.
 
     Args:
-        by: the user name of whoever decided it.
-        fingerprint: that of the preview that was confirmed; None when nobody looked at one.
+        by: the user name of the instructor.
+        fingerprint: the fingerprint of the preview that was confirmed; None if there was no preview.
 
     Raises:
         NotFound: no such league.
@@ -70,7 +70,7 @@ def make(*, league_id: str, wish: Wish, by: str, fingerprint: str | None = None)
             before=_before(league, plan, player),
             after={
                 "players": list(plan.players),
-                "matches": {change.known.match_id: change.outcome for change in plan.changes},
+                "matches": {change.match.match_id: change.outcome for change in plan.changes},
             },
             made_by=by[: Correction._meta.get_field("made_by").max_length],
             made_at=timezone.now(),
@@ -79,14 +79,14 @@ def make(*, league_id: str, wish: Wish, by: str, fingerprint: str | None = None)
             with transaction.atomic():
                 correction.save(force_insert=True)
         except IntegrityError:
-            # Its number is taken: another correction came first.
+            # Another correction has taken this number meanwhile.
             raise LookAgain from None
         _apply(league, plan)
         return correction
 
 
 def undo(*, league_id: str, number: int, reason: str, by: str, fingerprint: str | None = None) -> Correction:
-    """Everything that a correction touched is as it was before it; of a match played again the old result counts.
+    """Put everything that a correction changed back; of a match that was played again the old result counts.
 
     Raises:
         NotFound: no such league or correction.
@@ -99,8 +99,8 @@ def undo(*, league_id: str, number: int, reason: str, by: str, fingerprint: str 
         plan = queries.plan_to_undo(league, number, checked_reason(reason))
         _same_as_shown(plan, fingerprint)
         correction = Correction.objects.select_related("player").get(league=league, number=number)
-        # What was played since, as with a match that was played again, stays on this record.
-        played = {change.known.match_id: change.known.outcome for change in plan.changes}
+        # A result that was played since, as after a replay, is kept in the correction.
+        played = {change.match.match_id: change.known.outcome for change in plan.changes}
         moved = Correction.objects.filter(pk=correction.pk, undone_at__isnull=True).update(
             undone_by=by[: Correction._meta.get_field("undone_by").max_length],
             undone_at=timezone.now(),
@@ -110,7 +110,7 @@ def undo(*, league_id: str, number: int, reason: str, by: str, fingerprint: str 
         if not moved:
             raise LookAgain
         _apply(league, plan)
-        _return(league, correction)
+        _bring_back(league, correction)
         correction.refresh_from_db()
         return correction
 
@@ -123,10 +123,11 @@ def _same_as_shown(plan: Plan, fingerprint: str | None) -> None:
 def _before(league: League, plan: Plan, player: Agent | None) -> dict[str, Any]:
     return {
         "matches": {
-            change.known.match_id: {
-                "state": change.known.state,
-                "attempt": change.known.attempt,
-                "columns": dict(change.known.columns),
+            change.match.match_id: {
+                "state": change.match.state,
+                "attempt": change.match.attempt,
+                # The other columns follow from the outcome; earlier versions stored all of them.
+                "columns": {"finished_at": change.match.finished_at and change.match.finished_at.isoformat()},
                 "outcome": change.known.outcome,
             }
             for change in plan.changes
@@ -137,29 +138,26 @@ def _before(league: League, plan: Plan, player: Agent | None) -> dict[str, Any]:
 
 
 def _apply(league: League, plan: Plan) -> None:
-    """Write a plan: rows, event, what follows from it."""
+    """Write a plan: its rows and its event, and what follows from them."""
     now = timezone.now()
     rows = {
         match.match_id: match
-        for match in Match.objects.filter(
-            league=league, match_id__in=[change.known.match_id for change in plan.changes]
-        )
+        for match in Match.objects.filter(pk__in=[change.match.pk for change in plan.changes])
         .select_related("round", "player_a", "player_b")
         .select_for_update(of=("self",), no_key=True)
         .order_by("pk")
     }
     for change in plan.changes:
-        _write(rows[change.known.match_id], change, now)
-    _hold(league, plan)
+        _write(rows[change.match.match_id], change, now)
+    _lock_league(league, plan)
     registration.retire(agent_ids=_players(league, plan.gone))
-    called = {code for change in plan.reopened for code in change.known.players}.difference(league.out)
+    called = {code for change in plan.reopened for code in change.match.player_ids}.difference(league.out)
     registration.bring_back(agent_ids=_players(league, called))
     registration.activate(agent_ids=_players(league, called))
     data = plan.data()
     if league.state == LeagueState.COMPLETED:
-        first = queries.champion_after(league, plan)
-        data["champion"] = champion_of(first) if first is not None else None
-    again = [rows[change.known.match_id] for change in plan.changes if change.state != MatchState.FINISHED]
+        data |= champions_of(queries.standings_after(league, plan))
+    again = [rows[change.match.match_id] for change in plan.changes if change.state != MatchState.FINISHED]
     if again:
         data["plays"] = {match.match_id: match.play for match in again}
         seeds = {match.match_id: match.draw_seed for match in again if match.draw_seed}
@@ -171,18 +169,19 @@ def _apply(league: League, plan: Plan) -> None:
     changed(league.pk, *rows)
 
 
-def _hold(league: League, plan: Plan) -> None:
-    """Hold the league's row until the end, as every report does after that of its match, and write who is out.
+def _lock_league(league: League, plan: Plan) -> None:
+    """Write who is out, which locks the league's row until the commit, as every report does after its match's row.
 
-    What the plan was not about is checked here: PostgreSQL lets others commit between the reading and the writing.
+    On PostgreSQL others may commit between reading the plan and writing it: refuse what the rows of the plan's matches
+    do not show.
 
     Raises:
-        LookAgain: the league has ended, another correction came between, or somebody taken out was called meanwhile.
+        LookAgain: the league has ended, another correction was made, or a match of a player taken out was started.
     """
     out = {code: entry for code, entry in {**league.out, **plan.out}.items() if entry is not None}
     held = League.objects.filter(pk=league.pk, state=league.state).update(out=out)
     others = league.events.filter(seq__gt=league.event_seq, kind__in=CORRECTIONS)
-    # Nobody calls one that was out before: a match of it that is open again is decided without a call.
+    # A player that was out before is not called: an open match of it is decided without a call.
     gone = [code for code in plan.gone if code not in league.out]
     theirs = Q(player_a__code__in=gone) | Q(player_b__code__in=gone)
     called = league.matches.filter(theirs, state__in=plans.OPEN)
@@ -191,37 +190,40 @@ def _hold(league: League, plan: Plan) -> None:
     league.out = out
 
 
+_NO_OUTCOME: dict[str, Any] = {"status": "", "winner_id": None, "reason": "", "details": {}, "faults": []}
+
+
 def _write(match: Match, change: Change, now: datetime) -> None:
-    """One match as the plan has it, if it is still as the plan found it.
+    """Write one match as the plan has it, if the row is still as the plan found it.
 
     Raises:
         LookAgain: it has changed since.
     """
-    known, columns = change.known, change.columns
+    known = change.match
+    outcome = change.outcome or _NO_OUTCOME
     codes = {match.player_a.code: match.player_a, match.player_b.code: match.player_b}
     finished = change.state == MatchState.FINISHED
-    at = datetime.fromisoformat(columns["finished_at"]) if columns["finished_at"] else now
     news: dict[str, Any] = {
         "state": change.state,
-        "status": columns["status"],
-        "winner": codes.get(columns["winner"]),
-        "reason": columns["reason"],
-        "details": columns["details"],
-        "faults": columns["faults"],
-        "finished_at": at if finished else None,
+        "status": outcome["status"],
+        "winner": codes.get(outcome["winner_id"]),
+        "reason": outcome["reason"],
+        "details": outcome["details"],
+        "faults": outcome["faults"],
+        "finished_at": (change.finished_at or now) if finished else None,
         "lease_until": None,
         "held_at": now if change.state == MatchState.HELD else None,
         "locked_in": [],
     }
     if not finished:
         news |= {"lost_attempts": 0, "joined": [], "view": {}, "seal": None, "moves": [], "excused": []}
-        # What was finished has shown its seed: it is drawn anew.
+        # The seed was revealed with the result: make a new one.
         news |= {"play": match.play + 1, "draw_seed": fresh_seed() if match.draw_seed else ""}
     if known.state != change.state:
         news["lifecycle"] = [*match.lifecycle, lifecycle_step(change.state, now)]
-    # How far a match in play has come makes no difference.
+    # A plan holds for any state of a match in play.
     states = IN_PLAY if known.state in IN_PLAY else [known.state]
-    same = Match.objects.filter(pk=match.pk, state__in=states, attempt=known.attempt, status=known.columns["status"])
+    same = Match.objects.filter(pk=match.pk, state__in=states, attempt=known.attempt, status=known.status)
     if known.state in IN_PLAY:
         same = same.filter(seal__isnull=True)
     if not same.update(**news):
@@ -230,8 +232,8 @@ def _write(match: Match, change: Change, now: datetime) -> None:
         match.play, match.draw_seed = news["play"], news["draw_seed"]
 
 
-def _return(league: League, correction: Correction) -> None:
-    """A player that is in the league again is called for the matches to come, if it was before."""
+def _bring_back(league: League, correction: Correction) -> None:
+    """Have a player called again that is back in the league, unless it was shut down before it was taken out."""
     if correction.kind not in (plans.WITHDRAW, plans.DISQUALIFY) or correction.player is None:
         return
     was_called = correction.before["agent_state"] != AgentState.SHUTDOWN

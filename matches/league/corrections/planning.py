@@ -1,45 +1,33 @@
-"""What a correction changes, worked out before anything is written: a wish and how things stand in, a plan out. Pure.
+"""Work out what a correction changes, before anything is written: from a wish and a situation to a plan.
 
-The preview and the verb use the same plan; undoing is a plan, too. Nothing here reads a clock or a row.
+The preview and the verb use the same plan; undoing is a plan, too. Nothing here reads a clock or the database.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from league_sdk.ledger.standings import DISQUALIFIED, WITHDRAWN
 from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus
-from matches.league.corrections.plans import (
-    DISQUALIFY,
-    KEEP,
-    MATCHES_BECOME,
-    MOST_POINTS,
-    NO_RESULT,
-    OPEN,
-    POINTS,
-    REPLAY,
-    SET_RESULT,
-    VOID,
-    WITHDRAW,
-    Change,
-    Known,
-    Made,
-    Plan,
-    Situation,
-    Wish,
-)
+from matches.league import sealing
+from matches.league.corrections import plans
+from matches.league.corrections.plans import Change, Known, Plan, Situation, Wish
 from matches.league.errors import ActionRefused, Invalid
+from matches.league.play import unplayed
+from matches.league.reports import Verdict
+from matches.models import Correction
 
 
 def plan(wish: Wish, now: Situation) -> Plan:
-    """What a correction changes.
+    """Plan a correction.
 
     Raises:
-        Invalid: something asked for is not usable; names the field.
-        ActionRefused: it cannot be done as things stand.
+        Invalid: a value is not valid; names the field.
+        ActionRefused: the correction cannot be made as things stand.
     """
     if wish.kind not in _PLANS:
         raise Invalid(
@@ -47,9 +35,9 @@ def plan(wish: Wish, now: Situation) -> Plan:
             % {"kind": wish.kind, "kinds": ", ".join(_PLANS)},
             field="kind",
         )
-    if now.demo:
+    if now.league.demo:
         raise ActionRefused(_("The demo league begins afresh by itself: there is nothing to correct."))
-    if now.state == LeagueState.REGISTRATION:
+    if now.league.state == LeagueState.REGISTRATION:
         raise ActionRefused(_("There is no schedule yet, and so nothing to correct: close registration first."))
     return _PLANS[wish.kind](wish, now)
 
@@ -65,64 +53,44 @@ def _match(wish: Wish, now: Situation) -> Known:
 
 
 def _of_match(wish: Wish, now: Situation, change: Change) -> Plan:
-    known = change.known
-    return Plan(now.number, wish.kind, wish.reason, match_id=known.match_id, players=known.players, changes=(change,))
+    match = change.match
+    return Plan(
+        now.number, wish.kind, wish.reason, match_id=match.match_id, players=match.player_ids, changes=(change,)
+    )
 
 
 def decided(known: Known, number: int, *, status: str, winner: str | None, reason: str) -> Change:
-    """A match with a result by decision; what was played in it stays on show.
+    """Give a match a result by decision; the details of what was played are kept.
 
     Raises:
         ActionRefused: its result is being told.
     """
-    if known.sealed:
-        raise ActionRefused(
-            _("The result of %(match)s is being told to its players: try again in a few seconds.")
-            % {"match": known.match_id}
-        )
-    details = dict(known.outcome["details"] if known.outcome is not None else known.blank)
-    columns = {
-        "status": str(status),
-        "winner": winner,
-        "reason": reason,
-        "details": details,
-        "faults": [],
-        # One that had no result yet is given the time of the correction.
-        "finished_at": known.columns["finished_at"],
-    }
-    outcome = {
-        "match_id": known.match_id,
-        "round_id": known.round_number,
-        "players": list(known.players),
-        "status": str(status),
-        "winner_id": winner,
-        "reason": reason,
-        "details": details,
-        "faults": [],
-        "attempt": known.outcome["attempt"] if known.outcome is not None else known.attempt,
-        "referee_id": known.outcome["referee_id"] if known.outcome is not None else known.referee_id,
-        "correction": number,
-    }
-    return Change(known, MatchState.FINISHED, columns, outcome)
+    match, earlier = known.match, known.outcome
+    sealing.refuse_sealed(match)
+    details = unplayed(match) if earlier is None else dict(earlier["details"])
+    outcome = Verdict(ResultStatus(status), winner, reason, details, faults=[]).outcome(match)
+    if earlier is not None:
+        outcome |= {"attempt": earlier["attempt"], "referee_id": earlier["referee_id"]}
+    return Change(known, MatchState.FINISHED, outcome | {"correction": number}, match.finished_at)
 
 
 def _void(wish: Wish, now: Situation) -> Plan:
     known = _match(wish, now)
     if known.outcome is None:
         raise ActionRefused(
-            _("%(match)s has no result to void: an open match is cancelled at the desk.") % {"match": known.match_id}
+            _("%(match)s has no result to void: an open match is cancelled at the desk.") % {"match": wish.match_id}
         )
     if known.outcome["status"] == ResultStatus.CANCELLED:
-        raise ActionRefused(_("%(match)s counts nowhere already.") % {"match": known.match_id})
+        raise ActionRefused(_("%(match)s counts nowhere already.") % {"match": wish.match_id})
     change = decided(known, now.number, status=ResultStatus.CANCELLED, winner=None, reason=wish.reason)
     return _of_match(wish, now, change)
 
 
 def _set_result(wish: Wish, now: Situation) -> Plan:
     known = _match(wish, now)
-    if known.outcome is None and known.state not in OPEN:
+    if known.outcome is None and known.match.state not in plans.OPEN:
         raise ActionRefused(
-            _("%(match)s has not begun: a result can be set when its round is on.") % {"match": known.match_id}
+            _("%(match)s has not begun: a result can be set when its round is on.") % {"match": wish.match_id}
         )
     needs_winner = {ResultStatus.WIN: True, ResultStatus.DRAW: False, ResultStatus.TECHNICAL_LOSS: None}
     if wish.status not in needs_winner:
@@ -130,36 +98,37 @@ def _set_result(wish: Wish, now: Situation) -> Plan:
             _("Set a result to WIN, DRAW or TECHNICAL_LOSS (seen: %(seen)s).") % {"seen": wish.status}, field="status"
         )
     wanted = needs_winner[ResultStatus(wish.status)]
-    fits = wish.winner is None or wish.winner in known.players
+    players = known.match.player_ids
+    fits = wish.winner is None or wish.winner in players
     if not fits or (wanted is not None and wanted != (wish.winner is not None)):
-        expected = _("nobody") if wanted is False else " / ".join(known.players)
+        expected = _("nobody") if wanted is False else " / ".join(players)
         raise Invalid(
             _("The winner does not fit %(status)s in %(match)s (seen: %(seen)s, expected: %(expected)s).")
-            % {"status": wish.status, "match": known.match_id, "seen": wish.winner or "-", "expected": expected},
+            % {"status": wish.status, "match": wish.match_id, "seen": wish.winner or "-", "expected": expected},
             field="winner",
         )
-    seen = known.outcome
-    if seen is not None and (seen["status"], seen["winner_id"]) == (wish.status, wish.winner):
-        raise ActionRefused(_("%(match)s has this result already.") % {"match": known.match_id})
+    earlier = known.outcome
+    if earlier is not None and (earlier["status"], earlier["winner_id"]) == (wish.status, wish.winner):
+        raise ActionRefused(_("%(match)s has this result already.") % {"match": wish.match_id})
     change = decided(known, now.number, status=wish.status, winner=wish.winner, reason=wish.reason)
     return _of_match(wish, now, change)
 
 
 def _replay(wish: Wish, now: Situation) -> Plan:
     known = _match(wish, now)
-    if now.state == LeagueState.STOPPED:
+    if now.league.state == LeagueState.STOPPED:
         raise ActionRefused(_("The league was stopped for good: no match of it can be played any more."))
-    if known.state not in (MatchState.FINISHED, MatchState.HELD):
+    if known.match.state not in (MatchState.FINISHED, MatchState.HELD):
         raise ActionRefused(
-            _("%(match)s is not over: only a finished or a held match is played again.") % {"match": known.match_id}
+            _("%(match)s is not over: only a finished or a held match is played again.") % {"match": wish.match_id}
         )
-    gone = [player for player in known.players if player in now.out]
+    gone = [player for player in known.match.player_ids if player in now.league.out]
     if gone:
         raise ActionRefused(
             _("%(player)s is out of the league: undo that first, then have %(match)s played again.")
-            % {"player": gone[0], "match": known.match_id}
+            % {"player": gone[0], "match": wish.match_id}
         )
-    return _of_match(wish, now, Change(known, MatchState.READY, NO_RESULT, None))
+    return _of_match(wish, now, Change(known, MatchState.READY, None))
 
 
 # One player --------------------------------------------------------------------------------------
@@ -173,9 +142,11 @@ def _player(wish: Wish, now: Situation) -> str:
     return wish.player_id
 
 
-def fate(players: Sequence[str], out: Mapping[str, Mapping[str, str]]) -> tuple[ResultStatus, str | None]:
-    """How a match ends without being played, when at least one of its players is out."""
-    if any(out[player]["matches"] == VOID for player in players if player in out):
+def result_without_play(
+    players: Sequence[str], out: Mapping[str, Mapping[str, str]]
+) -> tuple[ResultStatus, str | None]:
+    """The status and winner of a match that is not played because at least one of its players is out."""
+    if any(out[player]["matches"] == plans.VOID for player in players if player in out):
         return ResultStatus.CANCELLED, None
     present = [player for player in players if player not in out]
     return ResultStatus.TECHNICAL_LOSS, present[0] if present else None
@@ -183,24 +154,26 @@ def fate(players: Sequence[str], out: Mapping[str, Mapping[str, str]]) -> tuple[
 
 def _take_out(wish: Wish, now: Situation) -> Plan:
     player = _player(wish, now)
-    word = DISQUALIFIED if wish.kind == DISQUALIFY else WITHDRAWN
-    already = now.out.get(player)
+    word = DISQUALIFIED if wish.kind == plans.DISQUALIFY else WITHDRAWN
+    already = now.league.out.get(player)
     if already is not None and (already["word"] == word or word == WITHDRAWN):
         raise ActionRefused(_("%(player)s is out of the league already.") % {"player": player})
-    if wish.matches_become not in MATCHES_BECOME:
+    if wish.matches_become not in plans.MATCHES_BECOME:
         raise Invalid(
             _("Say what becomes of its matches: keep, void or lose (seen: %(seen)s).") % {"seen": wish.matches_become},
             field="matches_become",
         )
     entry = {"word": word, "matches": wish.matches_become}
-    out = {**now.out, player: entry}
+    out = {**now.league.out, player: entry}
     changes = []
     for known in now.matches.values():
-        if player not in known.players or not _is_touched(known, wish.matches_become):
+        players, earlier = known.match.player_ids, known.outcome
+        if player not in players or not _is_touched(known, wish.matches_become):
             continue
-        seen = known.outcome
-        status, winner = fate(known.players, {code: one for code, one in out.items() if not _stands(known, code, one)})
-        if seen is None or (seen["status"], seen["winner_id"]) != (status, winner):
+        status, winner = result_without_play(
+            players, {code: one for code, one in out.items() if not _stands(known, code, one)}
+        )
+        if earlier is None or (earlier["status"], earlier["winner_id"]) != (status, winner):
             why = f"{player} was {word}: {wish.reason}"
             changes.append(decided(known, now.number, status=status, winner=winner, reason=why))
     return Plan(
@@ -215,49 +188,49 @@ def _take_out(wish: Wish, now: Situation) -> Plan:
 
 
 def _stands(known: Known, player: str, entry: Mapping[str, str]) -> bool:
-    """Whether a match can be won by a player that is out: who keeps its matches keeps what it has, and misses the rest.
+    """Whether the result of a match stands although this player of it is out.
 
-    Whoever is in the league wins it by the other's being put out, as every match that is not played.
+    It does if the player keeps its matches, and has not lost this one without play.
     """
-    seen = known.outcome
-    if seen is None or entry["matches"] != KEEP:
+    earlier = known.outcome
+    if earlier is None or entry["matches"] != plans.KEEP:
         return False
-    return bool(seen["status"] != ResultStatus.TECHNICAL_LOSS or seen["winner_id"] == player)
+    return bool(earlier["status"] != ResultStatus.TECHNICAL_LOSS or earlier["winner_id"] == player)
 
 
 def _is_touched(known: Known, matches_become: str) -> bool:
-    """Whether a match changes now. Those to come are decided when they are due; what is void stays void."""
+    """Whether a match changes now. Matches to come are decided when they are due; a void match stays void."""
     if known.outcome is None:
-        return known.state in OPEN
-    return matches_become != KEEP and known.outcome["status"] != ResultStatus.CANCELLED
+        return known.match.state in plans.OPEN
+    return matches_become != plans.KEEP and known.outcome["status"] != ResultStatus.CANCELLED
 
 
 def _points(wish: Wish, now: Situation) -> Plan:
     player = _player(wish, now)
-    if isinstance(wish.points, bool) or not isinstance(wish.points, int) or not 1 <= abs(wish.points) <= MOST_POINTS:
+    if not 1 <= abs(wish.points) <= plans.MAX_POINTS:
         raise Invalid(
-            _("Give 1 to %(most)d points, or take as many (seen: %(seen)s).")
-            % {"most": MOST_POINTS, "seen": wish.points},
+            _("Give 1 to %(max)d points, or take as many (seen: %(seen)s).")
+            % {"max": plans.MAX_POINTS, "seen": wish.points},
             field="points",
         )
     return Plan(now.number, wish.kind, wish.reason, player_id=player, points={player: wish.points})
 
 
 _PLANS = {
-    VOID: _void,
-    REPLAY: _replay,
-    SET_RESULT: _set_result,
-    WITHDRAW: _take_out,
-    DISQUALIFY: _take_out,
-    POINTS: _points,
+    plans.VOID: _void,
+    plans.REPLAY: _replay,
+    plans.SET_RESULT: _set_result,
+    plans.WITHDRAW: _take_out,
+    plans.DISQUALIFY: _take_out,
+    plans.POINTS: _points,
 }
 
 
 # Undoing -----------------------------------------------------------------------------------------
 
 
-def plan_undo(made: Made, later: Sequence[Made], now: Situation, reason: str) -> Plan:
-    """What the undoing of a correction changes: everything it touched is as it was before it.
+def plan_undo(made: Correction, later: Sequence[Correction], now: Situation, reason: str) -> Plan:
+    """Plan to undo a correction: everything that it changed is put back.
 
     Args:
         later: the corrections that came after it.
@@ -265,33 +238,46 @@ def plan_undo(made: Made, later: Sequence[Made], now: Situation, reason: str) ->
     Raises:
         ActionRefused: it is undone already, or a later one has to be undone first.
     """
-    if made.undone:
+    if made.undone_at is not None:
         raise ActionRefused(_("Correction #%(number)d is undone already.") % {"number": made.number})
-    above = [one.number for one in later if not one.undone and one.touches & made.touches]
+    above = [one.number for one in later if one.undone_at is None and _touched(one) & _touched(made)]
     if above:
         raise ActionRefused(
-            _("Correction #%(later)d came after #%(number)d and is about the same: undo #%(later)d first.")
+            _("Correction #%(later)d came after #%(number)d for the same match or player: undo #%(later)d first.")
             % {"later": max(above), "number": made.number}
         )
+    player_id = made.player.code if made.player else ""
     return Plan(
         made.number,
         made.kind,
         reason,
         undo=True,
         match_id=made.match_id,
-        player_id=made.player_id,
-        players=made.players,
+        player_id=player_id,
+        players=tuple(made.after.get("players", ())),
         matches_become=made.matches_become,
-        changes=tuple(_put_back(now.matches[match_id], was, now) for match_id, was in made.before.items()),
-        points={made.player_id: -made.points} if made.points else {},
-        out=made.out,
+        changes=tuple(_put_back(now.matches[match_id], was, now) for match_id, was in _before(made).items()),
+        points={player_id: -made.points} if made.points else {},
+        out=made.before.get("out", {}),
     )
+
+
+def _before(made: Correction) -> Mapping[str, Mapping[str, Any]]:
+    """By match id, how a correction found it."""
+    matches: Mapping[str, Mapping[str, Any]] = made.before.get("matches", {})
+    return matches
+
+
+def _touched(made: Correction) -> set[str]:
+    """The matches and the player that a correction is about."""
+    return set(_before(made)) | ({f"player {made.player.code}"} if made.player else set())
 
 
 def _put_back(known: Known, was: Mapping[str, Any], now: Situation) -> Change:
     state = was["state"]
     if state != MatchState.FINISHED:
-        # Whoever was playing it has been told that it is over: it begins anew, where there is still time.
+        # Its referee was told that the match is over, so it starts again, unless the league was stopped.
         state = MatchState.HELD if state == MatchState.HELD else MatchState.READY
-        state = MatchState.PENDING if now.state == LeagueState.STOPPED else state
-    return Change(known, state, was["columns"], was["outcome"])
+        state = MatchState.PENDING if now.league.state == LeagueState.STOPPED else state
+    finished_at = was["columns"]["finished_at"]
+    return Change(known, state, was["outcome"], datetime.fromisoformat(finished_at) if finished_at else None)

@@ -1,1 +1,1 @@
-"""Agents that answer to do harm: each has a port, writes its own bytes, and is called hostile for one thing only."""
+"""Hostile agents: each listens on a port, writes its own HTTP, and does harm in one way only."""

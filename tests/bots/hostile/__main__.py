@@ -1,7 +1,7 @@
-"""``python -m tests.bots.hostile``: agents on ports of their own until standard input ends; one JSON line says which.
+"""``python -m tests.bots.hostile``: runs hostile agents until standard input ends; lists them in one JSON line.
 
-Without names every hostile behaviour; ``--times`` so many of each; ``--good`` that many that behave, whose answers'
-delays are written out at the end.
+Runs every hostile behaviour, or those named; ``--times``: how many agents of each. With ``--good`` it runs so many
+agents that behave instead, and writes out at the end when each was called.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Timed(Agent):
         self._calls = calls
 
     async def _answer(self, talk: Talk, asked: Asked) -> None:
-        began = time.monotonic()
+        called_at = time.monotonic()
         await super()._answer(talk, asked)
-        self._calls.append((began, asked.method, str(asked.params.get("match_id"))))
+        self._calls.append((called_at, asked.method, str(asked.params.get("match_id"))))
 
 
 async def main(options: argparse.Namespace) -> None:
@@ -40,15 +40,15 @@ async def main(options: argparse.Namespace) -> None:
     for agent in (*agents, inner):
         await agent.start()
         agent.inner = inner.url
-    said: dict[str, Any] = {
+    listing: dict[str, Any] = {
         "agents": [(agent.behaviour.name if agent.behaviour else "", agent.url) for agent in agents]
     }
-    print(json.dumps(said), flush=True)
+    print(json.dumps(listing), flush=True)
     await stop.wait()
     for agent in (*agents, inner):
         await agent.stop()
-    ended = sum(agent.heard.count(OVER) > 0 for agent in agents)
-    print(json.dumps({"calls": calls, "told_the_end": ended, "led_inside": len(inner.heard)}))
+    told_of_an_end = sum(agent.heard.count(OVER) > 0 for agent in agents)
+    print(json.dumps({"calls": calls, "told_the_end": told_of_an_end, "led_inside": len(inner.heard)}))
 
 
 if __name__ == "__main__":

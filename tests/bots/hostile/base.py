@@ -1,7 +1,7 @@
-"""What the hostile agents share: the answer of an agent that behaves, and a point at which each does not.
+"""Base of the hostile agents: correct answers, and a behaviour that replaces the answer to one method.
 
-No HTTP library: what goes out is bytes, so that anything can be said. An agent joins its match and takes every
-message well; its behaviour is what it does at one point, whatever words it is asked in.
+They use no HTTP library, so that they can send any bytes. An agent answers every message correctly, except
+those of the one method that its behaviour is for. These get the behaviour, in whatever dialect they come.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.bots import words
-from tests.bots.base import Asked, Door, Talk
+from tests.bots.base import Asked, Listener, Talk
 from tests.bots.words import rpc_result
 
 JOIN, MOVE, OVER, ERROR = "handle_game_invitation", "choose_parity", "notify_match_result", "notify_game_error"
 OWN = "tok_" + "7" * 32
-"""The auth_token that every one of them has."""
+"""The auth_token that every hostile agent has."""
 NOW = "2025-01-15T10:30:00Z"
 Act = Callable[[Talk, Asked], Awaitable[None]]
 
@@ -29,10 +29,10 @@ class Behaviour:
     """One way of doing harm.
 
     Attributes:
-        name: the function's.
-        says: its docstring.
-        act: answers one request; the connection is kept when it returns.
-        at: the method at which it is done (JOIN or MOVE); everything else is answered well.
+        name: the name of its function.
+        says: the docstring of its function.
+        act: the function: answers one request; the connection stays open when it returns.
+        at: the method whose answer it replaces (JOIN or MOVE); other methods get a correct answer.
     """
 
     name: str
@@ -45,7 +45,7 @@ BEHAVIOURS: dict[str, Behaviour] = {}
 
 
 def behaviour(at: str = MOVE) -> Callable[[Act], Act]:
-    """Enter a function into the list, to be done at one method."""
+    """Register a function as a behaviour that replaces the answer to one method."""
 
     def enter(act: Act) -> Act:
         name = getattr(act, "__name__", "")
@@ -58,7 +58,7 @@ def behaviour(at: str = MOVE) -> Callable[[Act], Act]:
 
 
 def message(asked: Asked, **changes: Any) -> dict[str, Any]:
-    """The fields of a good answer, some of them changed."""
+    """The fields of a good answer, with changes."""
     if asked.method in (OVER, ERROR):
         return {"status": "ok"}
     told = {name: asked.params.get(name, "") for name in ("conversation_id", "match_id")}
@@ -76,17 +76,17 @@ def result(asked: Asked, fields: Any) -> bytes:
 
 @dataclass
 class Agent:
-    """A behaviour on a port of its own; without one an agent that behaves.
+    """An agent on a port of its own, with a behaviour; without one it answers well.
 
     Attributes:
-        behaviour: what it does.
-        heard: the methods it was asked under, in order.
-        inner: an address that only the referee's machine can reach, to send it there.
-        stolen: an auth_token that is not its own.
+        behaviour: how it does harm.
+        heard: the methods of the calls it received, in order.
+        inner: a URL that only the referee's machine can reach, for redirects.
+        stolen: the auth_token of another agent.
         token: its own auth_token.
-        told: what its own POSTs were answered.
+        told: the answers to its own POSTs.
         port: where it listens; 0 for any.
-        url: its address, once it listens.
+        url: its URL, once it listens.
     """
 
     behaviour: Behaviour | None = None
@@ -99,15 +99,15 @@ class Agent:
     url: str = ""
 
     async def start(self) -> str:
-        """Listen; the address."""
-        self._door = Door(self, port=self.port)
-        await self._door.open()
-        self.url = f"http://127.0.0.1:{self._door.port}/mcp"
+        """Listen; returns its URL."""
+        self._listener = Listener(self, port=self.port)
+        await self._listener.open()
+        self.url = f"http://127.0.0.1:{self._listener.port}/mcp"
         return self.url
 
     async def stop(self) -> None:
         """Close everything."""
-        await self._door.close()
+        await self._listener.close()
 
     async def converse(self, talk: Talk) -> None:
         """Answer the requests of one connection."""
@@ -116,21 +116,21 @@ class Agent:
 
     async def _answer(self, talk: Talk, asked: Asked) -> None:
         self.heard.append(asked.method)
-        if self.behaviour is not None and self._is_its_point(asked):
+        if self.behaviour is not None and self._does_harm_at(asked):
             await self.behaviour.act(talk, asked)
         else:
             await talk.say(result(asked, message(asked, auth_token=self.token)))
 
-    def _is_its_point(self, asked: Asked) -> bool:
-        """Whether it is asked for that at which it does harm, or in words that no other agent would know."""
+    def _does_harm_at(self, asked: Asked) -> bool:
+        """Whether this call gets the behaviour: its method is the behaviour's, or one of another dialect."""
         if self.behaviour is None or asked.method == self.behaviour.at:
             return True
-        # Whatever other words it is tried in: it does the same to all of them.
+        # The referee hunts for a dialect: each gets the same answer.
         return asked.method not in (JOIN, MOVE, OVER, ERROR)
 
 
 def request(url: str, raw: bytes, more: str = "") -> bytes:
-    """A POST of JSON as bytes; ``more`` are header lines, each with its end."""
+    """The bytes of a POST of JSON; ``more`` are further header lines, each with its CRLF."""
     parts = urlsplit(url)
     return (
         f"POST {parts.path or '/'} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\n"
@@ -140,7 +140,7 @@ def request(url: str, raw: bytes, more: str = "") -> bytes:
 
 
 async def post(url: str, body: Any) -> bytes:
-    """One POST of an agent's own; the answer's bytes."""
+    """Make a POST; returns the bytes of the response."""
     parts = urlsplit(url)
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
     try:

@@ -1,4 +1,4 @@
-"""Hostile in the body: what is no JSON, what is too much of it, what a parser could choke on."""
+"""Hostile bodies: no JSON, too much JSON, and JSON that a parser may fail on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 from tests.bots.base import Asked, Talk
 from tests.bots.hostile.base import behaviour, message, result
 
-FULL = 64 * 1024
-DEEP = 10_000
+MAX_ANSWER_BYTES = 64 * 1024
+DEPTH = 10_000
 
 
 def with_choice(asked: Asked, value: bytes) -> bytes:
@@ -18,21 +18,21 @@ def with_choice(asked: Asked, value: bytes) -> bytes:
 
 
 def filled(asked: Asked, begin: bytes, piece: bytes, end: bytes) -> bytes:
-    """A good answer with one more field, as large as an answer may be."""
+    """A good answer with one more field, which makes it as large as an answer may be."""
     body = result(asked, message(asked) | {"more": "HERE"})
-    room = FULL - len(body) - len(begin) - len(end)
+    room = MAX_ANSWER_BYTES - len(body) - len(begin) - len(end)
     return body.replace(b'"HERE"', begin + piece * (room // len(piece)) + end)
 
 
 @behaviour()
 async def html(talk: Talk, asked: Asked) -> None:
-    """A page where an answer was expected."""
+    """An HTML page instead of JSON."""
     await talk.say(b"<!doctype html><script>alert(1)</script><h1>Welcome</h1>", kind="text/html")
 
 
 @behaviour()
 async def page_of_a_failure(talk: Talk, asked: Asked) -> None:
-    """The page of a server that fell over, with a token in it."""
+    """An HTML page of a server error, with a token in it."""
     page = f"<h1>Internal Server Error</h1><pre>auth_token='tok_{'6' * 32}'</pre>".encode()
     await talk.say(page, kind="text/html", status="500 Internal Server Error")
 
@@ -40,7 +40,7 @@ async def page_of_a_failure(talk: Talk, asked: Asked) -> None:
 @behaviour()
 async def deep_json(talk: Talk, asked: Asked) -> None:
     """Ten thousand lists, one inside the other."""
-    await talk.say(with_choice(asked, b"[" * DEEP + b"]" * DEEP))
+    await talk.say(with_choice(asked, b"[" * DEPTH + b"]" * DEPTH))
 
 
 @behaviour()
@@ -52,19 +52,19 @@ async def deep_json_without_an_end(talk: Talk, asked: Asked) -> None:
 @behaviour()
 async def deep_json_in_a_text(talk: Talk, asked: Asked) -> None:
     """A tool's result whose text is JSON of ten thousand lists."""
-    text = '{"parity_choice": ' + "[" * DEEP + "]" * DEEP + "}"
+    text = '{"parity_choice": ' + "[" * DEPTH + "]" * DEPTH + "}"
     await talk.say(result(asked, {"content": [{"type": "text", "text": text}]}))
 
 
 @behaviour()
 async def not_a_number(talk: Talk, asked: Asked) -> None:
-    """NaN as its choice."""
+    """NaN as the choice."""
     await talk.say(with_choice(asked, b"NaN"))
 
 
 @behaviour()
 async def infinity(talk: Talk, asked: Asked) -> None:
-    """A number that is larger than any."""
+    """A number too large for a float, as the choice."""
     await talk.say(with_choice(asked, b"1e999999"))
 
 
@@ -76,92 +76,92 @@ async def huge_integer(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def large_integer(talk: Talk, asked: Asked) -> None:
-    """An integer of four thousand digits, which Python takes."""
+    """An integer of four thousand digits, which Python still parses."""
     await talk.say(with_choice(asked, b"9" * 4000))
 
 
 @behaviour()
 async def fraction_of_sixty_thousand_digits(talk: Talk, asked: Asked) -> None:
-    """A fraction as long as an answer may be."""
+    """A decimal fraction of sixty thousand digits."""
     await talk.say(with_choice(asked, b"0." + b"3" * 60_000))
 
 
 @behaviour()
 async def duplicate_keys(talk: Talk, asked: Asked) -> None:
-    """Even and odd, under the same key."""
+    """The key of the choice twice, with even and odd."""
     await talk.say(with_choice(asked, b'"even", "parity_choice": "odd"'))
 
 
 @behaviour()
 async def invalid_utf8(talk: Talk, asked: Asked) -> None:
-    """Bytes that are no text."""
+    """Bytes that are not UTF-8."""
     await talk.say(with_choice(asked, b'"\xff\xfe\xc0\x80"'))
 
 
 @behaviour()
 async def half_a_surrogate(talk: Talk, asked: Asked) -> None:
-    """Half of a pair, which no encoder takes."""
+    """A lone surrogate, which cannot be encoded."""
     await talk.say(with_choice(asked, b'"\\ud800"'))
 
 
 @behaviour()
 async def nul_character(talk: Talk, asked: Asked) -> None:
-    """A NUL in a text, which a database refuses."""
+    """A NUL in a string, which a database refuses."""
     await talk.say(with_choice(asked, b'"even\\u0000"'))
 
 
 @behaviour()
 async def utf_16(talk: Talk, asked: Asked) -> None:
-    """A right answer in UTF-16."""
+    """A good answer in UTF-16."""
     await talk.say(result(asked, message(asked)).decode().encode("utf-16"))
 
 
 @behaviour()
 async def unheard_of_charset(talk: Talk, asked: Asked) -> None:
-    """A right answer that says it is in UTF-7."""
+    """A good answer whose content type names UTF-7."""
     await talk.say(result(asked, message(asked)), kind="application/json; charset=utf-7")
 
 
 @behaviour()
 async def brotli_that_is_none(talk: Talk, asked: Asked) -> None:
-    """A right answer that says it is packed, and is not."""
+    """A good answer with ``Content-Encoding: br``, but not compressed."""
     await talk.say(result(asked, message(asked)), more="Content-Encoding: br\r\n")
 
 
 @behaviour()
 async def gzip_that_is_none(talk: Talk, asked: Asked) -> None:
-    """A right answer that says it is gzip, and is not."""
+    """A good answer with ``Content-Encoding: gzip``, but not compressed."""
     await talk.say(result(asked, message(asked)), more="Content-Encoding: gzip\r\n")
 
 
 @behaviour()
 async def sixty_thousand_numbers(talk: Talk, asked: Asked) -> None:
-    """A right answer with a list of tens of thousands beside it."""
+    """A good answer with one more field, a list of tens of thousands of numbers."""
     await talk.say(filled(asked, b"[0", b",0", b"]"))
 
 
 @behaviour()
 async def twenty_thousand_objects(talk: Talk, asked: Asked) -> None:
-    """A right answer with tens of thousands of empty objects beside it."""
+    """A good answer with one more field, a list of some twenty thousand empty objects."""
     await talk.say(filled(asked, b"[{}", b",{}", b"]"))
 
 
 @behaviour()
 async def thousands_of_fields(talk: Talk, asked: Asked) -> None:
-    """A right answer among as many other fields as there is room for."""
+    """A good answer with as many further fields as there is room for."""
     fields = {f"aB{number}": 0 for number in range(5000)}
     await talk.say(result(asked, message(asked) | fields))
 
 
 @behaviour()
 async def sixty_thousand_tokens(talk: Talk, asked: Asked) -> None:
-    """A right answer with texts that nearly look like tokens."""
+    """A good answer with one more field, a string of token prefixes."""
     await talk.say(filled(asked, b'["', b"tok_", b'"]'))
 
 
 @behaviour()
 async def texts_in_texts(talk: Talk, asked: Asked) -> None:
-    """JSON in a text in JSON in a text, as far as there is room, and nothing at the bottom."""
+    """JSON in a string in JSON in a string, as deep as there is room, and no answer in the innermost."""
     inner = json.dumps({"content": [{"type": "text", "text": "[" + "0," * 9000 + "]"}]})
     for _ in range(2):
         inner = json.dumps({"content": [{"type": "text", "text": inner}]})
@@ -176,5 +176,5 @@ async def nothing(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def a_list(talk: Talk, asked: Asked) -> None:
-    """A batch of answers."""
+    """A JSON-RPC batch of two answers."""
     await talk.say(b"[" + result(asked, message(asked)) + b"," + result(asked, message(asked)) + b"]")

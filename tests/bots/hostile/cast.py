@@ -1,4 +1,4 @@
-"""Every hostile behaviour by its name."""
+"""All hostile behaviours by name."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Players that cannot lose: they behave until a GAME_OVER says that they have not won, and then do their trick.
+"""Players that try to escape a loss: they behave until a GAME_OVER says that they have not won, then do their trick.
 
 ``python -m tests.bots.hostile.losers --league URL --league-id ID --log FILE NAME:TRICK …`` registers them one after
 the other, prints their ids and addresses as one JSON line, and serves until standard input ends. An empty TRICK is a
-player that behaves. ``--fixed`` is where a player listens; others take any free port.
+player that behaves. ``--fixed`` gives the port of each player; without it they take any free port.
 
-The log has one JSON line for every GAME_OVER that any of them was told (``game_over``: its params), for every trick
+The log has one JSON line for every GAME_OVER that any of them received (``game_over``: its params), for every trick
 that was done (``trick``), and for every GAME_ERROR (``game_error``). A line ``go`` on standard input releases the
 answers that the trick ``hold_until_told`` holds back.
 """
@@ -33,18 +33,19 @@ BOMB = gzip.compress(b" " * 10 * 1024 * 1024)
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 HELD_S = 4.8
 FLOOD_CONNECTIONS, FLOOD_REQUESTS, FLOOD_BYTES, FLOOD_S = 100, 8, 50_000, 6.0
-"""At most 40 MB."""
+"""A flood sends at most 40 MB."""
 QUERIES = 30
 
 
 @dataclass(frozen=True)
 class Trick:
-    """One trick.
+    """What a player does to escape a loss.
 
     Attributes:
         act: answers the request at which it is done.
-        at: ``GAME_OVER`` (one that was not won), ``GAME_ERROR``, or ``any`` for every request after the invitation.
-        moves_badly: it makes a move that is none first, so that it is sent a GAME_ERROR.
+        at: when it is done: at a ``GAME_OVER`` of a match not won, at a ``GAME_ERROR``, at ``any`` request but the
+            invitation, or when its position is ``hopeless``.
+        moves_badly: whether the player makes an illegal move first, so that the referee sends a GAME_ERROR.
     """
 
     act: Act
@@ -56,7 +57,7 @@ TRICKS: dict[str, Trick] = {}
 
 
 def trick(at: str = "GAME_OVER", *, moves_badly: bool = False) -> Callable[[Act], Act]:
-    """Enter a function into the list of tricks."""
+    """Register a function as a trick."""
 
     def enter(act: Act) -> Act:
         TRICKS[getattr(act, "__name__", "")] = Trick(act, at, moves_badly)
@@ -65,86 +66,86 @@ def trick(at: str = "GAME_OVER", *, moves_badly: bool = False) -> Callable[[Act]
     return enter
 
 
-# Answers that are none ------------------------------------------------------------------------
+# Malformed answers ------------------------------------------------------------------------
 
 
 @trick()
 async def nul_as_text(talk: Talk, asked: Asked) -> None:
-    """Plain text with a NUL in it, which no database takes."""
+    """Answers plain text with a NUL in it, which a database refuses."""
     await talk.say(NUL, kind="text/plain")
 
 
 @trick("any")
 async def utf_16_page_always(talk: Talk, asked: Asked) -> None:
-    """The error page of a broken server, in UTF-16, as the answer to everything but the invitation."""
+    """Answers every request but the invitation with an error page in UTF-16."""
     page = "<h1>Internal Server Error</h1>".encode("utf-16")
     await talk.say(page, kind="text/html", status="500 Internal Server Error")
 
 
 @trick()
 async def lone_surrogates(talk: Talk, asked: Asked) -> None:
-    """Half of a pair of characters in a key and in a value, which no encoder takes."""
+    """Answers with lone surrogates in a key and in a value, which cannot be encoded."""
     await talk.say(b'{"jsonrpc": "2.0", "id": 1, "result": {"status\\ud800": "\\udfff", "a": "\\ud83d"}}')
 
 
 @trick()
 async def two_hundred_deep(talk: Talk, asked: Asked) -> None:
-    """Two hundred lists, one inside the other."""
+    """Answers with two hundred lists, one inside the other."""
     await talk.say(b'{"jsonrpc": "2.0", "id": 1, "result": ' + b"[" * 200 + b"]" * 200 + b"}")
 
 
 @trick()
 async def huge_integers(talk: Talk, asked: Asked) -> None:
-    """Integers that fit into no column, and that Python does not print."""
+    """Answers with integers too large for a database column, and for Python to print."""
     digits = b"9" * 4200
     await talk.say(b'{"jsonrpc": "2.0", "id": 1e999, "result": {"a": ' + digits + b', "b": -' + digits + b"}}")
 
 
 @trick()
 async def duplicate_keys(talk: Talk, asked: Asked) -> None:
-    """Two results and two ids in one answer."""
+    """Answers with two results and two ids in one object."""
     await talk.say(b'{"jsonrpc": "2.0", "id": 1, "id": "\\u0000", "result": {"status": 1, "status": {}}, "result": 5}')
 
 
 @trick()
 async def invalid_utf8(talk: Talk, asked: Asked) -> None:
-    """Bytes that are no text, inside a JSON text."""
+    """Answers with bytes that are not UTF-8 in a JSON string."""
     await talk.say(b'{"jsonrpc": "2.0", "id": 1, "result": {"status": "\xff\xfe\xc0\x80\xed\xa0\x80"}}')
 
 
 @trick()
 async def nul_in_keys_and_values(talk: Talk, asked: Asked) -> None:
-    """A NUL inside of JSON, in a key and in a value, raw and escaped."""
+    """Answers with NULs in JSON, in a key and in values."""
     await talk.say(b'{"jsonrpc": "2.0", "id": 1, "result": {"st\\u0000atus": "o\\u0000k", "\\u0000": ["\\u0000"]}}')
 
 
 @trick()
 async def endless_reason(talk: Talk, asked: Asked) -> None:
-    """A reason phrase and a header as long as HTTP libraries take, with characters that are not printed."""
+    """Answers with a reason phrase and a header as long as HTTP libraries take, with control characters."""
     await talk.say(NUL, status="500 " + "\x01\x7f" * 3500, more="X-Long: " + "x" * 7500 + "\r\n")
 
 
 @trick()
 async def gzip_bomb(talk: Talk, asked: Asked) -> None:
-    """Ten million spaces, packed."""
+    """Answers with ten million spaces, compressed."""
     await talk.say(BOMB, more="Content-Encoding: gzip\r\n")
 
 
 @trick("GAME_ERROR", moves_badly=True)
 async def nul_to_game_error(talk: Talk, asked: Asked) -> None:
-    """A move that is none, and a NUL as the answer to the GAME_ERROR that says so."""
+    """Makes an illegal move, then answers the GAME_ERROR with a NUL."""
     await talk.say(NUL, kind="text/plain")
 
 
-# Answers that are late ------------------------------------------------------------------------
+# Late answers ------------------------------------------------------------------------
 
 
 @trick()
 async def hold_until_told(talk: Talk, asked: Asked) -> None:
-    """No answer to GAME_OVER until the test says so: meanwhile the result cannot be reported."""
+    """Holds back the answer to GAME_OVER until the test releases it: meanwhile the referee cannot report."""
     player = talk.agent
     assert isinstance(player, Loser)
-    # A referee that has been killed reads no answer.
+    # Answer in the end even if it is never released: the referee may have been killed.
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(player.released.wait(), HELD_S)
     await talk.say(result(asked, message(asked)))
@@ -152,7 +153,7 @@ async def hold_until_told(talk: Talk, asked: Asked) -> None:
 
 @trick()
 async def hold_and_query(talk: Talk, asked: Asked) -> None:
-    """The answer is held back while the site works at thirty queries for a large schedule, none with a token."""
+    """Holds back the answer while the site works on thirty queries of ours for a large schedule, without a token."""
     player = talk.agent
     assert isinstance(player, Loser)
     query = rpc("get_schedule", {"league_id": player.large})
@@ -164,7 +165,7 @@ async def hold_and_query(talk: Talk, asked: Asked) -> None:
 
 @trick()
 async def flood_the_referee(talk: Talk, asked: Asked) -> None:
-    """A hundred connections to the referee's own port, with as much to read as it takes, and an answer after that."""
+    """Floods the referee's port over a hundred connections before it answers."""
     player = talk.agent
     assert isinstance(player, Loser)
     await flood(player.referee)
@@ -173,16 +174,16 @@ async def flood_the_referee(talk: Talk, asked: Asked) -> None:
 
 @trick("hopeless")
 async def flood_instead_of_moving(talk: Talk, asked: Asked) -> None:
-    """It is about to lose: no move, and a flood, so that its silence looks like the referee's own fault."""
+    """When about to lose, makes no move and floods the referee, so that its silence looks like the referee's fault."""
     player = talk.agent
     assert isinstance(player, Loser)
     await flood(player.referee)
-    await talk.never()
+    await talk.stay_silent()
 
 
 async def flood(url: str) -> None:
-    """Send requests to an address over many connections, for a few seconds."""
-    asking = request(url, json.dumps(rpc("x", {"a": "[" * FLOOD_BYTES})).encode())
+    """Send large requests to a URL over many connections, for a few seconds."""
+    raw = request(url, json.dumps(rpc("x", {"a": "[" * FLOOD_BYTES})).encode())
 
     async def one() -> None:
         parts = urlsplit(url)
@@ -190,7 +191,7 @@ async def flood(url: str) -> None:
             reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
             try:
                 for _ in range(FLOOD_REQUESTS):
-                    writer.write(asking)
+                    writer.write(raw)
                     await writer.drain()
                 await reader.read()
             finally:
@@ -208,15 +209,15 @@ class Loser(Agent):
     """A player with a trick, or without.
 
     Attributes:
-        name: under which it registers.
+        name: the name under which it registers.
         does: the name of its trick; empty for none.
-        league: the address of the league manager.
-        large: the id of a league whose schedule is dear.
-        think_s: how long it thinks about a choice.
-        log: where what it was told is noted.
+        league: the URL of the league manager.
+        large: the id of a league whose schedule is expensive to compute.
+        think_s: seconds that it waits before a choice.
+        log: where its GAME_OVERs, GAME_ERRORs and tricks are logged.
         player_id: its id, once registered.
-        referee: the address of the last referee that called it.
-        released: set when the test has said so.
+        referee: the URL of the referee in the last invitation.
+        released: set when the test lets held answers go.
     """
 
     name: str = ""
@@ -230,11 +231,11 @@ class Loser(Agent):
     released: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def register(self, league_id: str) -> None:
-        """Enter a league."""
+        """Register for a league."""
         about = meta(self.name, self.url, "even_odd", "tic_tac_toe")
         fields = {"message_type": "LEAGUE_REGISTER_REQUEST", "league_id": league_id, "player_meta": about}
         raw = await post(self.league, rpc("register_player", fields))
-        # The body may come in a chunk, with its length around it.
+        # The body may be chunked: skip the lengths around the JSON.
         answer = json.loads(raw[raw.index(b"{") : raw.rindex(b"}") + 1])
         self.player_id, self.token = answer["result"]["player_id"], answer["result"]["auth_token"]
 
@@ -246,7 +247,7 @@ class Loser(Agent):
         if kind in ("GAME_OVER", "GAME_ERROR"):
             self.log.write(**{kind.lower(): said}, player=self.player_id)
         mine = TRICKS.get(self.does)
-        if mine is not None and self._is_moment(mine, asked, said):
+        if mine is not None and self._is_time_for(mine, asked, said):
             self.log.write(trick=self.does, player=self.player_id, match_id=said.get("match_id"))
             await mine.act(talk, asked)
         elif mine is not None and mine.moves_badly and asked.method == "choose_parity":
@@ -254,7 +255,7 @@ class Loser(Agent):
         else:
             await self._behave(talk, asked)
 
-    def _is_moment(self, mine: Trick, asked: Asked, said: dict[str, Any]) -> bool:
+    def _is_time_for(self, mine: Trick, asked: Asked, said: dict[str, Any]) -> bool:
         if mine.at == "any":
             return asked.method != JOIN
         if mine.at == "hopeless":
@@ -272,7 +273,7 @@ class Loser(Agent):
             changes |= {"message_type": "GAME_MOVE_RESPONSE", "move": move, "move_data": {"choice": move}}
         elif asked.method == "choose_parity":
             await asyncio.sleep(self.think_s)
-            # Whoever has a trick says even, and the others say odd: half of their matches are lost, and half won.
+            # A player with a trick says even and the others odd, so that about half of its matches are lost.
             changes["parity_choice"] = "even" if self.does else "odd"
         elif asked.method not in (JOIN, OVER, ERROR):
             await talk.say(result(asked, {"status": "received"}))
@@ -281,7 +282,7 @@ class Loser(Agent):
 
 
 def _message_in(params: dict[str, Any]) -> dict[str, Any]:
-    """The message, also where it is an argument of a tool."""
+    """The message in ``params``, or in the arguments of a tool call."""
     inner = params.get("arguments")
     return inner if isinstance(inner, dict) else params
 
@@ -295,12 +296,12 @@ def _cells(state: dict[str, Any]) -> tuple[list[Any], str, str]:
 def _wins(board: list[Any], mark: str) -> list[int]:
     """The cells with which a mark would have three in a row."""
     marks = set("XO")
-    found = []
+    winning = []
     for line in LINES:
         free = [cell for cell in line if board[cell] not in marks]
         if len(free) == 1 and all(board[cell] == mark for cell in line if cell not in free):
-            found.append(free[0])
-    return found
+            winning.append(free[0])
+    return winning
 
 
 def _is_hopeless(state: dict[str, Any]) -> bool:
@@ -317,7 +318,7 @@ def _best(board: list[Any], mark: str, options: list[int]) -> int:
 
 
 async def main(options: argparse.Namespace) -> None:
-    """Register, say who they are, and serve until standard input ends."""
+    """Start and register the players, print their ids and URLs, and serve until standard input ends."""
     log = Log(Path(options.log))
     cast: list[Loser] = []
     for number, one in enumerate(options.cast):
@@ -342,10 +343,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--league", default="")
     parser.add_argument("--league-id", default="")
-    parser.add_argument("--large", default="", help="a league whose schedule is dear, for the trick that asks for it")
+    parser.add_argument("--large", default="", help="a league with an expensive schedule, for hold_and_query")
     parser.add_argument("--log", required=True)
-    parser.add_argument("--think", type=float, default=0.0, help="seconds about a choice")
-    parser.add_argument("--fixed", type=int, nargs="*", help="a port for each, in their order")
-    parser.add_argument("--known", action="store_true", help="they are registered already")
+    parser.add_argument("--think", type=float, default=0.0, help="seconds before a choice")
+    parser.add_argument("--fixed", type=int, nargs="*", help="the port of each player, in their order")
+    parser.add_argument("--known", action="store_true", help="the players are registered already")
     parser.add_argument("cast", nargs="+", metavar="NAME:TRICK")
     asyncio.run(main(parser.parse_args()))

@@ -1,4 +1,4 @@
-"""Hostile on the wire: silence, floods, lengths that lie, connections that break."""
+"""Hostile HTTP: silence, floods, wrong lengths, broken connections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FLOOD = b"[" + b"0," * (512 * KIB - 1) + b"\n"
 
 
 def good(asked: Asked) -> bytes:
-    """The body that would have been right."""
+    """The body of a good answer."""
     return result(asked, message(asked))
 
 
@@ -26,19 +26,19 @@ def good(asked: Asked) -> bytes:
 
 @behaviour(at=JOIN)
 async def silent_when_invited(talk: Talk, asked: Asked) -> None:
-    """Takes the invitation and says nothing."""
-    await talk.never()
+    """Receives the invitation and never answers."""
+    await talk.stay_silent()
 
 
 @behaviour()
 async def silent(talk: Talk, asked: Asked) -> None:
-    """Takes the call for its choice and says nothing."""
-    await talk.never()
+    """Receives the call for its choice and never answers."""
+    await talk.stay_silent()
 
 
 @behaviour()
 async def header_byte_by_byte(talk: Talk, asked: Asked) -> None:
-    """A header that never ends, a byte at a time."""
+    """Sends a header that never ends, a byte at a time."""
     await talk.send(b"HTTP/1.1 200 OK\r\nX-Slow: ")
     while True:
         await talk.send(b"x")
@@ -47,7 +47,7 @@ async def header_byte_by_byte(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def body_byte_by_byte(talk: Talk, asked: Asked) -> None:
-    """White space before its answer, a byte at a time, without end."""
+    """Sends white space without end, a byte at a time, instead of a body."""
     await talk.send(head(32 * KIB))
     while True:
         await talk.send(b" ")
@@ -56,13 +56,13 @@ async def body_byte_by_byte(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def receipt_and_nothing_more(talk: Talk, asked: Asked) -> None:
-    """202 and a receipt, as if the answer followed by a POST; it does not."""
+    """Replies 202 as if it answered by a callback, and never does."""
     await talk.say(result(asked, {"status": "RECEIVED"}), status="202 Accepted")
 
 
 @behaviour()
 async def stream_that_stays_open(talk: Talk, asked: Asked) -> None:
-    """A stream of events without an answer that is kept alive by comments."""
+    """Keeps an event stream alive by comments and never answers."""
     await talk.send(head(None, kind="text/event-stream"))
     while True:
         await talk.send(b": still thinking\n\n")
@@ -71,7 +71,7 @@ async def stream_that_stays_open(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def goes_on_with_100_continue(talk: Talk, asked: Asked) -> None:
-    """100 Continue, again and again, and no answer."""
+    """Sends 100 Continue again and again and never answers."""
     while True:
         await talk.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         await asyncio.sleep(DRIP_S)
@@ -79,10 +79,10 @@ async def goes_on_with_100_continue(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def length_too_long(talk: Talk, asked: Asked) -> None:
-    """A right answer under a Content-Length that is one too many, and the connection stays open."""
+    """A good answer with a Content-Length that is one too large, on a connection that stays open."""
     body = good(asked)
     await talk.send(head(len(body) + 1) + body)
-    await talk.never()
+    await talk.stay_silent()
 
 
 # -- size -------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ async def length_too_long(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def endless_body(talk: Talk, asked: Asked) -> None:
-    """A body without a length that does not end."""
+    """A body without a Content-Length and without an end."""
     await talk.send(head(None))
     while True:
         await talk.send(b" " * 64 * KIB)
@@ -98,7 +98,7 @@ async def endless_body(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def hundred_megabytes(talk: Talk, asked: Asked) -> None:
-    """Announces 100 MB, and sends them."""
+    """A body of 100 MB."""
     await talk.send(head(100 * KIB * KIB))
     for _ in range(100):
         await talk.send(FLOOD)
@@ -112,7 +112,7 @@ async def gzip_bomb(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def gzip_of_nothing(talk: Talk, asked: Asked) -> None:
-    """Packed data without end that unpacks to no byte at all."""
+    """A gzip body without end that unpacks to no byte at all."""
     packer = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
     nothing = packer.compress(b"") + b"".join(packer.flush(zlib.Z_SYNC_FLUSH) for _ in range(2))
     empty_block = b"\x00\x00\x00\xff\xff"
@@ -123,7 +123,7 @@ async def gzip_of_nothing(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def endless_header(talk: Talk, asked: Asked) -> None:
-    """One header line that does not end."""
+    """A header line without end, sent fast."""
     await talk.send(b"HTTP/1.1 200 OK\r\nX-Long: ")
     while True:
         await talk.send(b"x" * 64 * KIB)
@@ -131,26 +131,26 @@ async def endless_header(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def ten_thousand_headers(talk: Talk, asked: Asked) -> None:
-    """More header lines than anyone needs."""
+    """A good answer with ten thousand header lines."""
     await talk.say(good(asked), more="".join(f"X-{number}: x\r\n" for number in range(10_000)))
 
 
 @behaviour()
 async def flood_of_100_continue(talk: Talk, asked: Asked) -> None:
-    """As many interim answers as the connection carries."""
+    """Sends 100 Continue as fast as the connection carries it."""
     while True:
         await talk.send(b"HTTP/1.1 100 Continue\r\n\r\n" * 2000)
 
 
 @behaviour()
 async def chunks_of_one_byte(talk: Talk, asked: Asked) -> None:
-    """A body of 64 KiB of white space, each byte of it in a chunk of its own, all sent at once."""
+    """A body of 64 KiB of white space, each byte in a chunk of its own, sent at once."""
     await talk.send(head(None, more="Transfer-Encoding: chunked\r\n") + b"1\r\n \r\n" * 64 * KIB + b"0\r\n\r\n")
 
 
 @behaviour()
 async def chunk_with_endless_extension(talk: Talk, asked: Asked) -> None:
-    """The size of a chunk, and an extension behind it that does not end."""
+    """The size of a chunk, followed by a chunk extension without end."""
     await talk.send(head(None, more="Transfer-Encoding: chunked\r\n") + b"5;x=")
     while True:
         await talk.send(b"x" * 64 * KIB)
@@ -158,7 +158,7 @@ async def chunk_with_endless_extension(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def stream_of_a_thousand_events(talk: Talk, asked: Asked) -> None:
-    """A stream of events as full as it may be, in pieces, none of which is an answer."""
+    """An event stream as large as it may be, of which no event is an answer."""
     await talk.send(head(None, kind="text/event-stream"))
     for _ in range(30):
         await talk.send(b"data: 1\n\n" * 240)
@@ -166,12 +166,12 @@ async def stream_of_a_thousand_events(talk: Talk, asked: Asked) -> None:
     talk.close()
 
 
-# -- lies and breaks --------------------------------------------------------------------------------------
+# -- wrong lengths, broken connections ---------------------------------------------------------------------------
 
 
 @behaviour()
 async def length_too_short(talk: Talk, asked: Asked) -> None:
-    """A right answer under a Content-Length that leaves the end of it out."""
+    """A good answer with a Content-Length that is too small."""
     body = good(asked)
     await talk.send(head(len(body) - 5) + body)
 
@@ -184,13 +184,13 @@ async def length_below_nothing(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def two_lengths(talk: Talk, asked: Asked) -> None:
-    """Two lengths that contradict each other."""
+    """Two Content-Lengths that contradict each other."""
     await talk.say(good(asked), more="Content-Length: 3\r\n")
 
 
 @behaviour()
 async def length_and_chunks(talk: Talk, asked: Asked) -> None:
-    """A length and chunks as well, as one does to smuggle an answer past somebody."""
+    """Content-Length and chunks together, as in response smuggling."""
     body = good(asked)
     chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
     await talk.send(head(3, more="Transfer-Encoding: chunked\r\n") + chunks)
@@ -198,7 +198,7 @@ async def length_and_chunks(talk: Talk, asked: Asked) -> None:
 
 @behaviour(at=JOIN)
 async def closes_when_called(talk: Talk, asked: Asked) -> None:
-    """Closes the connection in place of an answer to the invitation."""
+    """Closes the connection instead of answering the invitation."""
     talk.close()
 
 
@@ -218,35 +218,35 @@ async def resets(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def resets_in_its_answer(talk: Talk, asked: Asked) -> None:
-    """Begins its answer, then resets."""
+    """Begins its answer, then resets the connection."""
     await talk.send(head(500) + b"{")
     talk.reset()
 
 
 @behaviour()
 async def http_1_0(talk: Talk, asked: Asked) -> None:
-    """HTTP/1.0: no length, the end of the connection is the end of the body."""
+    """A good answer in HTTP/1.0: no length, the body ends with the connection."""
     await talk.send(b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n" + good(asked))
     talk.close()
 
 
 @behaviour()
 async def http_0_9(talk: Talk, asked: Asked) -> None:
-    """The body and nothing else: no status line, no header."""
+    """A good body without status line and headers."""
     await talk.send(good(asked) + b"\r\n\r\n")
     talk.close()
 
 
 @behaviour()
 async def speaks_tls(talk: Talk, asked: Asked) -> None:
-    """A TLS alert where HTTP was expected."""
+    """A TLS alert instead of HTTP."""
     await talk.send(b"\x15\x03\x01\x00\x02\x02\x46" * 3)
     talk.close()
 
 
 @behaviour()
 async def switches_protocols(talk: Talk, asked: Asked) -> None:
-    """101 Switching Protocols, and then whatever it likes."""
+    """101 Switching Protocols, then bytes without end."""
     await talk.send(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: rubbish\r\nConnection: Upgrade\r\n\r\n")
     while True:
         await talk.send(b"x" * 64 * KIB)
@@ -254,13 +254,13 @@ async def switches_protocols(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def status_of_two_digits(talk: Talk, asked: Asked) -> None:
-    """A status that no list has."""
+    """A good answer with the HTTP status 42."""
     await talk.say(good(asked), status="42 What")
 
 
 @behaviour()
 async def answers_twice(talk: Talk, asked: Asked) -> None:
-    """Two answers to one call, the second one another."""
+    """Two different answers to one call."""
     other = result(asked, message(asked, parity_choice="odd"))
     body = good(asked)
     await talk.send(head(len(body)) + body + head(len(other)) + other)
@@ -268,7 +268,7 @@ async def answers_twice(talk: Talk, asked: Asked) -> None:
 
 @behaviour(at=JOIN)
 async def answers_ahead(talk: Talk, asked: Asked) -> None:
-    """Joins, and sends the answer to a call that has not come on the same connection."""
+    """Joins, and sends an answer in advance to the next call on the same connection."""
     ahead = json.dumps({"jsonrpc": "2.0", "id": 1003, "result": {"parity_choice": "odd"}}).encode()
     body = good(asked)
     await talk.send(head(len(body)) + body + head(len(ahead)) + ahead)
@@ -276,7 +276,7 @@ async def answers_ahead(talk: Talk, asked: Asked) -> None:
 
 @behaviour(at=JOIN)
 async def floods_behind_its_answer(talk: Talk, asked: Asked) -> None:
-    """Joins, and goes on sending on the connection that nobody reads any more."""
+    """Joins, then floods the connection with further responses."""
     body, more = good(asked), b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
     await talk.send(head(len(body)) + body + more)
     while True:
@@ -285,17 +285,17 @@ async def floods_behind_its_answer(talk: Talk, asked: Asked) -> None:
 
 @behaviour()
 async def redirects_inside(talk: Talk, asked: Asked) -> None:
-    """Sends the referee to an address that only its machine can reach."""
+    """Redirects the referee to a URL that only its machine can reach."""
     await talk.say(b"", status="307 Temporary Redirect", more=f"Location: {talk.agent.inner}\r\n")
 
 
 @behaviour()
 async def redirects_to_itself(talk: Talk, asked: Asked) -> None:
-    """Sends the referee round and round."""
+    """Redirects the referee to the same URL again."""
     await talk.say(b"", status="302 Found", more=f"Location: {talk.agent.url}\r\n")
 
 
 @behaviour()
 async def breaks_a_header_line(talk: Talk, asked: Asked) -> None:
-    """A carriage return, a NUL and a colon where none should be, in its header."""
+    """A good answer whose headers have a stray carriage return, a NUL and a line without a name."""
     await talk.say(good(asked), more="X-Odd: a\rb\x00c\r\n: nothing\r\n")

@@ -1,1 +1,1 @@
-"""Agents that no document describes: what a student may well have written from the course's text, each on its own."""
+"""Strangers: agents that speak as no document describes, but as students may write them from the course's text."""

@@ -9,13 +9,13 @@ import asyncio
 import sys
 from pathlib import Path
 
-from tests.bots.base import options, perform
+from tests.bots.base import options, run_bots
 from tests.bots.strangers.cast import STRANGERS
 
 if __name__ == "__main__":
-    parser = options("Agents that nobody described.")
+    parser = options("Agents in ways of speaking that no document describes.")
     parser.add_argument("--log-folder", type=Path, required=True)
     parser.add_argument("--bots", required=True, help="names, separated by commas")
-    told = parser.parse_args()
-    cast = (STRANGERS[name](told.league, told.log_folder / f"{name}.jsonl") for name in told.bots.split(","))
-    sys.exit(asyncio.run(perform(cast, with_parent=told.exit_with_parent)))
+    args = parser.parse_args()
+    bots = (STRANGERS[name](args.league, args.log_folder / f"{name}.jsonl") for name in args.bots.split(","))
+    sys.exit(asyncio.run(run_bots(bots, with_parent=args.exit_with_parent)))

@@ -1,4 +1,4 @@
-"""A stranger: an agent that writes its own HTTP, so that what it does on the wire is its own affair."""
+"""The base class of strangers: an agent that writes its own HTTP, so that a subclass can change every byte of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.bots import words
-from tests.bots.base import Asked, Caller, Door, Log, Talk
+from tests.bots.base import Asked, Caller, Listener, Log, Talk
 from tests.bots.words import ANSWERS, CHOOSE, INVITE, OVER, REQUIRED_TOOLS, rpc, rpc_error, rpc_result
 
 REASONS = {200: "OK", 201: "Created", 202: "Accepted", 204: "No Content"}
@@ -32,21 +32,26 @@ class Reply:
 
 
 def result(body: Any, asked: Asked) -> Reply:
-    """A JSON-RPC result to this request."""
+    """A JSON-RPC result in reply to a request."""
     return Reply(rpc_result(body, asked.id))
 
 
 def error(code: int, why: str, asked: Asked, status: int = 200) -> Reply:
-    """A JSON-RPC error to this request."""
+    """A JSON-RPC error in reply to a request."""
     return Reply(rpc_error(code, why, asked.id), status)
 
 
 class Stranger:
-    """The agent of chapter 8; subclasses differ in one thing each.
+    """An agent as in chapter 8; each subclass differs from it in one thing.
 
     Args:
         league: the league manager's ``/mcp`` address.
-        log: a JSON lines file, written anew: ``in`` and ``reply`` of each call, ``out`` of what was sent.
+        log: a JSON lines file, overwritten: ``in`` and ``reply`` of each call received, ``out`` of each call made.
+
+    Attributes:
+        host: the address it listens on.
+        claims: the URL that it registers with.
+        hangs_up: whether it closes the connection after each answer.
     """
 
     host = "127.0.0.1"
@@ -56,8 +61,8 @@ class Stranger:
     def __init__(self, league: str, log: Path) -> None:
         self.league, self.site = league, league.removesuffix("/mcp")
         self.name = type(self).__name__
-        self.door = Door(self, self.host)
-        self.port = self.door.port
+        self.listener = Listener(self, self.host)
+        self.port = self.listener.port
         self.address = self.claims.format(port=self.port)
         self.player_id = self.token = ""
         self.rng = random.Random(self.name)
@@ -66,11 +71,11 @@ class Stranger:
         self.log = Log(log)
         self.caller = Caller(self.log, limit_s=20)
 
-    # -- its life -----------------------------------------------------------------------------------------
+    # -- start and stop ------------------------------------------------------------------------------------
 
     async def start(self) -> str:
-        """Listen, then register; the line to print."""
-        await self.door.open()
+        """Listen, then register; returns the line to print."""
+        await self.listener.open()
         try:
             await self.enter()
         except (AssertionError, KeyError, TypeError) as failure:
@@ -80,17 +85,17 @@ class Stranger:
     async def stop(self) -> None:
         """Close everything."""
         await self.caller.close()
-        await self.door.close()
+        await self.listener.close()
         self.log.close()
 
     # -- registration -------------------------------------------------------------------------------------
 
     def meta(self) -> dict[str, Any]:
-        """What it says of itself."""
+        """The ``player_meta`` of its registration."""
         return words.meta(self.name, self.address)
 
     def request(self) -> dict[str, Any]:
-        """LEAGUE_REGISTER_REQUEST of chapter 8."""
+        """Its LEAGUE_REGISTER_REQUEST, as in chapter 8."""
         at = "2025-01-15T10:00:00Z"
         return words.registration("player", self.name, f"conv-{self.name}", self.meta(), at=at)
 
@@ -99,40 +104,40 @@ class Stranger:
         self.read(await self.rpc(self.league, "register_player", self.request()))
 
     def read(self, answer: Any) -> None:
-        """Take ``result`` of the answer to a registration."""
-        taken = answer["result"]
-        assert taken["status"] == "ACCEPTED", taken
-        self.player_id, self.token = taken["player_id"], taken["auth_token"]
+        """Take id and token from ``result`` of the answer to a registration."""
+        response = answer["result"]
+        assert response["status"] == "ACCEPTED", response
+        self.player_id, self.token = response["player_id"], response["auth_token"]
 
-    # -- outwards -----------------------------------------------------------------------------------------
+    # -- calls that it makes ------------------------------------------------------------------------------------
 
     async def rpc(self, url: str, method: str, params: Any) -> Any:
-        """One JSON-RPC call; the decoded answer."""
+        """Make a JSON-RPC call; returns the decoded answer."""
         return await self.post(url, rpc(method, params))
 
     async def post(self, url: str, body: Any, **options: Any) -> Any:
-        """One POST; the decoded answer."""
+        """Make a POST; returns the decoded answer."""
         return (await self.caller.post(url, body, **options))[1]
 
     def later(self, url: str, body: Any, **options: Any) -> None:
-        """One POST of its own, after the reply."""
+        """Start a POST in the background, such as a callback after the reply."""
         self.caller.later(url, body, **options)
 
-    # -- inwards ------------------------------------------------------------------------------------------
+    # -- calls that it answers ------------------------------------------------------------------------------------
 
     async def converse(self, talk: Talk) -> None:
         """Answer the requests of one connection."""
         while True:
             asked = await talk.read()
-            reply = await self.take(asked)
-            said = {"in": asked.body or asked.raw, "verb": asked.verb, "path": asked.path}
-            self.log.write(**said, status=reply.status, reply=reply.body)
+            reply = await self.answer_request(asked)
+            received = {"in": asked.body or asked.raw, "verb": asked.verb, "path": asked.path}
+            self.log.write(**received, status=reply.status, reply=reply.body)
             await talk.send(self.wire(reply))
             if self.hangs_up:
                 break
 
     def wire(self, reply: Reply) -> bytes:
-        """A response as it goes over the wire."""
+        """The bytes of a response."""
         body = reply.payload()
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body))} | reply.headers
         return self.head(reply, headers) + body
@@ -144,20 +149,20 @@ class Stranger:
         lines += [f"{name}: {value}" for name, value in headers.items()]
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
-    async def take(self, asked: Asked) -> Reply:
+    async def answer_request(self, asked: Asked) -> Reply:
         """Answer one request."""
         if asked.verb != "POST" or asked.path != "/mcp":
             return Reply({"detail": "Not Found"}, 404)
-        return await self.hear(asked)
+        return await self.answer_call(asked)
 
-    async def hear(self, asked: Asked) -> Reply:
+    async def answer_call(self, asked: Asked) -> Reply:
         """Answer one POST to /mcp."""
         kind = REQUIRED_TOOLS.get(asked.method)
         if kind is None:
             return error(-32601, "Method not found", asked)
-        return await self.act(kind, asked.body.get("params", {}), asked)
+        return await self.answer_message(kind, asked.body.get("params", {}), asked)
 
-    async def act(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    async def answer_message(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         """Answer one message that it understands."""
         if kind == INVITE:
             self.invitations[fields["match_id"]] = fields
@@ -168,13 +173,13 @@ class Stranger:
         return result(self.message(kind, fields), asked)
 
     def message(self, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """What it says to a message."""
+        """The fields of its answer to a message."""
         if kind == OVER:
             return {"status": "ok"}
-        told = {"match_id": fields["match_id"], "conversation_id": fields.get("conversation_id") or str(uuid4())}
-        said = {"parity_choice": self.choose(told["match_id"])} if kind == CHOOSE else {"accept": True}
-        return words.answer(ANSWERS[kind], told, self.player_id, at=NOW, auth_token=self.token, **said)
+        about = {"match_id": fields["match_id"], "conversation_id": fields.get("conversation_id") or str(uuid4())}
+        said = {"parity_choice": self.choose(about["match_id"])} if kind == CHOOSE else {"accept": True}
+        return words.answer(ANSWERS[kind], about, self.player_id, at=NOW, auth_token=self.token, **said)
 
     def choose(self, match: str) -> str:
-        """Its choice in a match, the same whenever it is asked."""
+        """Its choice in a match: the same each time it is asked."""
         return self.chosen.setdefault(match, self.rng.choice(("even", "odd")))

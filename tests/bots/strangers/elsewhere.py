@@ -1,4 +1,4 @@
-"""Strangers on other machines of the language: Node's http, Java's HttpServer and Python's http.server."""
+"""Strangers that are programs of their own: with Node's http, Java's HttpServer and Python's http.server."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ HERE = Path(__file__).parent / "foreign"
 
 
 class _Elsewhere(Stranger):
-    """A program of its own, which listens and registers by itself and says ``READY <player id>``."""
+    """Runs a program, which listens and registers by itself and prints ``READY <player id>``."""
 
     program: tuple[str, ...] = ()
     process: Process | None = None
 
     async def start(self) -> str:
-        await self.door.close()
+        await self.listener.close()
         self.process = await create_subprocess_exec(*self.program, self.league, self.name, stdout=PIPE, stderr=PIPE)
         assert self.process.stdout is not None
         line = (await asyncio.wait_for(self.process.stdout.readline(), 30)).decode()
@@ -35,7 +35,7 @@ class _Elsewhere(Stranger):
 
 
 class Node(_Elsewhere):
-    """``http.createServer``, humps in its registration, chunks, 404 for what it does not know."""
+    """``http.createServer``: camelCase in its registration, chunked answers, 404 for unknown methods."""
 
     program = ("node", str(HERE / "player.js"))
 
@@ -54,4 +54,4 @@ class SingleThread(_Elsewhere):
 
 
 ABSENT = [kind.__name__ for kind in (Node, Java, SingleThread) if shutil.which(kind.program[0]) is None]
-"""Whose machine is not installed here."""
+"""The strangers whose interpreter is not installed here."""

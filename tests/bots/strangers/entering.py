@@ -10,7 +10,7 @@ from tests.bots.words import rpc
 
 
 class RegistersTwice(Stranger):
-    """Once as it comes up and once as its loop starts; the second answer is the one that it keeps."""
+    """Registers at its start and again when its main loop starts; keeps the second answer."""
 
     async def enter(self) -> None:
         await super().enter()
@@ -20,7 +20,7 @@ class RegistersTwice(Stranger):
 
 
 class OwnToken(Stranger):
-    """Brings a token of its own and uses only that, whatever it is given."""
+    """Registers with an auth_token that it made up, and uses only that, whatever token the league gives it."""
 
     def request(self) -> dict[str, Any]:
         return super().request() | {"auth_token": "my-own-secret-token"}
@@ -31,21 +31,21 @@ class OwnToken(Stranger):
 
 
 class HostAndPort(Stranger):
-    """No address but a host and a port, which is text."""
+    """Registers with a host and a port (a string) instead of a URL."""
 
     def meta(self) -> dict[str, Any]:
         return {"name": self.name, "host": "localhost", "port": str(self.port), "games": "even_odd"}
 
 
 class PortAlone(Stranger):
-    """Flat parameters of ``register``: a name and a port."""
+    """Calls ``register`` with a name and a port only, not in a ``player_meta``."""
 
     async def enter(self) -> None:
         self.read(await self.rpc(self.league, "register", {"player_name": self.name, "port": self.port}))
 
 
 class JoinLeague(Stranger):
-    """``join_league`` with ``agent_id``, ``url`` and nothing from the documents."""
+    """Calls ``join_league`` with ``agent_id`` and ``url``: no name from the documents."""
 
     async def enter(self) -> None:
         params = {"agent_id": self.name, "agent_type": "player", "url": self.address, "capabilities": ["even_odd"]}
@@ -53,14 +53,14 @@ class JoinLeague(Stranger):
 
 
 class RequestArgument(Stranger):
-    """``register_player`` whose parameters are one ``request``, since that is its function's argument."""
+    """Calls ``register_player`` with the whole message in one argument, ``request``."""
 
     async def enter(self) -> None:
         self.read(await self.rpc(self.league, "register_player", {"request": self.request()}))
 
 
 class PlayerArgument(Stranger):
-    """``league.register_player`` with ``player: {...}`` and the address as ``mcp_endpoint``."""
+    """Calls ``league.register_player`` with ``player: {...}`` and its URL as ``mcp_endpoint``."""
 
     async def enter(self) -> None:
         player = {"name": self.name, "mcp_endpoint": self.address, "supported_games": ["even_odd"]}
@@ -68,7 +68,7 @@ class PlayerArgument(Stranger):
 
 
 class RestRegistration(Stranger):
-    """Plain POST to /register_player; takes the answer as it stands."""
+    """Registers by a plain POST to /register_player, without JSON-RPC."""
 
     async def enter(self) -> None:
         answer = await self.post(f"{self.site}/register_player", self.request())
@@ -76,7 +76,7 @@ class RestRegistration(Stranger):
 
 
 class RestApiRegistration(Stranger):
-    """Plain POST to /api/register."""
+    """Registers by a plain POST to /api/register."""
 
     async def enter(self) -> None:
         body = {"display_name": self.name, "contact_endpoint": self.address}
@@ -84,34 +84,34 @@ class RestApiRegistration(Stranger):
 
 
 class AtTheBase(Stranger):
-    """Posts its JSON-RPC to the league's host without a path."""
+    """Registers by JSON-RPC at the league's host without a path."""
 
     async def enter(self) -> None:
         self.read(await self.rpc(f"{self.site}/", "register_player", self.request()))
 
 
 class TrailingSlash(Stranger):
-    """Posts to /mcp/."""
+    """Registers at /mcp/ instead of /mcp."""
 
     async def enter(self) -> None:
         self.read(await self.rpc(f"{self.site}/mcp/", "register_player", self.request()))
 
 
 class McpRegistration(Stranger):
-    """The library's client: initialize, initialized, tools/list, tools/call with the session it was given."""
+    """Registers as the MCP library's client: initialize, initialized, tools/list, tools/call."""
 
     async def enter(self) -> None:
         accept = {"Accept": "application/json, text/event-stream"}
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-        asking = rpc("initialize", hello, 0)
-        able = await self.post(self.league, asking, json=asking, headers=accept)
-        assert "protocolVersion" in able["result"], able
+        call = rpc("initialize", hello, 0)
+        capabilities = await self.post(self.league, call, json=call, headers=accept)
+        assert "protocolVersion" in capabilities["result"], capabilities
         done = {"jsonrpc": "2.0", "method": "notifications/initialized"}
         await self.post(self.league, done, json=done, headers=accept)
-        asking = rpc("tools/list", {})
-        tools = await self.post(self.league, asking, json=asking, headers=accept)
+        call = rpc("tools/list", {})
+        tools = await self.post(self.league, call, json=call, headers=accept)
         assert "register_player" in {tool["name"] for tool in tools["result"]["tools"]}, tools
-        call = {"name": "register_player", "arguments": {"player_meta": self.meta()}}
-        asking = rpc("tools/call", call, 2)
-        answer = await self.post(self.league, asking, json=asking, headers=accept)
+        tool = {"name": "register_player", "arguments": {"player_meta": self.meta()}}
+        call = rpc("tools/call", tool, 2)
+        answer = await self.post(self.league, call, json=call, headers=accept)
         self.read({"result": json.loads(answer["result"]["content"][0]["text"])})

@@ -1,4 +1,4 @@
-"""Strangers that are MCP servers, of the library or written after its pages."""
+"""Strangers that are MCP servers, as the MCP library makes them or as its documentation describes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STRINGS = {name: {"type": "string"} for name in ("match_id", "player_id", "game_
 
 
 class McpServer(Stranger):
-    """The library's streamable HTTP: a session first, both types accepted, answers as events, fields by name."""
+    """As the library's streamable HTTP: needs a session and an Accept of both types; answers as an event stream."""
 
     needs_session = True
     events = True
@@ -26,13 +26,13 @@ class McpServer(Stranger):
         self.sessions: dict[str, bool] = {}
 
     def eventful(self, reply: Reply) -> Reply:
-        """As one event, when that is how it answers."""
+        """The reply as an event stream of one event, if this server answers so."""
         if not self.events or not reply.payload():
             return reply
         raw = b"event: message\r\ndata: " + reply.payload() + b"\r\n\r\n"
         return Reply(raw, reply.status, {"Content-Type": "text/event-stream"} | reply.headers)
 
-    async def hear(self, asked: Asked) -> Reply:
+    async def answer_call(self, asked: Asked) -> Reply:
         body = asked.body
         accept = asked.headers.get("accept", "")
         if "application/json" not in accept or "text/event-stream" not in accept:
@@ -44,8 +44,8 @@ class McpServer(Stranger):
             session = uuid4().hex
             self.sessions[session] = False
             version = body["params"]["protocolVersion"]
-            able = {"protocolVersion": version, "capabilities": {"tools": {"listChanged": False}}}
-            reply = result(able | {"serverInfo": {"name": self.name, "version": "1.9.0"}}, asked)
+            capabilities = {"protocolVersion": version, "capabilities": {"tools": {"listChanged": False}}}
+            reply = result(capabilities | {"serverInfo": {"name": self.name, "version": "1.9.0"}}, asked)
             reply.headers["mcp-session-id"] = session
             return self.eventful(reply)
         if self.needs_session:
@@ -67,11 +67,11 @@ class McpServer(Stranger):
 
     @staticmethod
     def refuse(why: str, status: int) -> Reply:
-        """What the transport itself says."""
+        """An error of the transport, before any tool is called."""
         return Reply({"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32600, "message": why}}, status)
 
     def called(self, params: dict[str, Any], asked: Asked) -> Reply:
-        """One tools/call."""
+        """Answer one tools/call."""
         if params.get("name") not in self.tools:
             said = {"content": [{"type": "text", "text": f"Unknown tool: {params.get('name')}"}], "isError": True}
             return result(said, asked)
@@ -83,17 +83,17 @@ class McpServer(Stranger):
         return result(self.wrapped(self.message(kind, fields)), asked)
 
     def fields(self, arguments: dict[str, Any]) -> dict[str, Any] | None:
-        """The message in the arguments."""
+        """The message that the arguments hold; None if they do not fit."""
         return arguments
 
     def wrapped(self, said: dict[str, Any]) -> dict[str, Any]:
-        """What a tool returns, as the library wraps it."""
+        """A tool's return value, wrapped as the library does."""
         text = json.dumps(said, indent=2)
         return {"content": [{"type": "text", "text": text}], "structuredContent": said, "isError": False}
 
 
 class McpStateless(McpServer):
-    """``stateless_http=True``: no session, answers as events all the same."""
+    """``stateless_http=True``: no session, but answers as event streams."""
 
     needs_session = False
 
@@ -129,7 +129,7 @@ class McpTextArgument(McpServer):
 
 
 class McpPlainWord(McpServer):
-    """Its tools return a bare value: the choice is the text ``even``, the yes is ``true``."""
+    """Its tools return a bare value: ``even`` for a choice, ``true`` for joining."""
 
     def wrapped(self, said: dict[str, Any]) -> dict[str, Any]:
         value = said.get("parity_choice", said.get("accept", True))

@@ -1,4 +1,4 @@
-"""Strangers whose words, wrappings, callbacks and checks are their own."""
+"""Strangers with message formats, callbacks and validation of their own."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.bots.words import ANSWERS, CHOOSE, INVITE, OVER, rpc
 
 
 class NestedResponse(Stranger):
-    """``{"response": {...}}``."""
+    """Answers ``{"response": {...}}``."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         return result({"response": self.message(kind, fields)}, asked)
 
 
 class ResultInResult(Stranger):
-    """A handler that wraps, behind a server that wraps."""
+    """Its handler and its server both add JSON-RPC: a result within a result."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         inner = {"jsonrpc": "2.0", "result": self.message(kind, fields), "id": 1}
@@ -28,21 +28,21 @@ class ResultInResult(Stranger):
 
 
 class TypeAndPayload(Stranger):
-    """``{"type": ..., "payload": {...}}`` with nothing else in it."""
+    """Answers ``{"type": ..., "payload": {...}}`` with nothing else in it."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         return result({"type": ANSWERS.get(kind, "ACK"), "payload": self.message(kind, fields)}, asked)
 
 
 class ResultIsText(Stranger):
-    """``result`` is a string that holds JSON."""
+    """Its ``result`` is a string that holds JSON."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         return result(json.dumps(self.message(kind, fields)), asked)
 
 
 class BareWords(Stranger):
-    """``result`` is ``true`` and then ``"even"``."""
+    """Its ``result`` is a bare value: ``true`` for joining, ``"even"`` for a choice."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         said = self.message(kind, fields)
@@ -50,7 +50,7 @@ class BareWords(Stranger):
 
 
 class SuccessMessage(Stranger):
-    """``{"status": "success", "data": {"message": {...}}}``."""
+    """Answers ``{"status": "success", "data": {"message": {...}}}``."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         return result({"status": "success", "data": {"message": self.message(kind, fields)}}, asked)
@@ -68,7 +68,7 @@ class MoveData(Stranger):
 
 
 class JoinStatus(Stranger):
-    """``{"status": "JOINED"}`` and ``{"move": {"parity": "odd"}}``."""
+    """Joins by ``{"status": "JOINED"}`` and chooses by ``{"move": {"parity": "odd"}}``."""
 
     def message(self, kind: str, fields: Any) -> dict[str, Any]:
         said = super().message(kind, fields)
@@ -81,14 +81,14 @@ class JoinStatus(Stranger):
 
 
 class Batched(Stranger):
-    """Answers with a list of one."""
+    """Answers with a JSON-RPC batch of one response."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         return Reply([result(self.message(kind, fields), asked).body])
 
 
 class Camel(Stranger):
-    """A JavaScript student: camelCase in registration and answers."""
+    """Uses camelCase in its registration and answers, as in JavaScript."""
 
     def meta(self) -> dict[str, Any]:
         return {
@@ -101,17 +101,17 @@ class Camel(Stranger):
     async def enter(self) -> None:
         request = {"protocol": "league.v2", "messageType": "LEAGUE_REGISTER_REQUEST", "playerMeta": self.meta()}
         answer = await self.rpc(self.league, "registerPlayer", request)
-        taken = answer["result"]
-        self.player_id = taken.get("playerId") or taken["player_id"]
-        self.token = taken.get("authToken") or taken["auth_token"]
+        response = answer["result"]
+        self.player_id = response.get("playerId") or response["player_id"]
+        self.token = response.get("authToken") or response["auth_token"]
 
     def message(self, kind: str, fields: Any) -> dict[str, Any]:
         said = super().message(kind, fields)
-        return {re.sub(r"_(\w)", lambda found: found[1].upper(), name): value for name, value in said.items()}
+        return {re.sub(r"_(\w)", lambda match: match[1].upper(), name): value for name, value in said.items()}
 
 
 class CallsBackByName(Stranger):
-    """202 with nothing in it, then ``game_join_ack`` and ``submit_choice`` to the referee."""
+    """Replies 202 with an empty body, then calls the referee by ``game_join_ack`` and ``submit_choice``."""
 
     methods = {INVITE: "game_join_ack", CHOOSE: "submit_choice"}
 
@@ -124,12 +124,12 @@ class CallsBackByName(Stranger):
         return Reply(b"", 202)
 
     def said(self, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """What it posts."""
+        """The params of its callback."""
         return self.message(kind, fields)
 
 
 class CallsBackOtherNames(CallsBackByName):
-    """``handle_join_ack`` and ``choose_parity_response``, the type only in the method, the choice as ``choice``."""
+    """Calls back by ``handle_join_ack`` and ``choose_parity_response``, with ``choice`` and no message_type."""
 
     methods = {INVITE: "handle_join_ack", CHOOSE: "choose_parity_response"}
 
@@ -142,7 +142,7 @@ class CallsBackOtherNames(CallsBackByName):
 
 
 class CallsBackFlat(CallsBackByName):
-    """200 with ``{"status": "received"}``, then the plain message without JSON-RPC."""
+    """Replies ``{"status": "received"}``, then posts its answer to the referee without JSON-RPC."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         if kind != OVER:
@@ -151,7 +151,7 @@ class CallsBackFlat(CallsBackByName):
 
 
 class CallsBackInTool(CallsBackByName):
-    """``tools/call`` at the referee, the message in ``arguments``."""
+    """Calls back by ``tools/call`` at the referee, with the message in ``arguments``."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         if kind != OVER:
@@ -162,7 +162,7 @@ class CallsBackInTool(CallsBackByName):
 
 
 class TokenInHeader(CallsBackByName):
-    """Posts its answers with ``Authorization: Bearer`` and no token in the message."""
+    """Calls back with its token in ``Authorization: Bearer`` and not in the message."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         if kind != OVER:
@@ -183,9 +183,9 @@ TABLES = {
 
 
 class ForbidsExtra(Stranger):
-    """pydantic's ``extra="forbid"`` over chapter 4's tables, as FastAPI reports it."""
+    """Refuses fields that are not in chapter 4's tables, as FastAPI reports pydantic's ``extra="forbid"``."""
 
-    async def act(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    async def answer_message(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         extra = sorted(set(fields) - TABLES[kind])
         if extra:
             detail = [
@@ -198,103 +198,103 @@ class ForbidsExtra(Stranger):
                 for name in extra
             ]
             return Reply({"detail": detail}, 422)
-        return await super().act(kind, fields, asked)
+        return await super().answer_message(kind, fields, asked)
 
 
 class ForbidsExtraBriefly(Stranger):
-    """A dataclass filled with ``**params``: one unexpected keyword at a time, as -32602."""
+    """Refuses the first unknown field by -32602, as a dataclass filled with ``**params`` does."""
 
-    async def act(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    async def answer_message(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         extra = [name for name in fields if name not in TABLES[kind]]
         if extra:
             why = f"GameInvitation.__init__() got an unexpected keyword argument '{extra[0]}'"
             return error(-32602, why, asked)
-        return await super().act(kind, fields, asked)
+        return await super().answer_message(kind, fields, asked)
 
 
 class StringIds(Stranger):
-    """``id: str`` in its request model: a number is a 422."""
+    """Takes only strings as JSON-RPC ids: 422 for a number."""
 
-    async def hear(self, asked: Asked) -> Reply:
+    async def answer_call(self, asked: Asked) -> Reply:
         rpc_id = asked.id
         if not isinstance(rpc_id, str):
             wrong = {"type": "string_type", "loc": ["body", "id"], "msg": "Input should be a valid string"}
             return Reply({"detail": [wrong | {"input": rpc_id}]}, 422)
-        return await super().hear(asked)
+        return await super().answer_call(asked)
 
 
 class StrictEnvelope(Stranger):
-    """Requires what tables 2 and 4 name, whole numbers for rounds, and senders in the form of 2.4.4."""
+    """Requires the fields of tables 2 and 4, integer round_ids, and senders in the form of 2.4.4."""
 
-    async def act(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    async def answer_message(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         needed = {"protocol", "message_type", "sender", "timestamp", "conversation_id", "auth_token", "league_id"}
         missing = sorted(name for name in needed | {"match_id", "round_id"} if fields.get(name) in (None, ""))
         if missing:
             return error(-32602, f"E003 MISSING_REQUIRED_FIELD {missing}", asked)
         if not isinstance(fields["round_id"], int) or not re.fullmatch(r"referee:REF\d\d", fields["sender"]):
             return error(-32602, "E002", asked)
-        return await super().act(kind, fields, asked)
+        return await super().answer_message(kind, fields, asked)
 
 
 class NotMyself(Stranger):
-    """Refuses an invitation whose opponent is itself, or nobody, or that is not for its id."""
+    """Refuses an invitation whose opponent is itself or missing, and messages for another player_id."""
 
-    async def act(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    async def answer_message(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         if kind == INVITE and fields.get("opponent_id") in (None, "", self.player_id):
             return result({"message_type": "GAME_JOIN_ACK", "accept": False, "reason": "opponent is me"}, asked)
         if fields.get("player_id", self.player_id) != self.player_id:
             return error(-32602, "not my id", asked)
-        return await super().act(kind, fields, asked)
+        return await super().answer_message(kind, fields, asked)
 
 
 class DottedMethods(Stranger):
-    """``player.invite``, ``player.choose``, ``player.result``: names from nowhere, an answer for the rest."""
+    """Knows the methods ``player.invite``, ``player.choose`` and ``player.result``, which no document names."""
 
-    async def hear(self, asked: Asked) -> Reply:
+    async def answer_call(self, asked: Asked) -> Reply:
         body = asked.body
         kind = {"player.invite": INVITE, "player.choose": CHOOSE, "player.result": OVER}.get(body.get("method", ""))
         if kind is None:
             return error(-32601, f"Method not found: {body.get('method')}", asked)
-        return await self.act(kind, body.get("params", {}), asked)
+        return await self.answer_message(kind, body.get("params", {}), asked)
 
 
 class ByTypeAnywhere(Stranger):
-    """Looks for a ``message_type`` in params, or in params.message; any method is good."""
+    """Goes by ``params.message_type``, under any method."""
 
-    async def hear(self, asked: Asked) -> Reply:
+    async def answer_call(self, asked: Asked) -> Reply:
         params = asked.body.get("params", {})
         kind = params.get("message_type")
         if kind in (INVITE, CHOOSE, OVER):
-            return await self.act(kind, params, asked)
+            return await self.answer_message(kind, params, asked)
         return result({"status": "error", "message": f"Unsupported message type {kind}"}, asked)
 
 
 class ParamsMessage(Stranger):
-    """Any method, but the message must be in ``params.message``; KeyError is a 500 in HTML."""
+    """Wants the message in ``params.message``, under any method; else a page with HTTP status 500."""
 
-    async def hear(self, asked: Asked) -> Reply:
+    async def answer_call(self, asked: Asked) -> Reply:
         message = asked.body.get("params", {}).get("message")
         if not isinstance(message, dict):
             page = b"<!doctype html><title>500 Internal Server Error</title>"
             return Reply(page, 500, {"Content-Type": "text/html"})
         if message["message_type"] not in (INVITE, CHOOSE, OVER):
             return result({"status": "ok"}, asked)
-        return await self.act(message["message_type"], message, asked)
+        return await self.answer_message(message["message_type"], message, asked)
 
 
 class CamelMethods(Stranger):
-    """``handleGameInvitation``, ``chooseParity``, ``notifyMatchResult``."""
+    """Knows the methods ``handleGameInvitation``, ``chooseParity`` and ``notifyMatchResult``."""
 
-    async def hear(self, asked: Asked) -> Reply:
+    async def answer_call(self, asked: Asked) -> Reply:
         methods = {"handleGameInvitation": INVITE, "chooseParity": CHOOSE, "notifyMatchResult": OVER}
         kind = methods.get(asked.method)
         if kind is None:
             return error(-32601, "Method not found", asked)
-        return await self.act(kind, asked.body["params"], asked)
+        return await self.answer_message(kind, asked.body["params"], asked)
 
 
 class Talker(Stranger):
-    """A model answers: the choice comes in a fence, with a sentence around it."""
+    """Answers like a language model: the choice is a text with its JSON in a code block."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         said = self.message(kind, fields)
@@ -304,7 +304,7 @@ class Talker(Stranger):
 
 
 class IdsAsText(Stranger):
-    """Echoes the id as text, and a fresh conversation."""
+    """Repeats the JSON-RPC id as a string, and answers under a new conversation_id."""
 
     def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         said = self.message(kind, fields) | {"conversation_id": str(uuid4())}

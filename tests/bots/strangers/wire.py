@@ -1,4 +1,4 @@
-"""Strangers whose HTTP is odd, and whose messages are those of chapter 8."""
+"""Strangers whose HTTP is unusual, and whose messages are those of chapter 8."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.bots.words import INVITE, rpc
 
 
 class Http10(Stranger):
-    """http.server as it comes: HTTP/1.0, no Content-Length, the end of the body is the end of the connection."""
+    """HTTP/1.0 as by http.server: no Content-Length, the body ends with the connection."""
 
     hangs_up = True
 
@@ -22,7 +22,7 @@ class Http10(Stranger):
 
 
 class ConnectionClose(Stranger):
-    """Closes after each answer, and says so."""
+    """Closes the connection after each answer, with ``Connection: close``."""
 
     hangs_up = True
 
@@ -32,13 +32,13 @@ class ConnectionClose(Stranger):
 
 
 class RudeClose(Stranger):
-    """Closes after each answer and does not say so, as a server with an idle limit of nothing."""
+    """Closes the connection after each answer without ``Connection: close``."""
 
     hangs_up = True
 
 
 class Chunked(Stranger):
-    """Chunks of seven bytes, trailing white space and an extra newline."""
+    """Answers in chunks of seven bytes, with trailing white space and an extra newline."""
 
     def wire(self, reply: Reply) -> bytes:
         raw = reply.payload() + b"  \r\n\n"
@@ -48,7 +48,7 @@ class Chunked(Stranger):
 
 
 class Gzipped(Stranger):
-    """A compression middleware that asks nobody."""
+    """Compresses its answers whether the caller accepts that or not."""
 
     def wire(self, reply: Reply) -> bytes:
         squeezed = Reply(gzip.compress(reply.payload()), reply.status, {"Content-Encoding": "gzip"})
@@ -56,14 +56,14 @@ class Gzipped(Stranger):
 
 
 class ByteOrderMark(Stranger):
-    """Writes UTF-8 with a byte order mark."""
+    """Answers in UTF-8 with a byte order mark."""
 
     def wire(self, reply: Reply) -> bytes:
         return super().wire(Reply(b"\xef\xbb\xbf" + reply.payload(), reply.status, reply.headers))
 
 
 class SaysHtml(Stranger):
-    """Flask's ``return json.dumps(...)``: the content type is text/html."""
+    """Answers JSON as text/html, as Flask's ``return json.dumps(...)`` does."""
 
     def wire(self, reply: Reply) -> bytes:
         reply.headers["Content-Type"] = "text/html; charset=utf-8"
@@ -71,7 +71,7 @@ class SaysHtml(Stranger):
 
 
 class SaysPlain(Stranger):
-    """No content type at all, and its registration is ``requests.post(url, data=json.dumps(...))``."""
+    """Answers and registers without a content type, as ``requests.post(url, data=json.dumps(...))`` does."""
 
     def wire(self, reply: Reply) -> bytes:
         body = reply.payload()
@@ -84,14 +84,14 @@ class SaysPlain(Stranger):
 
 
 class Created(Stranger):
-    """Every answer is a 201."""
+    """Answers with HTTP status 201 instead of 200."""
 
     def wire(self, reply: Reply) -> bytes:
         return super().wire(Reply(reply.body, 201 if reply.status == 200 else reply.status, reply.headers))
 
 
 class Latin1(Stranger):
-    """Answers in Latin-1 with a name that needs it, and says so in the content type."""
+    """Answers in Latin-1, with a name beyond ASCII, and names the charset in the content type."""
 
     def wire(self, reply: Reply) -> bytes:
         body = reply.body
@@ -102,7 +102,7 @@ class Latin1(Stranger):
 
 
 class OneAtATime(Stranger):
-    """A single-threaded server with keep-alive: while a connection is open, nobody else is served."""
+    """A single-threaded server with keep-alive: serves one connection at a time."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -114,82 +114,82 @@ class OneAtATime(Stranger):
 
 
 class Ipv6(Stranger):
-    """Listens at ::1 and says so."""
+    """Listens at ::1 and registers with that address."""
 
     host = "::1"
     claims = "http://[::1]:{port}/mcp"
 
 
 class Capitals(Stranger):
-    """The host in capitals, the scheme too."""
+    """Registers with scheme and host in capitals."""
 
     claims = "HTTP://LOCALHOST:{port}/mcp"
 
 
 class AnyAddress(Stranger):
-    """Gives the address that it binds."""
+    """Registers with the address that a server binds, 0.0.0.0."""
 
     claims = "http://0.0.0.0:{port}/mcp"
 
 
 class NoScheme(Stranger):
-    """Leaves the scheme out, and the path."""
+    """Registers with a URL that has no scheme and no path."""
 
     claims = "localhost:{port}"
 
 
 class AtTheRoot(Stranger):
-    """Serves POST / and knows no other path."""
+    """Serves POST / and no other path."""
 
     claims = "http://localhost:{port}/"
 
-    async def take(self, asked: Asked) -> Reply:
+    async def answer_request(self, asked: Asked) -> Reply:
         if asked.path != "/" or asked.verb != "POST":
             return Reply(b"Cannot POST " + asked.path.encode(), 404, {"Content-Type": "text/html"})
-        return await self.hear(asked)
+        return await self.answer_call(asked)
 
 
 class SlowJoin(Stranger):
-    """Wakes a model up before it says yes: four seconds of the five."""
+    """Needs four of the five seconds that it has to join."""
 
-    async def act(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+    async def answer_message(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
         if kind == INVITE:
             await asyncio.sleep(4)
-        return await super().act(kind, fields, asked)
+        return await super().answer_message(kind, fields, asked)
 
 
 class Slashed(Stranger):
-    """FastAPI's mount: /mcp answers 307 to /mcp/."""
+    """Redirects /mcp to /mcp/ by a 307, as a mounted FastAPI application does."""
 
-    async def take(self, asked: Asked) -> Reply:
+    async def answer_request(self, asked: Asked) -> Reply:
         if asked.path == "/mcp":
             return Reply(b"", 307, {"Location": f"http://localhost:{self.port}/mcp/"})
-        return await self.hear(asked) if asked.path == "/mcp/" else Reply({"detail": "Not Found"}, 404)
+        return await self.answer_call(asked) if asked.path == "/mcp/" else Reply({"detail": "Not Found"}, 404)
 
 
 class HealthFirst(Stranger):
-    """Not ready before somebody has looked at its /health."""
+    """Refuses every call until somebody has called its /health."""
 
     seen = False
 
-    async def take(self, asked: Asked) -> Reply:
+    async def answer_request(self, asked: Asked) -> Reply:
         if asked.path == "/health":
             self.seen = True
             return Reply({"status": "healthy"})
         if not self.seen:
             return Reply({"error": "agent not ready: health check pending"}, 503)
-        return await super().take(asked)
+        return await super().answer_request(asked)
 
 
 class PingFirst(Stranger):
-    """Not ready before it got a ping."""
+    """Refuses every call until it has been pinged."""
 
     seen = False
 
-    async def hear(self, asked: Asked) -> Reply:
+    async def answer_call(self, asked: Asked) -> Reply:
         if asked.method == "ping":
             self.seen = True
             return result({"status": "pong"}, asked)
         if not self.seen:
             return error(-32000, "Handshake not completed, send ping first", asked)
-        return await super().hear(asked)
+        return await super().answer_call(asked)

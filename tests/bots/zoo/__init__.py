@@ -1,5 +1,5 @@
-"""Small player agents that speak as students' agents do: one for every way of speaking that was seen, and mixtures.
+"""The zoo: small players that speak as students' agents do, one for every way of speaking that was seen, and mixtures.
 
-Nothing here imports the project: each bot knows its own document and no more, and refuses what its kind refuses.
+Nothing here imports the project: each bot knows one way of speaking only, and refuses the rest as its kind does.
 ``python -m tests.bots.zoo --help`` runs them.
 """

@@ -11,35 +11,35 @@ import asyncio
 import sys
 from pathlib import Path
 
-from tests.bots.base import options, perform
+from tests.bots.base import options, run_bots
 from tests.bots.zoo.cast import BOTS
 from tests.bots.zoo.mixed import SEED, mixtures
 from tests.bots.zoo.serving import Serving
 
 
-async def main(told: argparse.Namespace) -> int:
-    """Register the bots and serve until told to stop; 1 when one is not registered."""
-    known = BOTS | mixtures(told.seed, told.mixtures)
-    cast = [
+async def main(args: argparse.Namespace) -> int:
+    """Register the bots and serve until stopped; returns 1 when one is not registered."""
+    known = BOTS | mixtures(args.seed, args.mixtures)
+    bots = [
         Serving(
             known[name],
-            league=told.league,
-            log=told.log or told.log_folder / f"{name}.jsonl",
-            port=told.port,
-            referee_port=told.referee_port,
+            league=args.league,
+            log=args.log or args.log_folder / f"{name}.jsonl",
+            port=args.port,
+            referee_port=args.referee_port,
         )
-        for name in (list(known) if told.bots == "all" else told.bots.split(","))
+        for name in (list(known) if args.bots == "all" else args.bots.split(","))
     ]
-    return await perform(cast, with_parent=told.exit_with_parent)
+    return await run_bots(bots, with_parent=args.exit_with_parent)
 
 
 if __name__ == "__main__":
     parser = options("Agents that speak as students' agents do.")
     parser.add_argument("--bots", default="all", help="names, separated by commas; default: all")
-    parser.add_argument("--mixtures", type=int, default=12, help="how many mixed ones there are")
-    parser.add_argument("--seed", type=int, default=SEED, help="of the mixed ones")
+    parser.add_argument("--mixtures", type=int, default=12, help="how many mixed bots there are")
+    parser.add_argument("--seed", type=int, default=SEED, help="the seed of the mixed bots")
     parser.add_argument("--log-folder", type=Path, default=Path())
     parser.add_argument("--log", type=Path, help="for one bot: its log")
     parser.add_argument("--port", type=int, default=0, help="for one bot: its port; 0 picks a free one")
-    parser.add_argument("--referee-port", type=int, default=8001, help="the first referee's")
+    parser.add_argument("--referee-port", type=int, default=8001, help="the port of the first referee")
     sys.exit(asyncio.run(main(parser.parse_args())))

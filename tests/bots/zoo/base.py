@@ -1,11 +1,12 @@
-"""A bot: what it is made of, how it takes one request. No I/O here; ``serving.py`` puts it on a port."""
+"""The base class of the zoo's bots: their traits, and how they answer a request. No I/O; see ``serving.py``."""
 
 from __future__ import annotations
 
 import json
 import random
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -13,22 +14,23 @@ from uuid import uuid4
 
 from tests.bots import words
 from tests.bots.words import ANSWERS, CHAPTER_8, CHOOSE, INVITE, OVER, rpc
-from tests.bots.zoo import ears, entries, speech
+from tests.bots.zoo import entries, parsers, speech
 from tests.bots.zoo.entries import Applicant, Unregistered
 from tests.bots.zoo.needs import Need
-from tests.bots.zoo.speech import Heard, Refusal, Reply
+from tests.bots.zoo.speech import Incoming, Refusal, Reply
 
 
 @dataclass(frozen=True)
 class Callback:
-    """Answers are POSTed instead of replied.
+    """How a bot answers by callbacks.
 
     Attributes:
-        to: ``invitation`` (its referee_endpoint), ``hard_coded`` (the first referee's port), ``manager``.
-        ack: what the HTTP reply says meanwhile.
-        first: POST before the reply goes out.
-        kinds: the messages that are answered so; the others in the reply.
-        flat: no JSON-RPC around what is POSTed.
+        to: where callbacks go: ``invitation`` (its referee_endpoint), ``hard_coded`` (the first referee's port) or
+            ``manager``.
+        ack: the fields of the HTTP reply, which is no answer.
+        first: whether the callback is made before the reply goes out.
+        kinds: the messages that are answered by callback; others are answered in the reply.
+        flat: whether the callback has no JSON-RPC around it.
     """
 
     to: str = "invitation"
@@ -39,22 +41,22 @@ class Callback:
 
 
 class Bot:
-    """The traits of one agent; a subclass says in which it differs and which rows of the documents it stands for.
+    """An agent as in chapter 8; a subclass changes some traits, and says which rows of the dialect table it stands for.
 
     Args:
         league: the league manager's ``/mcp`` address.
         port: where this bot listens.
-        referee_port: the first referee's, for those that know it by heart.
+        referee_port: the port of the first referee, for bots that have it hard-coded.
     """
 
     name = ""
-    """Its class's."""
-    # where it is
+    """The name of its class."""
+    # where it listens
     host = "127.0.0.1"
     claims = "localhost"
     registers_first = False
     path = "/mcp"
-    """The path in the address it gives."""
+    """The path in the URL that it registers with."""
     listens_at = "/mcp"
     redirects: Mapping[str, str] = {}
     # how it registers
@@ -66,12 +68,12 @@ class Bot:
     wants_token = True
     manager_sender = ""
     wishes_id = ""
-    # what it listens to
-    ear: ears.Ear = ears.ByMethod(CHAPTER_8)
+    # which messages it understands
+    parser: parsers.Parser = parsers.ByMethod(CHAPTER_8)
     needs: tuple[Need, ...] = ()
     refuses: Refusal = staticmethod(speech.rpc_error(-32601))
     complains: Refusal | None = staticmethod(speech.rpc_error(-32602))
-    """How it refuses a message it knows for a field; None: as it refuses an unknown one."""
+    """How it refuses a message with a wrong or missing field; None: in the same way as an unknown message."""
     # how it answers
     shape: speech.Shape = staticmethod(speech.in_result)
     minimal = False
@@ -82,18 +84,20 @@ class Bot:
     reply_id = "right"
     own_id = ""
     says_id = "given"
-    """given, own, message (the id in the message it answers) or none."""
+    """The player_id in its answers: given, own, message (that of the message it answers) or none."""
     says_token = "given"
-    """given, caller, placeholder or none."""
+    """The token in its answers: given, caller (that of the message it answers), placeholder or none."""
     callback: Callback | None = None
     # how it behaves
     changes_mind = False
     refuses_repeated = False
     stays_busy = False
+    now: Callable[[], float] = staticmethod(time.monotonic)
+    """A clock in seconds, for bots that limit the rate of requests."""
 
     def __init_subclass__(cls) -> None:
         cls.name = cls.__name__
-        # A plain function among the traits is a value, not a method.
+        # A function that is a trait is called without self.
         for trait in ("enters", "refuses", "complains", "shape", "stamp"):
             if isinstance(cls.__dict__.get(trait), FunctionType):
                 setattr(cls, trait, staticmethod(cls.__dict__[trait]))
@@ -110,24 +114,28 @@ class Bot:
 
     @property
     def address(self) -> str:
-        """The address it gives."""
+        """The URL that it registers with."""
         return f"http://{self.claims}:{self.port}{self.path}"
 
     @property
     def endpoint(self) -> str:
-        """Where it really listens."""
+        """The URL at which it really listens."""
         return f"http://{self.host}:{self.port}{self.listens_at}"
 
     # -- registration -------------------------------------------------------------------------------------
 
     def applicant(self) -> Applicant:
-        """What it says of itself."""
+        """The data of its registration."""
         return Applicant(
             self.name, self.address, self.address_key, self.leaves_out, self.protocol_version, self.wishes_id
         )
 
     def read_registration(self, fields: Mapping[str, Any]) -> None:
-        """Take the answer's fields, or raise Unregistered: most agents then live on unregistered."""
+        """Take id and token from the answer's fields.
+
+        Raises:
+            Unregistered: it cannot use the answer; as most agents, it then serves on unregistered.
+        """
         if fields.get("status") != self.accepted_word:
             raise Unregistered(f"status is {fields.get('status')!r:.80}, wanted {self.accepted_word}: {fields!r:.300}")
         if self.manager_sender and not re.fullmatch(self.manager_sender, str(fields.get("sender"))):
@@ -143,7 +151,7 @@ class Bot:
     # -- one request --------------------------------------------------------------------------------------
 
     def serve(self, path: str, raw: bytes) -> Reply:
-        """Take one POST."""
+        """Answer one POST."""
         if path != self.listens_at:
             if path in self.redirects:
                 return Reply(307, location=self.redirects[path], text="", verdict="not here")
@@ -156,118 +164,118 @@ class Bot:
             return self.refusal(self.refuses, None, "the body is no JSON object", "not understood")
         if self.enters is not entries.never and not self.registered:
             return self.refusal(self.refuses, body.get("id"), "not registered", "not registered")
-        chat = self.ear.chat(body)
-        if chat is not None:
-            return Reply(200, speech.in_result(chat, body.get("id")), verdict="chat")
-        heard = self.ear.hear(body)
-        if heard is None:
+        direct_result = self.parser.result_of(body)
+        if direct_result is not None:
+            return Reply(200, speech.in_result(direct_result, body.get("id")), verdict="chat")
+        incoming = self.parser.parse(body)
+        if incoming is None:
             return self.refusal(self.refuses, body.get("id"), f"Unknown method {body.get('method')!r:.60}")
         for need in self.needs:
-            wrong = need(heard)
+            wrong = need(incoming)
             if wrong:
                 reply = self.refusal(self.complains or self.refuses, body.get("id"), wrong, "refused")
-                return Reply(**{**vars(reply), "kind": heard.kind})
-        return self.act(heard)
+                return Reply(**{**vars(reply), "kind": incoming.kind})
+        return self.act(incoming)
 
     @staticmethod
     def refusal(how: Refusal, rpc_id: Any, why: str, verdict: str = "not understood") -> Reply:
-        """A refusal in this bot's spelling."""
+        """A refusal in this bot's format."""
         return Reply(**{**vars(how(rpc_id, why)), "verdict": f"{verdict}: {why}"})
 
-    def act(self, heard: Heard) -> Reply:
-        """Do what an understood message asks for."""
-        match = str(heard.fields.get(self.match_key))
-        if heard.kind == INVITE:
-            return self.say(heard, self.join_fields(self.accepts(match, heard)))
-        if heard.kind == CHOOSE:
-            return self.say(heard, self.choice_fields(self.choose(match, heard)))
-        if heard.kind == OVER:
+    def act(self, incoming: Incoming) -> Reply:
+        """Answer a message that was understood."""
+        match = str(incoming.fields.get(self.match_key))
+        if incoming.kind == INVITE:
+            return self.say(incoming, self.join_fields(self.accepts(match, incoming)))
+        if incoming.kind == CHOOSE:
+            return self.say(incoming, self.choice_fields(self.choose(match, incoming)))
+        if incoming.kind == OVER:
             self.busy_with = None
-        return Reply(200, self.shaped({"status": "ok"}, heard), kind=heard.kind)
+        return Reply(200, self.shaped({"status": "ok"}, incoming), kind=incoming.kind)
 
-    def accepts(self, match: str, heard: Heard) -> bool:
-        """Whether it joins."""
+    def accepts(self, match: str, incoming: Incoming) -> bool:
+        """Whether it joins this match."""
         refused = (self.refuses_repeated and match in self.invited) or (self.stays_busy and self.busy_with is not None)
-        self.invited[match] = str(heard.fields.get("referee_endpoint"))
+        self.invited[match] = str(incoming.fields.get("referee_endpoint"))
         if not refused:
             self.busy_with = match
         return not refused
 
-    def choose(self, match: str, heard: Heard) -> str:
-        """Its choice."""
-        before = self.chosen.get(match)
+    def choose(self, match: str, incoming: Incoming) -> str:
+        """Its choice in this match."""
+        earlier = self.chosen.get(match)
         choice = self.rng.choice(["even", "odd"])
-        if before is not None:
-            choice = {"even": "odd", "odd": "even"}[before] if self.changes_mind else before
+        if earlier is not None:
+            choice = {"even": "odd", "odd": "even"}[earlier] if self.changes_mind else earlier
         self.chosen[match] = choice
         return choice
 
-    # -- what it says -------------------------------------------------------------------------------------
+    # -- its answers --------------------------------------------------------------------------------------
 
     def join_fields(self, accepts: bool) -> dict[str, Any]:
-        """Yes or no in its own word."""
+        """The field that says whether it joins."""
         if self.join in ("accept", "accepted"):
             return {self.join: accepts}
         return {"status": self.join if accepts else "REJECTED"}
 
     def choice_fields(self, choice: str) -> dict[str, Any]:
-        """The choice under its own name."""
+        """The field that has its choice."""
         return {self.choice: choice}
 
-    def identity(self, heard: Heard) -> str | None:
-        """The player_id it gives."""
+    def identity(self, incoming: Incoming) -> str | None:
+        """The player_id in its answer."""
         if self.says_id == "message":
-            return str(heard.fields.get("player_id"))
+            return str(incoming.fields.get("player_id"))
         return {"given": self.given_id, "own": self.own_id, "none": None}[self.says_id]
 
-    def token(self, heard: Heard) -> Any:
-        """The auth_token it gives."""
+    def token(self, incoming: Incoming) -> Any:
+        """The auth_token in its answer."""
         placeholder = f"tok_{self.name.lower()}_temp"
-        told = {"given": self.auth_token, "caller": heard.fields.get("auth_token"), "placeholder": placeholder}
-        return told.get(self.says_token)
+        tokens = {"given": self.auth_token, "caller": incoming.fields.get("auth_token"), "placeholder": placeholder}
+        return tokens.get(self.says_token)
 
-    def message(self, heard: Heard, fields: Mapping[str, Any], conversation: Any) -> dict[str, Any]:
-        """An answer with its envelope, or without when this one is minimal."""
+    def message(self, incoming: Incoming, fields: Mapping[str, Any], conversation: Any) -> dict[str, Any]:
+        """An answer with its envelope, or without for a minimal bot."""
         if self.minimal:
             return dict(fields)
-        identity, stamp = self.identity(heard), self.stamp()
+        identity, stamp = self.identity(incoming), self.stamp()
         full = {
             "protocol": "league.v2",
-            "message_type": ANSWERS[heard.kind],
+            "message_type": ANSWERS[incoming.kind],
             "sender": f"player:{identity}" if identity else None,
             "timestamp": stamp,
             "conversation_id": conversation,
-            "auth_token": self.token(heard),
-            self.match_key: heard.fields.get(self.match_key),
+            "auth_token": self.token(incoming),
+            self.match_key: incoming.fields.get(self.match_key),
             "player_id": identity,
-            "arrival_timestamp": stamp if heard.kind == INVITE else None,
+            "arrival_timestamp": stamp if incoming.kind == INVITE else None,
         }
         return {name: value for name, value in full.items() if value is not None} | dict(fields)
 
-    def say(self, heard: Heard, fields: Mapping[str, Any]) -> Reply:
-        """The answer: in the reply, or by a POST of its own."""
+    def say(self, incoming: Incoming, fields: Mapping[str, Any]) -> Reply:
+        """The answer, in the reply or by callback."""
         callback = self.callback
-        if callback is None or heard.kind not in callback.kinds:
-            answer = self.message(heard, fields, heard.fields.get("conversation_id"))
-            return Reply(200, self.shaped(answer, heard), kind=heard.kind)
-        answer = self.message(heard, fields, str(uuid4()))
+        if callback is None or incoming.kind not in callback.kinds:
+            answer = self.message(incoming, fields, incoming.fields.get("conversation_id"))
+            return Reply(200, self.shaped(answer, incoming), kind=incoming.kind)
+        answer = self.message(incoming, fields, str(uuid4()))
         body = answer
         if not callback.flat:
-            body = rpc(ANSWERS[heard.kind], answer, str(uuid4()))
-        ack = self.shaped(dict(callback.ack or {"status": "RECEIVED"}), heard)
-        return Reply(200, ack, kind=heard.kind, posts=((self.post_to(heard), body),))
+            body = rpc(ANSWERS[incoming.kind], answer, str(uuid4()))
+        ack = self.shaped(dict(callback.ack or {"status": "RECEIVED"}), incoming)
+        return Reply(200, ack, kind=incoming.kind, posts=((self.post_to(incoming), body),))
 
-    def post_to(self, heard: Heard) -> str:
+    def post_to(self, incoming: Incoming) -> str:
         """Where a callback goes."""
         assert self.callback is not None
         if self.callback.to == "manager":
             return self.league
         if self.callback.to == "hard_coded":
             return f"http://127.0.0.1:{self.referee_port}/mcp"
-        return self.invited[str(heard.fields.get(self.match_key))]
+        return self.invited[str(incoming.fields.get(self.match_key))]
 
-    def shaped(self, fields: dict[str, Any], heard: Heard) -> Any:
-        """The reply's body."""
+    def shaped(self, fields: dict[str, Any], incoming: Incoming) -> Any:
+        """The body of a reply with these fields, in this bot's shape."""
         self.counter += 1
-        rpc_id = {"right": heard.rpc_id, "one": 1, "counter": self.counter}[self.reply_id]
+        rpc_id = {"right": incoming.rpc_id, "one": 1, "counter": self.counter}[self.reply_id]
         return self.shape(fields, rpc_id)

@@ -1,9 +1,9 @@
-"""Every bot by its name."""
+"""All bots of the zoo by name."""
 
 from __future__ import annotations
 
-from tests.bots.base import cast_of
-from tests.bots.zoo import documents, registering, speaking
+from tests.bots.base import bots_in
+from tests.bots.zoo import documents, registering, since, speaking
 from tests.bots.zoo.base import Bot
 
-BOTS = cast_of(Bot, registering, speaking, documents)
+BOTS = bots_in(Bot, registering, speaking, documents, since)

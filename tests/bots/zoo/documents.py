@@ -1,4 +1,4 @@
-"""Bots written literally to one document each: 000, 001, 002, 003, and the sample agent of 004 section 5.3.2."""
+"""Bots that each follow one document to the letter: 000, 001, 002, 003 and the sample agent of 004 section 5.3.2."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.bots.words import CHAPTER_8, CHOOSE, INVITE, OVER, REQUIRED_TOOLS, ROUND
-from tests.bots.zoo import ears, entries, needs, speech
+from tests.bots.zoo import entries, needs, parsers, speech
 from tests.bots.zoo.base import Bot
 from tests.bots.zoo.entries import message_002
 from tests.bots.zoo.needs import EVERYTHING, GAME, has, is_object, is_text, is_whole
-from tests.bots.zoo.speech import BROADCASTS, Heard, Reply
+from tests.bots.zoo.speech import BROADCASTS, Incoming, Reply
 
 ENDS_IN_Z = has(
     "timestamp",
@@ -30,25 +30,25 @@ SENDER_000 = has(
 ROLE = has("role_in_match", {INVITE}, lambda v: v in ("PLAYER_A", "PLAYER_B"), "PLAYER_A or PLAYER_B")
 
 
-class Ear000(ears.Silent):
-    """The methods section 8 names; the types it names no method for are told by their message_type."""
+class Parser000(parsers.MessagesOnly):
+    """Goes by the methods that section 8 names, and by message_type for messages that have no method there."""
 
     named = {"handle_game_invitation": INVITE, "choose_parity": CHOOSE, "notify_round": ROUND}
 
-    def hear(self, body: Mapping[str, Any]) -> Heard | None:
-        params = ears.params_of(body)
+    def parse(self, body: Mapping[str, Any]) -> Incoming | None:
+        params = parsers.params_of(body)
         if params is None:
             return None
         method, kind = str(body["method"]), str(params.get("message_type"))
         if method in self.named:
-            return Heard(self.named[method], params, body) if kind == self.named[method] else None
-        return Heard(kind, params, body) if kind in CHAPTER_8.values() and kind not in self.named.values() else None
+            return Incoming(self.named[method], params, body) if kind == self.named[method] else None
+        return Incoming(kind, params, body) if kind in CHAPTER_8.values() and kind not in self.named.values() else None
 
 
 class Seed000(Bot):
-    """000: the whole envelope in every message, a Z at the end of every time, a token in every message."""
+    """000: requires the whole envelope, a time that ends in Z and a token in every message."""
 
-    ear = Ear000()
+    parser = Parser000()
     needs = (
         needs.protocol_v2, SENDER_000, ENDS_IN_Z, needs.token_everywhere, has("conversation_id", EVERYTHING),
         has("match_id", GAME), has("game_type", {INVITE, CHOOSE}), has("opponent_id", {INVITE}), ROLE,
@@ -64,7 +64,7 @@ class Seed001(Bot):
     enters = entries.seed_001
     wants_token = False
     says_token = "none"
-    ear = ears.ByMethod(ears.TYPES)
+    parser = parsers.ByMethod(parsers.TYPES)
     needs = (
         needs.protocol_v2, has("sender", EVERYTHING), has("timestamp", EVERYTHING), has("conversation_id", EVERYTHING),
         has("league_id", {INVITE}), has("round_id", {INVITE}, is_whole), has("match_id", GAME), ROLE,
@@ -79,35 +79,35 @@ class Seed002(Bot):
 
     enters = entries.seed_002
     address_key = "endpoint"
-    ear = ears.Envelope002()
+    parser = parsers.Envelope002()
     refuses = speech.bare(400, error="invalid message")
     shape = speech.bare_body
     words = {INVITE: "GAME_INVITE_RESPONSE", CHOOSE: "MOVE_RESPONSE"}
     join = "accepted"
     choice = "choice"
 
-    def choose(self, match: str, heard: Heard) -> str | int:  # type: ignore[override]
-        """A number in the game of 002, a parity in the league's."""
-        parity = super().choose(match, heard)
-        return self.rng.randint(1, 5) if heard.fields.get("game_type") == "even_odd_numbers" else parity
+    def choose(self, match: str, incoming: Incoming) -> str | int:  # type: ignore[override]
+        """A number in the game of 002, a parity in that of the league."""
+        parity = super().choose(match, incoming)
+        return self.rng.randint(1, 5) if incoming.fields.get("game_type") == "even_odd_numbers" else parity
 
-    def message(self, heard: Heard, fields: Mapping[str, Any], conversation: Any) -> dict[str, Any]:
+    def message(self, incoming: Incoming, fields: Mapping[str, Any], conversation: Any) -> dict[str, Any]:
         """An answer in the envelope of 002."""
-        where = {"match_id": heard.fields.get("match_id"), "player_id": self.given_id}
+        where = {"match_id": incoming.fields.get("match_id"), "player_id": self.given_id}
         return message_002(
-            self.words[heard.kind],
+            self.words[incoming.kind],
             f"player:{self.given_id}",
             {**where, **fields},
-            correlation_id=heard.fields["message_id"],
+            correlation_id=incoming.fields["message_id"],
             auth_token=self.auth_token,
         )
 
 
 class Seed002InParams(Seed002):
-    """002 as the params of JSON-RPC calls, which the Model Context Protocol in its title would have."""
+    """002 with its envelope as the params of JSON-RPC calls, as MCP, which its title names, would have it."""
 
     enters = entries.seed_002_in_params
-    ear = ears.Envelope002(in_params=True)
+    parser = parsers.Envelope002(in_params=True)
     refuses = speech.rpc_error(-32600)
     shape = speech.in_result
 
@@ -115,7 +115,7 @@ class Seed002InParams(Seed002):
 class Seed003(Bot):
     """003: tools as methods, the message type for the others; the whole envelope, validated; errors with E-codes."""
 
-    ear = ears.ByMethod({**CHAPTER_8, **{kind: kind for kind in BROADCASTS | {OVER, INVITE}}})
+    parser = parsers.ByMethod({**CHAPTER_8, **{kind: kind for kind in BROADCASTS | {OVER, INVITE}}})
     needs = (
         needs.protocol_v2, has("message_type", EVERYTHING), has("sender", EVERYTHING), ENDS_IN_Z,
         has("conversation_id", EVERYTHING), needs.token_everywhere, has("match_id", GAME),
@@ -131,14 +131,14 @@ class Seed003(Bot):
 class Sample004(Bot):
     """004 5.3.2 as printed: three methods, bare answers, local time without a zone, no token, no id of its own.
 
-    It registers as 004 5.11.1 has it: without timestamp and conversation_id.
+    It registers as in 004 5.11.1: without timestamp and conversation_id.
     """
 
     leaves_out = frozenset({"timestamp", "conversation_id"})
     refuses = speech.bare(error="Unknown method")
 
     def serve(self, path: str, raw: bytes) -> Reply:
-        """As FastAPI does: what does not fit MCPRequest is a 422."""
+        """Answer one POST; as in FastAPI, a body that does not fit MCPRequest gets a 422."""
         try:
             body = json.loads(raw)
         except ValueError:
@@ -149,27 +149,27 @@ class Sample004(Bot):
             return self.refusal(speech.unprocessable, None, "does not fit MCPRequest")
         return super().serve(path, raw)
 
-    class Ear(ears.Silent):
-        """The model of the request and the three branches; nothing else of the body is looked at."""
+    class Parser(parsers.MessagesOnly):
+        """Goes by the method only, as the sample's three branches do."""
 
-        def hear(self, body: Mapping[str, Any]) -> Heard | None:
+        def parse(self, body: Mapping[str, Any]) -> Incoming | None:
             params = body.get("params", {})
             kind = REQUIRED_TOOLS.get(str(body.get("method")))
-            return None if kind is None else Heard(kind, params, body)
+            return None if kind is None else Incoming(kind, params, body)
 
-    ear = Ear()
+    parser = Parser()
 
-    def act(self, heard: Heard) -> Reply:
-        """The three functions of the sample."""
-        params = heard.fields
-        if heard.kind == INVITE:
+    def act(self, incoming: Incoming) -> Reply:
+        """Answer as the three functions of the sample do."""
+        params = incoming.fields
+        if incoming.kind == INVITE:
             answer = {
                 "message_type": "GAME_JOIN_ACK",
                 "match_id": params.get("match_id"),
                 "arrival_timestamp": speech.naive_local(),
                 "accept": True,
             }
-        elif heard.kind == CHOOSE:
+        elif incoming.kind == CHOOSE:
             answer = {
                 "message_type": "CHOOSE_PARITY_RESPONSE",
                 "match_id": params.get("match_id"),
@@ -178,18 +178,18 @@ class Sample004(Bot):
             }
         else:
             answer = {"status": "ok"}
-        return Reply(200, answer, kind=heard.kind)
+        return Reply(200, answer, kind=incoming.kind)
 
 
 class SampleServer(Sample004):
-    """The same on the basic server of 004 5.2.1: answers in result, an unknown method is a success with id 1."""
+    """The sample on the basic server of 004 5.2.1: answers in result, an unknown method is a success with id 1."""
 
     @staticmethod
     def refuses(rpc_id: Any, why: str) -> Reply:
-        """MCPResponse's id is 1 when it is not given."""
+        """An error in result; its id is 1, the default of MCPResponse."""
         return Reply(200, {"jsonrpc": "2.0", "result": {"error": "Unknown method"}, "id": 1})
 
-    def act(self, heard: Heard) -> Reply:
-        """The sample's answers in MCPResponse."""
-        reply = super().act(heard)
-        return Reply(200, speech.in_result(reply.body, heard.body.get("id", 1)), kind=reply.kind)
+    def act(self, incoming: Incoming) -> Reply:
+        """Answer as the sample, wrapped in MCPResponse."""
+        reply = super().act(incoming)
+        return Reply(200, speech.in_result(reply.body, incoming.body.get("id", 1)), kind=reply.kind)

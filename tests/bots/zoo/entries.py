@@ -1,6 +1,6 @@
-"""How bots register: each entry is a conversation that yields what to post and is sent what came back.
+"""Ways to register: each entry is a generator that yields the requests to post and is sent the responses.
 
-It returns the fields of the answer as the bot read them, or raises ``Unregistered``: real agents try once.
+It returns the fields of the answer as the bot reads them, or raises ``Unregistered``: like real agents it tries once.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from tests.bots.zoo.speech import split, zulu_millis
 
 @dataclass(frozen=True)
 class Applicant:
-    """What a bot says of itself.
+    """The data of a bot's registration.
 
     Attributes:
-        name: the name to show.
-        address: where it says it listens.
-        address_key: how it calls that.
-        leaves_out: of version, game_types, sender, timestamp, conversation_id, what it does not send.
-        protocol_version: sent when not empty.
-        wishes_id: an id it asks for, when not empty.
+        name: its display name.
+        address: the URL that it registers with.
+        address_key: the name of the field with that URL.
+        leaves_out: the fields that it does not send, of version, game_types, sender, timestamp, conversation_id.
+        protocol_version: a field of that name, unless empty.
+        wishes_id: the player_id that it asks for; empty for none.
     """
 
     name: str
@@ -37,9 +37,9 @@ class Applicant:
 
     def meta(self) -> dict[str, Any]:
         """``player_meta``."""
-        told = meta(self.name, self.address)
-        told[self.address_key] = told.pop("contact_endpoint")
-        return {name: value for name, value in told.items() if name not in self.leaves_out}
+        fields = meta(self.name, self.address)
+        fields[self.address_key] = fields.pop("contact_endpoint")
+        return {name: value for name, value in fields.items() if name not in self.leaves_out}
 
     def message(self) -> dict[str, Any]:
         """LEAGUE_REGISTER_REQUEST."""
@@ -51,27 +51,27 @@ class Applicant:
 
 @dataclass(frozen=True)
 class Post:
-    """One request to the league manager, at ``mcp`` or at ``register``."""
+    """A request to the league manager; ``at`` is its path, such as ``mcp`` or ``register``."""
 
     body: dict[str, Any]
     at: str = "mcp"
 
 
 @dataclass(frozen=True)
-class Came:
-    """The answer: status and decoded body, None when there was none."""
+class Received:
+    """The response to a request: HTTP status and decoded body (None when there was none)."""
 
     status: int
     body: Any = field(default=None)
 
 
 class Unregistered(Exception):
-    """The answer could not be read, or was a refusal."""
+    """The bot cannot read the answer to its registration, or was refused."""
 
 
-Talk = Generator[Post, Came, Mapping[str, Any]]
+Talk = Generator[Post, Received, Mapping[str, Any]]
 Entry = Callable[[Applicant], Talk]
-Read = Callable[[Any, Came], Mapping[str, Any]]
+Read = Callable[[Any, Received], Mapping[str, Any]]
 
 
 def _object(value: Any, what: str) -> Mapping[str, Any]:
@@ -83,17 +83,17 @@ def _object(value: Any, what: str) -> Mapping[str, Any]:
 # -- where the answer is read from ------------------------------------------------------------------------
 
 
-def from_result(rpc_id: Any, came: Came) -> Mapping[str, Any]:
-    """``result`` of a JSON-RPC response to our id."""
-    body = _object(came.body, "the reply")
+def from_result(rpc_id: Any, received: Received) -> Mapping[str, Any]:
+    """``result`` of a JSON-RPC response with the id of our request."""
+    body = _object(received.body, "the reply")
     if body.get("jsonrpc") != "2.0" or body.get("id") != rpc_id:
-        raise Unregistered(f"no JSON-RPC response to {rpc_id!r}: {came.body!r:.200}")
+        raise Unregistered(f"no JSON-RPC response to {rpc_id!r}: {received.body!r:.200}")
     return _object(body.get("result"), "result")
 
 
-def from_text(rpc_id: Any, came: Came) -> Mapping[str, Any]:
+def from_text(rpc_id: Any, received: Received) -> Mapping[str, Any]:
     """The JSON in ``result.content[0].text``."""
-    content = from_result(rpc_id, came).get("content")
+    content = from_result(rpc_id, received).get("content")
     if not isinstance(content, list) or not content or _object(content[0], "content[0]").get("type") != "text":
         raise Unregistered(f"content is {content!r:.200}")
     try:
@@ -102,37 +102,37 @@ def from_text(rpc_id: Any, came: Came) -> Mapping[str, Any]:
         raise Unregistered(f"content[0].text is no JSON: {content!r:.200}") from error
 
 
-def from_payload(rpc_id: Any, came: Came) -> Mapping[str, Any]:
+def from_payload(rpc_id: Any, received: Received) -> Mapping[str, Any]:
     """``result.payload``."""
-    return _object(from_result(rpc_id, came).get("payload"), "result.payload")
+    return _object(from_result(rpc_id, received).get("payload"), "result.payload")
 
 
-def from_body(rpc_id: Any, came: Came) -> Mapping[str, Any]:
-    """The body itself."""
-    if came.status >= 300:
-        raise Unregistered(f"HTTP {came.status}: {came.body!r:.200}")
-    return _object(came.body, "the reply")
+def from_body(rpc_id: Any, received: Received) -> Mapping[str, Any]:
+    """The whole body."""
+    if received.status >= 300:
+        raise Unregistered(f"HTTP {received.status}: {received.body!r:.200}")
+    return _object(received.body, "the reply")
 
 
-def from_data(request_id: Any, came: Came) -> Mapping[str, Any]:
+def from_data(request_id: Any, received: Received) -> Mapping[str, Any]:
     """``data`` of an envelope that repeats our ``request_id``."""
-    body = from_body(request_id, came)
+    body = from_body(request_id, received)
     if body.get("request_id") != request_id:
         raise Unregistered(f"request_id is {body.get('request_id')!r:.80}, wanted {request_id}")
     return _object(body.get("data"), "data")
 
 
-# -- the entries ------------------------------------------------------------------------------------------
+# -- ways to register ------------------------------------------------------------------------------------------
 
 
 def method(name: str, *, wrap: Callable[[dict[str, Any]], Any] | None = None, read: Read = from_result) -> Entry:
-    """One JSON-RPC call of this method; ``wrap`` puts the message into its params."""
+    """Register by one JSON-RPC call of this method; ``wrap`` makes its params of the message."""
 
     def entry(applicant: Applicant) -> Talk:
         message = applicant.message()
         params = wrap(message) if wrap else message
-        came = yield Post(rpc(name, params))
-        return read(1, came)
+        received = yield Post(rpc(name, params))
+        return read(1, received)
 
     return entry
 
@@ -167,41 +167,73 @@ def _handshake(*, initialized_first: bool) -> Entry:
         if not initialized_first:
             yield from _notify(initialized)
         params = {"name": "register_player", "arguments": applicant.message()}
-        came = yield Post(rpc("tools/call", params, 2))
-        return from_text(2, came)
+        received = yield Post(rpc("tools/call", params, 2))
+        return from_text(2, received)
 
     return entry
 
 
-def _notify(post: Post) -> Generator[Post, Came, None]:
-    came = yield post
-    if came.status >= 300:
-        raise Unregistered(f"{post.body['method']} was answered with HTTP {came.status}")
+def looks_around(applicant: Applicant) -> Talk:
+    """``initialize``, every list that MCP has, then ``register_player``; gives up at an error or a missing list."""
+    client = {"name": applicant.name, "version": "1.0.0"}
+    params = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": client}
+    from_result(0, (yield Post(rpc("initialize", params, 0))))
+    for number, (name, key) in enumerate(_LISTS.items()):
+        listed = from_result(10 + number, (yield Post(rpc(name, {}, 10 + number)))).get(key)
+        if not isinstance(listed, list):
+            raise Unregistered(f"{name} was answered with {listed!r:.80}")
+    params = {"name": "register_player", "arguments": applicant.message()}
+    return from_text(2, (yield Post(rpc("tools/call", params, 2))))
+
+
+_LISTS = {"tools/list": "tools", "resources/list": "resources", "prompts/list": "prompts"}
+
+
+def _notify(post: Post) -> Generator[Post, Received, None]:
+    received = yield post
+    if received.status >= 300:
+        raise Unregistered(f"{post.body['method']} was answered with HTTP {received.status}")
 
 
 handshake = _handshake(initialized_first=False)
 handshake_in_order = _handshake(initialized_first=True)
 
 
+def register_at_capitals(applicant: Applicant) -> Talk:
+    """``register_player`` at ``/MCP``."""
+    received = yield Post(rpc("register_player", applicant.message()), at="MCP")
+    return from_result(1, received)
+
+
+def ready(applicant: Applicant) -> Talk:
+    """``league.handle``: REGISTER_PLAYER_REQUEST, then AGENT_READY_REQUEST with the token and id that it got."""
+    message = applicant.message() | {"message_type": "REGISTER_PLAYER_REQUEST"}
+    taken = from_payload(1, (yield Post(rpc("league.handle", split(message)))))
+    about = {"message_type": "AGENT_READY_REQUEST", "sender": f"player:{taken.get('player_id')}"}
+    about |= {"auth_token": taken.get("auth_token"), "player_id": taken.get("player_id")}
+    from_payload(2, (yield Post(rpc("league.handle", split(message | about), 2))))
+    return taken
+
+
 def flat_on_mcp(applicant: Applicant) -> Talk:
-    """The message is the body, and so is the answer."""
-    came = yield Post(applicant.message())
-    return from_body(None, came)
+    """A flat message on ``/mcp``, answered by a flat message."""
+    received = yield Post(applicant.message())
+    return from_body(None, received)
 
 
 def small_body(applicant: Applicant) -> Talk:
-    """POST /register with a handful of fields and nothing else."""
+    """POST /register with name, URL and perhaps an id."""
     body: dict[str, Any] = {"name": applicant.name, applicant.address_key: applicant.address}
     if applicant.wishes_id:
         body["player_id"] = applicant.wishes_id
-    came = yield Post(body, at="register")
-    return from_body(None, came)
+    received = yield Post(body, at="register")
+    return from_body(None, received)
 
 
 def small_body_with_games(applicant: Applicant) -> Talk:
-    """The same with the fields of player_meta."""
-    came = yield Post(applicant.meta(), at="register")
-    return from_body(None, came)
+    """POST /register with the fields of player_meta."""
+    received = yield Post(applicant.meta(), at="register")
+    return from_body(None, received)
 
 
 def envelope_of_its_own(applicant: Applicant) -> Talk:
@@ -209,32 +241,32 @@ def envelope_of_its_own(applicant: Applicant) -> Talk:
     request_id = str(uuid4())
     data = {"display_name": applicant.name, applicant.address_key: applicant.address}
     body = {"request_id": request_id, "type": "register", "data": data}
-    came = yield Post(body, at="register")
-    return from_data(request_id, came)
+    received = yield Post(body, at="register")
+    return from_data(request_id, received)
 
 
 def seed_001(applicant: Applicant) -> Talk:
-    """001: no auth_token in the envelope or in the answer; only status and player_id are promised."""
-    came = yield Post(rpc("LEAGUE_REGISTER_REQUEST", applicant.message()))
-    result = from_result(1, came)
+    """001: no auth_token in the request or in the answer, which has status and player_id."""
+    received = yield Post(rpc("LEAGUE_REGISTER_REQUEST", applicant.message()))
+    result = from_result(1, received)
     if result.get("protocol") != "league.v2" or result.get("message_type") != "LEAGUE_REGISTER_RESPONSE":
         raise Unregistered(f"not a LEAGUE_REGISTER_RESPONSE: {result!r:.200}")
     return result
 
 
 def seed_002(applicant: Applicant) -> Talk:
-    """002: its own envelope as the body; the answer has the same, correlated, with the token in the envelope."""
+    """002: its own envelope as the body; the answer has the same with our correlation_id and the token."""
     message = message_002("PLAYER_REGISTER_REQUEST", f"player:{applicant.name}", applicant.meta())
-    came = yield Post(message)
-    body = from_body(None, came)
+    received = yield Post(message)
+    body = from_body(None, received)
     return {**read_002(message["message_id"], body), "auth_token": body.get("auth_token")}
 
 
 def seed_002_in_params(applicant: Applicant) -> Talk:
-    """The same as the params of a JSON-RPC call; the token is read from the payload, 002 does not say where it is."""
+    """002's envelope as the params of a JSON-RPC call; the token is read from the payload: 002 leaves that open."""
     message = message_002("PLAYER_REGISTER_REQUEST", f"player:{applicant.name}", applicant.meta())
-    came = yield Post(rpc("PLAYER_REGISTER_REQUEST", message))
-    return read_002(message["message_id"], from_result(1, came))
+    received = yield Post(rpc("PLAYER_REGISTER_REQUEST", message))
+    return read_002(message["message_id"], from_result(1, received))
 
 
 def message_002(kind: str, sender: str, payload: Mapping[str, Any], **more: Any) -> dict[str, Any]:
@@ -263,6 +295,6 @@ def read_002(message_id: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def never(applicant: Applicant) -> Talk:
-    """Does not register: the instructor adds it by hand."""
+    """Does not register: the instructor adds the bot by hand."""
     yield from ()
     return {}

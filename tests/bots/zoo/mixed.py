@@ -1,4 +1,4 @@
-"""Bots that nobody has seen: traits put together by chance, so that a league is built for axes and not for examples."""
+"""Mixed bots: traits put together at random, so that the league works for combinations that nobody has seen yet."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.bots.words import CHAPTER_8, CHOOSE, INVITE, OVER, REQUIRED_TOOLS, stamp
-from tests.bots.zoo import ears, entries, needs, speech
+from tests.bots.zoo import entries, needs, parsers, speech
 from tests.bots.zoo.base import Bot, Callback
 
 SEED = 20261122
 
-ENTRIES: dict[str, tuple[entries.Entry, str]] = {  # and the kind of its address key: in player_meta or in a small body
+ENTRIES: dict[str, tuple[entries.Entry, str]] = {  # with the name of the field that has the bot's URL
     "register_player": (entries.register_player, "contact_endpoint"),
     "LEAGUE_REGISTER_REQUEST": (entries.league_register_request, "endpoint"),
     "league_register": (entries.league_register, "endpoint_url"),
@@ -31,20 +31,20 @@ DESCRIBED = {
     "make_choice": "Pick the parity, even or odd, for this match.",
     "match_finished": "Told when a game is over and how it ended.",
 }
-EARS: dict[str, ears.Ear] = {
-    "chapter 8": ears.ByMethod(CHAPTER_8),
-    "three tools": ears.ByMethod(REQUIRED_TOOLS),
-    "parity_choose": ears.ByMethod(ears.PARITY_CHOOSE),
-    "type as method": ears.ByMethod(ears.TYPES),
-    "002's words as method": ears.ByMethod(ears.SEED_002),
-    "by type": ears.ByType(ears.TYPES),
-    "mcp_message": ears.ByType(ears.TYPES, methods=frozenset({"mcp_message"})),
-    "handle_message": ears.handle_message(),
-    "protocol/message": ears.handle_message(ears.TYPES | ears.SEED_002, ("protocol/message",)),
-    "league.handle": ears.EnvelopeAndPayload(),
-    "flat": ears.Flat(ears.TYPES),
-    "tools of its own": ears.Tools(dict(zip(DESCRIBED, (INVITE, CHOOSE, OVER), strict=True)), DESCRIBED),
-    "tools of chapter 8": ears.Tools(REQUIRED_TOOLS, {}),
+PARSERS: dict[str, parsers.Parser] = {
+    "chapter 8": parsers.ByMethod(CHAPTER_8),
+    "three tools": parsers.ByMethod(REQUIRED_TOOLS),
+    "parity_choose": parsers.ByMethod(parsers.PARITY_CHOOSE),
+    "type as method": parsers.ByMethod(parsers.TYPES),
+    "002's words as method": parsers.ByMethod(parsers.SEED_002),
+    "by type": parsers.ByType(parsers.TYPES),
+    "mcp_message": parsers.ByType(parsers.TYPES, methods=frozenset({"mcp_message"})),
+    "handle_message": parsers.handle_message(),
+    "protocol/message": parsers.handle_message(parsers.TYPES | parsers.SEED_002, ("protocol/message",)),
+    "league.handle": parsers.EnvelopeAndPayload(),
+    "flat": parsers.Flat(parsers.TYPES),
+    "tools of its own": parsers.Tools(dict(zip(DESCRIBED, (INVITE, CHOOSE, OVER), strict=True)), DESCRIBED),
+    "tools of chapter 8": parsers.Tools(REQUIRED_TOOLS, {}),
 }
 REFUSALS: dict[str, speech.Refusal] = {
     "-32601": speech.rpc_error(-32601),
@@ -98,7 +98,7 @@ ADDRESSES = {"/mcp": "/mcp", "": "/mcp", "/mcp/": "/mcp/", "/agents/player": "/a
 
 
 def _deal(rng: random.Random, options: Sequence[str], count: int) -> list[str]:
-    """So many, in a random order, all options once before one comes again."""
+    """``count`` options in random order; each comes once before any comes again."""
     dealt: list[str] = []
     while len(dealt) < count:
         dealt += rng.sample(options, len(options))
@@ -106,15 +106,15 @@ def _deal(rng: random.Random, options: Sequence[str], count: int) -> list[str]:
 
 
 def mixtures(seed: int = SEED, count: int = 12) -> dict[str, type[Bot]]:
-    """Bots by name; the docstring of each says what it is made of.
+    """Mixed bots by name; the docstring of each lists its traits.
 
     Args:
-        seed: the same seed, the same bots.
-        count: how many; every option of an axis comes up before one comes up again.
+        seed: the same seed gives the same bots.
+        count: how many bots; each option of a trait is used once before any is used again.
     """
     rng = random.Random(seed)
     axes: dict[str, dict[str, Any]] = {
-        "enters": ENTRIES, "ear": EARS, "refuses": REFUSALS, "shape": SHAPES, "stamp": STAMPS, "needs": NEEDS,
+        "enters": ENTRIES, "parser": PARSERS, "refuses": REFUSALS, "shape": SHAPES, "stamp": STAMPS, "needs": NEEDS,
         "path": ADDRESSES,
         "join": dict.fromkeys(("accept", "accepted", "ACCEPTED", "RECEIVED", "ACK")),
         "choice": dict.fromkeys(("parity_choice", "choice")),
@@ -123,37 +123,37 @@ def mixtures(seed: int = SEED, count: int = 12) -> dict[str, type[Bot]]:
         "says_token": dict.fromkeys(("given", "caller", "placeholder", "none")),
         "says": dict.fromkeys(("everything", "little")),
     }  # fmt: skip
-    hands = {axis: _deal(rng, list(options), count) for axis, options in axes.items()}
+    chosen = {axis: _deal(rng, list(options), count) for axis, options in axes.items()}
     # Most agents answer in the reply.
-    hands["callback"] = _deal(rng, [*CALLBACKS, *["reply"] * len(CALLBACKS)], count)
+    chosen["callback"] = _deal(rng, [*CALLBACKS, *["reply"] * len(CALLBACKS)], count)
     made = {}
     for number in range(count):
         name = f"Mixed{number + 1:02d}"
-        hand = {axis: dealt[number] for axis, dealt in hands.items()}
-        made[name] = _make(name, hand)
+        options = {axis: dealt[number] for axis, dealt in chosen.items()}
+        made[name] = _make(name, options)
     return made
 
 
-def _make(name: str, hand: dict[str, str]) -> type[Bot]:
-    """One bot of these options."""
-    if CALLBACKS[hand["callback"]] is not None:
-        # A callback is proven by its token and its sender, and its time is held to the rule, as a reply's is not.
-        hand |= {"says_token": "given", "says_id": "given", "says": "everything"}
-        hand |= {"stamp": "Z"} if hand["stamp"] in ODD_STAMPS else {}
-    enters, address_key = ENTRIES[hand["enters"]]
+def _make(name: str, options: dict[str, str]) -> type[Bot]:
+    """A bot with the chosen option of each trait."""
+    if CALLBACKS[options["callback"]] is not None:
+        # The league checks token, sender and timestamp of a callback, but not of a reply.
+        options |= {"says_token": "given", "says_id": "given", "says": "everything"}
+        options |= {"stamp": "Z"} if options["stamp"] in ODD_STAMPS else {}
+    enters, address_key = ENTRIES[options["enters"]]
     traits = {
-        **{axis: hand[axis] for axis in ("path", "join", "choice", "reply_id", "says_id", "says_token")},
-        "__doc__": f"Mixed: {hand}",
+        **{axis: options[axis] for axis in ("path", "join", "choice", "reply_id", "says_id", "says_token")},
+        "__doc__": f"Mixed: {options}",
         "enters": enters,
         "address_key": address_key,
-        "listens_at": ADDRESSES[hand["path"]],
-        "ear": EARS[hand["ear"]],
-        "refuses": REFUSALS[hand["refuses"]],
-        "shape": SHAPES[hand["shape"]],
-        "stamp": STAMPS[hand["stamp"]],
-        "needs": NEEDS[hand["needs"]],
-        "callback": CALLBACKS[hand["callback"]],
-        "minimal": hand["says"] == "little",
+        "listens_at": ADDRESSES[options["path"]],
+        "parser": PARSERS[options["parser"]],
+        "refuses": REFUSALS[options["refuses"]],
+        "shape": SHAPES[options["shape"]],
+        "stamp": STAMPS[options["stamp"]],
+        "needs": NEEDS[options["needs"]],
+        "callback": CALLBACKS[options["callback"]],
+        "minimal": options["says"] == "little",
         "own_id": f"{name.lower()}-own",
     }
     return type(name, (Bot,), traits)

@@ -1,4 +1,4 @@
-"""What some bots insist on: each need says what is wrong with a message, or None."""
+"""Requirements of bots for messages: each returns what is wrong with a message, or None."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from tests.bots.words import CHOOSE, ERROR, INVITE, OVER
-from tests.bots.zoo.speech import BROADCASTS, Heard
+from tests.bots.zoo.speech import BROADCASTS, Incoming
 
-Need = Callable[[Heard], str | None]
+Need = Callable[[Incoming], str | None]
 GAME = frozenset({INVITE, CHOOSE, OVER, ERROR})
 EVERYTHING = GAME | BROADCASTS
 
@@ -37,22 +37,22 @@ def is_whole_second(value: Any) -> bool:
 
 
 def has(name: str, kinds: Collection[str], test: Callable[[Any], bool] = is_text, what: str = "") -> Need:
-    """This field, in messages of these kinds; dots go into objects."""
+    """Requires a field that passes a test, in messages of these kinds; dots in its name go into objects."""
 
-    def need(heard: Heard) -> str | None:
-        if heard.kind not in kinds:
+    def need(incoming: Incoming) -> str | None:
+        if incoming.kind not in kinds:
             return None
-        value: Any = heard.fields
+        value: Any = incoming.fields
         for part in name.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
-        return None if test(value) else f"{heard.kind}: {name} is {value!r:.60}{what and ', wanted ' + what}"
+        return None if test(value) else f"{incoming.kind}: {name} is {value!r:.60}{what and ', wanted ' + what}"
 
     return need
 
 
 player_id_in_invitation = has("player_id", {INVITE, CHOOSE})
 league_id_everywhere = has("league_id", EVERYTHING)
-# LEAGUE_COMPLETED is about no round.
+# LEAGUE_COMPLETED has no round_id.
 round_id_everywhere = has("round_id", EVERYTHING - {"LEAGUE_COMPLETED"}, is_whole, "an integer")
 token_everywhere = has("auth_token", EVERYTHING)
 nested_invitation = has("game_invitation", {INVITE}, is_object)
@@ -71,19 +71,19 @@ protocol_v2 = has("protocol", EVERYTHING, lambda value: value == "league.v2", "l
 round_is_no_string = has("round_id", {INVITE}, lambda value: not isinstance(value, str), "no string")
 
 
-def game_id(heard: Heard) -> str | None:
-    """A game_id equal to the match_id wherever there is a match."""
-    if heard.kind not in GAME:
+def game_id(incoming: Incoming) -> str | None:
+    """Requires a game_id equal to the match_id in messages about a match."""
+    if incoming.kind not in GAME:
         return None
-    game, match = heard.fields.get("game_id"), heard.fields.get("match_id")
+    game, match = incoming.fields.get("game_id"), incoming.fields.get("match_id")
     return None if is_text(game) and game == match else f"game_id is {game!r:.40}, match_id {match!r:.40}"
 
 
-def integer_id(heard: Heard) -> str | None:
-    """A JSON-RPC id that is an integer."""
-    return None if is_whole(heard.body.get("id")) else f"id is {heard.body.get('id')!r:.40}, wanted an integer"
+def integer_id(incoming: Incoming) -> str | None:
+    """Requires an integer as the JSON-RPC id."""
+    return None if is_whole(incoming.body.get("id")) else f"id is {incoming.body.get('id')!r:.40}, wanted an integer"
 
 
-def any_id(heard: Heard) -> str | None:
-    """A JSON-RPC id."""
-    return None if heard.body.get("id") is not None else "the body has no id"
+def any_id(incoming: Incoming) -> str | None:
+    """Requires a JSON-RPC id."""
+    return None if incoming.body.get("id") is not None else "the body has no id"

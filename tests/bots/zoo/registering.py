@@ -1,4 +1,4 @@
-"""Bots that stand for the rows "How they register" of the table of dialects."""
+"""The bots of the rows "How they register" in the table of dialects."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.bots.words import CHOOSE, INVITE, OVER, REQUIRED_TOOLS
-from tests.bots.zoo import ears, entries, needs, speech
+from tests.bots.zoo import entries, needs, parsers, speech
 from tests.bots.zoo.base import Bot, Callback
-from tests.bots.zoo.speech import Heard
+from tests.bots.zoo.speech import Incoming
 
 
 class Chapter8(Bot):
@@ -19,7 +19,7 @@ class TypeAsMethod(Bot):
     """Entry ``LEAGUE_REGISTER_REQUEST``; the message type as method; -32601 under HTTP 404; +00:00; ``choice``."""
 
     enters = entries.league_register_request
-    ear = ears.ByMethod(ears.TYPES)
+    parser = parsers.ByMethod(parsers.TYPES)
     refuses = speech.rpc_error(-32601, 404)
     choice = "choice"
     stamp = speech.offset
@@ -29,17 +29,17 @@ class LeagueRegister(Bot):
     """Entry ``league_register``; ``parity_choose``; -32601 under HTTP 400; the reply's id is always 1."""
 
     enters = entries.league_register
-    ear = ears.ByMethod(ears.PARITY_CHOOSE)
+    parser = parsers.ByMethod(parsers.PARITY_CHOOSE)
     refuses = speech.rpc_error(-32601, 400)
     reply_id = "one"
 
 
 class ToolsDirect(Bot):
-    """Entry ``tools/call``, no handshake, token from content[0].text; tools of its own names, the choice's name
-    only to be found by ``tools/list``; -32602 for others; answers in content[0].text."""
+    """Entry ``tools/call``, no handshake, token from content[0].text; names of tools that only
+    ``tools/list`` tells; -32602 for others; answers in content[0].text."""
 
     enters = entries.tools_call
-    ear = ears.Tools(
+    parser = parsers.Tools(
         {"receive_game_invitation": INVITE, "pick_a_side": CHOOSE, "receive_game_over": OVER},
         {
             "receive_game_invitation": "Receive an invitation to a game and accept or decline it.",
@@ -56,7 +56,7 @@ class HandshakeFirst(Bot):
     with GAME_INVITE and a game_id; answers ``success`` and ``accepted``; {"success": false} for others."""
 
     enters = entries.handshake
-    ear = ears.handle_message(ears.MIXED_WORDS, ("protocol/message",))
+    parser = parsers.handle_message(parsers.MIXED_WORDS, ("protocol/message",))
     needs = (needs.game_id,)
     refuses = speech.success(success=False)
     complains = None
@@ -66,24 +66,24 @@ class HandshakeFirst(Bot):
     match_key = "game_id"
 
     def choice_fields(self, choice: str) -> dict[str, object]:
-        """The choice, and a move that is none."""
+        """The choice, and a meaningless ``move``."""
         return {"parity_choice": choice, "move": 1}
 
 
 class NestedMessage(Bot):
-    """Entry ``handle_message`` with the message in ``params.message``, in and out; ``unknown_message_type``."""
+    """Entry ``handle_message`` with ``params.message``, and wants messages so; ``unknown_message_type`` for others."""
 
     enters = entries.handle_message
-    ear = ears.handle_message()
+    parser = parsers.handle_message()
     refuses = speech.success(status="unknown_message_type")
 
 
 class LeagueHandle(Bot):
-    """Entry ``league.handle`` with {envelope, payload}, token from result.payload; listens and answers likewise; wants
-    an auth_token on everything."""
+    """Entry ``league.handle`` with {envelope, payload}, token from result.payload; takes messages and answers likewise;
+    requires an auth_token in every message."""
 
     enters = entries.league_handle
-    ear = ears.EnvelopeAndPayload()
+    parser = parsers.EnvelopeAndPayload()
     needs = (needs.token_everywhere,)
     shape = speech.in_envelope_and_payload
 
@@ -92,7 +92,7 @@ class FlatOnMcp(Bot):
     """A flat message on ``/mcp``, no JSON-RPC in either direction; answers are the bare body."""
 
     enters = entries.flat_on_mcp
-    ear = ears.Flat(ears.TYPES)
+    parser = parsers.Flat(parsers.TYPES)
     refuses = speech.bare(400, error="Unknown message type")
     shape = speech.bare_body
 
@@ -107,9 +107,9 @@ class SmallBody(Bot):
     join = "ACCEPTED"
     callback = Callback()
 
-    def message(self, heard: Heard, fields: Mapping[str, Any], conversation: Any) -> dict[str, Any]:
-        """The method alone says what it is."""
-        full = super().message(heard, fields, conversation)
+    def message(self, incoming: Incoming, fields: Mapping[str, Any], conversation: Any) -> dict[str, Any]:
+        """Half an envelope: no message_type, since the method says it."""
+        full = super().message(incoming, fields, conversation)
         return {name: full[name] for name in ("sender", "auth_token", "match_id", *fields, "conversation_id")}
 
 
@@ -118,7 +118,7 @@ class OwnEnvelope(Bot):
 
     enters = entries.envelope_of_its_own
     address_key = "callback_url"
-    ear = ears.ByType(ears.TYPES)
+    parser = parsers.ByType(parsers.TYPES)
     refuses = speech.success(status="unknown_message_type")
     shape = speech.in_data
 
@@ -129,7 +129,7 @@ class HalfEnvelope(Bot):
 
     address_key = "endpoint_url"
     leaves_out = frozenset({"version", "game_types", "sender", "timestamp", "conversation_id"})
-    ear = ears.ByMethod(REQUIRED_TOOLS)
+    parser = parsers.ByMethod(REQUIRED_TOOLS)
     refuses = speech.server_error
     complains = None
 
@@ -143,7 +143,7 @@ class ReadsRegistered(Bot):
 
 
 class OwnId(Bot):
-    """Goes on under an id of its own, with a placeholder token, ``20261121T202723Z`` and a counter as reply id."""
+    """Answers with an id of its own and a placeholder token; timestamps ``20261121T202723Z``; a counter as reply id."""
 
     says_id = "own"
     own_id = "P01"
@@ -153,7 +153,7 @@ class OwnId(Bot):
 
 
 class IdFromEachMessage(Bot):
-    """Knows its id only from each message; ``"error": null`` beside the result; sends the caller's token back."""
+    """Takes its id from each message; ``"error": null`` beside the result; answers with the caller's token."""
 
     says_id = "message"
     says_token = "caller"
@@ -169,27 +169,27 @@ class PortLater(Bot):
 
 
 class CapitalManager(Bot):
-    """Demands sender ``league_manager:<CAPITALS OR DIGITS>``, in the registration answer too."""
+    """Requires sender ``league_manager:<CAPITALS OR DIGITS>``, also in the answer to its registration."""
 
     manager_sender = r"league_manager:[A-Z0-9]+"
     needs = (needs.capital_manager,)
 
 
 class TwoReferees(Bot):
-    """Takes only REF01 and REF02, whole seconds and integer ids; declines by -32602."""
+    """Takes only REF01 and REF02, timestamps in whole seconds and integer ids; refuses by -32602."""
 
     needs = (needs.first_referees, needs.whole_second_stamp, needs.whole_second_deadline, needs.integer_id)
 
 
 class PortByHeart(Bot):
-    """Knows referees by their port: callbacks go to the first one's, whoever plays the match; ``choice``."""
+    """Has a referee's port hard-coded: callbacks go to the first referee, whichever judges the match; ``choice``."""
 
     callback = Callback(to="hard_coded")
     choice = "choice"
 
 
 class RootOnly(Bot):
-    """Gives its address without a path and listens at ``/`` only: 404 elsewhere."""
+    """Registers with a URL without a path and listens at ``/`` only: 404 elsewhere."""
 
     address_key = "endpoint"
     path = ""
@@ -197,14 +197,14 @@ class RootOnly(Bot):
 
 
 class NoPath(Bot):
-    """Gives its address without a path, on another loopback address claimed to be localhost; listens at ``/mcp``."""
+    """Registers with localhost without a path, but listens at ``/mcp`` of another loopback address."""
 
     path = ""
     host = "127.0.0.5"
 
 
 class SlashRedirected(Bot):
-    """Gives its address without a path and listens at ``/mcp/``; ``/mcp`` gets a 307."""
+    """Registers with a URL without a path and listens at ``/mcp/``; ``/mcp`` gets a 307."""
 
     path = ""
     listens_at = "/mcp/"
@@ -212,7 +212,7 @@ class SlashRedirected(Bot):
 
 
 class SlashStrict(Bot):
-    """Gives ``/mcp/`` and listens there only: a slash dropped is a 404. On another loopback address."""
+    """Registers with ``/mcp/`` and listens there only: 404 without the slash. On another loopback address."""
 
     path = "/mcp/"
     listens_at = "/mcp/"
@@ -221,21 +221,21 @@ class SlashStrict(Bot):
 
 
 class SlashMissing(Bot):
-    """Gives its address without a path and listens at ``/mcp/`` only: ``/mcp`` is a 404."""
+    """Registers with a URL without a path and listens at ``/mcp/`` only: ``/mcp`` is a 404."""
 
     path = ""
     listens_at = "/mcp/"
 
 
 class Mounted(Bot):
-    """Gives ``/mcp`` and listens at ``/mcp/``, as a mounted application does: ``/mcp`` gets a 307."""
+    """Registers with ``/mcp`` and listens at ``/mcp/``, as a mounted application does: ``/mcp`` gets a 307."""
 
     listens_at = "/mcp/"
     redirects = {"/mcp": "/mcp/"}
 
 
 class AddedByHand(Bot):
-    """Never registers: somebody else enters its name and address. Knows no token and no id of its own."""
+    """Never registers: the instructor enters its name and URL. It knows neither its token nor its id."""
 
     enters = entries.never
     says_id = "none"

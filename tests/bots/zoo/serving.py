@@ -1,4 +1,4 @@
-"""A bot on a port: its server, its registration, its callbacks and its log."""
+"""Runs a bot on a port: its server, its registration, its callbacks and its log."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from aiohttp import web
 
 from tests.bots.base import Caller, Log, bound, listening
 from tests.bots.zoo.base import Bot
-from tests.bots.zoo.entries import Came, Unregistered
+from tests.bots.zoo.entries import Received, Unregistered
 from tests.bots.zoo.speech import Reply
 
 
 class Serving:
-    """One bot in a process that may hold many.
+    """Runs one bot; a process may run many.
 
     Args:
         kind: the bot's class.
         league: the league manager's ``/mcp`` address.
-        log: the JSON lines file, written anew: ``in`` for calls received, ``out`` for what the bot sent.
+        log: the JSON lines file, overwritten: ``in`` for calls received, ``out`` for calls made.
         port: 0 picks a free one.
-        referee_port: the first referee's.
+        referee_port: the port of the first referee.
     """
 
     def __init__(self, kind: type[Bot], *, league: str, log: Path, port: int = 0, referee_port: int = 8001) -> None:
         # Bound and not yet listening: the port is known, and calls are refused until it listens.
-        self._plug = bound(kind.host, port)
-        self.bot = kind(league, self._plug.getsockname()[1], referee_port)
+        self._sock = bound(kind.host, port)
+        self.bot = kind(league, self._sock.getsockname()[1], referee_port)
         self._log = Log(log)
-        self._caller = Caller(self._log, kind.host)
+        # A socket bound to 127.0.0.1 could not call another machine.
+        self._caller = Caller(self._log, kind.host if kind.host != Bot.host else "")
         self._server = AsyncExitStack()
 
     async def start(self) -> str:
-        """Listen and register, in this bot's order; the line to print."""
-        server = listening({"/{anything:.*}": self._handle}, plug=self._plug)
+        """Listen and register, in this bot's order; returns the line to print."""
+        server = listening({"/{anything:.*}": self._handle}, sock=self._sock)
         if not self.bot.registers_first:
             await self._server.enter_async_context(server)
         why = await self._register()
@@ -53,7 +54,7 @@ class Serving:
         """Close everything."""
         await self._server.aclose()
         await self._caller.close()
-        self._plug.close()
+        self._sock.close()
         self._log.close()
 
     async def _handle(self, request: web.Request) -> web.Response:
@@ -84,18 +85,18 @@ class Serving:
         return web.json_response(reply.body, status=reply.status)
 
     async def _register(self) -> str:
-        """Register; why not, or nothing."""
+        """Register; returns why that failed, or an empty text."""
         talk = self.bot.enters(self.bot.applicant())
-        came: Came | None = None
+        received: Received | None = None
         try:
             while True:
                 try:
-                    post = next(talk) if came is None else talk.send(came)
+                    post = next(talk) if received is None else talk.send(received)
                 except StopIteration as end:
                     if end.value:
                         self.bot.read_registration(end.value)
                     return ""
                 url = self.bot.league if post.at == "mcp" else urljoin(self.bot.league, post.at)
-                came = Came(*await self._caller.post(url, post.body))
+                received = Received(*await self._caller.post(url, post.body))
         except Unregistered as error:
             return str(error)

@@ -1,34 +1,34 @@
-"""Bots that stand for the rows "What they listen to" and "How they answer" of the table of dialects."""
+"""The bots of the rows "What they listen to" and "How they answer" in the table of dialects."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tests.bots.words import CHAPTER_8, CHOOSE, ERROR, INVITE, OVER, REQUIRED_TOOLS
-from tests.bots.zoo import ears, entries, needs, speech
+from tests.bots.zoo import entries, needs, parsers, speech
 from tests.bots.zoo.base import Bot, Callback
-from tests.bots.zoo.speech import Heard, Reply
+from tests.bots.zoo.speech import Incoming, Reply
 
 
 class TypeInside(Bot):
-    """Dispatches on params.message_type alone; "Unknown method" inside a success; status RECEIVED."""
+    """Goes by params.message_type alone; "Unknown method" in result for others; joins by status RECEIVED."""
 
-    ear = ears.ByType(ears.TYPES)
+    parser = parsers.ByType(parsers.TYPES)
     refuses = speech.success(error="Unknown method")
     join = "RECEIVED"
 
 
 class StatusOk(Bot):
-    """Registers as chapter 8 and then wants ``handle_message``; whatever it does not know is answered ``ok``."""
+    """Registers as chapter 8 and then wants ``handle_message``; answers ``ok`` to what it does not know."""
 
-    ear = ears.handle_message()
+    parser = parsers.handle_message()
     refuses = speech.success(status="ok")
 
 
 class UnknownMethod(Bot):
-    """Registers as chapter 8, wants the message type as method, {"error": "Unknown method"} as a success."""
+    """Registers as chapter 8, wants the message type as method; {"error": "Unknown method"} in result for others."""
 
-    ear = ears.ByMethod(ears.TYPES)
+    parser = parsers.ByMethod(parsers.TYPES)
     refuses = speech.success(error="Unknown method")
     join = "accepted"
 
@@ -36,7 +36,7 @@ class UnknownMethod(Bot):
 class ToolsAfterChapter8(Bot):
     """Registers as chapter 8 and then is an MCP server: tools with the chapter's names, isError for others."""
 
-    ear = ears.Tools(REQUIRED_TOOLS, {name: name.replace("_", " ") for name in REQUIRED_TOOLS})
+    parser = parsers.Tools(REQUIRED_TOOLS, {name: name.replace("_", " ") for name in REQUIRED_TOOLS})
     refuses = speech.tool_error
     complains = None
     shape = speech.in_text
@@ -47,7 +47,7 @@ class OtherWords(Bot):
     """``protocol/message`` with the vocabulary of 002 throughout: GAME_INVITE, MOVE_REQUEST, GAME_RESULT; -32601."""
 
     enters = entries.handshake_in_order
-    ear = ears.handle_message(ears.SEED_002, ("protocol/message",))
+    parser = parsers.handle_message(parsers.SEED_002, ("protocol/message",))
     needs = (needs.game_id,)
     match_key = "game_id"
     join = "accepted"
@@ -59,7 +59,7 @@ class FlatAfterRegister(Bot):
 
     enters = entries.small_body_with_games
     address_key = "endpoint_url"
-    ear = ears.Flat(ears.TYPES)
+    parser = parsers.Flat(parsers.TYPES)
     refuses = speech.unprocessable
     shape = speech.bare_body
     callback = Callback(kinds=frozenset({CHOOSE}), flat=True, ack={"status": "ACK"})
@@ -87,55 +87,55 @@ class TokenOnBroadcasts(Bot):
 
 
 class Hesitant(Bot):
-    """Its first choice of a league is none; it mends it only after a GAME_ERROR with nested retry_info."""
+    """Chooses ``neither`` until it gets its first GAME_ERROR with nested retry_info."""
 
     needs = (needs.nested_retry_info,)
 
     def __init__(self, league: str, port: int, referee_port: int = 8001) -> None:
         super().__init__(league, port, referee_port)
-        self.told = False
+        self.had_game_error = False
 
-    def act(self, heard: Heard) -> Reply:
-        """As others; a readable GAME_ERROR teaches it."""
-        if heard.kind == ERROR:
-            self.told = True
-        return super().act(heard)
+    def act(self, incoming: Incoming) -> Reply:
+        """Answer a message; after a GAME_ERROR its choices are valid."""
+        if incoming.kind == ERROR:
+            self.had_game_error = True
+        return super().act(incoming)
 
-    def choose(self, match: str, heard: Heard) -> str:
-        """No choice until it has been told."""
-        return super().choose(match, heard) if self.told else "neither"
+    def choose(self, match: str, incoming: Incoming) -> str:
+        """``neither`` before the first GAME_ERROR."""
+        return super().choose(match, incoming) if self.had_game_error else "neither"
 
 
 class RequestForReply(Bot):
-    """A JSON-RPC request in place of a reply, with an id of its own counting."""
+    """Replies with a JSON-RPC request instead of a response; a counter as its id."""
 
     shape = speech.as_request
     reply_id = "counter"
 
 
 class Sparse(Bot):
-    """``status`` ACK and ``choice`` and nothing else: no id, no token, no timestamp; broadcasts get -32601."""
+    """Answers with ``status`` ACK and with ``choice`` only: no id, no token, no timestamp; -32601 for broadcasts."""
 
-    ear = ears.ByMethod(REQUIRED_TOOLS)
+    parser = parsers.ByMethod(REQUIRED_TOOLS)
     minimal = True
     join = "ACK"
     choice = "choice"
 
 
 class ToTheManager(Bot):
-    """Callbacks go to the league manager's address, before the reply; no id of a player in them."""
+    """Calls back the league manager, before its reply; without player_id and timestamp."""
 
     callback = Callback(to="manager", first=True)
     says_id = "none"
     stamp = speech.no_stamp
 
-    def message(self, heard: Heard, fields: Any, conversation: Any) -> dict[str, Any]:
-        """The sender is there, by the id it was given."""
-        return super().message(heard, fields, conversation) | {"sender": f"player:{self.given_id}"}
+    def message(self, incoming: Incoming, fields: Any, conversation: Any) -> dict[str, Any]:
+        """An answer whose sender has the id it was given."""
+        return super().message(incoming, fields, conversation) | {"sender": f"player:{self.given_id}"}
 
 
 class OkThenCallback(Bot):
-    """Joins in the reply and chooses by callback; meanwhile it says ``ok``, as it does to what it does not know."""
+    """Joins in the reply and chooses by callback; replies ``ok`` then, as it does to unknown messages."""
 
     callback = Callback(ack={"status": "ok"}, kinds=frozenset({CHOOSE}))
     refuses = speech.success(status="ok")
@@ -143,26 +143,26 @@ class OkThenCallback(Bot):
 
 
 class OkToEverything(Bot):
-    """Wants the message type as method, says ``ok`` to all else, and POSTs its answers before it replies RECEIVED: an
-    answer comes while its question is open, and only that reply tells the right name from the wrong ones."""
+    """Wants the message type as method, replies ``ok`` to all else, and calls back before it replies RECEIVED: the
+    answer arrives while the call is open, and only that reply shows which method was right."""
 
-    ear = ears.ByMethod(ears.TYPES)
+    parser = parsers.ByMethod(parsers.TYPES)
     refuses = speech.success(status="ok")
     callback = Callback(first=True)
     join = "ACK"
 
 
 class BusyUntilOver(Bot):
-    """Refuses every invitation after the one it accepted until a GAME_OVER it can read, a method of that name."""
+    """After joining a match it refuses every invitation until it is called by the method GAME_OVER."""
 
     enters = entries.league_register_request
-    ear = ears.ByMethod(ears.TYPES)
+    parser = parsers.ByMethod(parsers.TYPES)
     stays_busy = True
     join = "accepted"
 
 
 class OnceInvited(Bot):
-    """A repeated invitation is refused, a repeated choice request gets the other choice; answers in content[0].text."""
+    """Refuses a repeated invitation, gives a repeated choice request the other choice; answers in content[0].text."""
 
     refuses_repeated = True
     changes_mind = True
@@ -170,12 +170,13 @@ class OnceInvited(Bot):
 
 
 class LocalTime(Bot):
-    """``localhost`` from another loopback address; naive local time; ids of its own; the bare body."""
+    """Registers with localhost but listens at another loopback address; local time without a zone; an id of its own;
+    bare answers."""
 
     host = "127.0.0.5"
     stamp = speech.naive_local
     says_id = "own"
     own_id = "agent-007"
     shape = speech.bare_body
-    ear = ears.ByMethod({name: kind for name, kind in CHAPTER_8.items() if kind in (INVITE, CHOOSE, OVER)})
+    parser = parsers.ByMethod({name: kind for name, kind in CHAPTER_8.items() if kind in (INVITE, CHOOSE, OVER)})
     refuses = speech.bare(error="Unknown method")

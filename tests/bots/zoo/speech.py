@@ -1,4 +1,4 @@
-"""What bots are put together from: stamps, the spellings of "not understood", the shapes of a reply."""
+"""Parts of bots: formats of timestamps, of refusals and of replies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ ENVELOPE = ("protocol", "message_type", "sender", "timestamp", "conversation_id"
 
 @dataclass(frozen=True)
 class Reply:
-    """An HTTP reply: ``body`` goes out as JSON, ``text`` as it is; ``posts`` are sent by the bot itself."""
+    """An HTTP reply: ``body`` is sent as JSON, ``text`` as it is; ``posts`` are the callbacks (URL and body) with it;
+    with ``hangs_up`` the connection is closed instead. ``verdict`` and ``kind`` are for the log and the tests."""
 
     status: int = 200
     body: Any = None
@@ -26,11 +27,12 @@ class Reply:
     verdict: str = "understood"
     kind: str = ""
     posts: tuple[tuple[str, dict[str, Any]], ...] = ()
+    hangs_up: bool = False
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A message as a bot has understood it: which one, its fields in one dict, and the whole body."""
+class Incoming:
+    """A message that a bot has understood: its message_type, its fields in one dict, and the whole body."""
 
     kind: str
     fields: Mapping[str, Any]
@@ -68,7 +70,7 @@ def no_stamp() -> None:
     return None
 
 
-# -- "not understood" -------------------------------------------------------------------------------------
+# -- refusals ---------------------------------------------------------------------------------------------
 
 Refusal = Callable[[Any, str], Reply]
 
@@ -83,7 +85,7 @@ def rpc_error(code: int, status: int = 200) -> Refusal:
 
 
 def success(**fields: Any) -> Refusal:
-    """A JSON-RPC success that says nothing."""
+    """A JSON-RPC result with these fields, although the message was not understood."""
 
     def refuse(rpc_id: Any, why: str) -> Reply:
         return Reply(200, words.rpc_result(dict(fields), rpc_id))
@@ -92,7 +94,7 @@ def success(**fields: Any) -> Refusal:
 
 
 def bare(status: int = 200, **fields: Any) -> Refusal:
-    """The same with no JSON-RPC around it, under this HTTP status."""
+    """A body of these fields without JSON-RPC, under this HTTP status."""
 
     def refuse(rpc_id: Any, why: str) -> Reply:
         return Reply(status, dict(fields))
@@ -101,7 +103,7 @@ def bare(status: int = 200, **fields: Any) -> Refusal:
 
 
 def server_error(rpc_id: Any, why: str) -> Reply:
-    """An exception nobody caught, as a framework shows it."""
+    """What a framework answers when a handler raises."""
     return Reply(500, text="Internal Server Error")
 
 
@@ -137,7 +139,7 @@ def in_text(fields: dict[str, Any], rpc_id: Any) -> dict[str, Any]:
 
 
 def split(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Envelope and payload of a message."""
+    """A message, split into envelope and payload."""
     return {
         "envelope": {name: value for name, value in fields.items() if name in ENVELOPE},
         "payload": {name: value for name, value in fields.items() if name not in ENVELOPE},

@@ -1,4 +1,4 @@
-"""Python imports this at its start when this folder is on its path: the processes under test get their faults by it."""
+"""Python imports this at its start if this folder is on its path: so the processes under test get their faults."""
 
 import os
 

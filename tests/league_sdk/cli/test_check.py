@@ -8,12 +8,12 @@ import json
 import pytest
 
 from league_sdk.cli import main
-from league_sdk.conformance.report import Report
-from tests.league_sdk.conformance.agents import Agent, served
+from tests.bots.base import listening
+from tests.league_sdk.conformance.agents import Agent
 
 
-async def test_a_player_that_can_play(capsys: pytest.CaptureFixture[str]) -> None:
-    async with served(Agent().serve) as url:
+async def test_the_check_of_a_correct_player_prints_a_report(capsys: pytest.CaptureFixture[str]) -> None:
+    async with listening(Agent().serve) as url:
         code = await asyncio.to_thread(main, ["check", url])
     out, err = capsys.readouterr()
     lines = out.splitlines()
@@ -25,25 +25,25 @@ async def test_a_player_that_can_play(capsys: pytest.CaptureFixture[str]) -> Non
     assert "\x1b" not in out
 
 
-async def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_the_check_prints_its_report_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     agent = Agent()
-    async with served(agent.serve) as url:
+    async with listening(agent.serve) as url:
         code = await asyncio.to_thread(main, ["check", url, "--json", "--player-id", "P01", "--no-farewell"])
     out, err = capsys.readouterr()
-    report = Report.from_json(json.loads(out))
-    assert (code, err, report.endpoint, report.can_play) == (0, "", url, True)
+    report = json.loads(out)
+    assert (code, err, report["endpoint"], report["can_play"]) == (0, "", url, True)
     assert "notify_league_completed" not in agent.methods
 
 
-async def test_nobody_there(capsys: pytest.CaptureFixture[str]) -> None:
-    async with served(Agent().serve) as url:
+async def test_an_address_without_an_agent_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    async with listening(Agent().serve) as url:
         pass
     assert await asyncio.to_thread(main, ["check", url]) == 1
     assert "This agent cannot play here as it is: No connection: Connection refused." in capsys.readouterr().out
 
 
-async def test_a_manager_and_a_referee_that_are_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    async with served(Agent().serve) as url:
+async def test_the_check_of_a_manager_or_referee_that_is_not_running_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    async with listening(Agent().serve) as url:
         pass
     assert await asyncio.to_thread(main, ["check", url, "--as", "manager"]) == 1
     assert await asyncio.to_thread(main, ["check", url, "--as", "referee", "--wait", "0"]) == 1
@@ -63,7 +63,9 @@ async def test_a_manager_and_a_referee_that_are_not_there(capsys: pytest.Capture
         (["check", "http://127.0.0.1:1/mcp", "--listen", "192.0.2.1"], "name an address of ours with --listen"),
     ],
 )
-def test_a_wrong_command_line(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_command_line_is_refused_with_the_reason(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
@@ -71,7 +73,7 @@ def test_a_wrong_command_line(arguments: list[str], sentence: str, capsys: pytes
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["check", "--help"]])
-def test_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_describes_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 0

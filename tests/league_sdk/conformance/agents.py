@@ -1,11 +1,11 @@
-"""A small correct player, and what tests change about it; chapter 8's strict player as a process."""
+"""A small correct player whose methods tests override, the strict player of chapter 8, and helpers to check them."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,14 +14,16 @@ from typing import Any
 from aiohttp import ClientSession, web
 
 from league_sdk.conformance.player import check_player
-from league_sdk.conformance.report import Report, Verdict
-from league_sdk.conformance.talk import Limits
+from league_sdk.conformance.report import Clause, Report, Verdict
+from league_sdk.conformance.subject import NOBODY, Limits, Subject
+from league_sdk.conformance.verdicts import OnClause
 from league_sdk.transport.client import Client
+from tests.bots.base import listening
 from tests.places import ROOT
 
 TOKEN = "tok_" + "a" * 32
-BRIEF = Limits(join_s=0.5, move_s=0.5, game_over_s=0.5, other_s=0.5, contact_s=0.5, overall_s=20)
-"""For agents that are silent on purpose."""
+BRIEF = Limits(join_s=0.5, move_s=0.5, game_over_s=0.5, other_s=0.5, contact_s=0.5, overall_s=20, retry_base_s=0.05)
+"""Short time limits, for agents that do not answer."""
 NAMES = {
     "handle_game_invitation": "GAME_INVITATION",
     "choose_parity": "CHOOSE_PARITY_CALL",
@@ -36,7 +38,7 @@ Params = dict[str, Any]
 
 
 class Wrong(Exception):
-    """Answered with a JSON-RPC error."""
+    """Makes the agent answer with a JSON-RPC error."""
 
     def __init__(self, code: int) -> None:
         super().__init__(str(code))
@@ -48,7 +50,7 @@ def stamp() -> str:
 
 
 class Agent:
-    """A player that does everything as the documents have it; tests override what they like."""
+    """A player that does what the documents say; tests override its methods."""
 
     names = NAMES
     player_id = "P01"
@@ -60,12 +62,12 @@ class Agent:
         self.over = asyncio.Event()
 
     async def never(self) -> Any:
-        """Does not answer while the test lasts."""
+        """Wait until the end of the test instead of answering."""
         await self.over.wait()
         raise Wrong(-32000)
 
-    async def serve(self, request: web.Request) -> web.StreamResponse:
-        """One HTTP request."""
+    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one HTTP request."""
         try:
             body = json.loads(await request.read())
         except ValueError:
@@ -124,33 +126,16 @@ class Agent:
         }
 
 
-Serve = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-@asynccontextmanager
-async def served(serve: Serve, *, path: str = "/mcp") -> AsyncIterator[str]:
-    """A handler on a free port; gives its address."""
-    app = web.Application()
-    app.router.add_post(path, serve)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}{path}"
-    finally:
-        await runner.cleanup()
-
-
-async def checked(agent: Agent | str, **options: Any) -> Report:
-    """The report of a check."""
-    client = Client(agent_type="check")
-    try:
-        if isinstance(agent, str):
-            return await check_player(agent, client=client, **options)
-        async with served(agent.serve) as url:
-            report = await check_player(url, client=client, **options)
+async def checked(agent: Agent | str, on_clause: OnClause | None = None, **known: Any) -> Report:
+    """Check an agent, or an address; ``known`` are attributes of the Subject."""
+    if not isinstance(agent, str):
+        async with listening(agent.serve) as url:
+            report = await checked(url, on_clause, **known)
             agent.over.set()
             return report
+    client = Client(agent_type="check")
+    try:
+        return await check_player(Subject(url=agent, **{"listen": NOBODY} | known), client, on_clause)
     finally:
         await client.aclose()
 
@@ -160,22 +145,27 @@ def having(report: Report, verdict: Verdict) -> set[str]:
     return {clause.id for clause in report.clauses if clause.verdict is verdict}
 
 
+def clause(report: Report, name: str) -> Clause:
+    """The clause of that id."""
+    return next(one for one in report.clauses if one.id == name)
+
+
 def found(report: Report) -> tuple[set[str], set[str]]:
-    """What fails, and what is tolerated."""
+    """The ids of the clauses that fail, and of those that are tolerated."""
     return having(report, Verdict.FAILS), having(report, Verdict.TOLERATED)
 
 
 async def post(url: str, body: Mapping[str, Any]) -> None:
-    """Send something of our own accord."""
+    """POST a body as JSON."""
     async with ClientSession() as session, session.post(url, json=body) as response:
         await response.read()
 
 
 @asynccontextmanager
 async def chapter8(log: Path) -> AsyncIterator[str]:
-    """The strict player of chapter 8 as a process, registered as P01 with a league that is only an answer."""
+    """Run the strict player of chapter 8 as a process, registered as P01 with a league that only accepts it."""
 
-    async def register(request: web.Request) -> web.Response:
+    async def register(request: web.BaseRequest) -> web.Response:
         body = await request.json()
         result = {
             "protocol": "league.v2",
@@ -191,7 +181,7 @@ async def chapter8(log: Path) -> AsyncIterator[str]:
         }
         return web.json_response({"jsonrpc": "2.0", "result": result, "id": body["id"]})
 
-    async with served(register) as league:
+    async with listening(register) as league:
         command = ["-m", "tests.bots.chapter8", "--league", league, "--name", "Strict", "--port", "0"]
         process = await asyncio.create_subprocess_exec(
             sys.executable,

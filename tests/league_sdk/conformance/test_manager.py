@@ -1,4 +1,4 @@
-"""The check of league managers: a small correct one conforms, and each fault is told. Ours: tests/e2e/test_check.py."""
+"""The check of league managers, with small ones of these tests; our own is checked in tests/e2e/test_check.py."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, web
 
-from league_sdk.conformance.clauses import MANAGER
+from league_sdk.conformance.clauses.manager import MANAGER
 from league_sdk.conformance.manager import check_manager
 from league_sdk.conformance.report import Report, Verdict
+from league_sdk.conformance.subject import Subject
 from league_sdk.transport.client import Client
-from tests.league_sdk.conformance.agents import found, having, served, stamp
+from tests.bots.base import listening
+from tests.league_sdk.conformance.agents import found, having, stamp
 
 Params = dict[str, Any]
 LEAGUE = "league_2025_even_odd"
 
 
 class Refused(Exception):
-    """Answered with an error."""
+    """Makes the league manager answer with an error."""
 
     def __init__(self, rpc_code: int, error_code: str) -> None:
         super().__init__(error_code)
@@ -28,7 +30,7 @@ class Refused(Exception):
 
 
 class Small:
-    """A correct league manager in as few lines as it takes; tests override what they like."""
+    """A small correct league manager; tests override its methods."""
 
     def __init__(self) -> None:
         self.agents: dict[tuple[str, str, str], tuple[str, str]] = {}
@@ -130,16 +132,16 @@ class Small:
 async def checked(manager: Small) -> Report:
     client = Client(agent_type="check")
     try:
-        async with served(manager.serve) as url:
-            return await check_manager(url, client=client)
+        async with listening(manager.serve) as url:
+            return await check_manager(Subject(url=url), client)
     finally:
         await client.aclose()
         await asyncio.gather(*manager.tasks)
 
 
-async def test_a_small_correct_manager_conforms() -> None:
+async def test_a_correct_manager_conforms() -> None:
     report = await checked(Small())
-    assert having(report, Verdict.CONFORMS) == set(MANAGER) - {"round.announcement"}, report.to_json()
+    assert having(report, Verdict.CONFORMS) == set(MANAGER.rules) - {"round.announcement"}, report.to_json()
     assert having(report, Verdict.SKIPPED) == {"round.announcement"}
     assert report.summary == (
         "Agents can register and ask here, and all that was asked of it is as the documents have it."
@@ -148,7 +150,7 @@ async def test_a_small_correct_manager_conforms() -> None:
 
 class Trusting(Small):
     def authenticate(self, method: str, params: Params) -> None:
-        """Anyone may ask, and report."""
+        """Accept any caller."""
 
 
 class Echoes(Small):
@@ -160,7 +162,7 @@ class Echoes(Small):
 
 
 class InResult(Small):
-    """LEAGUE_ERROR as 004 8.10.1 prints it."""
+    """Sends LEAGUE_ERROR as the result, as 004 8.10.1 shows it."""
 
     def error(self, rpc_id: Any, refused: Refused, params: Params) -> web.Response:
         if refused.rpc_code in (-32700, -32600, -32601):
@@ -210,13 +212,13 @@ WRONG: list[tuple[type[Small], set[str], set[str]]] = [
 
 
 @pytest.mark.parametrize(("kind", "fails", "tolerated"), WRONG, ids=lambda value: getattr(value, "__name__", ""))
-async def test_what_is_wrong_is_said_and_nothing_else(kind: type[Small], fails: set[str], tolerated: set[str]) -> None:
+async def test_each_fault_is_reported_and_nothing_else(kind: type[Small], fails: set[str], tolerated: set[str]) -> None:
     report = await checked(kind())
     assert found(report) == (fails, tolerated), report.to_json()
     assert report.can_play
 
 
-async def test_a_manager_that_takes_nobody() -> None:
+async def test_a_manager_that_refuses_registrations_is_reported_as_unusable() -> None:
     class Closed(Small):
         def register(self, kind: str, params: Params) -> Params:
             return self.message("LEAGUE_REGISTER_RESPONSE", params, status="REJECTED", reason="The league is full")
@@ -227,7 +229,7 @@ async def test_a_manager_that_takes_nobody() -> None:
     assert report.summary.endswith("It was not accepted: The league is full.")
 
 
-async def test_a_league_that_starts_by_itself() -> None:
+async def test_the_announcement_of_a_league_that_starts_by_itself_is_checked() -> None:
     class Eager(Small):
         def register(self, kind: str, params: Params) -> Params:
             answer = super().register(kind, params)
@@ -245,4 +247,4 @@ async def test_a_league_that_starts_by_itself() -> None:
                 assert (await response.json())["result"] == {"status": "received"}
 
     report = await checked(Eager())
-    assert having(report, Verdict.CONFORMS) == set(MANAGER), report.to_json()
+    assert having(report, Verdict.CONFORMS) == set(MANAGER.rules), report.to_json()

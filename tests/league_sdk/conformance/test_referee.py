@@ -1,4 +1,4 @@
-"""The check of referees: ours conforms; small ones with one fault each are told of it."""
+"""The check of referees, with our own and with small ones that have one fault each."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ import pytest
 from aiohttp import ClientSession, web
 
 from league_sdk.conformance import referee as checking
-from league_sdk.conformance.clauses import REFEREE
+from league_sdk.conformance.clauses.referee import REFEREE
 from league_sdk.conformance.referee import check_referee
 from league_sdk.conformance.report import Report, Verdict
-from league_sdk.judging.door_budgets import Budgets
-from league_sdk.judging.door_http import FrontDesk
-from league_sdk.judging.league_link import Card, LeagueLink
-from league_sdk.judging.referee import Referee
-from league_sdk.judging.server import RefereeServer
+from league_sdk.conformance.subject import Subject
+from league_sdk.judging.door.budgets import Budgets
+from league_sdk.judging.door.http import DoorHandlers
+from league_sdk.judging.door.server import RefereeServer
+from league_sdk.judging.worker.league_link import LeagueLink, RefereeMeta
+from league_sdk.judging.worker.referee import Referee
 from league_sdk.transport.client import Client
-from tests.league_sdk.conformance.agents import found, having, served, stamp
+from tests.bots.base import listening
+from tests.league_sdk.conformance.agents import clause, found, having, stamp
 
 Params = dict[str, Any]
 
 
 class Small:
-    """A correct referee in as few lines as it takes; tests override what they like."""
+    """A small correct referee; tests override its methods."""
 
     start = "start_match"
     number = 8
@@ -148,15 +150,15 @@ class Small:
 async def checked(referee: Small) -> Report:
     client = Client(agent_type="check")
 
-    def listening(endpoint: str) -> None:
+    def begin(endpoint: str) -> None:
         referee.manager = endpoint
         if referee.registers:
             referee.spawn(referee.register())
 
     wait_s = 5.0 if referee.registers else 0.0
     try:
-        async with served(referee.serve) as url:
-            return await check_referee(url, client=client, on_listening=listening, register_wait_s=wait_s)
+        async with listening(referee.serve) as url:
+            return await check_referee(Subject(url=url, on_listening=begin, register_wait_s=wait_s), client)
     finally:
         await client.aclose()
         for task in referee.tasks:
@@ -166,7 +168,7 @@ async def checked(referee: Small) -> Report:
 
 async def test_our_own_referee_conforms_in_every_clause() -> None:
     client = Client(agent_type="check")
-    desks: list[FrontDesk] = []
+    desks: list[DoorHandlers] = []
     tasks: list[asyncio.Task[None]] = []
 
     async def serve(request: web.Request) -> web.Response:
@@ -180,29 +182,29 @@ async def test_our_own_referee_conforms_in_every_clause() -> None:
             await referee.aclose()
             await link.aclose()
 
-    async with served(serve) as url:
+    async with listening(serve) as url:
 
-        def listening(manager: str) -> None:
-            card = Card("Ours", url, ("even_odd",), 4, registration_code="")
+        def begin(manager: str) -> None:
+            card = RefereeMeta("Ours", url, ["even_odd"], 4, registration_code="")
             link = LeagueLink(manager, card)
             referee = Referee(link, endpoint=url, max_concurrent=4)
             server, budgets = RefereeServer(referee, link), Budgets()
             link.identified = lambda: budgets.expect_league(server.league_digest)
-            desks.append(FrontDesk(server, budgets))
+            desks.append(DoorHandlers(server, budgets))
             tasks.append(asyncio.create_task(work(link, referee)))
 
-        report = await check_referee(url, client=client, on_listening=listening, register_wait_s=5)
+        report = await check_referee(Subject(url=url, on_listening=begin, register_wait_s=5), client)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     await client.aclose()
-    assert having(report, Verdict.CONFORMS) == set(REFEREE), report.to_json()
+    assert having(report, Verdict.CONFORMS) == set(REFEREE.rules), report.to_json()
     assert report.can_play
 
 
-async def test_a_small_correct_referee_conforms() -> None:
+async def test_a_correct_referee_conforms() -> None:
     report = await checked(Small())
-    assert having(report, Verdict.CONFORMS) == set(REFEREE), report.to_json()
+    assert having(report, Verdict.CONFORMS) == set(REFEREE.rules), report.to_json()
 
 
 class Assigned(Small):
@@ -215,7 +217,7 @@ class OneByOne(Small):
 
 
 class Draws(Small):
-    """Has never understood who wins."""
+    """Ends every match with a draw."""
 
     def result(self, choices: Params) -> tuple[Params, Params]:
         result, report = super().result(choices)
@@ -223,7 +225,7 @@ class Draws(Small):
 
 
 class Favours(Small):
-    """Reports another winner than it told."""
+    """Reports another winner than it sent to the players."""
 
     async def report(self, match: Params, result: Params) -> None:
         await super().report(match, result | {"winner": "P02", "score": {"P01": 0, "P02": 3}})
@@ -240,7 +242,7 @@ class Unregistered(Small):
 
 
 class Tells(Small):
-    """Tells PLAYER_B what PLAYER_A has chosen."""
+    """Reveals the choice of PLAYER_A to PLAYER_B."""
 
     async def collect(self, match: Params, url: dict[str, str]) -> Params:
         first, second = url
@@ -261,31 +263,31 @@ WRONG: list[tuple[type[Small], set[str], set[str]]] = [
 
 @pytest.mark.long
 @pytest.mark.parametrize(("kind", "fails", "tolerated"), WRONG, ids=lambda value: getattr(value, "__name__", ""))
-async def test_what_is_wrong_is_said_and_nothing_else(kind: type[Small], fails: set[str], tolerated: set[str]) -> None:
+async def test_each_fault_is_reported_and_nothing_else(kind: type[Small], fails: set[str], tolerated: set[str]) -> None:
     report = await checked(kind())
     assert found(report) == (fails, tolerated), report.to_json()
     assert report.can_play is not (fails & {"over.right", "report.right"} != set())
 
 
-async def test_a_referee_that_takes_no_match() -> None:
+async def test_a_referee_that_takes_no_match_is_reported_as_unusable() -> None:
     class Busy(Small):
         start = "conduct_match"
 
     report = await checked(Busy())
     assert found(report) == ({"start.taken"}, set())
-    assert report.clause("over.right").why == "Not asked: it takes no match."
+    assert clause(report, "over.right").why == "Not asked: it takes no match."
     assert report.summary.startswith(
         "A league cannot have this referee judge as it is: It takes a match: In no spelling."
     )
 
 
-async def test_a_match_without_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_referee_that_reports_no_result_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     class Quiet(Small):
         async def report(self, match: Params, result: Params) -> None:
-            """Keeps it to itself."""
+            """Report nothing."""
 
-    monkeypatch.setattr(checking, "MATCH_S", 1.0)
-    monkeypatch.setattr(checking, "SILENT_MATCH_S", 1.0)
+    monkeypatch.setattr(checking, "RESULT_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(checking, "SILENT_RESULT_TIMEOUT_S", 1.0)
     report = await checked(Quiet())
     assert found(report)[0] == {"report.sent", "illegal.result"}
     assert not report.can_play

@@ -1,11 +1,9 @@
-"""Reports: JSON there and back, and what a student sees of them."""
+"""Reports as JSON and as text."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
-
-import pytest
+from dataclasses import replace
 
 from league_sdk.conformance.report import Clause, Report, Verdict
 from league_sdk.conformance.text import render
@@ -40,38 +38,16 @@ REPORT = Report(
 )
 
 
-def test_there_and_back() -> None:
+def test_a_report_as_json() -> None:
     there = json.loads(json.dumps(REPORT.to_json()))
-    assert Report.from_json(there) == REPORT
-    assert Report.from_json(there | {"of a later version": 1}) == REPORT
     assert there["counts"] == {"conforms": 1, "tolerated": 1, "fails": 1, "skipped": 1}
-    assert (there["schema"], there["clauses"][0]["verdict"]) == (1, "conforms")
+    assert (there["schema"], there["role"], there["spoken"]) == (1, "player", {"GAME_INVITATION": "message_type"})
+    first = {"id": "a.one", "title": "It answers", "expected": "An answer.", "source": "004 1.1"}
+    first |= {"verdict": "conforms", "why": "In 3 ms.", "sent": None, "came": None}
+    assert there["clauses"][0] == first | {"elapsed_ms": 3, "http_status": None}
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"schema": 2}, "schema is 2, expected 1"),
-        ({"took_s": "long"}, "took_s is not a number"),
-        ({"took_s": True}, "took_s is not a number"),
-        ({"can_play": 1}, "can_play is neither true nor false"),
-        ({"clauses": {}}, "spoken or clauses are not what they should be"),
-        ({"clauses": [1]}, "a clause is not an object"),
-        ({"clauses": [GOOD.to_json()] * 201}, "spoken or clauses are not what they should be"),
-        ({"clauses": [GOOD.to_json() | {"verdict": "perhaps"}]}, "'perhaps' is not a valid Verdict"),
-        ({"clauses": [GOOD.to_json() | {"elapsed_ms": "3"}]}, "elapsed_ms is not an integer"),
-        ({"clauses": [GOOD.to_json() | {"why": None}]}, "why is not a text"),
-        ({"role": "spectator"}, "role is none of player, referee, manager"),
-        ({"summary": None}, "summary is not a text"),
-    ],
-)
-def test_what_is_no_report_is_refused(change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ValueError) as caught:
-        Report.from_json(REPORT.to_json() | change)
-    assert str(caught.value) == sentence
-
-
-def test_no_secret_and_nothing_endless_gets_in() -> None:
+def test_a_clause_redacts_tokens_and_cuts_long_texts() -> None:
     long = "y" * 9000
     why = f"said {TOKEN}\x1b[2J{long}"
     clause = Clause("x", "x", "x", "x", Verdict.FAILS, why, came={"auth_token": "secret", "z": long})
@@ -82,13 +58,7 @@ def test_no_secret_and_nothing_endless_gets_in() -> None:
     assert BAD.to_json()["sent"]["params"] == {"auth_token": "tok_…"}
 
 
-def test_the_clause_of_an_id() -> None:
-    assert REPORT.clause("a.two") is BAD
-    with pytest.raises(KeyError):
-        REPORT.clause("a.five")
-
-
-def test_on_a_terminal() -> None:
+def test_a_report_is_rendered_as_text() -> None:
     assert (
         render(REPORT, width=80)
         == """\
@@ -116,14 +86,14 @@ Way of speaking: message_type
     )
 
 
-def test_colour_and_everything_only_when_asked_for() -> None:
+def test_colours_and_all_evidence_are_shown_only_on_request() -> None:
     assert "\x1b" not in render(REPORT)
     assert "\x1b[31;1m FAIL\x1b[0m  It accepts" in render(REPORT, colour=True)
     assert "expected: even or odd. (004 4.5.2)" not in render(REPORT)
     assert "expected: even or odd. (004 4.5.2)" in render(REPORT, everything=True)
 
 
-def test_an_agents_words_cannot_steer_the_terminal() -> None:
+def test_control_characters_of_an_agent_are_not_printed() -> None:
     nasty = Clause("x", "x", "x", "x", Verdict.FAILS, "x", came={"said": "\x9b2J\u202e"})
-    text = render(Report("player", "http://x", "", 0.0, "", False, "x", "", clauses=(nasty,)))
+    text = render(replace(REPORT, clauses=(nasty,)))
     assert all(one.isprintable() or one == "\n" for one in text)

@@ -1,4 +1,4 @@
-"""What an agent said, wherever in its reply it stands (ruling, section 3)."""
+"""Reading an agent's answer, wherever in its reply it is (ruling, section 3)."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def rpc(result: Any, **more: Any) -> dict[str, Any]:
     ("body", "notes"),
     [
         (rpc(PICK), ()),
+        ([rpc(PICK)], (str(note(Code.LIST)),)),
         (rpc(PICK, id=1), ("id was 1, expected 7",)),
         (rpc(PICK, error=None), ("error beside a result",)),
         (PICK, ("no JSON-RPC around the reply",)),
@@ -51,7 +52,7 @@ def rpc(result: Any, **more: Any) -> dict[str, Any]:
         ({"jsonrpc": "2.0", "id": 7, "result": None} | PICK, ("the message stood beside result, not in it",)),
     ],
 )
-def test_where_the_message_stands(body: Any, notes: tuple[str, ...]) -> None:
+def test_read_answer_finds_the_message_in_every_place(body: Any, notes: tuple[str, ...]) -> None:
     answer = read_answer(body, rpc_id=7)
     assert (choice(answer.message, "parity_choice"), answer.refused, said(answer.notes)) == ("odd", None, [*notes])
 
@@ -74,7 +75,7 @@ def test_where_the_message_stands(body: Any, notes: tuple[str, ...]) -> None:
         ({}, None),
     ],
 )
-def test_whether_an_invitation_is_accepted(message: dict[str, Any], expected: bool | None) -> None:
+def test_accepted_reads_every_spelling_of_yes_and_no(message: dict[str, Any], expected: bool | None) -> None:
     assert accepted(message) is expected
 
 
@@ -92,7 +93,7 @@ def test_whether_an_invitation_is_accepted(message: dict[str, Any], expected: bo
         ({"other": "even"}, "parity_choice", None),
     ],
 )
-def test_the_move_in_an_answer(message: dict[str, Any], field: str, expected: Any) -> None:
+def test_choice_finds_the_move_under_every_name(message: dict[str, Any], field: str, expected: Any) -> None:
     assert choice(message, field) == expected
 
 
@@ -117,11 +118,11 @@ NOT_UNDERSTOOD = [
 
 @pytest.mark.parametrize(("status", "body"), NOT_UNDERSTOOD)
 @pytest.mark.parametrize("kind", ["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"])
-def test_every_spelling_of_not_understood(status: int, body: Any, kind: str) -> None:
-    found = understanding(
+def test_understanding_recognises_every_spelling_of_method_not_found(status: int, body: Any, kind: str) -> None:
+    understood = understanding(
         read_answer(body, rpc_id=7), status=status, readable=body is not None, message_type=kind, field="parity_choice"
     )
-    assert found is Understanding.NOT_UNDERSTOOD
+    assert understood is Understanding.NOT_UNDERSTOOD
 
 
 @pytest.mark.parametrize(
@@ -147,12 +148,14 @@ def test_every_spelling_of_not_understood(status: int, body: Any, kind: str) -> 
         ("GAME_OVER", rpc({}), 200, Understanding.ANSWERED),
     ],
 )
-def test_what_is_an_answer(kind: str, body: Any, status: int, expected: Understanding) -> None:
+def test_understanding_tells_answers_from_receipts_and_vague_successes(
+    kind: str, body: Any, status: int, expected: Understanding
+) -> None:
     answer = read_answer(body, rpc_id=7)
     assert understanding(answer, status=status, readable=True, message_type=kind, field="parity_choice") is expected
 
 
-def test_what_was_odd_is_told_so_that_it_can_be_mended() -> None:
+def test_oddities_lists_what_is_wrong_with_an_invitation_answer() -> None:
     message = {"sender": "player:P01", "player_id": "P01", "match_id": "M9", "timestamp": "20261121T202723Z"}
     assert said(oddities(message, match_id="R1M1", player_id="P07", expected_type="GAME_JOIN_ACK")) == [
         "match_id was 'M9', expected R1M1",
@@ -165,10 +168,10 @@ def test_what_was_odd_is_told_so_that_it_can_be_mended() -> None:
     ]
 
 
-def test_a_choice_under_another_name_and_a_naive_time() -> None:
+def test_oddities_lists_what_is_wrong_with_a_choice() -> None:
     message = {"message_type": "CHOOSE_PARITY_RESPONSE", "choice": "odd", "arrival_timestamp": "2025-01-15T10:00:00"}
-    found = oddities(message, match_id="R1M1", player_id="P07", expected_type="CHOOSE_PARITY_RESPONSE")
-    assert said(found) == [
+    notes = oddities(message, match_id="R1M1", player_id="P07", expected_type="CHOOSE_PARITY_RESPONSE")
+    assert said(notes) == [
         "parity_choice was missing, read from another field",
         "player_id was missing",
         "auth_token was missing",
@@ -179,13 +182,13 @@ def test_a_choice_under_another_name_and_a_naive_time() -> None:
 
 @pytest.mark.parametrize(("move", "odd"), [("3", True), (3, False), ("rock", False), (None, False)])
 @pytest.mark.parametrize("where", ["choice", "move", "move_data"])
-def test_a_number_in_a_text_is_noted(move: Any, odd: bool, where: str) -> None:
+def test_oddities_notes_a_number_sent_as_a_string(move: Any, odd: bool, where: str) -> None:
     message = {where: {"choice": move} if where == "move_data" else move, "message_type": "GAME_MOVE_RESPONSE"}
     notes = oddities(message, match_id="R1M1", player_id="P07", expected_type="GAME_MOVE_RESPONSE")
     assert (note(Code.TEXT_FOR_NUMBER) in notes) is odd
 
 
-def test_nothing_is_odd_about_a_correct_answer() -> None:
+def test_oddities_finds_nothing_wrong_with_a_correct_answer() -> None:
     message = ACK | {
         "sender": "player:P07",
         "player_id": "P07",
@@ -214,6 +217,20 @@ JSON = st.recursive(
 @given(body=JSON, kind=st.sampled_from(["GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER"]))
 def test_any_json_is_read(body: Any, kind: str) -> None:
     answer = read_answer(body, rpc_id=7)
-    found = understanding(answer, status=200, readable=True, message_type=kind, field="parity_choice")
-    assert isinstance(found, Understanding)
+    understood = understanding(answer, status=200, readable=True, message_type=kind, field="parity_choice")
+    assert isinstance(understood, Understanding)
     assert all(str(one) != "" for one in oddities(answer.message, match_id="R1M1", player_id="P01"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"accept": true, "message_type": "\\ud800"}',
+        '{"accept": true, "message_type": "\\u0000"}',
+        '{"accept": true, "seen": NaN}',
+        '{"accept": true, "deep": ' + "[" * 400 + "]" * 400 + "}",
+    ],
+)
+def test_text_inside_a_reply_is_read_as_strictly_as_the_reply(text: str) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": text}]}}
+    assert read_answer(body, rpc_id=1).message.get("accept") is None

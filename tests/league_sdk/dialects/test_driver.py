@@ -1,4 +1,4 @@
-"""The driver of a hunt: what is sent in which time, when it stops, and what of it is kept for the transcript."""
+"""The driver of a hunt: its time limit, when it stops, and what it keeps for the transcript."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from league_sdk.dialects.driver import SEARCH_COUNTS_S, Driver, Failed
+from league_sdk.dialects.answers import Understanding
+from league_sdk.dialects.driver import MIN_RATE_WAIT_S, RATE_WAIT_S, SEARCH_COUNTS_S, Driver, Failed
 from league_sdk.dialects.hunt import Hunt, Memory, Proposal
+from league_sdk.dialects.memory import BURST, SEARCH_GAP_S
 from league_sdk.transport.client import Reply
 from tests.league_sdk.dialects.test_hunt import INVITATION, UNKNOWN, URL
 
@@ -21,10 +23,11 @@ class Line:
     def __init__(self, *replies: Reply | Exception) -> None:
         self.replies, self.seconds, self.turns = list(replies), 100.0, 0
         self.sent: list[tuple[str, float]] = []
+        self.lasts_s = 1.0
 
     async def send(self, proposal: Proposal, left_s: float) -> Reply:
         self.sent.append((proposal.method, left_s))
-        self.seconds += 1
+        self.seconds += self.lasts_s
         reply = self.replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
@@ -33,25 +36,28 @@ class Line:
     async def turn(self) -> None:
         self.turns += 1
 
+    async def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
     def driver(self, limit_s: float = 10.0, **options: Any) -> Driver[Reply, OSError]:
         hunt = Hunt(INVITATION, url=URL, memory=options.pop("memory", Memory()), **options)
         ids = count(7)
-        return Driver(hunt, self.send, OSError, limit_s, lambda: next(ids), lambda: self.seconds, self.turn)
+        return Driver(hunt, self.send, OSError, limit_s, lambda: next(ids), lambda: self.seconds, self.turn, self.sleep)
 
 
 def unknown() -> Reply:
     return Reply(200, UNKNOWN, "", 0, {"content-type": "application/json"})
 
 
-async def test_all_requests_share_the_limit_and_none_is_begun_after_it() -> None:
+async def test_a_driver_sends_nothing_after_its_time_limit() -> None:
     line = Line(*[unknown()] * 9)
     driver = line.driver(limit_s=2.5)
     steps = [step async for step in driver]
     assert [left for _, left in line.sent] == [2.5, 1.5, 0.5]
-    assert (len(steps), line.turns, driver.elapsed_s, driver.left_s) == (3, 3, 3.0, -0.5)
+    assert (len(steps), line.turns, driver.elapsed_s, driver.left_s) == (3, 2, 3.0, -0.5)
 
 
-async def test_what_was_sent_is_kept_for_the_transcript() -> None:
+async def test_a_driver_keeps_what_it_sent_for_the_transcript() -> None:
     line = Line(unknown(), OSError("gone"))
     driver = line.driver()
     await anext(driver)
@@ -67,7 +73,7 @@ async def test_what_was_sent_is_kept_for_the_transcript() -> None:
     ]
 
 
-async def test_after_a_failure_the_caller_says_whether_other_words_may_help() -> None:
+async def test_a_driver_goes_on_after_a_failure_if_its_caller_gives_the_shape_up() -> None:
     line = Line(OSError("broken"), unknown())
     driver = line.driver()
     first = await anext(driver)
@@ -78,17 +84,67 @@ async def test_after_a_failure_the_caller_says_whether_other_words_may_help() ->
 
 
 @pytest.mark.parametrize(("later_s", "ours"), [(0.0, True), (SEARCH_COUNTS_S + 1, False)])
-async def test_a_refusal_for_a_rate_ends_the_hunt_and_may_be_of_our_making(later_s: float, ours: bool) -> None:
-    line, memory = Line(unknown(), TOO_MANY, TOO_MANY), Memory()
+async def test_a_driver_stops_at_a_rate_limit_and_says_if_the_search_may_have_caused_it(
+    later_s: float, ours: bool
+) -> None:
+    line, memory = Line(unknown(), TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY), Memory()
     driver = line.driver(memory=memory)
     assert not driver.has_overasked
-    assert len([step async for step in driver]) == 2
+    assert len([step async for step in driver]) == 3
     assert driver.has_overasked
     line.seconds += later_s
     again = line.driver(memory=memory)
-    assert (len([step async for step in again]), again.has_overasked) == (1, ours)
+    assert (len([step async for step in again]), again.has_overasked) == (2, ours)
 
 
-async def test_one_that_refuses_the_first_request_had_none_of_a_search() -> None:
-    driver = Line(TOO_MANY).driver()
-    assert (len([step async for step in driver]), driver.has_overasked) == (1, False)
+async def test_a_rate_limit_at_the_first_request_is_not_caused_by_a_search() -> None:
+    driver = Line(TOO_MANY, TOO_MANY).driver()
+    assert (len([step async for step in driver]), driver.has_overasked) == (2, False)
+
+
+def error(message: str, code: int = -32603) -> Reply:
+    return Reply(200, {"jsonrpc": "2.0", "id": 7, "error": {"code": code, "message": message}}, "", 0)
+
+
+async def test_a_driver_keeps_the_first_words_that_say_more_than_unknown_method() -> None:
+    line = Line(unknown(), error("KeyError: 'deadline'"), error("another"), OSError("no answer in time"))
+    driver = line.driver()
+    said = []
+    async for step in driver:
+        said.append(driver.said)
+        if isinstance(step, Failed):
+            break
+    assert said == ["Method not found", "KeyError: 'deadline'", "KeyError: 'deadline'", "KeyError: 'deadline'"]
+
+
+async def test_an_answer_is_not_kept_as_the_agents_words() -> None:
+    line = Line(Reply(200, {"jsonrpc": "2.0", "id": 7, "result": {"accept": True, "message": "hello"}}, "", 0))
+    driver = line.driver()
+    await anext(driver)
+    assert driver.said == ""
+
+
+@pytest.mark.parametrize(("wanted_s", "limit_s", "asked"), [(2, 10, 2), (9, 10, 1), (0, 10, 2), (None, 10, 2)])
+async def test_a_driver_waits_as_long_as_an_agent_wants_if_its_limit_allows_it(
+    wanted_s: float | None, limit_s: float, asked: int
+) -> None:
+    body = {"error": {"code": -32000, "message": "Rate limit exceeded", "data": {"retry_after": wanted_s}}}
+    line = Line(Reply(200, body, "", 0), Reply(200, {"result": {"accept": True}}, "", 0))
+    async for step in line.driver(limit_s=limit_s):
+        if step.understanding is Understanding.ANSWERED:  # type: ignore[union-attr]
+            break
+    assert len(line.sent) == asked
+    pause = max(MIN_RATE_WAIT_S, RATE_WAIT_S if wanted_s is None else wanted_s)
+    assert line.seconds == (101.0 if asked == 1 else 102.0 + pause)
+
+
+async def test_a_search_sends_at_most_six_requests_in_its_first_second_and_is_slower_afterwards() -> None:
+    line = Line(*[unknown()] * 30)
+    line.lasts_s = 0.001
+    driver, at = line.driver(), []
+    async for _ in driver:
+        at.append(line.seconds - 100.0)
+    assert len([one for one in at if one <= 1]) == BURST
+    assert (
+        min(later - earlier for earlier, later in zip(at[BURST:], at[BURST + 1 :], strict=False)) > 0.99 * SEARCH_GAP_S
+    )

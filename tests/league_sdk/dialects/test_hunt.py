@@ -1,4 +1,4 @@
-"""Finding the words an agent understands: which spelling next, and what is remembered (ruling, section 3)."""
+"""The hunt for an agent's dialect: which shape is tried next, and what is remembered (ruling, section 3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from league_sdk.dialects import shapes
 from league_sdk.dialects.answers import Understanding
-from league_sdk.dialects.hunt import MOST_TRIES, Hunt, Memory, Proposal, other_urls
+from league_sdk.dialects.hunt import MAX_TRIES, Hunt, Memory, Proposal, other_urls
 
 URL = "http://127.0.0.1:8101/mcp"
 INVITATION = {
@@ -25,6 +25,7 @@ CALL = INVITATION | {"message_type": "CHOOSE_PARITY_CALL"}
 OVER = INVITATION | {"message_type": "GAME_OVER"}
 UNKNOWN = {"jsonrpc": "2.0", "id": 0, "error": {"code": -32601, "message": "Method not found"}}
 Reply = tuple[int, Any]
+Agent = Callable[[Proposal], Reply]
 
 
 def good(body: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -34,11 +35,11 @@ def good(body: dict[str, Any], kind: str) -> dict[str, Any]:
 
 def run(
     message: dict[str, Any],
-    agent: Callable[[Proposal], Reply],
+    agent: Agent,
     memory: Memory | None = None,
     **options: Any,
 ) -> tuple[list[Proposal], Understanding | None, Hunt]:
-    """Let an agent answer until it is understood; what was sent, and how it ended."""
+    """Send proposals until the agent understands one; returns what was sent, how it ended, and the hunt."""
     memory = memory if memory is not None else Memory()
     hunt = Hunt(message, url=URL, memory=memory, choice_field="parity_choice", **options)
     sent: list[Proposal] = []
@@ -51,7 +52,7 @@ def run(
     return sent, None, hunt
 
 
-def speaks(method: str, *, kind: str = "GAME_INVITATION") -> Callable[[Proposal], Reply]:
+def speaks(method: str, *, kind: str = "GAME_INVITATION") -> Agent:
     """An agent that knows one method only."""
 
     def agent(proposal: Proposal) -> Reply:
@@ -60,7 +61,18 @@ def speaks(method: str, *, kind: str = "GAME_INVITATION") -> Callable[[Proposal]
     return agent
 
 
-def test_nothing_known_begins_with_chapter_8() -> None:
+def with_tools(tools: list[dict[str, Any]], understands: Callable[[Proposal], bool], kind: str) -> Agent:
+    """An agent with these tools that understands some requests only."""
+
+    def agent(proposal: Proposal) -> Reply:
+        if proposal.method == "tools/list":
+            return 200, {"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}}
+        return (200, good(proposal.body, kind)) if understands(proposal) else (200, UNKNOWN)
+
+    return agent
+
+
+def test_a_hunt_starts_with_chapter_8_if_nothing_is_known() -> None:
     sent, end, hunt = run(INVITATION, speaks("handle_game_invitation"))
     assert [one.body for one in sent] == [
         {"jsonrpc": "2.0", "method": "handle_game_invitation", "params": INVITATION, "id": 1001}
@@ -80,7 +92,7 @@ def test_nothing_known_begins_with_chapter_8() -> None:
         ("mcp_message", "mcp_message"),
     ],
 )
-def test_each_method_is_found_and_remembered(method: str, shape: str) -> None:
+def test_a_hunt_finds_and_remembers_each_method(method: str, shape: str) -> None:
     memory = Memory()
     sent, end, hunt = run(INVITATION, speaks(method), memory)
     assert (end, memory.spoken) == (Understanding.ANSWERED, {"GAME_INVITATION": shape})
@@ -99,60 +111,54 @@ def test_parity_choose_differs_for_one_message_only() -> None:
     assert end is Understanding.ANSWERED
 
 
-def test_no_request_is_sent_twice() -> None:
+def test_a_hunt_sends_no_request_twice() -> None:
     sent, end, _ = run(CALL, lambda _: (200, UNKNOWN))
     bodies = [{key: value for key, value in one.body.items() if key != "id"} for one in sent]
     assert end is None
     assert all(body not in bodies[:index] for index, body in enumerate(bodies))
-    assert len(sent) <= MOST_TRIES
+    assert len(sent) <= MAX_TRIES
 
 
 @pytest.mark.parametrize("dialect", list(shapes.SHAPES))
-def test_how_it_registered_is_tried_first(dialect: str) -> None:
+def test_a_hunt_first_tries_the_shape_of_the_registration(dialect: str) -> None:
     sent, _, _ = run(INVITATION, lambda _: (200, good({}, "GAME_INVITATION")), Memory(dialect=dialect))
     own = dict.fromkeys(shapes.OF_TOOLS, "tools/list")
+    own |= {"tools_guess": "tools/call receive_game_invitation", "methods_guess": "receive_game_invitation"}
     first = own.get(dialect, shapes.SHAPES[dialect].method("GAME_INVITATION"))
     assert sent[0].method == first
 
 
-def test_what_it_said_not_to_know_comes_last_the_next_time() -> None:
+def test_a_hunt_tries_shapes_that_were_not_understood_last() -> None:
     memory = Memory()
     run(INVITATION, lambda _: (200, UNKNOWN), memory)
     sent, _, _ = run(INVITATION, speaks("handle_game_invitation"), memory)
     assert [one.method for one in sent] == ["handle_game_invitation"]
     memory = Memory(refused={"GAME_INVITATION": {"canonical"}})
-    sent, _, _ = run(INVITATION, lambda _: (200, UNKNOWN), memory)
-    assert sent[-1].shape == "canonical"
+    sent, _, _ = run(INVITATION, speaks("handle_game_invitation"), memory)
+    assert (sent[0].shape, sent[-1].shape) == ("message_type", "canonical")
 
 
-def test_own_tools_are_found_by_their_names() -> None:
-    tools = {
+def test_a_hunt_finds_the_agents_tools_by_their_names() -> None:
+    schemas = {
         "receive_game_invitation": {"properties": {"match_id": {}, "sender": {}}},
         "my_parity_pick": {"properties": {"message": {}}},
         "receive_game_over": {},
     }
+    tools = [{"name": name, "inputSchema": schema} for name, schema in schemas.items()]
 
-    def agent(proposal: Proposal) -> Reply:
-        body = proposal.body
-        if body.get("method") == "tools/list":
-            listed = [{"name": name, "inputSchema": schema} for name, schema in tools.items()]
-            return 200, {"jsonrpc": "2.0", "id": 1, "result": {"tools": listed}}
-        if body.get("method") == "tools/call" and body["params"]["name"] in tools:
-            return 200, good(body, proposal_kind)
-        return 200, UNKNOWN
+    def called(message: dict[str, Any]) -> tuple[list[str], Any]:
+        own = [f"tools/call {name}" for name in schemas]
+        sent, _, _ = run(message, with_tools(tools, lambda one: one.method in own, message["message_type"]), memory)
+        return [one.method for one in sent], sent[-1].body["params"]["arguments"]
 
     memory = Memory()
-    proposal_kind = "GAME_INVITATION"
-    sent, end, _ = run(INVITATION, agent, memory)
-    arguments = sent[-1].body["params"]["arguments"]
-    assert (end, sent[-1].method) == (Understanding.ANSWERED, "tools/call receive_game_invitation")
-    assert arguments == {"match_id": "R1M1", "sender": "referee:REF01"}
-    proposal_kind = "CHOOSE_PARITY_CALL"
-    sent, end, _ = run(CALL, agent, memory)
-    assert [one.method for one in sent] == ["tools/call my_parity_pick"]
-    assert sent[-1].body["params"]["arguments"] == {"message": CALL}
-    sent, end, _ = run(OVER, agent, memory)
-    assert [one.method for one in sent] == ["tools/call receive_game_over"]
+    methods, arguments = called(INVITATION)
+    assert (methods[-1], arguments) == (
+        "tools/call receive_game_invitation",
+        {"match_id": "R1M1", "sender": "referee:REF01"},
+    )
+    assert called(CALL) == (["tools/call my_parity_pick"], {"message": CALL})
+    assert called(OVER)[0] == ["tools/call receive_game_over"]
 
 
 @pytest.mark.parametrize(
@@ -164,39 +170,25 @@ def test_own_tools_are_found_by_their_names() -> None:
         ({"name": "take_turn", "description": "Play one move."}, "GAME_MOVE_CALL"),
     ],
 )
-def test_a_tool_is_known_by_name_and_description(tool: dict[str, Any], kind: str) -> None:
-    """And no other tool is taken for it."""
+def test_a_hunt_finds_a_tool_by_name_and_description(tool: dict[str, Any], kind: str) -> None:
+    """No other tool is called for the message."""
     others = [{"name": "health", "description": "Whether this agent is well."}, {"name": "get_player_state"}]
 
-    def agent(proposal: Proposal) -> Reply:
-        if proposal.method == "tools/list":
-            return 200, {"jsonrpc": "2.0", "id": 1, "result": {"tools": [*others, tool]}}
-        called = proposal.method == f"tools/call {tool['name']}"
-        return (200, good(proposal.body, kind)) if called else (200, UNKNOWN)
-
+    agent = with_tools([*others, tool], lambda one: one.method == f"tools/call {tool['name']}", kind)
     sent, end, _ = run(INVITATION | {"message_type": kind}, agent)
     assert (end, sent[-1].method) == (Understanding.ANSWERED, f"tools/call {tool['name']}")
     assert not [one for one in sent if one.method.startswith("tools/call health")]
 
 
-def test_a_tool_with_an_endless_name_is_no_tool() -> None:
+def test_a_hunt_ignores_tools_with_very_long_names() -> None:
     endless = {"name": "game_invitation_" + "x" * 5000, "description": "Accept an invitation."}
-
-    def agent(proposal: Proposal) -> Reply:
-        known = proposal.method == "tools/list"
-        return (200, {"jsonrpc": "2.0", "id": 1, "result": {"tools": [endless]}}) if known else (200, UNKNOWN)
-
-    sent, _end, _ = run(INVITATION, agent)
+    sent, _end, _ = run(INVITATION, with_tools([endless], lambda _: False, "GAME_INVITATION"))
     assert [len(one.method) for one in sent if len(one.method) > 100] == []
 
 
-def test_its_own_names_may_be_methods_instead_of_tools() -> None:
-    def agent(proposal: Proposal) -> Reply:
-        if proposal.method == "tools/list":
-            return 200, {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "join_a_game"}]}}
-        called = proposal.body.get("method") == "join_a_game"
-        return (200, good(proposal.body, "GAME_INVITATION")) if called else (200, UNKNOWN)
-
+def test_a_hunt_also_calls_tool_names_as_methods() -> None:
+    called = "join_a_game"
+    agent = with_tools([{"name": called}], lambda one: one.body.get("method") == called, "GAME_INVITATION")
     memory = Memory()
     sent, end, _ = run(INVITATION, agent, memory)
     assert (end, sent[-1].body["params"], memory.spoken) == (
@@ -206,8 +198,8 @@ def test_its_own_names_may_be_methods_instead_of_tools() -> None:
     )
 
 
-def test_both_vocabularies_may_be_mixed() -> None:
-    """One wants GAME_INVITE, and CHOOSE_PARITY_CALL, both in params.message of protocol/message."""
+def test_a_hunt_finds_agents_that_mix_two_vocabularies() -> None:
+    """The agent wants GAME_INVITE, but CHOOSE_PARITY_CALL, both in params.message of protocol/message."""
 
     def agent(proposal: Proposal) -> Reply:
         inside = proposal.body.get("params", {}).get("message", {}).get("message_type")
@@ -228,7 +220,7 @@ INVITED = {"GAME_INVITE": "GAME_INVITATION"}
 
 @pytest.mark.parametrize("path", ["/mcp/", "/", ""])
 @pytest.mark.parametrize("status", [307, 404])
-def test_a_wrong_path_is_found(path: str, status: int) -> None:
+def test_a_hunt_finds_the_right_path_of_an_agent(path: str, status: int) -> None:
     memory = Memory()
     place = f"http://127.0.0.1:8101{path or '/'}"
 
@@ -243,20 +235,20 @@ def test_a_wrong_path_is_found(path: str, status: int) -> None:
     assert [one.url for one in sent] == [place]
 
 
-def test_an_agent_that_is_nowhere_is_asked_at_its_own_address_in_other_words() -> None:
+def test_a_hunt_returns_to_the_given_address_if_no_path_is_right() -> None:
     sent, end, _ = run(INVITATION, lambda _: (404, {"detail": "Not Found"}))
     assert end is None
-    assert [one.url for one in sent[:3]] == [URL, *other_urls(URL)]
+    assert [one.url for one in sent[: len(other_urls(URL)) + 1]] == [URL, *other_urls(URL)]
     assert {one.url for one in sent[len(other_urls(URL)) + 1 :]} == {URL}
 
 
-def test_behind_a_gateway_nobody_is_looked_for_at_another_path() -> None:
+def test_a_hunt_tries_no_other_path_behind_a_gateway() -> None:
     sent, end, _ = run(INVITATION, lambda _: (404, {"detail": "Not Found"}), Memory(stays=True))
     assert end is None
     assert {one.url for one in sent} == {URL}
 
 
-def test_what_wants_no_answer_is_said_once() -> None:
+def test_an_impatient_hunt_sends_one_request() -> None:
     sent, _, _ = run(OVER, lambda _: (200, UNKNOWN), patient=False)
     assert [one.method for one in sent] == ["notify_match_result"]
 
@@ -264,24 +256,29 @@ def test_what_wants_no_answer_is_said_once() -> None:
 @pytest.mark.parametrize("name", list(shapes.SHAPES))
 def test_every_shape_carries_the_whole_message(name: str) -> None:
     body = shapes.SHAPES[name].wrap(CALL, 1001)
-    found: dict[str, Any] = {}
+    carried: dict[str, Any] = {}
 
     def collect(value: Any) -> None:
         if isinstance(value, dict):
             for key, item in value.items():
-                found.setdefault(key, item)
+                carried.setdefault(key, item)
                 collect(item)
 
     collect(body)
     legacy = name in ("legacy", "legacy_flat", "protocol_message", "handle_legacy")
     expected = CALL | ({"message_type": "MOVE_REQUEST"} if legacy else {})
-    assert {key: found.get(key) for key in CALL} == expected
+    expected |= {shapes.MOVES_HANDLE: {"message_type": "REQUEST_MOVE"}}.get(name, {})
+    if name == "data_envelope":
+        # It is for an agent that takes no field more.
+        assert body["data"] == {"match_id": "M-10001"}
+        return
+    assert {key: carried.get(key) for key in CALL} == expected
     assert ("id" in body) is (name not in ("flat", "legacy_flat"))
     if "id" in body:
         assert body["id"] == 1001
 
 
-def test_002_gets_its_own_envelope_and_vocabulary() -> None:
+def test_the_legacy_shape_has_the_envelope_and_type_names_of_002() -> None:
     body = shapes.SHAPES["legacy_flat"].wrap(INVITATION, 1)
     assert (body["type"], body["protocol"], body["sender"]) == ("GAME_INVITE", "league.v2", "referee:REF01")
     assert body["payload"] == {"match_id": "R1M1", "auth_token": INVITATION["auth_token"]}
@@ -289,7 +286,7 @@ def test_002_gets_its_own_envelope_and_vocabulary() -> None:
     assert len(body["message_id"]) == 36
 
 
-def test_204_to_a_body_without_an_id_is_no_receipt() -> None:
+def test_a_hunt_takes_204_for_a_body_without_an_id_as_not_understood() -> None:
     """A JSON-RPC server takes such a body for a notification."""
     seen: list[Understanding] = []
     hunt = Hunt(CALL, url=URL, memory=Memory(dialect="flat"), choice_field="parity_choice")
@@ -300,7 +297,7 @@ def test_204_to_a_body_without_an_id_is_no_receipt() -> None:
     assert seen == [Understanding.NOT_UNDERSTOOD, Understanding.RECEIPT]
 
 
-def test_what_wants_no_answer_blames_no_shape_for_a_redirect() -> None:
+def test_an_impatient_hunt_blames_no_shape_for_a_redirect() -> None:
     memory = Memory()
     hunt = Hunt(OVER, url=URL, memory=memory, patient=False)
     proposal = hunt.propose(1)

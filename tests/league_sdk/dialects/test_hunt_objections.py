@@ -1,4 +1,4 @@
-"""Agents that know the words and object to something else, and tools that take a message in ways of their own."""
+"""Agents that know the method and reject fields or the id, and tools with unusual arguments."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from league_sdk.dialects.answers import Understanding, read_answer
 from league_sdk.dialects.hunt import Memory, Proposal
 from league_sdk.dialects.objections import PRINTED
 from league_sdk.dialects.tools import LIST_TOOLS
-from league_sdk.protocol.notes import Code, note
 from tests.league_sdk.dialects.test_hunt import INVITATION, UNKNOWN, good, run
+from tests.league_sdk.dialects.test_objections import extra as extra_field
 
 EXTENDED = INVITATION | {"opponent_id": "P02", "player_id": "P01", "deadline": "2025-01-15T10:15:05Z"}
 ALLOWED = set(PRINTED["GAME_INVITATION"])
 
 
-def test_fields_that_are_too_many_are_left_out_from_then_on() -> None:
+def test_a_hunt_leaves_out_fields_that_the_agent_rejected() -> None:
     def agent(proposal: Proposal) -> tuple[int, Any]:
         extra = sorted(set(proposal.body["params"]) - ALLOWED)
-        wrong = {"type": "extra_forbidden", "msg": "Extra inputs are not permitted"}
-        detail = [wrong | {"loc": ["body", "params", name]} for name in extra]
+        detail = [extra_field(name) for name in extra]
         return (422, {"detail": detail}) if extra else (200, good(proposal.body, "GAME_INVITATION"))
 
     memory = Memory()
@@ -32,7 +31,7 @@ def test_fields_that_are_too_many_are_left_out_from_then_on() -> None:
     assert len(run(EXTENDED, agent, memory)[0]) == 1
 
 
-def test_an_agent_that_always_objects_is_given_up() -> None:
+def test_a_hunt_tries_the_next_shape_if_the_agent_still_objects() -> None:
     def agent(proposal: Proposal) -> tuple[int, Any]:
         return 200, UNKNOWN | {"error": {"code": -32602, "message": "unexpected keyword argument 'protocol'"}}
 
@@ -43,7 +42,7 @@ def test_an_agent_that_always_objects_is_given_up() -> None:
     )
 
 
-def test_an_id_becomes_a_text_when_one_is_wanted() -> None:
+def test_a_hunt_sends_a_string_id_if_the_agent_wants_one() -> None:
     def agent(proposal: Proposal) -> tuple[int, Any]:
         if isinstance(proposal.body["id"], str):
             return 200, good(proposal.body, "GAME_INVITATION")
@@ -68,7 +67,9 @@ def test_an_id_becomes_a_text_when_one_is_wanted() -> None:
         ("league", {"data": {"type": "object"}}, {"data": INVITATION}),
     ],
 )
-def test_a_message_in_one_argument(name: str, schema: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_a_hunt_puts_the_whole_message_into_a_tools_only_argument(
+    name: str, schema: dict[str, Any], expected: dict[str, Any]
+) -> None:
     def agent(proposal: Proposal) -> tuple[int, Any]:
         if proposal.method == LIST_TOOLS:
             return 200, {"result": {"tools": [{"name": name, "inputSchema": {"properties": schema}}]}}
@@ -90,11 +91,6 @@ def test_a_message_in_one_argument(name: str, schema: dict[str, Any], expected: 
         ('I say:\n```json\n{"parity_choice": "odd"}\n```', {"parity_choice": "odd"}),
     ],
 )
-def test_bare_and_talked_around_values(result: Any, expected: dict[str, Any]) -> None:
+def test_read_answer_finds_bare_values_and_json_inside_prose(result: Any, expected: dict[str, Any]) -> None:
     message = read_answer({"jsonrpc": "2.0", "id": 1, "result": result}, rpc_id=1).message
     assert {name: message[name] for name in expected} == expected
-
-
-def test_a_list_of_one_reply() -> None:
-    answer = read_answer([{"jsonrpc": "2.0", "id": 1, "result": {"accept": True}}], rpc_id=1)
-    assert (answer.message, answer.notes) == ({"accept": True}, (note(Code.LIST),))

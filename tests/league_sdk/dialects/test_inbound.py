@@ -1,4 +1,4 @@
-"""Requests in every shape of the ruling's sections 2 and 3, and answers dressed alike."""
+"""Reading requests of every shape (ruling, sections 2 and 3), and answering in the same shape."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from league_sdk.dialects import inbound
-from league_sdk.dialects.words import message_type_of
 from league_sdk.protocol.errors import InvalidFormat, LeagueError, MissingField, NotARequest
-from league_sdk.protocol.messages import METHODS, MessageType
 
 META = {"display_name": "Alpha", "contact_endpoint": "http://localhost:8101/mcp"}
 REGISTER = {"message_type": "LEAGUE_REGISTER_REQUEST", "sender": "player:alpha", "player_meta": META}
@@ -68,7 +66,7 @@ REGISTRATIONS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", REGISTRATIONS)
-def test_a_registration_in_every_shape(name: str) -> None:
+def test_read_understands_a_registration_of_every_shape(name: str) -> None:
     body, shape = REGISTRATIONS[name]
     asked = inbound.read(body)
     assert (asked.shape, asked.name) == (shape, "LEAGUE_REGISTER_REQUEST")
@@ -85,12 +83,12 @@ def test_a_registration_in_every_shape(name: str) -> None:
         ({"message_type": "REFEREE_REGISTER_REQUEST"}, "REFEREE_REGISTER_REQUEST"),
     ],
 )
-def test_a_small_body_is_enough_for_register(body: dict[str, Any], kind: str) -> None:
+def test_read_takes_a_small_body_at_register(body: dict[str, Any], kind: str) -> None:
     asked = inbound.read(body, register=True)
     assert (asked.shape, asked.name, asked.rpc) == ("register", kind, False)
 
 
-def test_json_rpc_sent_to_register_is_json_rpc() -> None:
+def test_read_takes_json_rpc_at_register_for_json_rpc() -> None:
     assert inbound.read(call("register_player", REGISTER), register=True).shape == "canonical"
 
 
@@ -106,30 +104,30 @@ WHERE: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("name", WHERE)
-def test_the_token_stands_where_its_sender_looks(name: str) -> None:
-    found: Any = inbound.reply(inbound.read(REGISTRATIONS[name][0]), ANSWER)
+def test_reply_puts_the_token_where_the_sender_of_each_shape_looks(name: str) -> None:
+    part: Any = inbound.reply(inbound.read(REGISTRATIONS[name][0]), ANSWER)
     if WHERE[name]:
-        assert (found["jsonrpc"], found["id"]) == ("2.0", 3)
+        assert (part["jsonrpc"], part["id"]) == ("2.0", 3)
     for step in WHERE[name]:
-        found = found[step]
-    assert (found["auth_token"], found["player_id"], found["status"]) == ("the token", "P01", "ACCEPTED")
+        part = part[step]
+    assert (part["auth_token"], part["player_id"], part["status"]) == ("the token", "P01", "ACCEPTED")
 
 
-def test_a_tool_answers_in_text_too() -> None:
+def test_reply_to_a_tool_call_holds_the_message_as_text_too() -> None:
     asked = inbound.read(REGISTRATIONS["tools/call"][0])
     result = inbound.reply(asked, ANSWER)["result"]
     assert json.loads(result["content"][0]["text"]) == ANSWER
     assert (result["isError"], result["auth_token"]) == (False, "the token")
 
 
-def test_002_is_answered_in_its_envelope() -> None:
+def test_reply_to_a_002_request_has_the_002_envelope() -> None:
     reply = inbound.reply(inbound.read(LEGACY), ANSWER)
     assert (reply["type"], reply["correlation_id"]) == ("PLAYER_REGISTER_RESPONSE", LEGACY["message_id"])
     assert reply["payload"] == {"status": "ACCEPTED", "player_id": "P01", "auth_token": "the token"}
     assert (reply["auth_token"], "jsonrpc" in reply) == ("the token", False)
 
 
-def test_an_envelope_of_its_own_comes_back() -> None:
+def test_reply_repeats_the_request_id_of_a_register_body() -> None:
     asked = inbound.read({"request_id": "r1", "data": {"name": "Alpha"}}, register=True)
     reply = inbound.reply(asked, ANSWER)
     assert (reply["request_id"], reply["data"], reply["auth_token"]) == ("r1", ANSWER, "the token")
@@ -148,13 +146,13 @@ ERROR = {"message_type": "LEAGUE_ERROR", "error_code": "E003", "message": "displ
         ("002", ()),
     ],
 )
-def test_a_refusal_is_dressed_alike(name: str, path: tuple[str, ...]) -> None:
-    found: Any = inbound.refuse(
+def test_refuse_has_the_shape_of_the_request(name: str, path: tuple[str, ...]) -> None:
+    part: Any = inbound.refuse(
         inbound.read(REGISTRATIONS[name][0]), code=-32602, sentence="display_name is missing.", data=ERROR
     )
     for step in path:
-        found = found[step]
-    assert found["error_code"] == "E003"
+        part = part[step]
+    assert part["error_code"] == "E003"
 
 
 @pytest.mark.parametrize(
@@ -174,32 +172,9 @@ def test_a_refusal_is_dressed_alike(name: str, path: tuple[str, ...]) -> None:
         (call("register_player", [1]), InvalidFormat),
     ],
 )
-def test_what_is_no_request(body: Any, error: type[LeagueError]) -> None:
+def test_read_refuses_bodies_that_are_no_requests(body: Any, error: type[LeagueError]) -> None:
     with pytest.raises(error):
         inbound.read(body)
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        *((method, str(kind)) for kind, method in METHODS.items()),
-        *((str(kind), str(kind)) for kind in MessageType),
-        ("GAME_INVITE", "GAME_INVITATION"),
-        ("MATCH_RESULT", "MATCH_RESULT_REPORT"),
-        ("MOVE_RESPONSE", "GAME_MOVE_RESPONSE"),
-        ("GAME_INVITE_RESPONSE", "GAME_JOIN_ACK"),
-        ("handle_game_join_ack", "GAME_JOIN_ACK"),
-        ("submit_parity_choice", "CHOOSE_PARITY_RESPONSE"),
-        ("League-Register", "LEAGUE_REGISTER_REQUEST"),
-        ("ping", None),
-        ("", None),
-        (None, None),
-        (7, None),
-        ("x" * 1000, None),
-    ],
-)
-def test_names_and_what_they_stand_for(name: Any, kind: str | None) -> None:
-    assert message_type_of(name) == kind
 
 
 JSON = st.recursive(
@@ -230,13 +205,13 @@ def test_any_json_is_read_or_refused(body: Any, register: bool) -> None:
 
 
 @pytest.mark.parametrize("tool", sorted(inbound.TOOLS))
-def test_a_tool_is_that_tool_whatever_type_stands_inside(tool: str) -> None:
+def test_read_takes_a_known_tool_for_that_tool_whatever_type_is_inside(tool: str) -> None:
     asked = inbound.read(call(tool, {"message_type": "LEAGUE_QUERY", "sender": "player:P01"}))
     assert asked.name == tool
 
 
 @pytest.mark.parametrize("method", ["choose_parity", "CHOOSE_PARITY_CALL", "make_move", "handle_game_invitation"])
-def test_an_answer_under_the_name_of_what_was_asked_is_the_answer(method: str) -> None:
+def test_read_recognises_an_answer_sent_under_the_method_of_the_question(method: str) -> None:
     answer = {"message_type": "CHOOSE_PARITY_RESPONSE", "match_id": "R1M1", "parity_choice": "odd"}
     assert inbound.read(call(method, answer)).name == "CHOOSE_PARITY_RESPONSE"
     assert inbound.read(call("tools/call", {"name": method, "arguments": answer})).name == "CHOOSE_PARITY_RESPONSE"
@@ -244,7 +219,7 @@ def test_an_answer_under_the_name_of_what_was_asked_is_the_answer(method: str) -
     assert told == inbound.read(call(method, {})).name
 
 
-def test_an_answer_posted_as_a_response_is_read_and_answered_alike() -> None:
+def test_read_recognises_an_answer_posted_as_a_json_rpc_response() -> None:
     answer = {"message_type": "GAME_JOIN_ACK", "match_id": "R1M1", "accept": True}
     asked = inbound.read({"jsonrpc": "2.0", "id": 7, "result": answer})
     assert (asked.name, asked.message) == ("GAME_JOIN_ACK", answer)

@@ -1,4 +1,4 @@
-"""An agent that refuses because there were too many requests (ruling, section 12)."""
+"""Agents that refuse a request for a rate limit (ruling, section 12)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def error(**fields: Any) -> dict[str, Any]:
         (500, None, False),
     ],
 )
-def test_what_is_a_refusal_for_a_rate(status: int, body: Any, about: bool) -> None:
+def test_is_about_a_rate_recognises_rate_limits(status: int, body: Any, about: bool) -> None:
     assert rates.is_about_a_rate(status, body) is about
 
 
@@ -54,31 +54,29 @@ def test_what_is_a_refusal_for_a_rate(status: int, body: Any, about: bool) -> No
         (None, {}, None),
     ],
 )
-def test_after_how_many_seconds_it_wants_to_be_asked_again(
-    body: Any, headers: dict[str, str], seconds: float | None
-) -> None:
+def test_wait_s_reads_how_long_to_wait(body: Any, headers: dict[str, str], seconds: float | None) -> None:
     assert rates.wait_s(body, headers) == seconds
 
 
 def proposal(hunt: Hunt) -> Proposal:
-    found = hunt.propose(7)
-    assert found is not None
-    return found
+    proposed = hunt.propose(7)
+    assert proposed is not None
+    return proposed
 
 
-def test_a_hunt_ends_with_such_a_refusal_and_learns_nothing_of_the_words() -> None:
+def test_a_hunt_stops_at_a_rate_limit_and_blames_no_shape() -> None:
     memory = Memory()
     hunt = Hunt(INVITATION, url=URL, memory=memory)
     unknown = proposal(hunt)
     hunt.consider(unknown, status=200, body=UNKNOWN)
     limited = proposal(hunt)
-    found, _ = hunt.consider(limited, status=429, body=None)
-    assert (found, hunt.limited, hunt.propose(8)) == (Understanding.NOT_UNDERSTOOD, True, None)
+    answer, _ = hunt.consider(limited, status=429, body=None)
+    assert (answer, hunt.rate_limited, hunt.propose(8)) == (Understanding.NOT_UNDERSTOOD, True, None)
     assert memory.refused == {"GAME_INVITATION": {unknown.shape}}
     assert str(hunt.notes[-1]) == f"{limited.method} was one request too many (HTTP 429)"
 
 
-def test_the_next_one_sends_the_same_spelling_to_the_same_address_and_no_other() -> None:
+def test_a_hunt_after_a_rate_limit_sends_only_the_same_request() -> None:
     memory = Memory()
     hunt = Hunt(INVITATION, url=URL, memory=memory)
     hunt.consider(proposal(hunt), status=404, body=None)
@@ -92,7 +90,7 @@ def test_the_next_one_sends_the_same_spelling_to_the_same_address_and_no_other()
     assert again.propose(8) is None
 
 
-def test_a_server_that_refuses_to_list_its_tools_for_a_rate_may_have_some() -> None:
+def test_a_hunt_asks_for_tools_again_after_a_rate_limit() -> None:
     memory = Memory(dialect="tools_list")
     hunt = Hunt(INVITATION, url=URL, memory=memory)
     asked = proposal(hunt)
@@ -103,15 +101,15 @@ def test_a_server_that_refuses_to_list_its_tools_for_a_rate_may_have_some() -> N
     listed = proposal(again)
     tools = {"tools": [{"name": "join_game", "description": "accept an invitation"}]}
     again.consider(listed, status=200, body={"jsonrpc": "2.0", "id": 7, "result": tools})
-    # To list them is no spelling of the message.
+    # Listing the tools does not count as sending the message.
     spelt = proposal(again)
     assert (listed.method, spelt.method) == (LIST_TOOLS, "tools/call join_game")
     again.consider(spelt, status=200, body=UNKNOWN)
     assert again.propose(9) is None
 
 
-def test_what_holds_an_answer_is_one_whatever_it_says_beside_it() -> None:
+def test_a_hunt_takes_an_answer_that_also_mentions_a_rate_limit() -> None:
     hunt = Hunt(INVITATION, url=URL, memory=Memory())
     body = {"jsonrpc": "2.0", "id": 7, "result": {"accept": True, "retry_after": 3, "note": "rate limit"}}
     assert hunt.consider(proposal(hunt), status=200, body=body)[0] is Understanding.ANSWERED
-    assert not hunt.limited
+    assert not hunt.rate_limited

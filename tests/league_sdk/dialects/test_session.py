@@ -1,13 +1,19 @@
-"""Sessions of MCP servers: when one is wanted, how it is opened, what later calls carry."""
+"""Sessions of MCP servers: when a session is needed, how it is opened, which headers later calls have."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from itertools import count
 from typing import Any
 
 import pytest
 
 from league_sdk.dialects import session
+from league_sdk.dialects.memory import Memory
 from league_sdk.dialects.session import MCP_VERSION, Session
+from league_sdk.protocol import rpc
+from league_sdk.transport.client import Reply
 
 
 def error(code: int, message: Any) -> dict[str, Any]:
@@ -26,9 +32,12 @@ def error(code: int, message: Any) -> dict[str, Any]:
         (200, error(-32002, "Server has not been initialized")),
         (400, {"error": "Call initialize first"}),
         (400, {"detail": "Missing Mcp-Session-Id"}),
+        (400, error(-32602, "Invalid _meta: io.modelcontextprotocol/protocolVersion is required")),
+        (400, error(-32020, "Header mismatch")),
+        (400, error(-32022, "Unsupported protocol version")),
     ],
 )
-def test_a_session_is_wanted(status: int, body: Any) -> None:
+def test_is_wanted_recognises_refusals_for_a_missing_session(status: int, body: Any) -> None:
     assert session.is_wanted(status, body)
 
 
@@ -45,11 +54,11 @@ def test_a_session_is_wanted(status: int, body: Any) -> None:
         (404, {"detail": "Not Found"}),
     ],
 )
-def test_no_session_is_wanted(status: int, body: Any) -> None:
+def test_is_wanted_ignores_other_refusals(status: int, body: Any) -> None:
     assert not session.is_wanted(status, body)
 
 
-def test_how_a_session_is_opened() -> None:
+def test_opening_and_confirmation_are_the_two_messages_of_mcp() -> None:
     hello = session.opening(7)
     assert (hello["jsonrpc"], hello["method"], hello["id"]) == ("2.0", "initialize", 7)
     assert {"protocolVersion", "capabilities", "clientInfo"} == set(hello["params"])
@@ -66,18 +75,98 @@ def answer(version: Any = "2025-03-26") -> dict[str, Any]:
         (answer(), {"mcp-session-id": "abc"}, Session("abc", "2025-03-26")),
         (answer(), {}, Session("", "2025-03-26")),
         (answer("x\r\ny: z"), {"mcp-session-id": "a\r\nb"}, Session("", MCP_VERSION)),
-        (answer(3), {"mcp-session-id": "x" * 300}, Session("", MCP_VERSION)),
+        (answer(), {"mcp-session-id": "x" * 300}, Session("", "2025-03-26")),
     ],
 )
-def test_what_was_agreed(body: Any, headers: dict[str, str], expected: Session) -> None:
-    assert session.opened(200, body, headers) == expected
+def test_opened_reads_session_id_and_version(body: Any, headers: dict[str, str], expected: Session) -> None:
+    assert session.opened(body, headers) == expected
 
 
-@pytest.mark.parametrize(("status", "body"), [(200, error(-32601, "no")), (200, None), (404, answer()), (200, [])])
-def test_a_server_without_sessions(status: int, body: Any) -> None:
-    assert session.opened(status, body, {"mcp-session-id": "abc"}) is None
+NOT_MCP = [error(-32601, "no"), None, [], answer(3), {"result": {"status": "ok"}}, {"result": {"protocolVersion": "x"}}]
 
 
-def test_what_later_calls_carry() -> None:
+@pytest.mark.parametrize("body", NOT_MCP)
+def test_opened_finds_no_session_in_other_replies(body: Any) -> None:
+    assert session.opened(body, {"mcp-session-id": "abc"}) is None
+
+
+def test_session_headers_carry_id_and_version() -> None:
     assert Session("abc", "v1").headers() == {"mcp-session-id": "abc", "mcp-protocol-version": "v1"}
     assert Session().headers() == {"mcp-protocol-version": MCP_VERSION}
+
+
+# -- servers that know no session ----------------------------------------------------------------------------
+
+
+def only(*versions: Any) -> dict[str, Any]:
+    refused = error(-32022, "Unsupported protocol version")
+    refused["error"]["data"] = {"supported": [*versions], "requested": MCP_VERSION}
+    return refused
+
+
+async def talk(answer: Callable[[Any, dict[str, str]], Reply], body: Any) -> tuple[Reply, list[Any], Memory]:
+    """One body through to a server; its last reply, the methods that it was sent, and what is remembered of it."""
+    memory, heard = Memory(), []
+
+    async def post(content: Any, *, limit_s: float, headers: dict[str, str] | None = None) -> Reply:
+        heard.append(content["method"])
+        return answer(content, headers or {})
+
+    return await session.through(post, body, memory, partial(next, count(1)), limit_s=5), heard, memory
+
+
+def reply(status: int, body: Any) -> Reply:
+    return Reply(status, body, "", 0.0, {})
+
+
+async def test_a_stateless_server_gets_its_version_in_each_call() -> None:
+    sent: list[tuple[Any, dict[str, str]]] = []
+
+    def answer(content: Any, headers: dict[str, str]) -> Reply:
+        if content["method"] == "initialize":
+            return reply(400, only("2026-07-28"))
+        sent.append((content, headers))
+        if "_meta" not in content["params"]:
+            return reply(400, error(-32602, "Invalid _meta"))
+        return reply(200, {"jsonrpc": "2.0", "id": 1, "result": {}})
+
+    call = rpc.call("tools/call", {"name": "wähle", "arguments": {}}, 1)
+    came, heard, memory = await talk(answer, call)
+    assert (came.status, heard) == (200, ["tools/call", "initialize", "tools/call"])
+    assert memory.session is not None and memory.session.is_stateless
+    content, headers = sent[-1]
+    assert content["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
+    assert headers == {
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": "=?base64?d8OkaGxl?=",
+    }
+    # Bytes are what the conductor sends.
+    assert memory.session.prepared(rpc.dumps(call)) == (content, headers)
+
+
+async def test_a_server_that_names_another_version_is_asked_in_it() -> None:
+    def answer(content: Any, headers: dict[str, str]) -> Reply:
+        if content["method"] != "initialize":
+            return reply(200 if headers else 400, {} if headers else error(-32600, "Missing session ID"))
+        version = content["params"]["protocolVersion"]
+        good = {"result": {"protocolVersion": version, "capabilities": {}}}
+        return reply(200, good) if version == "2024-11-05" else reply(400, only("2024-11-05", "2023-01-01"))
+
+    came, heard, memory = await talk(answer, rpc.call("tools/list", {}, 1))
+    assert (came.status, heard.count("initialize")) == (200, 2)
+    assert memory.session == Session(version="2024-11-05")
+
+
+@pytest.mark.parametrize("versions", [[], ["1999-01-01"], [None, 7, {}], ["2026-07-28" * 1000]])
+async def test_a_server_that_supports_nothing_of_ours_is_left_without_a_session(versions: list[Any]) -> None:
+    def answer(content: Any, headers: dict[str, str]) -> Reply:
+        return reply(400, only(*versions))
+
+    came, heard, memory = await talk(answer, rpc.call("ping", {}, 1))
+    assert (came.status, heard, memory.session) == (400, ["ping", "initialize"], None)
+
+
+@pytest.mark.parametrize("body", [b"[1]", b'{"a": 1', [], "text", {"id": 1}, {"method": "x", "params": [1]}, None])
+def test_what_is_no_call_with_named_params_goes_as_it_is(body: Any) -> None:
+    assert Session(version="2026-07-28").prepared(body)[0] == body

@@ -1,4 +1,4 @@
-"""The spellings in which a foreign referee is told to start, and its replies (ruling, section 10). Pure."""
+"""The ways of starting a match at a student's referee, and its replies (ruling, section 10). Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import pytest
 
 from league_sdk.dialects import shapes, starts
 from league_sdk.dialects.starts import Offer
+from league_sdk.protocol import rpc
 
 PLAIN = ["canonical:start_match", "canonical:assign_match", "canonical:START_MATCH", "canonical:run_match"]
 MESSAGE = {"message_type": "START_MATCH", "match_id": "R1M1"}
+
+
+def of(shape: str) -> list[str]:
+    return [f"{shape}:{method}" for method in ("start_match", "assign_match", "run_match")]
 
 
 @pytest.mark.parametrize(
@@ -19,38 +24,24 @@ MESSAGE = {"message_type": "START_MATCH", "match_id": "R1M1"}
         ("canonical", {}, [*PLAIN, "announcement"]),
         ("message_type", {"ROUND_ANNOUNCEMENT": "canonical"}, [*PLAIN, "announcement"]),
         ("no such dialect", {}, [*PLAIN, "announcement"]),
-        ("flat", {}, [*PLAIN, "flat:start_match", "flat:assign_match", "flat:run_match", "announcement"]),
-        (
-            "canonical",
-            {"ROUND_ANNOUNCEMENT": "league_handle"},
-            [
-                *PLAIN,
-                "league_handle:start_match",
-                "league_handle:assign_match",
-                "league_handle:run_match",
-                "announcement",
-            ],
-        ),
-        (
-            "canonical",
-            {"START_MATCH": "canonical:run_match"},
-            ["canonical:run_match", *PLAIN[:3], "announcement"],
-        ),
+        ("flat", {}, [*PLAIN, *of("flat"), "announcement"]),
+        ("canonical", {"ROUND_ANNOUNCEMENT": "league_handle"}, [*PLAIN, *of("league_handle"), "announcement"]),
+        ("canonical", {"START_MATCH": "canonical:run_match"}, [PLAIN[3], *PLAIN[:3], "announcement"]),
         ("canonical", {"START_MATCH": "announcement"}, ["announcement", *PLAIN]),
         ("canonical", {"START_MATCH": "telepathy"}, [*PLAIN, "announcement"]),
     ],
 )
-def test_the_ways_in_their_order(dialect: str, spoken: dict[str, str], expected: list[str]) -> None:
+def test_ways_lists_what_to_try_in_order(dialect: str, spoken: dict[str, str], expected: list[str]) -> None:
     assert starts.ways(dialect, spoken) == expected
 
 
-def test_a_remembered_way_does_not_disturb_how_other_messages_are_sent() -> None:
+def test_a_stored_way_does_not_change_the_shape_of_other_messages() -> None:
     spoken = {"START_MATCH": "canonical:run_match"}
     assert shapes.order("flat", spoken, "ROUND_ANNOUNCEMENT")[0] == "flat"
 
 
 @pytest.mark.parametrize("dialect", shapes.SHAPES)
-def test_every_way_has_a_name_and_a_body(dialect: str) -> None:
+def test_wrap_carries_the_match_in_every_way(dialect: str) -> None:
     ways = starts.ways(dialect, {})
     bodies = [starts.wrap(way, MESSAGE, 7) for way in ways if way != starts.ANNOUNCEMENT]
     assert all("R1M1" in str(body) for body in bodies)
@@ -61,26 +52,16 @@ def test_every_way_has_a_name_and_a_body(dialect: str) -> None:
     [
         (
             "canonical:assign_match",
-            {
-                "jsonrpc": "2.0",
-                "method": "assign_match",
-                "params": {"message_type": "ASSIGN_MATCH", "match_id": "R1M1"},
-                "id": 7,
-            },
+            rpc.call("assign_match", {"message_type": "ASSIGN_MATCH", "match_id": "R1M1"}, 7),
         ),
         (
             "tools_call:run_match",
-            {
-                "jsonrpc": "2.0",
-                "method": "tools/call",
-                "params": {"name": "run_match", "arguments": {"message_type": "RUN_MATCH", "match_id": "R1M1"}},
-                "id": 7,
-            },
+            rpc.call("tools/call", {"name": "run_match", "arguments": MESSAGE | {"message_type": "RUN_MATCH"}}, 7),
         ),
         ("flat:start_match", {"message_type": "START_MATCH", "match_id": "R1M1"}),
     ],
 )
-def test_what_a_way_looks_like(way: str, body: dict[str, Any]) -> None:
+def test_wrap_makes_the_body_of_each_way(way: str, body: dict[str, Any]) -> None:
     assert starts.wrap(way, MESSAGE, 7) == body
 
 
@@ -110,6 +91,6 @@ def reply(value: Any, *, error: bool = False) -> dict[str, Any]:
         (None, 307, Offer.NOT_UNDERSTOOD),
     ],
 )
-def test_what_a_reply_says(body: Any, status: int, offer: Offer) -> None:
-    found, why = starts.read_reply(body, status=status, readable=body is not None, rpc_id=7)
-    assert (found, why == "") == (offer, offer is Offer.TAKEN)
+def test_read_reply_judges_replies_of_referees(body: Any, status: int, offer: Offer) -> None:
+    read, why = starts.read_reply(body, status=status, readable=body is not None, rpc_id=7)
+    assert (read, why == "") == (offer, offer is Offer.TAKEN)

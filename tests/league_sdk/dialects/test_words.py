@@ -1,4 +1,4 @@
-"""The names of messages and fields, however they are joined and whatever stands before them."""
+"""The names of messages and fields, with words joined in any way and with prefixes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ import pytest
 
 from league_sdk.dialects import words
 from league_sdk.dialects.words import message_type_of, unwrap
-from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.messages import METHODS, MessageType
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
+        *((method, kind) for kind, method in METHODS.items()),
+        *((str(kind), kind) for kind in MessageType),
+        ("GAME_INVITE", MessageType.GAME_INVITATION),
+        ("MATCH_RESULT", MessageType.MATCH_RESULT_REPORT),
+        ("MOVE_RESPONSE", MessageType.GAME_MOVE_RESPONSE),
+        ("GAME_INVITE_RESPONSE", MessageType.GAME_JOIN_ACK),
+        ("handle_game_join_ack", MessageType.GAME_JOIN_ACK),
+        ("submit_parity_choice", MessageType.CHOOSE_PARITY_RESPONSE),
+        ("League-Register", MessageType.LEAGUE_REGISTER_REQUEST),
         ("registerPlayer", MessageType.LEAGUE_REGISTER_REQUEST),
         ("RegisterPlayer", MessageType.LEAGUE_REGISTER_REQUEST),
         ("league.register_player", MessageType.LEAGUE_REGISTER_REQUEST),
@@ -28,19 +37,19 @@ from league_sdk.protocol.messages import MessageType
         ("leagueQuery", MessageType.LEAGUE_QUERY),
     ],
 )
-def test_names_that_are_joined_otherwise(name: str, kind: str) -> None:
+def test_message_type_of_reads_names_joined_in_any_way(name: str, kind: str) -> None:
     assert message_type_of(name) == kind
 
 
 @pytest.mark.parametrize(
     "name", ["", "_", "handle", "league", "handle_handle", "ping", "get_standings", 5, None, "x" * 81]
 )
-def test_names_of_nothing(name: object) -> None:
+def test_message_type_of_ignores_other_names(name: object) -> None:
     assert message_type_of(name) is None
 
 
-def test_no_two_names_run_together() -> None:
-    """Without what joins its words each name still means what it meant."""
+def test_message_type_of_confuses_no_two_names() -> None:
+    """Names are compared by their letters only; no two names have the same letters."""
     assert {name: message_type_of(name) for name in words._BY_NAME} == words._BY_NAME
 
 
@@ -52,9 +61,11 @@ def test_no_two_names_run_together() -> None:
             {"messageType": "GAME_JOIN_ACK", "message_type": "GAME_JOIN_ACK", "matchId": "R1M1", "match_id": "R1M1"},
         ),
         ({"payload": {"parityChoice": "odd"}}, {"parityChoice": "odd", "parity_choice": "odd"}),
+        ({"MATCH_ID": "R1M1"}, {"MATCH_ID": "R1M1", "match_id": "R1M1"}),
+        ({"match-id": "R1M1"}, {"match-id": "R1M1", "match_id": "R1M1"}),
         ({"matchId": "R1M2", "match_id": "R1M1"}, {"matchId": "R1M2", "match_id": "R1M1"}),
-        ({"player_A": 1, "URL": 2, "x" * 50 + "Y": 3}, {"player_A": 1, "URL": 2, "x" * 50 + "Y": 3}),
+        ({"player_A": 1, "URL": 2, "x" * 50 + "Y": 3}, {"player_A": 1, "URL": 2, "url": 2, "x" * 50 + "Y": 3}),
     ],
 )
-def test_humps_are_read_as_underscores(value: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_unwrap_reads_other_cases_as_snake_case(value: dict[str, Any], expected: dict[str, Any]) -> None:
     assert unwrap(value) == expected

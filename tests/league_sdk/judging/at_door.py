@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 from aiohttp import web
 
-from league_sdk.judging import door_http
-from league_sdk.judging.door_budgets import Budgets
-from league_sdk.judging.league_link import LeagueLink
-from league_sdk.judging.referee import Referee
-from league_sdk.judging.server import RefereeServer
+from league_sdk.judging.door import http as door_http
+from league_sdk.judging.door.budgets import Budgets
+from league_sdk.judging.door.server import RefereeServer
+from league_sdk.judging.worker.league_link import LeagueLink
+from league_sdk.judging.worker.referee import Referee
 
 
 def application(
@@ -18,6 +18,6 @@ def application(
 ) -> web.Application:
     """What callers see of a referee; ``budgets`` are taken as they are, and told of the league manager."""
     server = RefereeServer(referee, link, keys)
-    found = budgets or Budgets()
-    found.expect_league(server.league_digest)
-    return door_http.application(server, found)
+    door_budgets = budgets or Budgets()
+    door_budgets.expect_league(server.league_digest)
+    return door_http.application(server, door_budgets)

@@ -1,4 +1,4 @@
-"""One match of a hostile agent against one that behaves: a whole referee, real sockets, a league manager on record."""
+"""One match of a hostile agent against a correct one: a whole referee, real sockets, and a recording league manager."""
 
 from __future__ import annotations
 
@@ -9,12 +9,20 @@ from typing import Any
 
 from aiohttp import web
 
-from league_sdk.judging.canary import Canary
-from league_sdk.judging.league_link import LeagueLink
-from league_sdk.judging.referee import Referee
+from league_sdk.asking.clock import Clock
+from league_sdk.judging.calls.canary import Canary
+from league_sdk.judging.calls.player_line import PlayerLine
+from league_sdk.judging.worker.league_link import LeagueLink
+from league_sdk.judging.worker.match_runner import Dependencies
+from league_sdk.judging.worker.referee import Referee
 from league_sdk.protocol import tokens
 from league_sdk.protocol.league_settings import LeagueSettings
-from league_sdk.protocol.notes import told
+from league_sdk.protocol.notes import entry_in_words
+from league_sdk.serving import AT_ONCE_S
+from league_sdk.transport.breaker import Breaker
+from league_sdk.transport.client import Client
+from league_sdk.transport.lookups import LOOKUPS, Lookups
+from league_sdk.transport.policy import EndpointPolicy
 from tests.bots.hostile.base import OVER, OWN, Agent, Behaviour
 from tests.league_sdk.judging.at_door import application
 from tests.league_sdk.judging.starts import START, Link
@@ -24,7 +32,24 @@ STOLEN = "tok_" + "5" * 32
 """The auth_token of the agent that behaves."""
 PATIENT = {"join_timeout_s": 60, "move_timeout_s": 60, "max_retries": 1, "retry_base_s": 0, "request_patience_s": 200}
 HASTY_S = 1.0
-"""For whoever lets the time run out."""
+"""For agents that let the time run out."""
+
+
+class Leaping(Clock):
+    """A clock that goes forward when the referee waits between two tries, so that nobody does.
+
+    It needs a canary that watches nothing: the real one would let the time fly.
+    """
+
+    def __init__(self) -> None:
+        self._leapt_s = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self._leapt_s
+
+    async def sleep(self, seconds: float) -> None:
+        self._leapt_s += seconds
+        await asyncio.sleep(0)
 
 
 @dataclass
@@ -32,15 +57,15 @@ class Ended:
     """How such a match ended.
 
     Attributes:
-        report: MATCH_RESULT_REPORT; empty when the match was given back.
-        given_back: the item of report_progress that gave it back; empty when there is a report.
+        report: MATCH_RESULT_REPORT; empty when the match was handed back.
+        handed_back: the item of report_progress that handed it back; empty when there is a report.
         entries: the whole transcript.
         hostile, behaved: the two agents.
         inner: an agent that nobody may call.
     """
 
     report: dict[str, Any]
-    given_back: dict[str, Any]
+    handed_back: dict[str, Any]
     entries: list[dict[str, Any]]
     hostile: Agent
     behaved: Agent
@@ -57,7 +82,7 @@ class Ended:
     def notes(self, message_type: str) -> list[str]:
         """What was tolerated of the hostile agent's answers of a type."""
         own = [one for one in self.entries if one["sender"] == A and one["message_type"] == message_type]
-        return [note for one in own for note in told(one)["notes"]]
+        return [note for one in own for note in entry_in_words(one)["notes"]]
 
     @property
     def told(self) -> list[int]:
@@ -65,14 +90,31 @@ class Ended:
         return [agent.heard.count(OVER) for agent in (self.hostile, self.behaved)]
 
 
-def given_back(link: Link) -> dict[str, Any]:
-    """The match that a referee gave back, if it did."""
+def handed_back(link: Link) -> dict[str, Any]:
+    """The match that a referee handed back, if it did."""
     returned = [one for heartbeat in link.heartbeats for one in heartbeat if one["state"] == "HANDED_BACK"]
     return returned[0] if returned else {}
 
 
+def lines(lookups: Lookups, **options: Any) -> Any:
+    """Makes lines to players that look up names in this way."""
+
+    def new_line(policy: EndpointPolicy, clock: Clock, breaker: Breaker, canary: Canary) -> PlayerLine:
+        client = Client(agent_type="referee", policy=policy, lookups=lookups)
+        return PlayerLine(policy, clock, breaker, canary, client=client, **options)
+
+    return new_line
+
+
 async def play(
-    behaviour: Behaviour | None, *, host: str = "127.0.0.1", canary: Canary | None = None, **settings: Any
+    behaviour: Behaviour | None,
+    *,
+    host: str = "127.0.0.1",
+    canary: Canary | None = None,
+    agent: type[Agent] = Agent,
+    lookups: Lookups = LOOKUPS,
+    clock: Clock | None = None,
+    **settings: Any,
 ) -> Ended:
     """Play R1M1 between P01, which does harm, and P02, which does not.
 
@@ -80,18 +122,22 @@ async def play(
         behaviour: what P01 does.
         host: under which name P01 is called.
         canary: the referee's; None for the real one.
+        agent: the kind of P01.
+        lookups: look up the names of agents.
+        clock: the referee's; None for the real one.
         settings: of the league.
     """
     link = Link()
-    hostile, behaved, inner = Agent(behaviour, stolen=STOLEN), Agent(token=STOLEN), Agent()
-    for agent in (hostile, behaved, inner):
-        await agent.start()
+    hostile, behaved, inner = agent(behaviour, stolen=STOLEN), Agent(token=STOLEN), Agent()
+    for one in (hostile, behaved, inner):
+        await one.start()
     hostile.inner = inner.url
     plug = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{plug.getsockname()[1]}/mcp"
-    referee = Referee(link, endpoint=address, max_concurrent=2, canary=canary)  # type: ignore[arg-type]
+    uses = Dependencies(clock=clock or Clock(), canary=canary, new_line=lines(lookups))
+    referee = Referee(link, endpoint=address, max_concurrent=2, uses=uses)  # type: ignore[arg-type]
     served: LeagueLink = link  # type: ignore[assignment]
-    runner = web.AppRunner(application(referee, served), access_log=None, shutdown_timeout=0)
+    runner = web.AppRunner(application(referee, served), access_log=None, shutdown_timeout=AT_ONCE_S)
     await runner.setup()
     await web.SockSite(runner, plug).start()
     reporting = asyncio.create_task(referee.keep_reporting())
@@ -107,7 +153,7 @@ async def play(
         }
         taken = referee.start_match(START | seats | {"settings": rules, "endpoint_policy": {"refused_ports": []}})
         assert taken["accepted"], taken
-        while not link.reports and not given_back(link):
+        while not link.reports and not handed_back(link):
             link.changed.clear()
             await link.changed.wait()
     finally:
@@ -116,9 +162,9 @@ async def play(
         await referee.drain(0)
         await referee.aclose()
         await runner.cleanup()
-        for agent in (hostile, behaved, inner):
-            await agent.stop()
+        for one in (hostile, behaved, inner):
+            await one.stop()
     report = link.reports[0] if link.reports else {}
     beats = [entry for beat in link.heartbeats for one in beat for entry in one["transcript"]]
     entries = sorted([*beats, *report.get("transcript", [])], key=lambda entry: entry["n"])
-    return Ended(report, given_back(link), entries, hostile, behaved, inner)
+    return Ended(report, handed_back(link), entries, hostile, behaved, inner)

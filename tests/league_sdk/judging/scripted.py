@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from league_sdk.judging.brief import Brief, Seat
-from league_sdk.judging.conversation import Conversation
-from league_sdk.judging.ending import Played
-from league_sdk.judging.heard import Heard
-from league_sdk.judging.log import MatchLog
-from league_sdk.judging.mailbox import Mailbox
-from league_sdk.judging.match import play_match
+from league_sdk.asking.call_result import CallResult
+from league_sdk.asking.mailbox import Mailbox
+from league_sdk.judging.match.brief import Brief, Seat, Standings
+from league_sdk.judging.match.conversation import Conversation
+from league_sdk.judging.match.ending import Verdict
+from league_sdk.judging.match.log import MatchLog
+from league_sdk.judging.match.play import play_match
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.league_settings import LeagueSettings
@@ -37,9 +37,7 @@ def seat(player_id: str, role: str, **changes: Any) -> Seat:
         dialect="canonical",
         league_token="tok_" + f"{number:032x}",
         token_digests=(f"{number:064x}",),
-        standings={"wins": number, "losses": 0, "draws": 0},
-        joined_before=False,
-        suspended=False,
+        standings=Standings(wins=number),
     )
     return replace(made, **changes)
 
@@ -53,7 +51,8 @@ def brief(*, a: dict[str, Any] | None = None, b: dict[str, Any] | None = None, a
         attempt=attempt,
         game_type="even_odd",
         conversation_id=f"conv-r1m1-{attempt:03d}",
-        seats=(seat(A, "PLAYER_A", **(a or {})), seat(B, "PLAYER_B", **(b or {}))),
+        player_a=seat(A, "PLAYER_A", **(a or {})),
+        player_b=seat(B, "PLAYER_B", **(b or {})),
         settings=LeagueSettings(**rules),
         referee_id="REF01",
         referee_endpoint="http://localhost:8001/mcp",
@@ -62,41 +61,33 @@ def brief(*, a: dict[str, Any] | None = None, b: dict[str, Any] | None = None, a
 
 # What a player may do ------------------------------------------------------------------------------------
 
-JOIN = Heard(message={"message_type": "GAME_JOIN_ACK", "accept": True}, body={"accept": True}, elapsed_s=1.0)
-REFUSAL = Heard(message={"message_type": "GAME_JOIN_ACK", "accept": False}, body={"accept": False})
-SILENCE = Heard(error_code="E001", problem="no answer in time")
-REFUSED = Heard(
+JOIN = CallResult(message={"message_type": "GAME_JOIN_ACK", "accept": True}, body={"accept": True}, elapsed_s=1.0)
+REFUSAL = CallResult(message={"message_type": "GAME_JOIN_ACK", "accept": False}, body={"accept": False})
+SILENCE = CallResult(error_code="E001", problem="no answer in time")
+REFUSED = CallResult(
     error_code="E009",
     problem="no connection: Connection refused",
     connected=False,
     cause=Cause.CONNECT,
     detail="nobody listens at its address",
 )
-RESET = Heard(error_code="E009", problem="the connection broke off", detail="the connection broke off")
-CUT_OFF = Heard(
-    error_code="E009",
-    problem="no connection: Network is unreachable",
-    connected=False,
-    cause=Cause.CONNECT,
-    detail="no connection: Network is unreachable",
-    cut_off=True,
-)
-OURS = Heard(
+RESET = CallResult(error_code="E009", problem="the connection broke off", detail="the connection broke off")
+OURS = CallResult(
     error_code="E009",
     problem="this machine cannot call anyone: Too many open files",
     connected=False,
     cause=Cause.REFEREE,
 )
-RECEIVED = Heard(message={"status": "received"}, http_status=200)
+RECEIVED = CallResult(message={"status": "received"}, http_status=200)
 
 
-def faults(played: Played) -> list[tuple[str, str, str, int]]:
+def faults(played: Verdict) -> list[tuple[str, str, str, int]]:
     return [(one.player_id, one.error_code, one.message_type, one.tries) for one in played.faults]
 
 
-def choice(value: Any, elapsed_s: float = 2.0) -> Heard:
+def choice(value: Any, elapsed_s: float = 2.0) -> CallResult:
     message = {"message_type": "CHOOSE_PARITY_RESPONSE", "parity_choice": value}
-    return Heard(message=message, body={"result": message}, elapsed_s=elapsed_s)
+    return CallResult(message=message, body={"result": message}, elapsed_s=elapsed_s)
 
 
 # Time ----------------------------------------------------------------------------------------------------
@@ -120,13 +111,13 @@ class Clock:
         self._due.append(until)
         try:
             while True:
-                # Everyone else gets as far as they can before time goes on.
+                # All other tasks run as far as they can before time goes on.
                 for _ in range(25):
                     await asyncio.sleep(0)
                 if until == min(self._due):
                     break
         finally:
-            # Also when whoever slept is not waited for any more.
+            # Also when the sleeper was cancelled.
             self._due.remove(until)
         self.seconds = until
 
@@ -168,9 +159,9 @@ class Table:
         drawn_after: how much was published when the number was drawn.
     """
 
-    joins: dict[str, Iterable[Heard]] = field(default_factory=dict)
-    moves: dict[str, Iterable[Heard]] = field(default_factory=dict)
-    ends: dict[str, Iterable[Heard]] = field(default_factory=dict)
+    joins: dict[str, Iterable[CallResult]] = field(default_factory=dict)
+    moves: dict[str, Iterable[CallResult]] = field(default_factory=dict)
+    ends: dict[str, Iterable[CallResult]] = field(default_factory=dict)
     brief: Brief = field(default_factory=brief)
     game: Game = field(default_factory=EvenOdd)
     number: int = 8
@@ -189,7 +180,7 @@ class Table:
             for player, word in ((A, "even"), (B, "odd"))
         }
 
-    async def play(self) -> Played:
+    async def play(self) -> Verdict:
         return await play_match(self.talk(), self.game, rng=self)
 
     def talk(self) -> Conversation:
@@ -201,12 +192,12 @@ class Table:
         self.drawn_after = len(self.published)
         return self.number
 
-    async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> Heard:
+    async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> CallResult:
         self._note(seat, message, limit_s)
         kind = "joins" if message["message_type"] == "GAME_INVITATION" else "moves"
         return await self._answer(kind, seat, limit_s)
 
-    async def _tell(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> Heard:
+    async def _tell(self, seat: Seat, message: dict[str, Any], *, limit_s: float) -> CallResult:
         self._note(seat, message, limit_s)
         if message["message_type"] != "GAME_OVER" or message["attempt"] != self.brief.attempt:
             return RECEIVED
@@ -218,7 +209,7 @@ class Table:
         message = json.loads(json.dumps(message))
         self.sent.append(Sent(self.clock.seconds, seat.player_id, message, limit_s, len(self.published)))
 
-    async def _answer(self, kind: str, seat: Seat, limit_s: float) -> Heard:
+    async def _answer(self, kind: str, seat: Seat, limit_s: float) -> CallResult:
         heard = next(self._scripts[kind, seat.player_id], None)
         assert heard is not None, f"{seat.player_id} has nothing left to say to {kind}"
         if heard is SILENCE:

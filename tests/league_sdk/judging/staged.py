@@ -1,16 +1,20 @@
-"""A referee on a stage: its matches wait to be told how they end, its league manager is a record."""
+"""A referee whose matches end when the test says so, and whose league manager records what it is sent."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
-from league_sdk.judging.brief import read_brief
-from league_sdk.judging.conversation import Conversation
-from league_sdk.judging.ending import Played
-from league_sdk.judging.log import MatchLog
-from league_sdk.judging.mailbox import Mailbox
-from league_sdk.judging.referee import Referee
+from league_sdk.asking.call_result import CallResult
+from league_sdk.asking.clock import Clock
+from league_sdk.asking.mailbox import Mailbox
+from league_sdk.judging.match.brief import Seat, read_brief
+from league_sdk.judging.match.conversation import Conversation
+from league_sdk.judging.match.ending import Verdict
+from league_sdk.judging.match.log import MatchLog
+from league_sdk.judging.worker.match_runner import Dependencies
+from league_sdk.judging.worker.referee import Referee
 from league_sdk.protocol.errors import InvalidFormat, TokenInvalid
 from league_sdk.protocol.states import ResultStatus
 from tests.league_sdk.judging.starts import START
@@ -18,37 +22,84 @@ from tests.league_sdk.judging.starts import START
 KEY = ("league_2025_even_odd", "R1M1", 1)
 TAKEN = {"accepted": True, "reason": None}
 DETAILS = {"drawn_number": 8, "number_parity": "even", "choices": {"P01": "even", "P02": "odd"}}
-WIN = Played(ResultStatus.WIN, "P01", "P01 chose even, number was 8 (even)", DETAILS, ())
+WIN = Verdict(ResultStatus.WIN, "P01", "P01 chose even, number was 8 (even)", DETAILS, ())
 Key = tuple[str, str, int]
 SEAT = read_brief(START, referee_id="REF01", referee_endpoint="http://localhost:8001/mcp").seats[0]
 """Of P01."""
 
 
-class Stage:
-    """Where matches are played: each waits for its end to be decided."""
+class Hands(Clock):
+    """A clock whose hands a test may set; the event loop keeps its own."""
 
     def __init__(self) -> None:
+        self.at: float | None = None
+
+    def monotonic(self) -> float:
+        return super().monotonic() if self.at is None else self.at
+
+
+class Line:
+    """A line to players who answer at once; it keeps what they were asked."""
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+        self.closed = 0
+
+    def for_match(self, *_: object) -> tuple[Any, Any]:
+        async def call(seat: Seat, message: dict[str, Any], *, limit_s: float) -> CallResult:
+            self.called.append(message["message_type"])
+            return CallResult()
+
+        return call, call
+
+    def spoken(self, seat: Seat) -> dict[str, str]:
+        return {}
+
+    def learned(self, seat: Seat) -> dict[str, Any]:
+        return {}
+
+    def found_at(self, seat: Seat) -> str:
+        return ""
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+
+class Stage:
+    """Stands in for ``play_match``: each match waits until the test decides how it ends.
+
+    Attributes:
+        uses: what the referee gets instead of the outside world.
+        lines: its lines to players.
+    """
+
+    def __init__(self) -> None:
+        self.clock = Hands()
+        self.lines: list[Line] = []
+        self.uses = Dependencies(
+            clock=self.clock,
+            play_match=self.play,
+            progress_interval_s=0,
+            new_line=self._new_line,  # type: ignore[arg-type]
+        )
         self.begun: list[Key] = []
         self.given_up: list[Key] = []
         self.logs: dict[Key, MatchLog] = {}
         self.asks: dict[Key, Any] = {}
         self.mailboxes: dict[Key, Mailbox] = {}
         self.curtain = asyncio.Event()
-        self._ends: dict[Key, asyncio.Future[Played]] = {}
+        self._ends: dict[Key, asyncio.Future[Verdict]] = {}
 
-    async def play(
-        self,
-        talk: Conversation,
-        game: Any,
-        *,
-        rng: Any,
-        safe: Any,
-    ) -> Played:
+    def _new_line(self, *_: object) -> Line:
+        self.lines.append(Line())
+        return self.lines[-1]
+
+    async def play(self, talk: Conversation, game: Any, *, rng: Any, safe: Any) -> Verdict:
         brief = talk.brief
         self.begun.append(brief.key)
         self.mailboxes[brief.key] = talk.mailbox
-        self.logs[brief.key], self.asks[brief.key] = talk.log, talk.ask
-        talk.log.show({})
+        self.logs[brief.key], self.asks[brief.key] = talk.log, partial(talk.call, talk.ask)
+        talk.log.set_view({})
         self._ends[brief.key] = asyncio.get_running_loop().create_future()
         try:
             return await self._ends[brief.key]
@@ -57,13 +108,13 @@ class Stage:
             self.curtain.set()
             raise
 
-    def end(self, played: Played | Exception, key: Key = KEY) -> None:
+    def end(self, played: Verdict | Exception, key: Key = KEY) -> None:
         if isinstance(played, Exception):
             self._ends[key].set_exception(played)
         else:
             self._ends[key].set_result(played)
 
-    async def over(self, played: Played | Exception, key: Key = KEY) -> None:
+    async def over(self, played: Verdict | Exception, key: Key = KEY) -> None:
         """End a match, and let the referee do what it does then."""
         self.end(played, key)
         await settle()
@@ -83,7 +134,7 @@ async def settle() -> None:
 
 def in_play(referee: Referee, match_id: str = "R1M1") -> bool:
     try:
-        referee.match_state({"match_id": match_id})
+        referee.shown.state({"match_id": match_id, "auth_token": "of nobody"})
     except InvalidFormat:
         return False
     except TokenInvalid:

@@ -1,4 +1,4 @@
-"""start_match as the league manager sends it, and a league manager that is only a record."""
+"""start_match as the league manager sends it, and a line to a league manager that records what it is sent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from league_sdk.judging.league_link import Identity
+from league_sdk.judging.worker.league_link import Identity
 from league_sdk.protocol import tokens
 from league_sdk.protocol.league_settings import LeagueSettings
 
@@ -66,16 +66,22 @@ def with_tokens(**changes: Any) -> dict[str, Any]:
 
 
 class Link:
-    """A line to a league manager that takes what it is sent; ``on_progress`` may answer differently."""
+    """A line to a league manager that takes what it is sent, unless ``on_progress`` or ``on_report`` objects."""
+
+    url = "http://127.0.0.1:9/mcp"
 
     def __init__(self) -> None:
         self.identity: Identity | None = Identity("REF01", AUTH_TOKEN, LEAGUE_TOKEN)
-        self.heard_at = time.monotonic()
+        self.accepted_at = time.monotonic()
         self.reports: list[dict[str, Any]] = []
         self.heartbeats: list[list[dict[str, Any]]] = []
         self.registrations = 0
         self.on_progress: Callable[[list[dict[str, Any]]], Awaitable[list[Any]]] | None = None
+        self.on_report: Callable[[], None] = lambda: None
         self.changed = asyncio.Event()
+
+    def token(self) -> str:
+        return AUTH_TOKEN
 
     async def register(self) -> Identity:
         self.registrations += 1
@@ -88,10 +94,11 @@ class Link:
         self.changed.set()
         if self.on_progress is not None:
             return await self.on_progress(matches)
-        self.heard_at = time.monotonic()
+        self.accepted_at = time.monotonic()
         return []
 
     async def report(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         self.reports.append(dict(fields))
         self.changed.set()
+        self.on_report()
         return {"status": "ACCEPTED"}

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from league_sdk.judging import dry_run, messages
+from league_sdk import match_messages
+from league_sdk.judging import dry_run
 from league_sdk.rules.registry import games
 
 
@@ -17,7 +18,7 @@ async def rehearse() -> tuple[int, str]:
     return code, "".join(lines)
 
 
-async def test_every_game_is_played_and_one_player_is_absent() -> None:
+async def test_a_dry_run_plays_every_game_and_one_absent_player() -> None:
     code, text = await rehearse()
     assert code == 0
     titles = re.findall(r"^== (.*)$", text, re.MULTILINE)
@@ -34,13 +35,13 @@ async def test_every_game_is_played_and_one_player_is_absent() -> None:
     assert "tok_0" not in text
 
 
-async def test_a_message_that_the_course_does_not_know_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    invitation = messages.invitation
+async def test_a_dry_run_fails_over_a_message_that_violates_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    invitation = match_messages.invitation
 
     def odd(*args: Any, **kwargs: Any) -> dict[str, Any]:
         return invitation(*args, **kwargs) | {"role_in_match": "REFEREE"}
 
-    monkeypatch.setattr(messages, "invitation", odd)
+    monkeypatch.setattr(match_messages, "invitation", odd)
     code, text = await rehearse()
     assert code == 1
     assert 'WRONG GAME_INVITATION.role_in_match: "REFEREE", expected' in text

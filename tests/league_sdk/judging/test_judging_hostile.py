@@ -7,24 +7,24 @@ import re
 from typing import Any
 
 import pytest
-from aiohttp.resolver import ThreadedResolver
 
-from league_sdk.dialects.hunt import MOST_TRIES
-from league_sdk.judging.canary import Canary
-from league_sdk.judging.clock import SystemClock
-from league_sdk.judging.fault import MAX_DETAIL_CHARS
+from league_sdk.asking.clock import Clock
+from league_sdk.asking.fault import MAX_DETAIL_CHARS
+from league_sdk.dialects.hunt import MAX_TRIES
+from league_sdk.judging.calls.canary import Canary
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
 from tests.bots.hostile.base import JOIN, MOVE, Behaviour
 from tests.bots.hostile.cast import HOSTILE
-from tests.league_sdk.judging.hostile_match import HASTY_S, A, B, Ended, play
+from tests.league_sdk.judging.hostile_match import HASTY_S, A, B, Ended, Leaping, play
+from tests.league_sdk.transport.conftest import FakeLookups
 
 OPTIONS = 'parity_choice must be exactly "even" or "odd"'
 NO_HTTP = BROKEN = "the connection broke off (Client"
 IN_THE_OTHERS_NAME = ("player_id was 'P02', expected P01", "sender was 'player:P02', expected player:P01")
 SCRIPT = r"'\u202eevil\u2066\u200f</script><script>"
 """As much of it as is repeated, with nothing in it that turns the line round."""
-MOST_CALLS = 2 * MOST_TRIES + 10
-"""Two tries in as many words as there are, and what else a match says."""
+MAX_CALLS = 2 * MAX_TRIES + 10
+"""Two tries in every dialect, and the other messages of a match."""
 TOKEN = re.compile(r"tok_[0-9a-f]{8,}")
 
 LOST: dict[str, tuple[str, str, str]] = {
@@ -126,7 +126,7 @@ TOLERATED: dict[str, tuple[str, ...]] = {
 class Deaf(Canary):
     """A canary that blames nobody: these tests are about the agents, on however slow a machine."""
 
-    def sing(self) -> None:
+    def start(self) -> None:
         return
 
     def blames_us(self, begin: float, limit_s: float) -> float:
@@ -134,13 +134,13 @@ class Deaf(Canary):
 
 
 async def against(behaviour: Behaviour | None, **more: Any) -> Ended:
-    return await play(behaviour, canary=Deaf(SystemClock()), **more)
+    return await play(behaviour, canary=Deaf(Clock()), clock=Leaping(), **more)
 
 
 def harmless(ended: Ended, *, told: int = 1) -> None:
     """What holds after every match: both are told the end, little is kept, nobody was led inside, no token is shown."""
     assert ended.told == [told, told]
-    assert len(ended.hostile.heard) <= MOST_CALLS
+    assert len(ended.hostile.heard) <= MAX_CALLS
     assert ended.inner.heard == []
     for entry in ended.entries:
         assert len(json.dumps(entry["body"], ensure_ascii=False).encode()) <= MAX_TRANSCRIPT_BODY_BYTES
@@ -149,14 +149,14 @@ def harmless(ended: Ended, *, told: int = 1) -> None:
     assert TOKEN.findall(json.dumps([ended.report, ended.entries])) == []
 
 
-def test_every_behaviour_has_its_line() -> None:
+def test_every_hostile_behaviour_is_tested() -> None:
     assert sorted([*LOST, *TOLERATED]) == sorted(HOSTILE)
     assert len(HOSTILE) >= 36
     assert [one.name for one in HOSTILE.values() if not one.says.endswith(".")] == []
 
 
 @pytest.mark.parametrize("name", sorted(LOST))
-async def test_what_costs_the_match(name: str) -> None:
+async def test_a_hostile_behaviour_costs_its_agent_the_match(name: str) -> None:
     code, cause, detail = LOST[name]
     limits: dict[str, Any] = {}
     if code == "E001":
@@ -172,7 +172,7 @@ async def test_what_costs_the_match(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(TOLERATED))
-async def test_what_is_tolerated_and_noted(name: str) -> None:
+async def test_a_tolerated_behaviour_is_noted(name: str) -> None:
     ended = await against(HOSTILE[name])
     status, _, faults = ended.verdict
     assert (status in ("WIN", "DRAW"), faults) == (True, [])
@@ -183,13 +183,13 @@ async def test_what_is_tolerated_and_noted(name: str) -> None:
     harmless(ended)
 
 
-async def test_agents_that_behave_play_without_a_note() -> None:
+async def test_agents_that_behave_get_no_note() -> None:
     ended = await against(None)
     assert (ended.verdict[2], [note for entry in ended.entries for note in entry["notes"]]) == ([], [])
     harmless(ended)
 
 
-async def test_an_answer_for_the_opponent_needs_the_opponents_token() -> None:
+async def test_a_callback_for_the_opponent_needs_the_opponents_token() -> None:
     ended = await against(HOSTILE["posts_with_a_made_up_token"])
     (answer,) = ended.hostile.told
     assert b'"error_code":"E012"' in answer
@@ -199,19 +199,13 @@ async def test_an_answer_for_the_opponent_needs_the_opponents_token() -> None:
 
 
 @pytest.mark.parametrize("name", ["answers_twice", "answers_ahead"])
-async def test_the_first_answer_stands(name: str) -> None:
+async def test_the_first_of_two_answers_counts(name: str) -> None:
     ended = await against(HOSTILE[name])
     assert ended.report["result"]["details"]["choices"] == {A: "even", B: "even"}
 
 
-async def test_a_name_that_changes_its_answer_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first answer is an agent, all others are where the keys of clouds lie."""
-    asked: list[str] = []
-
-    async def resolve(self: object, host: str, port: int = 0, family: Any = 0) -> list[dict[str, Any]]:
-        asked.append(host)
-        ip = "127.0.0.1" if len(asked) == 1 else "169.254.169.254"
-        return [{"hostname": host, "host": ip, "port": port, "family": 2, "proto": 6, "flags": 4}]
+async def test_a_name_that_changes_its_address_to_a_clouds_metadata_server_is_not_followed() -> None:
+    lookups = FakeLookups(["127.0.0.1"], ["169.254.169.254"])
 
     async def joins_and_closes(talk: Any, request: Any) -> None:
         await talk.say(
@@ -219,8 +213,7 @@ async def test_a_name_that_changes_its_answer_is_not_followed(monkeypatch: pytes
         )
         talk.close()
 
-    monkeypatch.setattr(ThreadedResolver, "resolve", resolve)
-    ended = await against(Behaviour("", "", joins_and_closes, JOIN), host="localhost")
+    ended = await against(Behaviour("", "", joins_and_closes, JOIN), host="localhost", lookups=lookups)
     assert ended.verdict[:2] == ("TECHNICAL_LOSS", B)
     assert [(fault[1], fault[2]) for fault in ended.verdict[2]] == [("E009", "CONNECT")]
-    assert (ended.hostile.heard, len(asked) > 1) == ([JOIN], True)
+    assert (ended.hostile.heard, len(lookups.asked) > 1) == ([JOIN], True)

@@ -1,4 +1,4 @@
-"""A referee whose own machine fails, whole but for the sockets: what is excused, and what is not."""
+"""A whole referee with simulated sockets whose own machine fails: what is excused, and what is not."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import Any
 
 import aiohttp
 import pytest
-from aiohttp.resolver import ThreadedResolver
 
-from league_sdk.judging import asking, heartbeat, player_line
-from league_sdk.judging.referee import Referee
+from league_sdk.asking import request
+from league_sdk.judging.worker.match_runner import Dependencies
+from league_sdk.judging.worker.referee import Referee
+from league_sdk.transport.lookups import LOOKUPS, Lookups
+from tests.league_sdk.judging.hostile_match import lines
 from tests.league_sdk.judging.starts import START, Link
+from tests.league_sdk.transport.conftest import FakeLookups
 
 HASTY = {"retry_base_s": 0.001, "retry_factor": 1.0, "max_retries": 1, "join_timeout_s": 30}
 
@@ -31,10 +34,19 @@ def start(hosts: tuple[str, str]) -> dict[str, Any]:
 Dicts = list[dict[str, Any]]
 
 
-async def outcome(hosts: tuple[str, str]) -> tuple[Dicts, Dicts, Dicts]:
-    """What a referee reports as results of such a match, what it gives back, and which tries it excused."""
+async def outcome(
+    hosts: tuple[str, str], network_problem: str = "", lookups: Lookups = LOOKUPS
+) -> tuple[Dicts, Dicts, Dicts]:
+    """What a referee reports as results of such a match, what it hands back, and which tries it excused.
+
+    Args:
+        hosts: of the two players.
+        network_problem: what this machine's own probe says of its network.
+        lookups: look up the names of hosts.
+    """
     link = Link()
-    made = Referee(link, endpoint="http://localhost:8001/mcp", max_concurrent=2)  # type: ignore[arg-type]
+    uses = Dependencies(progress_interval_s=0, new_line=lines(lookups, probe=lambda: network_problem))
+    made = Referee(link, endpoint="http://localhost:8001/mcp", max_concurrent=2, uses=uses)  # type: ignore[arg-type]
     reporting = asyncio.create_task(made.keep_reporting())
     made.start_match(start(hosts))
 
@@ -48,14 +60,9 @@ async def outcome(hosts: tuple[str, str]) -> tuple[Dicts, Dicts, Dicts]:
     await asyncio.gather(reporting, return_exceptions=True)
     await made.drain(0)
     await made.aclose()
-    given_back = [{name: one[name] for name in ("match_id", "cause", "why")} for one in returned()]
+    handed_back = [{name: one[name] for name in ("match_id", "cause", "why")} for one in returned()]
     excused = [one.get("excused", []) for beat in link.heartbeats for one in beat]
-    return link.reports, given_back, max(excused, key=len, default=[])
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heartbeat, "PROGRESS_EVERY_S", 0)
+    return link.reports, handed_back, max(excused, key=len, default=[])
 
 
 def connections_end_with(monkeypatch: pytest.MonkeyPatch, **numbers: int) -> None:
@@ -71,59 +78,45 @@ def connections_end_with(monkeypatch: pytest.MonkeyPatch, **numbers: int) -> Non
 NO_NETWORK = "this machine has no network: Network is unreachable"
 
 
-def network(monkeypatch: pytest.MonkeyPatch, problem: str) -> None:
-    """What this machine's own probe says of its network."""
-    monkeypatch.setattr(player_line, "network_problem", lambda: problem)
-
-
-def lines(report: dict[str, Any]) -> dict[str, tuple[str, int, str]]:
+def by_player(report: dict[str, Any]) -> dict[str, tuple[str, int, str]]:
     """By player: whose fault it was, in how many tries, and what was seen."""
     return {fault["player_id"]: (fault["cause"], fault["tries"], fault["detail"]) for fault in report["faults"]}
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENETUNREACH])
-async def test_a_match_is_given_back_when_our_own_probe_finds_no_network(
+async def test_a_match_is_handed_back_when_our_own_probe_finds_no_network(
     monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setattr(asking, "NETWORK_WAIT_S", 0)
-    network(monkeypatch, NO_NETWORK)
+    monkeypatch.setattr(request, "NETWORK_RETRY_DELAY_S", 0)
     connections_end_with(monkeypatch, to_1=number, to_2=errno.ECONNREFUSED)
-    reports, returned, excused = await outcome(("10.0.0.1", "10.0.0.2"))
+    reports, returned, excused = await outcome(("10.0.0.1", "10.0.0.2"), NO_NETWORK)
     assert (reports, returned) == ([], [{"match_id": "R1M1", "cause": "REFEREE", "why": NO_NETWORK}])
     assert [(one["player_id"], one["evidence"], one["counted"]) for one in excused] == [("P01", NO_NETWORK, "no")] * 3
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENETUNREACH, errno.EADDRNOTAVAIL, errno.EACCES])
-async def test_two_addresses_that_nobody_can_reach_are_no_evidence_against_us(
-    monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    """Two students who register such addresses would else never lose to each other, nor to anybody."""
-    network(monkeypatch, "")
+async def test_two_unreachable_addresses_are_no_excuse(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Otherwise two students who register such addresses would never lose a match."""
     connections_end_with(monkeypatch, to_1=number, to_2=number)
     (report,), returned, excused = await outcome(("10.0.0.1", "10.0.0.2"))
     assert (returned, excused, report["status"], report["result"]["winner"]) == ([], [], "TECHNICAL_LOSS", None)
-    assert {player: (cause, tries) for player, (cause, tries, _) in lines(report).items()} == {
+    assert {player: (cause, tries) for player, (cause, tries, _) in by_player(report).items()} == {
         "P01": ("CONNECT", 2),
         "P02": ("CONNECT", 2),
     }
 
 
-async def test_two_names_that_nobody_can_look_up_are_no_evidence_against_us(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def resolve(*_: object) -> list[object]:
-        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
-
-    network(monkeypatch, "")
-    monkeypatch.setattr(ThreadedResolver, "resolve", resolve)
-    (report,), returned, excused = await outcome(("a.example", "b.example"))
+async def test_two_unknown_host_names_are_no_excuse() -> None:
+    lookups = FakeLookups(socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"))
+    (report,), returned, excused = await outcome(("a.example", "b.example"), lookups=lookups)
     assert (returned, excused, report["status"], report["result"]["winner"]) == ([], [], "TECHNICAL_LOSS", None)
 
 
-async def test_there_is_a_way_to_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    network(monkeypatch, "")
+async def test_an_unreachable_and_a_refusing_player_are_both_at_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     connections_end_with(monkeypatch, to_1=errno.ENETUNREACH, to_2=errno.ECONNREFUSED)
     (report,), returned, excused = await outcome(("10.0.0.1", "10.0.0.2"))
     assert (returned, excused) == ([], [])
-    assert lines(report) == {
+    assert by_player(report) == {
         "P01": ("CONNECT", 2, "no connection: Network is unreachable"),
         "P02": ("CONNECT", 2, "nobody listens at its address"),
     }

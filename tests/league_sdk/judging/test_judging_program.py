@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from league_sdk.judging import __main__ as program
-from league_sdk.judging.league_link import Refused
+from league_sdk.judging.worker.league_link import Refused
 from tests.league_sdk.judging.starts import Link
 
 
@@ -25,9 +25,7 @@ class Unwanted(Link):
 
 
 @pytest.mark.parametrize(("link", "error"), [(Link(), KeyError), (Unwanted(), Refused)])
-async def test_without_heartbeats_a_referee_ends_so_that_it_can_be_started_again(
-    link: Link, error: type[Exception]
-) -> None:
+async def test_a_referee_process_ends_when_it_cannot_send_heartbeats(link: Link, error: type[Exception]) -> None:
     stop = asyncio.Event()
     with pytest.raises(error):
         await program._work(link, Broken(), "Referee", stop)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""One value has one text, and it is the same before a database stored it and after."""
+"""Canonical JSON, digests, and walking along a chain."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ VALUES = st.recursive(
 AT = datetime(2025, 1, 15, 10, 15, tzinfo=UTC)
 
 
-def test_the_text_is_sorted_tight_and_unescaped() -> None:
+def test_canonical_json_has_sorted_keys_no_spaces_and_no_escapes() -> None:
     assert canonical({"b": [1, None, True], "a": 'é"\n'}) == '{"a":"é\\"\\n","b":[1,null,true]}'.encode()
     assert sha256_of({}) == hashlib.sha256(b"{}").hexdigest()
 
 
 @given(VALUES)
-def test_a_plain_value_is_written_and_read_back_the_same(value: Any) -> None:
+def test_a_plain_value_has_the_same_canonical_json_after_it_was_stored(value: Any) -> None:
     written = canonical(plain(value))
     assert canonical(json.loads(written)) == written
     assert canonical(plain(json.loads(json.dumps(value)))) == written
 
 
-def test_a_whole_float_is_what_a_database_may_make_of_it() -> None:
+def test_plain_turns_whole_floats_into_integers() -> None:
     assert plain([1.0, 1e22, -0.0, 0.5, (2,)]) == [1, 10**22, 0, "0.5", [2]]
 
 
 @pytest.mark.parametrize("value", [1e23, -1e23, 1.5e300, 2.0**53 + 2, 123456789012345680000.0])
-def test_a_large_float_is_the_same_after_postgresql_wrote_it_in_decimal(value: float) -> None:
-    """``jsonb`` keeps the decimal digits that it is sent, without an exponent."""
+def test_plain_gives_a_large_float_the_same_value_after_postgresql_stored_it(value: float) -> None:
+    """PostgreSQL's ``jsonb`` stores the decimal digits that it receives, without an exponent."""
     stored = json.loads(f"{Decimal(json.dumps(value)):f}".removesuffix(".0"))
     assert canonical(plain(stored)) == canonical(plain(value))
 
 
 @pytest.mark.parametrize("value", [1.5, {1: 2}, "\ud800", {"a": {1.0}}, b"x"])
-def test_what_has_no_one_text_is_refused(value: Any) -> None:
+def test_canonical_refuses_values_without_a_unique_text(value: Any) -> None:
     with pytest.raises(ValueError, match=r"float|key|surrogate|set|bytes"):
         canonical(value)
 
 
-def test_what_is_nested_too_deeply_is_refused_and_cut() -> None:
+def test_canonical_refuses_deep_nesting_and_plain_cuts_it() -> None:
     deep: Any = []
     for _ in range(100):
         deep = [deep]
@@ -63,17 +63,17 @@ def test_what_is_nested_too_deeply_is_refused_and_cut() -> None:
 
 
 def events(count: int) -> list[Link]:
-    found: list[Link] = []
+    links: list[Link] = []
     before = ""
     for seq in range(1, count + 1):
         data = {"round_id": seq, "why": f"secret {seq}"}
         one = link(before, f"{seq:032x}", league_id="fall", seq=seq, kind="round_opened", at=AT, data=data)
         before = one.digest
-        found.append(one)
-    return found
+        links.append(one)
+    return links
 
 
-def test_a_digest_is_what_the_ruling_says() -> None:
+def test_a_digest_is_computed_as_the_ruling_says() -> None:
     one = link("", "0" * 32, league_id="fall", seq=1, kind="round_opened", at=AT, data={"round_id": 1, "why": "x"})
     public = (
         '{"at":"2025-01-15T10:15:00.000000Z","data":{"round_id":1},"kind":"round_opened","league_id":"fall","seq":1}'
@@ -84,7 +84,7 @@ def test_a_digest_is_what_the_ruling_says() -> None:
     assert one.digest == hashlib.sha256(bytes.fromhex(BEGINNING) + public.encode() + private).hexdigest()
 
 
-def test_erasing_what_is_private_keeps_the_digest() -> None:
+def test_erasing_the_private_part_keeps_the_digest() -> None:
     data = {"round_id": 1, "why": "x"}
     one = link("", "0" * 32, league_id="fall", seq=1, kind="round_opened", at=AT, data=data)
     kept = hash_private("0" * 32, "round_opened", data)
@@ -92,7 +92,7 @@ def test_erasing_what_is_private_keeps_the_digest() -> None:
 
 
 @given(st.integers(0, 5), st.sampled_from(["public", "private", "digest", "gone", "twice", "swapped"]))
-def test_whatever_is_changed_the_first_that_does_not_hold_is_named(place: int, how: str) -> None:
+def test_walk_names_the_first_wrong_event_after_any_change(place: int, how: str) -> None:
     whole = events(7)
     head = whole[-1].digest
     assert walk(whole, league_id="fall", head=head)[-1] == head
@@ -118,7 +118,7 @@ def test_whatever_is_changed_the_first_that_does_not_hold_is_named(place: int, h
     assert f"event {expected} (round_opened)" in str(broken.value)
 
 
-def test_an_end_that_is_cut_off_does_not_give_the_head() -> None:
+def test_walk_refuses_a_chain_whose_end_is_missing() -> None:
     whole = events(3)
     with pytest.raises(Broken, match="the head after event 2"):
         walk(whole[:2], league_id="fall", head=whole[2].digest)
@@ -126,6 +126,6 @@ def test_an_end_that_is_cut_off_does_not_give_the_head() -> None:
         walk(whole, league_id="spring", head=whole[2].digest)
 
 
-def test_a_hash_that_is_none_is_refused() -> None:
+def test_digest_of_refuses_a_malformed_hash() -> None:
     with pytest.raises(ValueError, match="64"):
         digest_of("A" * 64, {}, "a" * 64)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league_sdk.ledger.standings import FORM_LENGTH, Result, Row, Scoring, natural, table
+from league_sdk.ledger.standings import FORM_LENGTH, Result, Row, Scoring, for_people, merit, natural, table
 
 ALPHA = {"P01": "Alpha", "P02": "Beta", "P03": "Gamma", "P04": "Delta"}
 COUNTS = ("played", "wins", "draws", "losses", "technical_losses", "points")
@@ -29,13 +29,15 @@ def line(row: Row) -> tuple[Any, ...]:
     return (row.player_id, *(getattr(row, name) for name in COUNTS))
 
 
-def test_round_1_of_chapter_8() -> None:
+def test_the_table_after_round_1_of_chapter_8() -> None:
     rows = table(ALPHA, [won("P01", "P02"), drew("P03", "P04")], Scoring())
     assert [asdict(row) for row in rows] == [
         {
             "player_id": player_id,
             "display_name": ALPHA[player_id],
             "rank": rank,
+            "tied_rank": 2 if player_id in ("P03", "P04") else rank,
+            "tied": player_id in ("P03", "P04"),
             "played": 1,
             "wins": form.count("W"),
             "draws": form.count("D"),
@@ -52,7 +54,7 @@ def test_round_1_of_chapter_8() -> None:
     ]  # fmt: skip
 
 
-def test_before_the_first_match_everyone_has_a_row_by_id() -> None:
+def test_the_table_before_the_first_match_has_all_players_sorted_by_id() -> None:
     players = {"P10": "a", "P2": "b", "P1": "c", "P03": "d"}
     rows = table(players, [], Scoring())
     assert [(row.rank, row.player_id, row.display_name, row.form) for row in rows] == [
@@ -60,13 +62,13 @@ def test_before_the_first_match_everyone_has_a_row_by_id() -> None:
     ]  # fmt: skip
 
 
-def test_ids_compare_with_digits_as_numbers() -> None:
+def test_natural_compares_digits_in_ids_as_numbers() -> None:
     ids = ["P10", "P9", "P100", "P2", "Q1", "P", "7", "P9b", "P2a10", "P2a9", ""]
     assert sorted(ids, key=natural) == ["", "7", "P", "P2", "P2a9", "P2a10", "P9", "P9b", "P10", "P100", "Q1"]
 
 
 @given(st.lists(st.text(max_size=8), max_size=6))
-def test_any_ids_can_be_ordered(ids: list[str]) -> None:
+def test_natural_can_compare_any_ids(ids: list[str]) -> None:
     assert sorted(sorted(ids, key=natural)) == sorted(ids)
 
 
@@ -84,12 +86,12 @@ def test_any_ids_can_be_ordered(ids: list[str]) -> None:
         ([drew("P04", "P03"), drew("P02", "P01")], ["P01", "P02", "P03", "P04"]),
     ],
 )
-def test_the_order_is_points_then_wins_then_id(results: list[Result], order: list[str]) -> None:
+def test_the_table_is_sorted_by_points_then_wins_then_id(results: list[Result], order: list[str]) -> None:
     assert [row.player_id for row in table(ALPHA, results, Scoring())] == order
 
 
-def test_with_equal_points_and_wins_more_draws_stand_higher() -> None:
-    """Only settings in which a draw is worth nothing can show it."""
+def test_more_draws_rank_higher_at_equal_points_and_wins() -> None:
+    """This is possible only if a draw gives no points."""
     rows = table(ALPHA, [won("P01", "P03"), won("P02", "P04"), drew("P02", "P03")], Scoring(win=3, draw=0))
     assert [line(row) for row in rows] == [
         ("P02", 2, 1, 1, 0, 0, 3),
@@ -97,10 +99,6 @@ def test_with_equal_points_and_wins_more_draws_stand_higher() -> None:
         ("P03", 2, 0, 1, 1, 0, 0),
         ("P04", 1, 0, 0, 1, 0, 0),
     ]
-
-
-def test_every_rank_is_given_once() -> None:
-    assert [row.rank for row in table(ALPHA, [], Scoring())] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -114,12 +112,14 @@ def test_every_rank_is_given_once() -> None:
         (Result(1, "P01", "P02", "CANCELLED", None), ("P01", 0, 0, 0, 0, 0, 0), ("P02", 0, 0, 0, 0, 0, 0)),
     ],
 )
-def test_the_points_are_the_leagues_own(result: Result, first: tuple[Any, ...], second: tuple[Any, ...]) -> None:
+def test_the_table_uses_the_points_of_the_league(
+    result: Result, first: tuple[Any, ...], second: tuple[Any, ...]
+) -> None:
     scoring = Scoring(win=5, draw=2, loss=-1, technical_loss=-3)
     assert [line(row) for row in table({"P01": "a", "P02": "b"}, [result], scoring)] == [first, second]
 
 
-def test_the_form_is_the_last_five_newest_last() -> None:
+def test_the_form_has_the_last_five_results_with_the_newest_last() -> None:
     results = [won("P01", "P02"), drew("P01", "P03"), won("P02", "P01"), absent("P03", "P01", "P03"),
                Result(1, "P01", "P02", "CANCELLED", None), won("P01", "P04"), won("P01", "P03")]  # fmt: skip
     rows = {row.player_id: row.form for row in table(ALPHA, results, Scoring())}
@@ -127,7 +127,7 @@ def test_the_form_is_the_last_five_newest_last() -> None:
     assert FORM_LENGTH == 5
 
 
-def test_players_who_are_not_listed_are_left_out() -> None:
+def test_the_table_ignores_unknown_players() -> None:
     assert [line(row) for row in table({"P01": "a"}, [won("P01", "P99"), won("P98", "P99")], Scoring())] == [
         ("P01", 1, 1, 0, 0, 0, 3)
     ]
@@ -150,7 +150,7 @@ several = st.lists(result(), max_size=40)
 
 
 @given(results=several, scoring=scorings, data=st.data())
-def test_the_order_of_results_changes_the_form_only(
+def test_the_order_of_results_affects_only_the_form(
     results: list[Result], scoring: Scoring, data: st.DataObject
 ) -> None:
     players = dict.fromkeys(IDS, "x")
@@ -161,7 +161,7 @@ def test_the_order_of_results_changes_the_form_only(
 
 
 @given(results=several, scoring=scorings)
-def test_the_sums_of_the_table(results: list[Result], scoring: Scoring) -> None:
+def test_the_sums_over_the_table_follow_from_the_results(results: list[Result], scoring: Scoring) -> None:
     rows = table(dict.fromkeys(IDS, "x"), results, scoring)
     total = {name: sum(getattr(row, name) for row in rows) for name in COUNTS}
     statuses = [one.status for one in results]
@@ -185,3 +185,35 @@ def test_the_sums_of_the_table(results: list[Result], scoring: Scoring) -> None:
         assert len(row.form) == min(row.played, FORM_LENGTH)
     keys = [(row.points, row.wins, row.draws) for row in rows]
     assert keys == sorted(keys, reverse=True)
+
+
+def places(rows: list[Row]) -> list[tuple[str, str, int]]:
+    return [(row.player_id, row.place, row.tied_rank) for row in rows]
+
+
+def test_players_whom_only_the_id_tells_apart_share_a_place() -> None:
+    players = ALPHA | {"P05": "Epsilon"}
+    rows = table(players, [won("P01", "P02"), won("P03", "P04")], Scoring())
+    assert [row.rank for row in rows] == [1, 2, 3, 4, 5]
+    assert places(rows) == [("P01", "=1", 1), ("P03", "=1", 1), ("P02", "=3", 3), ("P04", "=3", 3), ("P05", "=3", 3)]
+    after = table(players, [won("P01", "P02"), won("P03", "P04"), won("P05", "P01", 2)], Scoring())
+    assert places(after)[:3] == [("P01", "=1", 1), ("P03", "=1", 1), ("P05", "=1", 1)]
+
+
+def test_technical_losers_do_not_lead_a_table_of_zeros() -> None:
+    rows = table(ALPHA, [absent("P01", "P02", None)], Scoring())
+    assert [row.player_id for row in rows] == ["P01", "P02", "P03", "P04"]
+    assert [row.player_id for row in for_people(rows)] == ["P03", "P04", "P01", "P02"]
+    assert {row.place for row in rows} == {"=1"}
+    assert not any(row.leads for row in rows)
+    assert [row.leads for row in table(ALPHA, [won("P02", "P01")], Scoring())] == [True, False, False, False]
+
+
+@given(results=several, scoring=scorings)
+def test_places_are_shared_by_equals_only(results: list[Result], scoring: Scoring) -> None:
+    rows = table(dict.fromkeys(IDS, "x"), results, scoring)
+    for row in rows:
+        equals = [other for other in rows if merit(other) == merit(row)]
+        assert row.tied_rank == min(other.rank for other in equals)
+        assert row.tied == (len(equals) > 1)
+    assert sorted(row.rank for row in for_people(rows)) == [row.rank for row in rows]

@@ -1,4 +1,4 @@
-"""What verify finds in draws, seals and results, what it says on the command line, and hostile input."""
+"""Verifying draws, seals, results and the table; the command line; and hostile input."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ CHOICES: dict[str, dict[str, Any]] = {
 
 
 def finished(game: str, **changes: Any) -> dict[str, Any]:
-    """A result as the site writes it when all is well."""
+    """The event of a correct result, as the site stores it."""
     play, choices = changes.get("play", 1), CHOICES[game]
-    number = draws.draw(
-        SEED, league_id="fall", match_id="R1M1", play=play, choice_a=str(choices["P01"]), choice_b=str(choices["P02"])
-    )
+    said = (str(choices["P01"]), str(choices["P02"]))
+    number = draws.CommittedDraw(SEED, "fall", "R1M1", play, said).randint(1, 10)
     total = number if game == "even_odd" else number + 7
     winner = "P01" if total % 2 == 0 else "P02"
     drawn = changes.pop("drawn_number", number)
@@ -57,7 +56,7 @@ def finished(game: str, **changes: Any) -> dict[str, Any]:
 
 
 def ledger(*results: dict[str, Any], game: str = "even_odd", commitment: str | None = None) -> dict[str, Any]:
-    """A ledger of one match with these events after the round's start; the table is that of the last result."""
+    """A ledger of one match with these events after the start of the round; its table follows from the last result."""
     start: dict[str, Any] = {"round_id": 1, "draw_commitments": {"R1M1": commitment or draws.commitment(SEED)}}
     names = {"P01": "Ada", "P02": "Bob"}
     told = [
@@ -102,9 +101,9 @@ def row(code: str, name: str, rank: int, winner: str | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("game", ["even_odd", "even_odd_numbers"])
-def test_a_drawn_and_sealed_result_holds(game: str) -> None:
-    found = verify(ledger(finished(game), game=game))
-    assert (found.counted["draws"], found.counted["sealed"], found.points_in_chain) == (1, 1, True)
+def test_verify_accepts_a_drawn_and_sealed_result(game: str) -> None:
+    verified = verify(ledger(finished(game), game=game))
+    assert (verified.counted["draws"], verified.counted["sealed"], verified.points_in_chain) == (1, 1, True)
 
 
 @pytest.mark.parametrize("game", ["even_odd", "even_odd_numbers"])
@@ -123,7 +122,7 @@ def test_a_drawn_and_sealed_result_holds(game: str) -> None:
         ({"round_id": "1"}, "it cannot be read"),
     ],
 )
-def test_what_does_not_follow_is_named(game: str, changes: dict[str, Any], problem: str) -> None:
+def test_verify_names_a_contradiction_in_a_result(game: str, changes: dict[str, Any], problem: str) -> None:
     with pytest.raises(Broken, match=problem) as broken:
         verify(ledger(finished(game, **changes), game=game))
     assert broken.value.seq == 3
@@ -140,41 +139,36 @@ def test_what_does_not_follow_is_named(game: str, changes: dict[str, Any], probl
         {"status": "CANCELLED", "winner_id": None},
     ],
 )
-def test_a_sealed_result_has_a_number_when_it_was_played_and_none_else(game: str, changes: dict[str, Any]) -> None:
+def test_verify_requires_a_number_exactly_for_results_that_were_played(game: str, changes: dict[str, Any]) -> None:
     with pytest.raises(Broken, match="a number and a result in play belong together") as broken:
         verify(ledger(finished(game, **changes), game=game))
     assert broken.value.seq == 3
-    lost = {"drawn_number": None, "status": "TECHNICAL_LOSS"}
-    assert verify(_lost(ledger(finished(game, **lost), game=game))).counted["unproven draws"] == 0
+    lost = ledger(finished(game, drawn_number=None, status="TECHNICAL_LOSS"), game=game)
+    lost["table"][1]["technical_losses"] = 1
+    assert verify(lost).counted["unproven draws"] == 0
 
 
-def _lost(found: dict[str, Any]) -> dict[str, Any]:
-    loser = found["table"][1]
-    loser["technical_losses"] = 1
-    return found
-
-
-def test_a_result_whose_seal_was_taken_off_must_still_follow_from_its_seed() -> None:
-    """No foreign referee has a seed: a number beside one is ours."""
+def test_verify_checks_the_number_of_a_result_whose_seal_was_removed() -> None:
+    """Students' referees never get a seed, so a number with a seed must come from a referee of the site."""
     with pytest.raises(Broken, match="the number does not follow"):
         verify(ledger(finished("even_odd", drawn_number=11, seal_sha256="")))
     hidden = verify(ledger(finished("even_odd", drawn_number=None, seal_sha256="", draw_seed="")))
     assert (hidden.counted["draws"], hidden.counted["unproven draws"]) == (0, 1)
 
 
-def test_results_are_not_undone_by_a_league_that_begins_again() -> None:
-    """The demo does, but then its chain begins anew."""
-    found = ledger(finished("even_odd"))
+def test_verify_refuses_a_league_that_starts_again_in_the_middle_of_its_chain() -> None:
+    """The demo league starts again and again, but each time with a new chain."""
+    document = ledger(finished("even_odd"))
     afresh = link("", "0" * 32, league_id="fall", seq=4, kind="demo_afresh", at=AT, data={})
-    found = chained(found, [*found["events"], afresh._asdict()])
+    document = chained(document, [*document["events"], afresh._asdict()])
     table = [row("P01", "Ada", 1, None), row("P02", "Bob", 2, None)]
     with pytest.raises(Broken, match="a league begins once") as broken:
-        verify(found | {"table": table})
+        verify(document | {"table": table})
     assert broken.value.seq == 4
 
 
 def chained(found: dict[str, Any], events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The ledger with these events in place of its own, every digest made anew."""
+    """The ledger with other events and new digests."""
     head, made = "", []
     for one in events:
         head = digest_of(head, one["public"], one["private_sha256"])
@@ -182,11 +176,11 @@ def chained(found: dict[str, Any], events: list[dict[str, Any]]) -> dict[str, An
     return found | {"events": made, "head": head}
 
 
-def test_who_has_results_stands_in_the_table_of_an_older_league_too(tmp_path: Path, capsys: Any) -> None:
-    """No event of an older league lists its players."""
-    found = ledger(finished("even_odd"))
+def test_verify_requires_players_with_results_in_the_table_of_an_older_league(tmp_path: Path, capsys: Any) -> None:
+    """The events of an older league do not list its players."""
+    document = ledger(finished("even_odd"))
     start = link("", "0" * 32, league_id="fall", seq=1, kind="schedule_made", at=AT, data={"players": 2, "rounds": 1})
-    older = chained(found, [start._asdict(), *found["events"][1:]])
+    older = chained(document, [start._asdict(), *document["events"][1:]])
     assert not verify(older).players_in_chain
     (tmp_path / "older.json").write_text(json.dumps(older))
     assert main(["verify", str(tmp_path / "older.json")]) == 0
@@ -196,23 +190,23 @@ def test_who_has_results_stands_in_the_table_of_an_older_league_too(tmp_path: Pa
 
 
 def committed_again(**data: Any) -> dict[str, Any]:
-    """A ledger in which the draw was committed to once more after the round's start, and has a result."""
-    found = ledger(finished("even_odd", play=data.get("plays", {}).get("R1M1", 1)), commitment="c" * 64)
-    *begun, result = found["events"]
+    """A ledger with a second commitment to the draw after the start of the round, and with a result."""
+    document = ledger(finished("even_odd", play=data.get("plays", {}).get("R1M1", 1)), commitment="c" * 64)
+    *begun, result = document["events"]
     told = {"match_id": "R1M1", "draw_commitments": {"R1M1": draws.commitment(SEED)}} | data
     again = link("", "0" * 32, league_id="fall", seq=3, kind="draw_committed", at=AT, data=told)._asdict()
-    return chained(found, [*begun, again, result | {"public": result["public"] | {"seq": 4}}])
+    return chained(document, [*begun, again, result | {"public": result["public"] | {"seq": 4}}])
 
 
 @pytest.mark.parametrize("data", [{}, {"plays": {"R1M1": 1}}])
-def test_a_commitment_is_not_replaced_by_one_that_was_made_with_the_choices_known(data: dict[str, Any]) -> None:
+def test_verify_refuses_a_second_commitment_for_the_same_play(data: dict[str, Any]) -> None:
     with pytest.raises(Broken, match="a second commitment for one play") as broken:
         verify(committed_again(**data))
     assert broken.value.seq == 3
 
 
-def test_a_commitment_that_came_late_is_told(tmp_path: Path, capsys: Any) -> None:
-    """A restored site has lost the seeds of its open matches, and makes others: each is another play."""
+def test_the_command_reports_a_commitment_made_after_the_start_of_the_round(tmp_path: Path, capsys: Any) -> None:
+    """A restored site has lost the seeds of its open matches and makes new ones, each for another play."""
     late = committed_again(plays={"R1M1": 2})
     assert verify(late).counted["late draws"] == verify(late).counted["draws"] == 1
     (tmp_path / "late.json").write_text(json.dumps(late))
@@ -220,7 +214,7 @@ def test_a_commitment_that_came_late_is_told(tmp_path: Path, capsys: Any) -> Non
     assert "1 of the drawn numbers were committed to only after their round had started" in capsys.readouterr().out
 
 
-def test_a_second_result_needs_a_correction_and_a_commitment_of_its_own() -> None:
+def test_verify_requires_a_correction_before_a_second_result_of_a_match() -> None:
     with pytest.raises(Broken, match="no correction stands between"):
         verify(ledger(finished("even_odd"), finished("even_odd")))
     opened = {
@@ -236,7 +230,7 @@ def test_a_second_result_needs_a_correction_and_a_commitment_of_its_own() -> Non
     assert verify(ledger(finished("even_odd"), opened, finished("even_odd", play=2))).counted["unproven draws"] == 1
 
 
-def test_what_older_events_do_not_say_is_no_error_but_is_told() -> None:
+def test_verify_counts_facts_that_older_events_do_not_have() -> None:
     data = finished("even_odd", draw_seed="", seal_sha256="")
     for name in ("draw_seed", "seal_sha256", "sealed_attempt", "play"):
         del data[name]
@@ -256,11 +250,11 @@ def test_what_older_events_do_not_say_is_no_error_but_is_told() -> None:
         (lambda one: one.update(head="a" * 64), "the head after event 3"),
     ],
 )
-def test_what_stands_beside_the_events_follows_from_them(change: Any, problem: str) -> None:
-    found = ledger(finished("even_odd"))
-    change(found)
+def test_verify_compares_the_table_and_the_points_with_the_events(change: Any, problem: str) -> None:
+    document = ledger(finished("even_odd"))
+    change(document)
     with pytest.raises(Broken, match=problem):
-        verify(found)
+        verify(document)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +270,7 @@ def test_what_stands_beside_the_events_follows_from_them(change: Any, problem: s
         ledger() | {"head": "a"},
     ],
 )
-def test_hostile_documents_give_a_sentence(hostile: Any) -> None:
+def test_verify_refuses_malformed_documents_with_a_sentence(hostile: Any) -> None:
     with pytest.raises(NotALedger, match=r"\.$"):
         verify(hostile)
 
@@ -284,19 +278,19 @@ def test_hostile_documents_give_a_sentence(hostile: Any) -> None:
 # The command -------------------------------------------------------------------------------------
 
 
-def test_the_command_says_what_holds_and_what_is_not_proven(tmp_path: Path, capsys: Any) -> None:
+def test_the_command_prints_what_is_verified_and_what_is_not_proven(tmp_path: Path, capsys: Any) -> None:
     file = tmp_path / "ledger.json"
-    found = ledger(finished("even_odd"))
-    file.write_text(json.dumps(found))
-    assert main(["verify", str(file), "--head", found["events"][1]["digest"]]) == 0
+    document = ledger(finished("even_odd"))
+    file.write_text(json.dumps(document))
+    assert main(["verify", str(file), "--head", document["events"][1]["digest"]]) == 0
     said = capsys.readouterr().out
     assert said.startswith("HOLDS: league fall, 3 events, the last is number 3.\n")
     assert "The head that you kept is that of event 2" in said
     assert "Not proven:" in said
     assert main(["verify", str(file), "--head", "b" * 64]) == 1
     assert "DOES NOT HOLD: the head that you kept" in capsys.readouterr().out
-    found["events"][2]["public"]["data"]["winner_id"] = None
-    file.write_text(json.dumps(found))
+    document["events"][2]["public"]["data"]["winner_id"] = None
+    file.write_text(json.dumps(document))
     assert main(["verify", str(file)]) == 1
     said = capsys.readouterr().out
     assert said.startswith("DOES NOT HOLD: event 3 (match_finished, match R1M1): ")
@@ -307,7 +301,7 @@ def test_the_command_says_what_holds_and_what_is_not_proven(tmp_path: Path, caps
 @pytest.mark.parametrize(
     "content", [b"", b"\xff", b"[" * 100_000, b'{"a": NaN}', b'"\\ud800"', b'{"format": "\\ud800"}']
 )
-def test_hostile_files_give_a_sentence(content: bytes, tmp_path: Path, capsys: Any) -> None:
+def test_the_command_refuses_malformed_files_with_a_sentence(content: bytes, tmp_path: Path, capsys: Any) -> None:
     file = tmp_path / "bad.json"
     file.write_bytes(content)
     assert main(["verify", str(file)]) == 1
@@ -318,8 +312,8 @@ def test_hostile_files_give_a_sentence(content: bytes, tmp_path: Path, capsys: A
     assert stopped.value.code == 2
 
 
-def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
-    """Another reader of the same file might take the first where we take the last."""
+def test_read_refuses_an_object_with_a_repeated_name(tmp_path: Path) -> None:
+    """Another reader of the file might use the first of two values where ours uses the last."""
     file = tmp_path / "ledger.json"
     file.write_text(
         json.dumps(ledger(finished("even_odd"))).replace('"winner_id": ', '"winner_id": "P09", "winner_id": ')
@@ -328,11 +322,11 @@ def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
         reading.read(str(file))
 
 
-def test_a_site_is_read_page_by_page_and_never_in_a_circle() -> None:
+def test_read_fetches_all_pages_of_a_site_and_refuses_a_cycle_of_pages() -> None:
     whole = ledger(finished("even_odd"))
     asked: list[str] = []
 
-    def fetch(url: str, most: int) -> bytes:
+    def fetch(url: str, max_bytes: int) -> bytes:
         asked.append(url)
         at = len(asked) - 1
         page = whole | {"events": whole["events"][at : at + 1], "next": at + 1 if at < 2 else None}
@@ -346,17 +340,24 @@ def test_a_site_is_read_page_by_page_and_never_in_a_circle() -> None:
     ]
     circle = json.dumps(whole | {"next": 1}).encode()
     with pytest.raises(NotALedger, match="in a circle"):
-        reading.read("https://site/leagues/fall/", fetch=lambda url, most: circle)
+        reading.read("https://site/leagues/fall/", fetch=lambda url, max_bytes: circle)
     with pytest.raises(NotALedger, match="names no league"):
         reading.read("https://site/", fetch=fetch)
 
 
 @pytest.fixture
 def site() -> Iterator[str]:
-    """A site on this machine; what it answers goes by the league that is asked for."""
+    """A local site that has the ledger of the league ``fall`` only."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            hops = self.path.partition("/moved/")[2]
+            if hops:
+                self.send_response(302)
+                self.send_header("Location", f"/moved/{hops[1:]}" if hops[1:] else "/leagues/fall/")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             body = json.dumps(ledger(finished("even_odd"))).encode() if "fall" in self.path else b'{"error": "none"}'
             self.send_response(200 if "fall" in self.path else 404)
             self.send_header("Content-Length", str(len(body)))
@@ -364,7 +365,7 @@ def site() -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, *args: Any) -> None:
-            """Nothing of it is of interest."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -375,7 +376,7 @@ def site() -> Iterator[str]:
     thread.join()
 
 
-def test_a_site_is_asked_over_the_network(site: str, tmp_path: Path, capsys: Any) -> None:
+def test_the_command_reads_a_ledger_over_http(site: str, tmp_path: Path, capsys: Any) -> None:
     kept = tmp_path / "kept.json"
     assert main(["verify", f"{site}/leagues/fall/", "--save", str(kept)]) == 0
     assert main(["verify", str(kept)]) == 0
@@ -386,9 +387,22 @@ def test_a_site_is_asked_over_the_network(site: str, tmp_path: Path, capsys: Any
     assert capsys.readouterr().out.startswith("Not verified. http://127.0.0.1:9/api/leagues/fall/ledger")
 
 
-def test_no_more_is_taken_than_is_allowed(site: str) -> None:
-    with pytest.raises(NotALedger, match="sends more than"):
-        reading._Fetch(lambda: 0.0).get(f"{site}/leagues/fall/", 100)
-    clock = iter([0.0, 10.0**6])
-    with pytest.raises(NotALedger, match="took longer than"):
-        reading._Fetch(lambda: next(clock)).get(f"{site}/leagues/fall/", 10**6)
+def test_fetching_stops_at_the_limits_of_size_and_time(site: str) -> None:
+    with reading.make_client() as http:
+        with pytest.raises(NotALedger, match="sends more than"):
+            reading._Fetch(http, lambda: 0.0).get(f"{site}/leagues/fall/", 100)
+        clock = iter([0.0, 10.0**6])
+        with pytest.raises(NotALedger, match="took longer than"):
+            reading._Fetch(http, lambda: next(clock)).get(f"{site}/leagues/fall/", 10**6)
+
+
+def test_fetching_follows_a_few_redirects_and_no_proxy_of_the_environment(
+    site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with reading.make_client() as http:
+        fetch = reading._Fetch(http, lambda: 0.0)
+        assert fetch.get(f"{site}/moved/12345", 10**6) == fetch.get(f"{site}/leagues/fall/", 10**6)
+        with pytest.raises(NotALedger, match="answered 302"):
+            fetch.get(f"{site}/moved/123456", 10**6)

@@ -1,4 +1,4 @@
-"""Strategies, good and bad, and what a player remembers (004 3.6, 9.4.4)."""
+"""How a player uses its strategy, and its history (004 3.6, 9.4.4)."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ class Illegal(Strategy):
 
 
 class Slow(Strategy):
-    """Waits to be let go; counts how often it was asked."""
+    """Waits for an event before it answers, and counts how often it is asked."""
 
     def __init__(self) -> None:
         self.asked, self.context = 0, dict[str, Any]()
@@ -42,7 +42,9 @@ class Slow(Strategy):
 
 
 @pytest.mark.parametrize("make", [Broken, Illegal])
-async def test_a_broken_strategy_still_plays(make: type[Strategy], caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_player_with_a_broken_strategy_plays_at_random(
+    make: type[Strategy], caplog: pytest.LogCaptureFixture
+) -> None:
     player = Player("Alpha", make())
     player.accept(ACCEPTED)
     assert (await player.call("choose_parity", dict(CHOICE)))["parity_choice"] in ("even", "odd")
@@ -50,8 +52,8 @@ async def test_a_broken_strategy_still_plays(make: type[Strategy], caplog: pytes
     assert "playing at random" in caplog.text
 
 
-async def test_a_choice_asked_again_is_thought_about_once() -> None:
-    """A referee that gave up waiting and asks again meets the same thought, and the same answer."""
+async def test_a_repeated_request_does_not_ask_the_strategy_again() -> None:
+    """A referee that hangs up and asks again gets the answer to its first request."""
     player = Player("Alpha", strategy := Slow())
     player.accept(ACCEPTED)
     await player.call("handle_game_invitation", dict(INVITATION))
@@ -73,7 +75,7 @@ async def test_a_choice_asked_again_is_thought_about_once() -> None:
     assert strategy.asked == 2
 
 
-def test_history_follows_the_majority() -> None:
+def test_the_history_strategy_chooses_the_more_frequent_parity() -> None:
     strategy = History(random.Random(1))
     for numbers, expected in (([2, 4, 1], "even"), ([1, 3, 2], "odd")):
         assert strategy.choose(["even", "odd"], {"numbers_drawn": numbers}) == expected
@@ -85,7 +87,7 @@ def over(match_id: str, status: str, winner: str | None) -> dict[str, Any]:
     return {"match_id": match_id, "game_result": result}
 
 
-async def test_the_last_result_of_a_match_stands_and_survives_a_restart(tmp_path: Path) -> None:
+async def test_the_last_result_of_a_match_counts_and_survives_a_restart(tmp_path: Path) -> None:
     player = Player("Alpha", AlwaysOdd(), Memory(tmp_path))
     player.accept(ACCEPTED)
     for params in (

@@ -1,4 +1,4 @@
-"""``--dry-run``: a rehearsal without league, port and file (003 section 7)."""
+"""``--dry-run``: matches without a league, a port or a file (003 section 7)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def rehearse(strategy: Strategy, **how: Any) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("game_type", sorted(games()))
-async def test_a_good_player_passes_in_every_game(game_type: str) -> None:
+async def test_a_dry_run_of_a_correct_player_succeeds_in_every_game(game_type: str) -> None:
     code, text = await rehearse(Random(), game_types=(game_type,))
     assert (code, text.splitlines()[-1], "WRONG" in text) == (0, "every reply is a valid answer", False)
     moves = "choose_parity" if game_type == "even_odd" else "make_move"
@@ -48,18 +48,18 @@ async def test_a_good_player_passes_in_every_game(game_type: str) -> None:
     assert (REDACTED in text, "tok_0" in text) == (True, False)
 
 
-async def test_every_game_that_it_registers_for_is_played() -> None:
+async def test_a_dry_run_plays_every_game_of_the_player() -> None:
     code, text = await rehearse(Random(), game_types=("even_odd", "tic_tac_toe"))
     assert (code, text.count('"method":"handle_game_invitation"')) == (0, 2)
 
 
-async def test_a_game_without_rules_is_wrong() -> None:
+async def test_a_dry_run_reports_a_game_without_rules() -> None:
     code, text = await rehearse(Random(), game_types=("chess",))
     assert (code, "WRONG there are no rules for chess here" in text) == (1, True)
 
 
 class Wrong(Player):
-    """A player whose answers are changed on their way out."""
+    """A player whose answers a function changes."""
 
     change: Any = None
 
@@ -88,7 +88,7 @@ def fail(answer: Any) -> NoReturn:
         (fail, "WRONG RuntimeError: a mistake of mine"),
     ],
 )
-async def test_a_wrong_answer_is_named(change: Any, complaint: str) -> None:
+async def test_a_dry_run_names_what_is_wrong_in_an_answer(change: Any, complaint: str) -> None:
     lines: list[str] = []
     player = Wrong("Alpha", Random(), game_types=("even_odd",))
     player.change = change
@@ -97,7 +97,7 @@ async def test_a_wrong_answer_is_named(change: Any, complaint: str) -> None:
     assert lines[-1].endswith(" wrong\n")
 
 
-async def test_nothing_is_kept_and_nothing_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_dry_run_writes_no_file_and_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> NoReturn:
         raise AssertionError("a socket was opened")
 
@@ -107,7 +107,7 @@ async def test_nothing_is_kept_and_nothing_is_opened(tmp_path: Path, monkeypatch
     assert (await dry_run(player, lambda _: None), player.memory.folder) == (0, None)
 
 
-def test_in_a_students_own_program(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_students_program_has_a_dry_run(capsys: pytest.CaptureFixture[str]) -> None:
     class Mine(Strategy):
         quick = True
         game_types = ("even_odd",)
@@ -119,7 +119,7 @@ def test_in_a_students_own_program(capsys: pytest.CaptureFixture[str]) -> None:
     assert '"parity_choice":"odd"' in capsys.readouterr().out
 
 
-def test_from_the_command_line() -> None:
+def test_a_dry_run_starts_from_the_command_line() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "league_sdk.player", "--dry-run", "--strategy", "even", "--game", "even_odd"],
         capture_output=True,

@@ -54,7 +54,7 @@ def after(game_type: str, moves: str) -> tuple[Game, State]:
 
 
 def ask(strategy: Strategy, game: Game, state: State) -> Any:
-    """What a strategy answers whose turn it is."""
+    """The move of a strategy for the player whose turn it is."""
     (player,) = game.to_move(state)
     return strategy.move(game.options(state, player), game.view(state, player), {"game_type": game.game_type})
 
@@ -85,7 +85,7 @@ async def test_a_strategy_sees_the_options_the_board_and_whose_game_it_is() -> N
 
 
 @pytest.mark.parametrize("place", ["context", "request", "flat", "nowhere"])
-async def test_the_state_is_found_where_a_referee_may_put_it(place: str) -> None:
+async def test_a_player_finds_the_state_wherever_a_referee_may_put_it(place: str) -> None:
     player = Player("Alpha", strategy := Watcher())
     request: dict[str, Any] = {"move_type": "place_mark", "valid_options": [3]}
     params = message("GAME_MOVE_CALL", game_type="tic_tac_toe", move_request=request)
@@ -104,7 +104,7 @@ async def test_a_turn_based_game_asks_many_times_in_one_conversation() -> None:
 
 
 @pytest.mark.parametrize("answer", ["4", 9, True, None, [4]])
-async def test_an_illegal_move_never_leaves_the_player(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_player_replaces_an_illegal_move_of_its_strategy(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
     class Wrong(Strategy):
         def move(self, options: list[Any], state: dict[str, Any], context: dict[str, Any]) -> Any:
             return answer
@@ -129,8 +129,8 @@ async def test_every_built_in_strategy_plays_every_game_to_its_end(name: str, ga
             state = game.draw(state, rng)
 
 
-async def test_a_generic_call_for_even_or_odd_asks_for_the_choice() -> None:
-    """Also when it comes as GAME_MOVE_CALL (004 3.8.2 shows it so)."""
+async def test_a_generic_call_of_even_odd_calls_choose() -> None:
+    """004 3.8.2 shows even_odd with GAME_MOVE_CALL, too."""
     player = Player("Alpha", AlwaysEven())
     request = {"move_type": "choose_parity", "valid_options": ["even", "odd"], "context": {"state": {}}}
     params = message("GAME_MOVE_CALL", game_type="even_odd", move_request=request)
@@ -156,8 +156,8 @@ def test_careful_wins_if_it_can_and_blocks_if_it_must(game_type: str, moves: str
     assert {ask(Careful(random.Random(seed)), game, state) for seed in range(20)} == {expected}
 
 
-def test_careful_does_not_build_the_step_for_the_other() -> None:
-    """The other has three beside the middle, one row up: the middle itself would be the step to it."""
+def test_careful_does_not_play_below_a_winning_cell_of_its_opponent() -> None:
+    """The opponent would win in the second row of the middle column, which a disc in its first row makes possible."""
     game, state = after("connect_four", "00116262")
     assert {ask(Careful(random.Random(seed)), game, state) for seed in range(20)} == {2, 4}
 
@@ -187,7 +187,7 @@ def loses_next(game: Game, state: State) -> bool:
 
 
 @pytest.mark.parametrize("state", [{}, {"players": 7, "moves": []}, {"players": ["P01", "P02"], "moves": [7, 0]}])
-def test_careful_plays_at_random_what_it_cannot_follow(state: dict[str, Any]) -> None:
+def test_careful_plays_at_random_when_it_cannot_replay_the_game(state: dict[str, Any]) -> None:
     strategy = Careful(random.Random(1))
     for game_type in ("connect_four", "even_odd_numbers", "chess", None):
         assert strategy.move([5], state, {"game_type": game_type}) == 5

@@ -1,9 +1,11 @@
-"""Registration, and the player as a program (004 8.4, 5.12)."""
+"""The registration of players, and the command line of a player (004 8.4, 5.12)."""
 
 import asyncio
+import contextlib
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,19 +16,24 @@ from aiohttp import ClientSession, web
 from league_sdk.player import AlwaysOdd, Player
 from league_sdk.player.registration import (
     RegistrationRefused,
+    Unusable,
+    ask,
     league_address,
+    make_client,
     read_response,
     register,
     register_all,
 )
+from league_sdk.protocol import SDK_VERSION
 from league_sdk.protocol.envelope import parse_stamp
+from league_sdk.protocol.limits import MAX_ANSWER_BYTES
 from tests.bots.base import listening
 from tests.league_sdk.player.samples import ACCEPTED, CHOICE, LEAGUE_TOKEN, TOKEN
 
 
 @pytest_asyncio.fixture
 async def league() -> AsyncIterator[tuple[str, list[Any], list[web.Response]]]:
-    """A league that answers from a list, and keeps what it was asked."""
+    """A league with prepared answers, which records its requests."""
     asked: list[Any] = []
     answers: list[web.Response] = []
 
@@ -43,14 +50,14 @@ def accepted(**fields: Any) -> web.Response:
 
 
 async def test_registration_asks_as_chapter_8_shows_until_it_is_answered(
-    league: tuple[str, list[Any], list[web.Response]], monkeypatch: pytest.MonkeyPatch
+    league: tuple[str, list[Any], list[web.Response]],
 ) -> None:
-    monkeypatch.setattr("league_sdk.player.registration.FIRST_WAIT_S", 0.0)
     url, asked, answers = league
     answers += [web.Response(status=503), web.Response(text="not json"), accepted()]
     player = Player("Alpha", AlwaysOdd(), league_id="L7", game_types=("even_odd",))
-    async with ClientSession() as session:
-        await register(player, league=url, endpoint="http://127.0.0.1:8101/mcp", session=session, code="abc")
+    own = "http://127.0.0.1:8101/mcp"
+    async with make_client() as http:
+        await register(player, league=url, endpoint=own, http=http, code="abc", first_backoff_s=0.0)
     assert (player.player_id, player.auth_token, player.league_token) == ("P01", TOKEN, LEAGUE_TOKEN)
     assert (player.league_id, player.registered.is_set(), len(asked)) == ("league_2025_even_odd", True, 3)
     assert (asked[2]["method"], asked[2]["id"], asked[2]["jsonrpc"]) == ("register_player", 1, "2.0")
@@ -68,6 +75,7 @@ async def test_registration_asks_as_chapter_8_shows_until_it_is_answered(
             "protocol_version": "2.1.0",
             "game_types": ["even_odd"],
             "contact_endpoint": "http://127.0.0.1:8101/mcp",
+            "delivery": "push",
             "league_id": "L7",
             "registration_code": "abc",
         },
@@ -80,10 +88,10 @@ async def test_a_rejection_names_the_player_and_the_reason(
     url, _, answers = league
     answers.append(accepted(status="REJECTED", reason="The league is full."))
     with pytest.raises(RegistrationRefused, match=r"^Alpha was rejected: The league is full\.$"):
-        await register_all({"http://127.0.0.1:1/mcp": Player("Alpha", AlwaysOdd())}, league=url)
+        await register_all([("http://127.0.0.1:1/mcp", Player("Alpha", AlwaysOdd()))], league=url)
 
 
-def test_which_answers_are_final() -> None:
+def test_a_registration_is_retried_only_after_a_temporary_error() -> None:
     assert read_response([]) is None
     assert read_response({"error": {"code": -32603, "message": "busy"}}) is None
     assert read_response({"error": {"code": -32000, "data": {"retryable": True}}}) is None
@@ -91,19 +99,75 @@ def test_which_answers_are_final() -> None:
         read_response({"error": {"code": -32000, "message": "no such league"}})
 
 
-def test_the_address_of_the_league() -> None:
+def test_the_path_of_the_league_address_may_be_left_out() -> None:
     for given in ("http://127.0.0.1:8000", "http://127.0.0.1:8000/", "http://127.0.0.1:8000/mcp"):
         assert league_address(given) == "http://127.0.0.1:8000/mcp"
-    for wrong in ("127.0.0.1:8000", "ftp://x/mcp", "http://", "localhost"):
+    unreadable = ("http://x:99999", "http://[::1", "http://a\tb")
+    for wrong in ("127.0.0.1:8000", "ftp://x/mcp", "http://", "localhost", *unreadable):
         with pytest.raises(ValueError, match="is not an address"):
             league_address(wrong)
+
+
+async def test_a_request_names_its_sender_and_uses_nothing_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    headers: list[Mapping[str, str]] = []
+
+    async def mcp(request: web.BaseRequest) -> web.Response:
+        headers.append(dict(request.headers))
+        return accepted()
+
+    (tmp_path / "netrc").write_text("default login me password secret", encoding="utf-8")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    async with listening(mcp) as url, make_client() as http:
+        assert await ask(http, url, b"{}") == ACCEPTED
+    assert headers[0]["User-Agent"] == f"player/{SDK_VERSION}"
+    assert [headers[0][name] for name in ("Content-Type", "Accept-Encoding")] == ["application/json", "identity"]
+    assert "Authorization" not in headers[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (lambda: web.Response(status=429), "HTTP 429"),
+        (lambda: web.Response(status=308, headers={"Location": "https://moved/mcp"}), "it is at https://moved/mcp now"),
+        (lambda: web.Response(body=b" " * (MAX_ANSWER_BYTES + 1)), "larger than 65536 bytes"),
+    ],
+)
+async def test_an_answer_that_cannot_be_used_says_why(
+    league: tuple[str, list[Any], list[web.Response]], answer: Callable[[], web.Response], why: str
+) -> None:
+    url, asked, answers = league
+    answers.append(answer())
+    async with make_client() as http:
+        with pytest.raises(Unusable, match=why):
+            await ask(http, url, b"{}")
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(("part", "limit_s", "error"), [(b" " * 9999, 60.0, Unusable), (b" ", 0.1, TimeoutError)])
+async def test_an_answer_without_an_end_is_cut_off(part: bytes, limit_s: float, error: type[Exception]) -> None:
+    async def mcp(request: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        with contextlib.suppress(ConnectionError):
+            while True:
+                await response.write(part)
+                await asyncio.sleep(0.01)
+        return response
+
+    async with listening(mcp) as url, make_client() as http:
+        with pytest.raises(error):
+            await ask(http, url, b"{}", limit_s=limit_s)
 
 
 async def start(url: str, *options: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         sys.executable, "-m", "league_sdk.player", "--league", url, "--name", "Alpha", "--port", "0",
         *options,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
 
 
@@ -113,7 +177,9 @@ async def said(process: asyncio.subprocess.Process) -> str:
 
 
 @pytest.mark.parametrize("end", ["SIGTERM", "stdin"])
-async def test_several_players_of_one_process(league: tuple[str, list[Any], list[web.Response]], end: str) -> None:
+async def test_a_process_registers_several_players_at_their_own_ports(
+    league: tuple[str, list[Any], list[web.Response]], end: str
+) -> None:
     url, asked, answers = league
     answers += [accepted(player_id=code) for code in ("P09", "P10", "P02")]
     games = ("--game", "connect_four", "--game", "even_odd")
@@ -131,8 +197,10 @@ async def test_several_players_of_one_process(league: tuple[str, list[Any], list
         body = {"jsonrpc": "2.0", "method": "choose_parity", "params": CHOICE, "id": 1}
         async with http.post(endpoints[1], json=body) as reply:
             result = (await reply.json())["result"]
-    # The second one is whoever came second.
-    assert (result["player_id"], result["parity_choice"]) == ("P10", "even")
+    # They register at the same time, and the ids are given in the order in which they come.
+    came = [request["params"]["player_meta"]["display_name"] for request in asked]
+    assert result["player_id"] == ("P09", "P10", "P02")[came.index("Alpha 2")]
+    assert result["parity_choice"] == "even"
     if end == "SIGTERM":
         process.send_signal(signal.SIGTERM)
     else:
@@ -148,6 +216,9 @@ async def test_a_rejected_program_says_why_and_exits_with_3(
     answers.append(accepted(status="REJECTED", reason="The league is full."))
     process = await start(url)
     assert await said(process) == "REJECTED: Alpha was rejected: The league is full.\n"
+    assert process.stderr is not None
+    # httpx would log a line for every request.
+    assert await process.stderr.read() == b""
     assert await process.wait() == 3
 
 

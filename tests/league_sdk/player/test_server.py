@@ -1,4 +1,4 @@
-"""The player as its referees see it: real ports, chapter 8's messages (004 8.6 to 8.11)."""
+"""The HTTP server of a player at a real port, with the messages of chapter 8 (004 8.6 to 8.11)."""
 
 import json
 import random
@@ -15,7 +15,7 @@ from tests.league_sdk.player.samples import ACCEPTED, CHOICE, INVITATION, LEAGUE
 
 
 class Desk:
-    """A player on a real port, and a client of it."""
+    """A player at a real port, and a client for it."""
 
     def __init__(self, player: Player, server: PlayerServer, http: ClientSession) -> None:
         self.player, self.server, self.http = player, server, http
@@ -87,7 +87,7 @@ async def test_a_choice_is_answered_as_chapter_8_shows(desk: Desk, method: str) 
 
 
 @pytest.mark.parametrize("method", ["make_move", "GAME_MOVE_CALL"])
-async def test_the_generic_move(desk: Desk, method: str) -> None:
+async def test_a_generic_move_is_answered(desk: Desk, method: str) -> None:
     desk.player.decider.strategy = Random(random.Random(1))
     request = {"move_type": "place", "valid_options": [4], "context": {"board": []}}
     params = message("GAME_MOVE_CALL", game_type="tic_tac_toe", move_request=request)
@@ -106,7 +106,9 @@ async def test_the_generic_move(desk: Desk, method: str) -> None:
         ("notify_game_error", "GAME_ERROR"),
     ],
 )
-async def test_what_asks_for_nothing_is_received_under_both_names(desk: Desk, method: str, message_type: str) -> None:
+async def test_broadcasts_are_received_by_method_and_by_message_type(
+    desk: Desk, method: str, message_type: str
+) -> None:
     for name in (method, message_type):
         assert (await desk.call(name, message(message_type)))["result"] == {"status": "received"}
 
@@ -146,9 +148,13 @@ async def test_an_unregistered_player_shows_its_state_to_nobody() -> None:
         assert error["data"]["error_code"] == "E011"
 
 
-async def test_tools_and_health(desk: Desk) -> None:
+async def test_the_server_lists_its_tools_and_reports_its_health(desk: Desk) -> None:
     assert (await desk.call("ping"))["result"] == {"status": "ok"}
-    names = {tool["name"] for tool in (await desk.call("list_tools"))["result"]["tools"]}
+    tools = (await desk.call("list_tools"))["result"]["tools"]
+    listed = (await desk.call("tools/list"))["result"]["tools"]
+    assert [tool["inputSchema"] for tool in listed] == [tool["inputSchema"] for tool in tools[:-1]]
+    assert all(tool["description"] and tool["inputSchema"]["type"] == "object" for tool in tools)
+    names = {tool["name"] for tool in tools}
     assert names == {
         "handle_game_invitation", "choose_parity", "make_move", "notify_match_result", "notify_game_error",
         "notify_round", "update_standings", "notify_round_completed", "notify_league_completed", "ping",
@@ -185,7 +191,7 @@ async def test_what_is_malformed_gets_a_json_rpc_error(desk: Desk, body: bytes, 
     assert "Traceback" not in json.dumps(reply)
 
 
-async def test_the_edges_of_http(desk: Desk) -> None:
+async def test_wrong_http_requests_are_refused(desk: Desk) -> None:
     big = json.dumps({"jsonrpc": "2.0", "method": "ping", "id": 1, "params": {"x": "y" * 70_000}}).encode()
     assert (await desk.post(big))[0] == 413
     assert (await desk.post(b"{}", Content_Type="text/plain"))[1]["error"]["code"] == -32600
@@ -196,3 +202,9 @@ async def test_the_edges_of_http(desk: Desk) -> None:
         assert (reply.status, (await reply.json())["error"]["code"]) == (404, -32601)
     async with desk.http.post(desk.base + "/mcp/", json={"jsonrpc": "2.0", "method": "ping", "id": 1}) as reply:
         assert reply.status == 200
+
+
+async def test_a_call_of_the_league_at_the_port_is_noted_and_no_other(desk: Desk) -> None:
+    for token, called in (("tok_neighbour", False), (desk.player.league_token, True)):
+        await desk.call("ping", {"protocol": "league.v2", "message_type": "PING", "auth_token": token})
+        assert desk.player.called.is_set() is called

@@ -1,5 +1,6 @@
 """The envelope of every message (004 2.4) and the versions of the protocol (004 2.10, ruling section 2)."""
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -7,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league_sdk.protocol import MINIMUM_PROTOCOL_VERSION, PROTOCOL, PROTOCOL_VERSION, rpc
 from league_sdk.protocol.envelope import (
     LEAGUE_MANAGER,
     check_protocol,
@@ -35,39 +35,31 @@ HALF_PAST = datetime(2025, 1, 15, 10, 30, tzinfo=UTC)
         ("2025-01-15T10:30:00.123456789Z", HALF_PAST + timedelta(microseconds=123456)),
     ],
 )
-def test_timestamps_that_table_3_and_the_ruling_allow(text: str, moment: datetime) -> None:
+def test_parse_stamp_reads_the_forms_of_table_3_and_the_ruling(text: str, moment: datetime) -> None:
     assert parse_stamp(text) == moment
 
 
 @pytest.mark.parametrize(
-    ("value", "seen"),
+    "value",
     [
-        ("2025-01-15T10:30:00+02:00", '"2025-01-15T10:30:00+02:00"'),
-        ("2025-01-15T10:30:00", '"2025-01-15T10:30:00"'),
-        ("2025-01-15T10:30:00-00:00", '"2025-01-15T10:30:00-00:00"'),
-        ("2025-01-15T10:30:00z", '"2025-01-15T10:30:00z"'),
-        ("2025-01-15 10:30:00Z", '"2025-01-15 10:30:00Z"'),
-        ("20250115T103000Z", '"20250115T103000Z"'),
-        ("2025-01-15T10:30:00.Z", '"2025-01-15T10:30:00.Z"'),
-        ("2025-13-15T10:30:00Z", '"2025-13-15T10:30:00Z"'),
-        ("2025-02-29T10:30:00Z", '"2025-02-29T10:30:00Z"'),
-        ("0000-01-15T10:30:00Z", '"0000-01-15T10:30:00Z"'),
-        ("2025-01-15T24:30:00Z", '"2025-01-15T24:30:00Z"'),
-        ("2025-01-15T10:30:00Z\n", '"2025-01-15T10:30:00Z\\n"'),
-        ("٢٠٢٥-01-15T10:30:00Z", '"\\u0662\\u0660\\u0662\\u0665-01-15T10:30:00Z"'),
-        ("", '""'),
-        (None, "null"),
-        (1736937000, "1736937000"),
-        (["2025-01-15T10:30:00Z"], '["2025-01-15T10:30:00Z"]'),
+        *["2025-01-15T10:30:00+02:00", "2025-01-15T10:30:00", "2025-01-15T10:30:00-00:00", "2025-01-15T10:30:00z"],
+        *["20250115T103000Z", "2025-01-15T10:30:00.Z", "2025-13-15T10:30:00Z", "2025-02-29T10:30:00Z"],
+        *["0000-01-15T10:30:00Z", "2025-01-15T24:30:00Z", "٢٠٢٥-01-15T10:30:00Z"],
+        "2025-01-15 10:30:00Z",
+        "2025-01-15T10:30:00Z\n",
+        "",
+        None,
+        1736937000,
+        ["2025-01-15T10:30:00Z"],
     ],
 )
-def test_any_other_timestamp_is_e021_with_field_seen_and_expected(value: Any, seen: str) -> None:
+def test_parse_stamp_refuses_any_other_form_as_e021(value: Any) -> None:
     with pytest.raises(InvalidTimestamp) as caught:
         parse_stamp(value, field="arrival_timestamp")
     assert caught.value.error_code == "E021"
     assert caught.value.context == {
         "field": "arrival_timestamp",
-        "seen": seen,
+        "seen": json.dumps(value),
         "expected": "YYYY-MM-DDTHH:MM:SSZ, in UTC",
     }
 
@@ -80,17 +72,17 @@ def test_any_other_timestamp_is_e021_with_field_seen_and_expected(value: Any, se
         datetime(2025, 1, 15, 12, 30, tzinfo=timezone(timedelta(hours=2))),
     ],
 )
-def test_we_write_whole_seconds_in_utc_with_z(moment: datetime) -> None:
+def test_stamp_writes_whole_seconds_in_utc_with_z(moment: datetime) -> None:
     assert stamp(moment) == "2025-01-15T10:30:00Z"
 
 
 @given(st.datetimes(min_value=datetime(1001, 1, 1), max_value=datetime(9998, 1, 1), timezones=st.timezones()))
-def test_what_we_stamp_we_read_as_the_same_second(moment: datetime) -> None:
+def test_parse_stamp_reads_what_stamp_writes(moment: datetime) -> None:
     assert parse_stamp(stamp(moment)) == moment.astimezone(UTC).replace(microsecond=0)
 
 
 @given(st.text(max_size=40) | st.from_regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|\+00:00)", fullmatch=True))
-def test_any_text_is_a_moment_in_utc_or_e021(text: str) -> None:
+def test_parse_stamp_returns_utc_or_raises_e021_for_any_text(text: str) -> None:
     try:
         moment = parse_stamp(text)
     except InvalidTimestamp:
@@ -101,7 +93,7 @@ def test_any_text_is_a_moment_in_utc_or_e021(text: str) -> None:
 # -- the envelope -----------------------------------------------------------------------------------------
 
 
-def test_the_order_of_fields_is_that_of_the_documents() -> None:
+def test_an_envelope_has_its_fields_in_the_order_of_the_documents() -> None:
     message = envelope(
         "GAME_INVITATION",
         sender="referee:REF01",
@@ -127,7 +119,7 @@ def test_the_order_of_fields_is_that_of_the_documents() -> None:
     ]
 
 
-def test_none_leaves_out_the_optional_envelope_fields_only() -> None:
+def test_an_envelope_leaves_out_only_optional_fields_that_are_none() -> None:
     optional = dict.fromkeys(("auth_token", "league_id", "round_id", "match_id", "reason"))
     message = envelope("X", sender="s", conversation_id="c", now=HALF_PAST, **optional)
     assert message == {
@@ -137,30 +129,6 @@ def test_none_leaves_out_the_optional_envelope_fields_only() -> None:
         "timestamp": "2025-01-15T10:30:00Z",
         "conversation_id": "c",
         "reason": None,
-    }
-
-
-usable = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
-
-
-@given(
-    kind=usable,
-    sender=usable,
-    conversation=usable,
-    fields=st.dictionaries(
-        st.sampled_from(["auth_token", "league_id", "match_id", "reason", "context", "status"]), usable, max_size=6
-    ),
-)
-def test_an_envelope_survives_the_wire(kind: str, sender: str, conversation: str, fields: dict[str, str]) -> None:
-    message = envelope(kind, sender=sender, conversation_id=conversation, now=HALF_PAST, **fields)
-    read = rpc.read_request(rpc.loads(rpc.dumps(rpc.call("x", message, 1)))).params
-    assert read == {
-        "protocol": "league.v2",
-        "message_type": kind,
-        "sender": sender,
-        "timestamp": "2025-01-15T10:30:00Z",
-        "conversation_id": conversation,
-        **fields,
     }
 
 
@@ -176,33 +144,25 @@ def test_an_envelope_survives_the_wire(kind: str, sender: str, conversation: str
         ("", ("", "")),
     ],
 )
-def test_a_sender_is_a_kind_and_an_id(sender: str, parts: tuple[str, str]) -> None:
+def test_parse_sender_splits_kind_and_id(sender: str, parts: tuple[str, str]) -> None:
     assert parse_sender(sender) == parts
 
 
 # -- versions ---------------------------------------------------------------------------------------------
 
 
-def test_the_versions_we_speak() -> None:
-    assert (PROTOCOL, PROTOCOL_VERSION, MINIMUM_PROTOCOL_VERSION) == ("league.v2", "2.1.0", "2.0.0")
-    assert LEAGUE_MANAGER == "league_manager:LM01"
-
-
 @pytest.mark.parametrize("version", [None, "2.0.0", "2.1.0", "2.0", "2.1", "2.99.99", "league.v2"])
 @pytest.mark.parametrize("holder", [None, "player_meta", "referee_meta"])
-def test_versions_that_are_supported(version: str | None, holder: str | None) -> None:
+def test_supported_versions_are_accepted(version: str | None, holder: str | None) -> None:
     declared = {"protocol_version": version}
     check_protocol({"protocol": "league.v2"} | (declared if holder is None else {holder: declared}))
-
-
-@pytest.mark.parametrize("params", [{}, {"protocol": None}, {"player_meta": 7}, {"player_meta": ["protocol_version"]}])
-def test_an_absent_version_counts_as_2_0_0(params: dict[str, Any]) -> None:
-    check_protocol(params)
+    # A holder that is no object declares no version.
+    check_protocol({holder or "protocol": None if holder is None else ["protocol_version"]})
 
 
 @pytest.mark.parametrize("version", ["1.9.9", "0.1", "league.v1", "v2", "2", "2.1.0-beta", "2.x", "", 2, 2.1, True, []])
 @pytest.mark.parametrize("holder", [None, "player_meta", "referee_meta"])
-def test_an_older_or_unreadable_version_is_e018(version: Any, holder: str | None) -> None:
+def test_an_older_or_malformed_version_is_e018(version: Any, holder: str | None) -> None:
     declared = {"protocol_version": version}
     with pytest.raises(VersionMismatch) as caught:
         check_protocol(declared if holder is None else {holder: declared})
@@ -210,15 +170,13 @@ def test_an_older_or_unreadable_version_is_e018(version: Any, holder: str | None
     assert caught.value.context["supported_protocols"] == ["league.v2"]
 
 
-@pytest.mark.parametrize(
-    ("protocol", "seen"), [("league.v1", '"league.v1"'), ("LEAGUE.V2", '"LEAGUE.V2"'), ("", '""'), (2, "2")]
-)
-def test_another_protocol_is_e018_with_the_supported_ones(protocol: Any, seen: str) -> None:
+@pytest.mark.parametrize("protocol", ["league.v1", "LEAGUE.V2", "", 2])
+def test_another_protocol_is_e018_and_names_the_supported_ones(protocol: Any) -> None:
     with pytest.raises(VersionMismatch) as caught:
         check_protocol({"protocol": protocol, "protocol_version": "2.1.0"})
     assert caught.value.context == {
         "supported_protocols": ["league.v2"],
         "field": "protocol",
-        "seen": seen,
+        "seen": json.dumps(protocol),
         "expected": "league.v2",
     }

@@ -1,4 +1,4 @@
-"""Notes: sentences with arguments, read back from JSON and from the sentences that earlier versions wrote."""
+"""Notes: sentences with arguments, read from JSON and from the sentences that earlier versions stored."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from league_sdk.protocol.notes import FREE, WHOLE, Code, Note, in_words, note, public, read, told
+from league_sdk.protocol.notes import FREE, WHOLE, Code, Note, entry_in_words, in_words, note, public, read
 
 TEXT = "it's (a) [b|c] %(d)s"
-"""May stand in what a note quotes."""
+"""A quotation with characters that are special in the sentences."""
 
 
 def with_every_argument(code: Code) -> Note:
@@ -17,11 +17,11 @@ def with_every_argument(code: Code) -> Note:
 
 
 @pytest.mark.parametrize("code", Code, ids=lambda code: code.name)
-def test_every_note_is_read_back_and_quotes_nothing_to_the_public(code: Code) -> None:
+def test_every_note_is_read_back_from_json_and_public_notes_quote_nothing(code: Code) -> None:
     full = with_every_argument(code)
     assert read(full.to_json()) == full
     assert code.quotes - {WHOLE} <= code.names
-    # As an earlier version wrote it: perhaps under another code with the same words.
+    # As an earlier version stored it; it may be read as another code with the same sentence.
     old = read(str(full))
     assert (isinstance(old, Note), str(old)) == (True, str(full))
     for said in (full, old):
@@ -43,7 +43,7 @@ def test_every_note_is_read_back_and_quotes_nothing_to_the_public(code: Code) ->
         (note(Code.PACKED), "the answer says that it is packed, which was not asked for", None),
     ],
 )
-def test_a_note_in_words(said: Note, sentence: str, everybody: str | None) -> None:
+def test_a_note_becomes_a_sentence(said: Note, sentence: str, everybody: str | None) -> None:
     assert (str(said), said.public and str(said.public)) == (sentence, everybody)
 
 
@@ -59,14 +59,18 @@ def test_a_note_in_words(said: Note, sentence: str, everybody: str | None) -> No
         5,
     ],
 )
-def test_anything_else_stays_a_text(value: Any) -> None:
+def test_read_keeps_anything_that_is_no_note_as_text(value: Any) -> None:
     assert (read(value), public(value), in_words(value)) == (str(value), str(value), str(value))
 
 
-def test_an_entry_is_told_in_sentences() -> None:
+def test_entry_in_words_replaces_the_notes_of_an_entry_by_sentences() -> None:
     notes = [note(Code.LIST).to_json(), "the message was nested", 5]
     entry = {"n": 1, "problem": note(Code.CLOSED).to_json(), "notes": notes}
-    said = ["a list around the reply", "the message was nested", "5"]
-    assert told(entry) == {"n": 1, "problem": "the connection was closed without an answer", "notes": said}
-    assert told(entry, str.upper)["notes"] == [said[0].upper(), said[1].upper(), "5"]
-    assert told({"n": 2, "notes": None}) == {"n": 2, "notes": None}
+    sentences = ["a list around the reply", "the message was nested", "5"]
+    assert entry_in_words(entry) == {
+        "n": 1,
+        "problem": "the connection was closed without an answer",
+        "notes": sentences,
+    }
+    assert entry_in_words(entry, str.upper)["notes"] == [sentences[0].upper(), sentences[1].upper(), "5"]
+    assert entry_in_words({"n": 2, "notes": None}) == {"n": 2, "notes": None}

@@ -1,4 +1,4 @@
-"""One record, one line: its fields, what it is bound to, what is not in it."""
+"""Log records: their fields, bound fields, and the removal of secrets."""
 
 from __future__ import annotations
 
@@ -29,20 +29,29 @@ def record(message: str, *arguments: object, level: int = logging.INFO, **extra:
 def written(made: logging.LogRecord) -> dict[str, Any]:
     line = records.JsonLines().format(made)
     assert len(line.splitlines()) == 1
-    found: dict[str, Any] = json.loads(line)
-    return found
+    record_fields: dict[str, Any] = json.loads(line)
+    return record_fields
+
+
+def failed(made: logging.LogRecord, text: str) -> logging.LogRecord:
+    """The record with an exception of this text."""
+    try:
+        raise ValueError(text)
+    except ValueError as error:
+        made.exc_info = (ValueError, error, error.__traceback__)
+    return made
 
 
 @pytest.fixture(autouse=True)
 def of_the_tests() -> Iterator[None]:
-    """Records of these tests are the web process's, and bound to nothing."""
+    """The records of these tests are from the web process."""
     before = dict(records._process)
     records.identify(component="web", agent_id="league_manager:LM01")
     yield
     records.identify(**before)
 
 
-def test_a_record_has_the_fields_of_the_documents() -> None:
+def test_a_json_line_has_the_fields_of_the_documents() -> None:
     assert written(record("%s was answered", "GAME_OVER", event_type="CALL_ANSWERED", duration_ms=1.5)) == {
         "timestamp": "2026-01-01T00:00:00.250Z",
         "level": "INFO",
@@ -54,7 +63,7 @@ def test_a_record_has_the_fields_of_the_documents() -> None:
     }
 
 
-def test_a_plain_call_of_logging_is_a_record_too() -> None:
+def test_a_json_line_of_an_ordinary_logging_call_is_a_note() -> None:
     assert written(record("no look for %.1f s", 3, level=logging.WARNING)) == {
         "timestamp": "2026-01-01T00:00:00.250Z",
         "level": "WARNING",
@@ -66,7 +75,7 @@ def test_a_plain_call_of_logging_is_a_record_too() -> None:
     }
 
 
-def test_what_work_is_about_stands_on_every_line_of_it() -> None:
+def test_work_adds_its_fields_to_every_record_in_its_block() -> None:
     with records.work("agent call", league_id="fall", message_type="LEAGUE_QUERY") as about:
         about["peer"] = "player:P01"
         with records.work("result", conversation_id="conv-1"):
@@ -79,7 +88,7 @@ def test_what_work_is_about_stands_on_every_line_of_it() -> None:
     assert [after.get(name) for name in names] == [None] * 4
 
 
-async def test_tasks_keep_what_they_were_started_in() -> None:
+async def test_tasks_keep_the_fields_that_were_bound_when_they_started() -> None:
     async def line(match_id: str) -> dict[str, Any]:
         records.bind(match_id=match_id)
         await asyncio.sleep(0)
@@ -90,7 +99,7 @@ async def test_tasks_keep_what_they_were_started_in() -> None:
     assert [(one["league_id"], one["match_id"]) for one in lines] == [("fall", "R1M1"), ("fall", "R1M2")]
 
 
-def test_a_tracer_sees_the_work_and_what_it_came_to_know() -> None:
+def test_a_tracer_receives_the_name_and_all_fields_of_the_work() -> None:
     seen: list[tuple[str, dict[str, Any]]] = []
 
     @contextmanager
@@ -109,16 +118,12 @@ def test_a_tracer_sees_the_work_and_what_it_came_to_know() -> None:
     assert seen == [("delivery", {"league_id": "fall", "duration_ms": 2})]
 
 
-def test_secrets_are_in_no_field() -> None:
-    try:
-        raise ValueError(f"refused: {PLANTED} of ada@school.example at postgres://league:hunter22@db/league")
-    except ValueError as error:
-        made = record(
-            "%s wrote %s", "ada@school.example", f"/mcp?code=class-code&auth={PLANTED}", conversation_id=PLANTED
-        )
-        made.exc_info = (ValueError, error, error.__traceback__)
-        vars(made)["data"] = {"auth_token": "anything", "seen": [PLANTED]}
-        lines = [records.JsonLines().format(made), records.PlainLine().format(made)]
+def test_no_field_of_a_record_contains_a_secret() -> None:
+    code = f"/mcp?code=class-code&auth={PLANTED}"
+    made = record("%s wrote %s", "ada@school.example", code, conversation_id=PLANTED)
+    failed(made, f"refused: {PLANTED} of ada@school.example at postgres://league:hunter22@db/league")
+    vars(made)["data"] = {"auth_token": "anything", "seen": [PLANTED]}
+    lines = [records.JsonLines().format(made), records.PlainLine().format(made)]
     for line in lines:
         for secret in (PLANTED, "ada@school", "hunter22", "class-code", "anything"):
             assert secret not in line
@@ -126,21 +131,17 @@ def test_secrets_are_in_no_field() -> None:
 
 
 @given(st.text(), st.text())
-def test_whatever_others_write_stays_on_one_line(message: str, conversation: str) -> None:
+def test_a_record_stays_on_one_line_whatever_text_it_contains(message: str, conversation: str) -> None:
     context = contextvars.copy_context()
-    found = context.run(written, record("%s", message, conversation_id=conversation))
-    assert found["event_type"] == "NOTE"
+    fields = context.run(written, record("%s", message, conversation_id=conversation))
+    assert fields["event_type"] == "NOTE"
     plain = records.PlainLine().format(record("%s", message, conversation_id=conversation))
     assert len(plain.splitlines()) == 1
     assert not records._UNSEEN.search(plain)
 
 
-def test_an_exception_is_marked_line_by_line() -> None:
-    made = record("a call failed", level=logging.ERROR)
-    try:
-        raise ValueError("first\n2026-01-01 00:00:00,000 ERROR web: forged")
-    except ValueError as error:
-        made.exc_info = (ValueError, error, error.__traceback__)
+def test_a_plain_line_marks_every_line_of_a_traceback() -> None:
+    made = failed(record("a call failed", level=logging.ERROR), "first\n2026-01-01 00:00:00,000 ERROR web: forged")
     first, *rest = records.PlainLine().format(made).split("\n")
     assert first.endswith("ERROR web league.tests: a call failed")
     assert len(rest) >= 4 and all(line.startswith("  | ") for line in rest)

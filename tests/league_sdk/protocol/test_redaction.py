@@ -1,4 +1,4 @@
-"""Whatever is printed, no secret is in it: log lines, tracebacks, dicts, addresses."""
+"""Secrets are removed from log lines, tracebacks, dicts and URLs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MESSAGE = {"auth_token": CODE, "player_meta": {"registration_code": CODE, "name"
         ("http://10.0.0.5:8101/mcp said 500 at 12:30:01", "http://10.0.0.5:8101/mcp said 500 at 12:30:01"),
     ],
 )
-def test_what_is_taken_out_of_a_text(text: str, shown: str) -> None:
+def test_redact_text_removes_secrets_only(text: str, shown: str) -> None:
     assert redact_text(text) == shown
 
 
@@ -44,12 +44,12 @@ def test_what_is_taken_out_of_a_text(text: str, shown: str) -> None:
     [str(MESSAGE), json.dumps(MESSAGE), json.dumps(json.dumps(MESSAGE)), json.dumps(MESSAGE, indent=2)],
     ids=["repr", "json", "json in json", "pretty"],
 )
-def test_a_message_in_any_dress(dressed: str) -> None:
+def test_redact_text_removes_secrets_from_every_notation_of_a_message(dressed: str) -> None:
     shown = redact_text(dressed)
     assert (CODE in shown, TOKEN in shown, "Ada" in shown) == (False, False, True)
 
 
-def test_through_what_structures_hold() -> None:
+def test_redact_works_inside_nested_structures() -> None:
     assert redact(
         {"Authorization": "x", "deep": ({"api_key": "y", "n": 1, TOKEN: None},), "error": ValueError(TOKEN)}
     ) == {
@@ -59,18 +59,18 @@ def test_through_what_structures_hold() -> None:
     }
 
 
-def test_a_value_that_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redact_text_removes_registered_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_hidden", set())
     redaction.hide(SITE_KEY, "abc", "")
     assert redact_text(f"<{SITE_KEY}> abc") == "<…> abc"
 
 
 @given(st.text(), st.text())
-def test_no_token_survives_between_any_two_texts(before: str, after: str) -> None:
+def test_redact_text_removes_a_token_between_any_two_texts(before: str, after: str) -> None:
     token = tokens.new_token()
     assert token not in redact_text(before + token + after)
 
 
 @given(st.text())
-def test_twice_is_once(text: str) -> None:
+def test_redact_text_changes_nothing_the_second_time(text: str) -> None:
     assert redact_text(redact_text(text)) == redact_text(text)

@@ -1,4 +1,4 @@
-"""JSON-RPC from strangers: the ladder of the ruling's section 5, and that nothing else ever comes out."""
+"""JSON-RPC from untrusted senders: the checks of the ruling's section 5."""
 
 import json
 import math
@@ -46,14 +46,14 @@ TOO_DEEP = f"The body is nested deeper than {MAX_JSON_DEPTH} levels."
         (b"[" * 100_000, TOO_DEEP),
     ],
 )
-def test_what_is_not_json_is_refused_with_the_reason(raw: bytes, sentence: str) -> None:
+def test_loads_refuses_invalid_json_with_the_reason(raw: bytes, sentence: str) -> None:
     with pytest.raises(NotJson) as caught:
         rpc.loads(raw)
     assert caught.value.message == sentence
 
 
 @pytest.mark.parametrize("raw", [b"9" * 5000, b'{"n":-' + b"1" * 4301 + b"}", b"\xef\xbb\xbf{}", b'"\x00"', b"{}{}"])
-def test_other_bodies_that_are_not_json(raw: bytes) -> None:
+def test_loads_refuses_other_invalid_bodies(raw: bytes) -> None:
     with pytest.raises(NotJson):
         rpc.loads(raw)
 
@@ -70,14 +70,14 @@ def test_other_bodies_that_are_not_json(raw: bytes) -> None:
         (b" [1, 2.5, true, null] \n", [1, 2.5, True, None]),
     ],
 )
-def test_what_is_json_is_read(raw: bytes, value: Any) -> None:
+def test_loads_reads_valid_json(raw: bytes, value: Any) -> None:
     assert rpc.loads(raw) == (json.loads(raw) if value is None else value)
 
 
 @given(st.binary(max_size=400) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
 @example(rb'"\ud800\udc00\ud800"')
 @example(b'{"a":' * 31 + b'"' + rb"\u0000" + b'"' + b"}" * 31)
-def test_any_bytes_give_a_value_that_can_be_sent_on_or_not_json(raw: bytes) -> None:
+def test_loads_returns_a_value_that_can_be_encoded_or_raises_not_json(raw: bytes) -> None:
     try:
         value = rpc.loads(raw)
     except NotJson:
@@ -86,7 +86,7 @@ def test_any_bytes_give_a_value_that_can_be_sent_on_or_not_json(raw: bytes) -> N
 
 
 @given(json_values)
-def test_what_we_write_we_read(value: Any) -> None:
+def test_loads_reads_what_dumps_writes(value: Any) -> None:
     assert rpc.loads(rpc.dumps(value)) == value
 
 
@@ -114,7 +114,7 @@ def test_what_we_write_we_read(value: Any) -> None:
         ({"jsonrpc": "2.0", "method": "ping", "id": 1, "params": 0}, InvalidFormat, "params", "0"),
     ],
 )
-def test_what_is_no_request_names_the_field(value: Any, kind: type[LeagueError], field: str, seen: str) -> None:
+def test_read_request_names_the_wrong_field(value: Any, kind: type[LeagueError], field: str, seen: str) -> None:
     with pytest.raises(LeagueError) as caught:
         rpc.read_request(value)
     error = caught.value
@@ -123,13 +123,13 @@ def test_what_is_no_request_names_the_field(value: Any, kind: type[LeagueError],
 
 
 @pytest.mark.parametrize("rpc_id", [1, 0, -5, 1.5, "x", "", None, 2**70])
-def test_an_id_of_any_allowed_type_is_kept(rpc_id: Any) -> None:
+def test_read_request_keeps_an_id_of_any_valid_type(rpc_id: Any) -> None:
     request = rpc.read_request({"jsonrpc": "2.0", "method": "ping", "id": rpc_id, "params": {"a": 1}})
     assert request == rpc.Request(method="ping", params={"a": 1}, id=rpc_id, notification=False)
 
 
 @pytest.mark.parametrize("params", [{}, {"params": None}, {"params": {}}])
-def test_a_request_without_id_is_a_notification(params: dict[str, Any]) -> None:
+def test_read_request_treats_a_request_without_id_as_a_notification(params: dict[str, Any]) -> None:
     request = rpc.read_request({"jsonrpc": "2.0", "method": "ping", **params})
     assert request == rpc.Request(method="ping", params={}, id=None, notification=True)
 
@@ -140,7 +140,7 @@ def test_a_request_without_id_is_a_notification(params: dict[str, Any]) -> None:
         {}, optional={"jsonrpc": json_values, "method": json_values, "id": json_values, "params": json_values}
     )
 )
-def test_any_json_value_is_a_request_or_a_league_error(value: Any) -> None:
+def test_read_request_returns_a_request_or_raises_a_league_error_for_any_json(value: Any) -> None:
     try:
         request = rpc.read_request(value)
     except LeagueError as error:
@@ -161,7 +161,7 @@ def test_any_json_value_is_a_request_or_a_league_error(value: Any) -> None:
         (None, None),
     ],
 )
-def test_the_id_to_answer_a_refused_request_with(body: Any, expected: Any) -> None:
+def test_request_id_returns_a_valid_id_or_none(body: Any, expected: Any) -> None:
     assert rpc.request_id(body) == expected
 
 
@@ -171,7 +171,7 @@ def test_the_id_to_answer_a_refused_request_with(body: Any, expected: Any) -> No
 @pytest.mark.parametrize(
     "content_type", ["application/json", "Application/JSON; charset=utf-8", "application/json;", " application/json "]
 )
-def test_json_of_at_most_64_kib_is_taken(content_type: str) -> None:
+def test_check_http_accepts_json_of_at_most_64_kib(content_type: str) -> None:
     rpc.check_http(content_type, MAX_BODY_BYTES)
 
 
@@ -185,7 +185,7 @@ def test_json_of_at_most_64_kib_is_taken(content_type: str) -> None:
         ("application/x-www-form-urlencoded", 1, NotARequest, -32600, 200),
     ],
 )
-def test_size_comes_before_content_type(
+def test_check_http_checks_the_size_before_the_content_type(
     content_type: str, size: int, kind: type[LeagueError], code: int, status: int
 ) -> None:
     with pytest.raises(LeagueError) as caught:
@@ -193,7 +193,7 @@ def test_size_comes_before_content_type(
     assert (type(caught.value), caught.value.rpc_code, caught.value.http_status) == (kind, code, status)
 
 
-def test_what_we_write() -> None:
+def test_requests_replies_and_errors_have_the_form_of_json_rpc() -> None:
     assert rpc.call("ping", {"a": 1}, 7) == {"jsonrpc": "2.0", "method": "ping", "params": {"a": 1}, "id": 7}
     assert rpc.result(7, None) == {"jsonrpc": "2.0", "result": None, "id": 7}
     error = {"code": -32000, "message": "No.", "data": {"error_code": "E014"}}

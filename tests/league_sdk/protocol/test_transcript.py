@@ -1,4 +1,4 @@
-"""Transcript entries: whole messages, no secret in them, none longer than 4 KiB (004 9.4.3)."""
+"""Transcript entries: without secrets, and with bodies of at most 4 KiB (004 9.4.3)."""
 
 import json
 from datetime import UTC, datetime
@@ -13,7 +13,15 @@ from league_sdk.protocol.errors import SECRET_FIELDS
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES, MAX_TRANSCRIPT_DEPTH
 from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.tokens import REDACTED
-from league_sdk.protocol.transcript import body_for_transcript, clean, clean_json, entry
+from league_sdk.protocol.transcript import (
+    MAX_WIRE_TEXT_CHARS,
+    Entry,
+    Wire,
+    body_for_transcript,
+    clean,
+    clean_json,
+    entry,
+)
 
 NOW = datetime(2025, 1, 15, 10, 15, 1, 250_000, tzinfo=UTC)
 SECRET = "5ec4e7" * 5
@@ -29,30 +37,25 @@ bodies = st.recursive(
 )
 
 
+def made(**fields: Any) -> Entry:
+    return entry(**{"n": 0, "at": NOW, "sender": "P01", "recipient": "REF01", "message_type": "GAME_JOIN_ACK"} | fields)
+
+
 @given(body=bodies, text=st.sampled_from([TOKEN, "x" * 490 + TOKEN, "fine", f"seen {TOKEN}"]))
-def test_no_token_survives_anywhere(body: Any, text: str) -> None:
-    made = entry(
-        n=0,
-        at=NOW,
-        sender="P01",
-        recipient="REF01",
-        message_type=text[:40],
-        problem=text,
-        notes=[note(Code.DIFFERS, field="sender", seen=text, expected=text)],
-        body=body,
-    )
-    written = rpc.dumps(made).decode()
-    assert SECRET[:16] not in written
-    assert len(json.dumps(made["body"], ensure_ascii=False).encode()) <= MAX_TRANSCRIPT_BODY_BYTES + 100
+def test_an_entry_contains_no_token(body: Any, text: str) -> None:
+    notes = [note(Code.DIFFERS, field="sender", seen=text, expected=text)]
+    dirty = made(message_type=text[:40], problem=text, notes=notes, body=body)
+    assert SECRET[:16] not in rpc.dumps(dirty).decode()
+    assert len(json.dumps(dirty["body"], ensure_ascii=False).encode()) <= MAX_TRANSCRIPT_BODY_BYTES + 100
 
 
 @pytest.mark.parametrize("field", sorted(SECRET_FIELDS))
-def test_a_secret_field_is_blanked_whatever_it_holds(field: str) -> None:
+def test_clean_blanks_a_secret_field_with_any_value(field: str) -> None:
     body = {"params": {field: "hunter2", "kept": [1, {field: ["a"]}]}, field: {"deep": "hunter2"}}
     assert clean(body) == {"params": {field: "tok_…", "kept": [1, {field: "tok_…"}]}, field: "tok_…"}
 
 
-# What a referee sends has mostly been cleaned before; here and there it has not.
+# Values from a referee: most of them were cleaned before, some were not.
 _texts = st.sampled_from(["", REDACTED, f"{REDACTED}x", f'"auth_token": "{REDACTED}"', "tok_", "שלום", "\\", '"'])
 sent = st.recursive(
     _texts | leaves | st.text(max_size=5) | st.just(0),
@@ -64,27 +67,25 @@ sent = st.recursive(
 @given(sent)
 @example({"a\x00": 1})
 @example(["\x00", "\ud800"])
-def test_as_json_it_is_as_clean_as_it_would_be_otherwise(value: Any) -> None:
+def test_clean_json_equals_the_json_of_clean(value: Any) -> None:
     assert json.loads(clean_json(value)) == clean(value)
 
 
-def test_what_is_clean_is_not_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = entry(
-        n=0, at=NOW, sender="P01", recipient="REF01", message_type="GAME_OVER", body={"auth_token": TOKEN, "a": [TOKEN]}
-    )
+def test_clean_json_does_not_clean_a_value_that_is_already_clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    cleaned = made(body={"auth_token": TOKEN, "a": [TOKEN]})
     monkeypatch.setattr("league_sdk.protocol.transcript.clean", None)
-    assert json.loads(clean_json(made)) == made
+    assert json.loads(clean_json(cleaned)) == cleaned
 
 
-def test_an_empty_secret_is_shown_as_empty() -> None:
+def test_clean_shows_an_empty_secret_as_empty() -> None:
     assert clean({"auth_token": "", "league_token": None}) == {"auth_token": "", "league_token": None}
 
 
-def test_the_secret_fields() -> None:
+def test_the_secret_fields_are_these() -> None:
     assert sorted(SECRET_FIELDS) == ["auth_token", "auth_token_sha256", "league_token", "registration_code"]
 
 
-def test_what_is_sent_is_not_changed_by_cleaning() -> None:
+def test_clean_does_not_change_its_argument() -> None:
     body = {"auth_token": TOKEN, "context": {"auth_token": TOKEN}}
     clean(body)
     assert body == {"auth_token": TOKEN, "context": {"auth_token": TOKEN}}
@@ -93,34 +94,23 @@ def test_what_is_sent_is_not_changed_by_cleaning() -> None:
 @pytest.mark.parametrize(
     ("length", "cut"), [(MAX_TRANSCRIPT_BODY_BYTES - 2, False), (MAX_TRANSCRIPT_BODY_BYTES - 1, True)]
 )
-def test_a_body_of_more_than_4_kib_is_cut_with_a_mark(length: int, cut: bool) -> None:
+def test_a_body_over_4_kib_is_cut_with_a_mark(length: int, cut: bool) -> None:
     body = "x" * length
     kept = {"cut": True, "beginning": '"' + "x" * (MAX_TRANSCRIPT_BODY_BYTES // 4 - 1)} if cut else body
     assert body_for_transcript(body) == kept
 
 
 @pytest.mark.parametrize("character", ["ä", "€", "\U0001f600", '"', "\\", "\x01"])
-def test_4_kib_are_bytes_not_characters(character: str) -> None:
+def test_the_limit_of_4_kib_counts_bytes(character: str) -> None:
     kept = body_for_transcript({"name": character * 3000})
     assert kept["cut"] is True
     assert len(rpc.dumps(kept)) <= MAX_TRANSCRIPT_BODY_BYTES
 
 
 def test_an_entry_has_every_field() -> None:
-    made = entry(
-        n=3,
-        at=NOW,
-        sender="P01",
-        recipient="REF01",
-        message_type="GAME_JOIN_ACK",
-        elapsed_ms=250,
-        limit_ms=5000,
-        http_status=200,
-        problem="p" * 600,
-        notes=[note(Code.ID, seen="n" * 300, expected=7)],
-        body={"accept": True},
-    )
-    assert made == {
+    notes = [note(Code.ID, seen="n" * 300, expected=7)]
+    answer = {"elapsed_ms": 250, "limit_ms": 5000, "http_status": 200, "body": {"accept": True}}
+    assert made(n=3, problem="p" * 600, notes=notes, **answer) == {
         "n": 3,
         "at": "2025-01-15T10:15:01.250000+00:00",
         "sender": "P01",
@@ -139,11 +129,44 @@ def test_an_entry_has_every_field() -> None:
 @pytest.mark.parametrize(
     ("depth", "cut"), [(MAX_TRANSCRIPT_DEPTH - 1, False), (MAX_TRANSCRIPT_DEPTH, True), (31, True)]
 )
-def test_a_body_that_is_nested_deeply_is_cut_so_that_a_report_with_it_is_read(depth: int, cut: bool) -> None:
+def test_a_deeply_nested_body_is_cut_so_that_a_report_with_it_can_be_read(depth: int, cut: bool) -> None:
     body: dict[str, Any] = {"accept": True}
     for _ in range(depth):
         body = {"a": body}
-    one = entry(n=0, at=NOW, sender="P01", recipient="REF01", message_type="GAME_JOIN_ACK", body=body)
+    one = made(body=body)
     assert (one["body"] == body, one["body"].get("cut", False)) == (not cut, cut)
     report = rpc.call("report_progress", {"matches": [{"transcript": [one]}]}, 1)
     assert rpc.loads(rpc.dumps(report)) == report
+
+
+def entry_with(*wire: Wire) -> Any:
+    return entry(n=1, at=NOW, sender="a", recipient="b", message_type="X", wire=wire)
+
+
+def request(**changes: Any) -> Wire:
+    wire: Wire = {
+        "path": "/mcp",
+        "shape": "flat",
+        "method": "",
+        "id": 1,
+        "session": False,
+        "status": 200,
+        "content_type": "",
+        "text": "no " + TOKEN,
+        "request": {"auth_token": TOKEN, "note": TOKEN},
+    }
+    wire.update(changes)  # type: ignore[typeddict-item]
+    return wire
+
+
+def test_an_entry_without_requests_has_no_field_for_them() -> None:
+    assert "wire" not in entry_with()
+
+
+def test_the_requests_of_an_entry_are_small_and_have_no_token() -> None:
+    long = request(path="/" + TOKEN, content_type=TOKEN, text=TOKEN + "x" * 9000)
+    first, last = entry_with(request(), long)["wire"]
+    assert "request" not in first and "text" not in first
+    assert last["path"] == "/tok_…" and last["content_type"] == "tok_…"
+    assert len(last["text"]) == MAX_WIRE_TEXT_CHARS and last["request"] == {"auth_token": "tok_…", "note": "tok_…"}
+    assert entry_with(request(request={"x": "y" * 9000}))["wire"][0]["request"]["cut"] is True

@@ -1,4 +1,4 @@
-"""One message of every kind, and how to spoil them, for tests of models and schemas."""
+"""A valid message of every type, and helpers that make it invalid, for tests of models and schemas."""
 
 import copy
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def changed(name: str, **fields: Any) -> dict[str, Any]:
 
 
 def required(node: dict[str, Any], root: dict[str, Any], value: Any, path: str = "") -> Iterator[str]:
-    """The dotted paths that a schema demands of a value, as far as they stand in it."""
+    """The dotted paths in a value that the schema requires."""
     while "$ref" in node or "anyOf" in node:
         node = root["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node["anyOf"][0]
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Even/Odd: the contract, and 004 chapter 3 to the letter."""
+"""Even/Odd: the contract of all games, and the rules of 004 chapter 3."""
 
 import random
 from collections import Counter
@@ -10,19 +10,7 @@ from league_sdk.protocol.errors import IllegalMove
 from league_sdk.rules import even_odd
 from league_sdk.rules.even_odd import EvenOdd, determine_winner, draw_number, init_game_state, validate_choice
 from league_sdk.rules.game import Outcome
-from league_sdk.rules.registry import describe, games, get_game
-from tests.contracts.game import PLAYERS, GameContract
-
-
-class Script:
-    """Gives its numbers in turn and notes what was asked for."""
-
-    def __init__(self, *numbers: int) -> None:
-        self.numbers, self.asked = list(numbers), list[tuple[int, int]]()
-
-    def randint(self, a: int, b: int) -> int:
-        self.asked.append((a, b))
-        return self.numbers.pop(0)
+from tests.contracts.game import PLAYERS, GameContract, Script
 
 
 class TestEvenOdd(GameContract):
@@ -48,7 +36,7 @@ def played(a: str, b: str, number: int) -> Outcome | None:
         ("even", "even", 9, None, "both guessed wrong, number was 9 (odd)"),
     ],
 )
-def test_right_alone_wins_and_anything_else_is_a_draw(
+def test_a_player_who_alone_is_right_wins_and_otherwise_it_is_a_draw(
     a: str, b: str, number: int, winner: str | None, reason: str
 ) -> None:
     parity = "even" if number in (2, 4, 6, 8, 10) else "odd"
@@ -57,12 +45,9 @@ def test_right_alone_wins_and_anything_else_is_a_draw(
     assert determine_winner({"P01": a, "P02": b}, number) == winner
 
 
-def test_the_functions_of_004_3_7_1() -> None:
-    assert init_game_state(PLAYERS) == {
-        "players": ["P01", "P02"],
-        "choices": {"P01": None, "P02": None},
-        "number": None,
-    }
+def test_the_functions_of_004_3_7_1_exist() -> None:
+    choices = {"P01": None, "P02": None}
+    assert init_game_state(PLAYERS) == {"players": ["P01", "P02"], "choices": choices, "number": None}
     assert [even_odd.parity(number) for number in (1, 2, 9, 10)] == ["odd", "even", "odd", "even"]
 
 
@@ -78,7 +63,7 @@ def test_a_choice_is_exactly_even_or_odd(choice: Any) -> None:
 
 
 def test_the_draw_is_uniform_from_1_to_10() -> None:
-    """Each of the ten outcomes of one fair throw gives its own number: nothing is folded, shifted or thrown twice."""
+    """The game uses each number of the random source as it is."""
     script = Script(*range(1, 11))
     assert [draw_number(script) for _ in range(10)] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
     assert script.asked == [(1, 10)] * 10
@@ -86,38 +71,18 @@ def test_the_draw_is_uniform_from_1_to_10() -> None:
     assert sorted(counts) == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 
 
-def test_one_choice_alone_shows_nothing_and_ends_nothing() -> None:
+def test_one_choice_alone_is_hidden_and_does_not_end_the_game() -> None:
     game = EvenOdd()
     state = game.apply(game.new_state(PLAYERS), "P02", "odd")
     assert (game.to_move(state), game.outcome(state)) == (("P01",), None)
     assert [game.view(state, viewer) for viewer in (None, "P01", "P02")] == [{}, {}, {}]
-    assert game.unfinished(state) == {
-        "drawn_number": None,
-        "number_parity": None,
-        "choices": {"P01": None, "P02": "odd"},
-    }
+    choices = {"P01": None, "P02": "odd"}
+    assert game.unfinished(state) == {"drawn_number": None, "number_parity": None, "choices": choices}
 
 
-def test_after_the_draw_everyone_sees_choices_and_number() -> None:
+def test_everyone_sees_choices_and_number_after_the_draw() -> None:
     game = EvenOdd()
     state = game.apply(game.apply(game.new_state(PLAYERS), "P01", "even"), "P02", "odd")
     drawn = game.draw(state, Script(8))
     shown = {"choices": {"P01": "even", "P02": "odd"}, "drawn_number": 8}
     assert [game.view(drawn, viewer) for viewer in (None, "P01", "P02")] == [shown] * 3
-
-
-def test_the_registry_describes_it_as_004_3_8_3() -> None:
-    assert isinstance(get_game("even_odd"), EvenOdd)
-    assert games()["even_odd"] is get_game("even_odd")
-    assert describe()["even_odd"] == {
-        "game_type": "even_odd",
-        "display_name": "Even/Odd",
-        "move_types": ["choose_parity"],
-        "valid_choices": {"choose_parity": ["even", "odd"]},
-        "min_players": 2,
-        "max_players": 2,
-        "rules_module": "league_sdk.rules.even_odd",
-        "max_round_time_sec": 60,
-    }
-    with pytest.raises(KeyError):
-        get_game("even_even")

@@ -17,51 +17,16 @@ from tests.places import ROOT
 
 COIN = dedent(
     '''
-    """A game of another package: one guess for PLAYER_A alone."""
-    from league_sdk.protocol.errors import IllegalMove
-    from league_sdk.protocol.messages import MessageType
-    from league_sdk.rules.game import Game, Outcome
+    """A game of another package."""
+    from league_sdk.rules.even_odd import EvenOdd
+    from league_sdk.rules.game import Game
 
 
-    class Coin(Game):
+    class Coin(EvenOdd):
         game_type = "coin"
         display_name = "Coin"
         move_type = "call"
         valid_choices = ("heads", "tails")
-        call_message = MessageType.GAME_MOVE_CALL
-        response_message = MessageType.GAME_MOVE_RESPONSE
-        choice_field = "move_data.choice"
-        hidden = False
-        max_round_time_sec = 60
-
-        def new_state(self, players):
-            return {"players": list(players), "call": None, "side": None}
-
-        def to_move(self, state):
-            return () if state["call"] else (state["players"][0],)
-
-        def options(self, state, player):
-            return list(self.valid_choices) if player in self.to_move(state) else []
-
-        def view(self, state, viewer):
-            return dict(state)
-
-        def apply(self, state, player, move):
-            if move not in self.options(state, player):
-                raise IllegalMove("no", field="move_data.choice", seen=move, expected="heads or tails")
-            return state | {"call": move}
-
-        def draw(self, state, rng):
-            return state | {"side": self.valid_choices[rng.randint(0, 1)]}
-
-        def outcome(self, state):
-            if state["side"] is None:
-                return None
-            right = state["side"] == state["call"]
-            return Outcome(state["players"][0 if right else 1], "it fell", self.unfinished(state))
-
-        def unfinished(self, state):
-            return {"choices": {player: None for player in state["players"]}, "side": state["side"]}
 
 
     class Nameless(Coin):
@@ -91,7 +56,7 @@ LOOK = dedent(
 
 
 def install(folder: Path, entry_points: dict[str, str]) -> None:
-    """A package as an installer leaves it on the path: its module, and its metadata."""
+    """Create an installed package: its module and its metadata."""
     (folder / "coin_game.py").write_text(COIN, encoding="utf-8")
     info = folder / "coin_game-1.0.dist-info"
     info.mkdir()
@@ -101,7 +66,7 @@ def install(folder: Path, entry_points: dict[str, str]) -> None:
 
 
 def look(folder: Path) -> tuple[dict[str, object], list[str]]:
-    """The registry as a new process finds it that has the folder on its path, and what it logs."""
+    """The registry in a new process with the folder on its path, and the lines that it logs."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
     done = subprocess.run([sys.executable, "-c", LOOK], env=environment, capture_output=True, check=False, text=True)
     assert done.returncode == 0, done.stderr
@@ -111,7 +76,7 @@ def look(folder: Path) -> tuple[dict[str, object], list[str]]:
 OURS = ["even_odd", "even_odd_numbers", "tic_tac_toe", "connect_four"]
 
 
-def test_our_games_and_what_004_says_of_each() -> None:
+def test_the_registry_has_our_games_with_their_moves() -> None:
     assert list(games())[:4] == OURS
     assert {name: type(get_game(name)).__module__ for name in OURS} == {
         name: described["rules_module"] for name, described in describe().items() if name in OURS
@@ -126,16 +91,16 @@ def test_our_games_and_what_004_says_of_each() -> None:
         get_game("chess")
 
 
-def test_the_example_of_a_games_registry_is_the_one_we_serve() -> None:
+def test_the_example_registry_equals_the_real_one() -> None:
     example = json.loads((ROOT / "examples/config/games/games_registry.json").read_text(encoding="utf-8"))
     assert example["game_registry"] == {name: describe()[name] for name in OURS}
 
 
 def test_a_package_adds_a_game_by_its_entry_point(tmp_path: Path) -> None:
     install(tmp_path, {"coin": "coin_game:Coin"})
-    found, logged = look(tmp_path)
-    assert found["games"] == [*OURS, "coin"]
-    described = found["described"]
+    printed, logged = look(tmp_path)
+    assert printed["games"] == [*OURS, "coin"]
+    described = printed["described"]
     assert isinstance(described, dict)
     assert described["coin"] == {
         "game_type": "coin",
@@ -160,8 +125,8 @@ def broken() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("value", "why"), list(broken()))
-def test_a_game_that_cannot_be_used_is_left_out_and_named(tmp_path: Path, value: str, why: str) -> None:
+def test_the_registry_leaves_out_and_logs_a_game_that_cannot_be_used(tmp_path: Path, value: str, why: str) -> None:
     install(tmp_path, {"broken": value, "coin": "coin_game:Coin"})
-    found, logged = look(tmp_path)
-    assert (found["games"], found["even_odd"]) == ([*OURS, "coin"], "EvenOdd")
+    printed, logged = look(tmp_path)
+    assert (printed["games"], printed["even_odd"]) == ([*OURS, "coin"], "EvenOdd")
     assert logged == [f"LOG league_sdk.rules ERROR game broken ({value} of coin-game) is left out: {why}"]

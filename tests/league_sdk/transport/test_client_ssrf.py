@@ -1,19 +1,16 @@
-"""Calls to agents that would rather have us call somebody else: rebinding, redirects, proxies, kept connections."""
+"""Attempts to make us call somebody else: DNS rebinding, redirects, proxies, kept connections."""
 
 from __future__ import annotations
 
 import asyncio
 import datetime as dt
 import ssl
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from aiohttp import web
-from aiohttp.abc import ResolveResult
-from aiohttp.resolver import ThreadedResolver
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -21,8 +18,9 @@ from cryptography.x509.oid import NameOID
 
 from league_sdk.transport.client import Client, NotReached, Reply
 from league_sdk.transport.failures import NOT_CALLED
-from league_sdk.transport.policy import EndpointPolicy, PolicyResolver
+from league_sdk.transport.policy import EndpointPolicy
 from tests.bots.base import listening
+from tests.league_sdk.transport.conftest import Make, Named
 from tests.league_sdk.transport.test_client import PATIENT, returning
 
 METADATA = "169.254.169.254"
@@ -34,48 +32,23 @@ def port_of(url: str) -> int:
 
 
 def inner(url: str) -> str:
-    """Something that only we could reach, at a trap that serves every path."""
+    """A URL that only we could reach, at a server that answers every path."""
     return url.removesuffix(ANYWHERE) + "/latest/meta-data/"
 
 
-async def post(url: str, client: Client | None = None) -> Reply:
-    """One call, by a client of its own where none is given."""
-    used = client or Client(agent_type="referee")
-    try:
-        return await used.post(url, {"jsonrpc": "2.0"}, limit_s=PATIENT)
-    finally:
-        if client is None:
-            await used.aclose()
+async def post(url: str, client: Client) -> Reply:
+    return await client.post(url, {"jsonrpc": "2.0"}, limit_s=PATIENT)
 
 
-async def not_reached(url: str, client: Client | None = None) -> str:
+async def not_reached(url: str, client: Client) -> str:
     with pytest.raises(NotReached) as caught:
         await post(url, client)
     assert (caught.value.error_code, caught.value.connected) == ("E009", False)
     return str(caught.value)
 
 
-class Names:
-    """A name server that answers differently every time; the last answer stays."""
-
-    def __init__(self, *answers: Iterable[str]) -> None:
-        self.answers = [list(one) for one in answers]
-        self.asked: list[str] = []
-
-    async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[ResolveResult]:
-        self.asked.append(host)
-        hosts = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        return [ResolveResult(hostname=host, host=one, port=port, family=family, proto=0, flags=0) for one in hosts]
-
-
-def named(monkeypatch: pytest.MonkeyPatch, *answers: Iterable[str]) -> Names:
-    names = Names(*answers)
-    monkeypatch.setattr(ThreadedResolver, "resolve", names.resolve)
-    return names
-
-
 class Door:
-    """A server that writes down who came, and may close each connection behind its answer."""
+    """A server that records its callers, and may close each connection after its reply."""
 
     def __init__(self, *, close: bool = False) -> None:
         self.came: list[tuple[str, int]] = []
@@ -90,77 +63,69 @@ class Door:
 # -- names ------------------------------------------------------------------------------------------------
 
 
-async def test_a_name_that_turns_elsewhere_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_that_changes_to_a_forbidden_address_is_not_called(named: Named) -> None:
     door = Door(close=True)
-    client = Client(agent_type="referee")
+    client, names = named(["127.0.0.1"], [METADATA], ["127.0.0.1", METADATA], [METADATA, "127.0.0.1"])
     async with listening(door.answer) as url:
-        names = named(monkeypatch, ["127.0.0.1"], [METADATA], ["127.0.0.1", METADATA], [METADATA, "127.0.0.1"])
         renamed = f"http://agent:{port_of(url)}/mcp"
         assert (await post(renamed, client)).status == 200
         for _ in range(3):
             assert await not_reached(renamed, client) == str(NOT_CALLED)
-    await client.aclose()
     assert (len(door.came), names.asked) == (1, ["agent"] * 4)
 
 
-async def test_what_was_checked_is_what_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_is_looked_up_once_per_connection(named: Named) -> None:
     door = Door()
+    # A second lookup, between check and connection, would find another address.
+    client, names = named(["127.0.0.1"], ["127.0.0.2"])
     async with listening(door.answer) as url:
-        # Whoever asked a second time, between check and connection, would be led away.
-        names = named(monkeypatch, ["127.0.0.1"], ["127.0.0.2"])
-        assert (await post(f"http://agent:{port_of(url)}/mcp")).status == 200
+        assert (await post(f"http://agent:{port_of(url)}/mcp", client)).status == 200
     assert (len(door.came), names.asked) == (1, ["agent"])
 
 
-async def test_the_connection_itself_is_checked_whoever_found_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last wall: an address that came past the resolver's check."""
-    names = Names([METADATA])
-    monkeypatch.setattr(PolicyResolver, "resolve", names.resolve)
-    assert await not_reached("http://agent:8101/mcp") == str(NOT_CALLED)
+async def test_the_address_of_a_connection_is_checked_again_when_connecting(
+    named: Named, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if the resolver did not check its addresses."""
+    monkeypatch.setattr(EndpointPolicy, "check_found", lambda _self, _host, addresses, _port: list(addresses))
+    client, names = named([METADATA])
+    assert await not_reached("http://agent:8101/mcp", client) == str(NOT_CALLED)
     assert names.asked == ["agent"]
 
 
-async def test_the_sites_own_port_is_not_called_by_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_sites_own_port_is_not_called_by_any_name(named: Named) -> None:
     door = Door()
     async with listening(door.answer) as url:
         port = port_of(url)
-        named(monkeypatch, ["127.0.0.1"])
-        client = Client(agent_type="referee", policy=EndpointPolicy(refused_ports=(port,)))
+        client, _ = named(["127.0.0.1"], policy=EndpointPolicy(refused_ports=(port,)))
         assert await not_reached(f"http://agent:{port}/mcp", client) == str(NOT_CALLED)
-        assert await not_reached(f"http://127.1:{port}/mcp", client) == f"port {port} belongs to the league site itself"
-        await client.aclose()
+        for host in ("127.0.0.1", "localhost", "127.1", "0x7f.1", "[::ffff:127.0.0.1]"):
+            refused = await not_reached(f"http://{host}:{port}/mcp", client)
+            assert refused == f"port {port} belongs to the league site itself"
     assert door.came == []
-
-
-async def test_the_agent_is_called_by_the_host_it_gave(monkeypatch: pytest.MonkeyPatch) -> None:
-    door = Door()
-    async with listening(door.answer) as url:
-        named(monkeypatch, ["127.0.0.1"])
-        for host in ("agent", "player_one", "127.0.0.1"):
-            await post(f"http://{host}:{port_of(url)}/mcp")
-    assert [host for host, _ in door.came] == [f"{one}:{port_of(url)}" for one in ("agent", "player_one", "127.0.0.1")]
 
 
 # -- connections that are kept ---------------------------------------------------------------------------------
 
 
-async def test_a_kept_connection_serves_one_name_only(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_kept_connection_serves_one_name_only(named: Named) -> None:
+    """Each agent is called by the host of its address."""
     door = Door()
-    client = Client(agent_type="referee")
+    client, _ = named(["127.0.0.1"])
+    hosts = ["ada", "ada", "player_one", "ada", "127.0.0.1"]
     async with listening(door.answer) as url:
-        named(monkeypatch, ["127.0.0.1"])
-        for host in ("ada", "ada", "bob", "ada"):
+        for host in hosts:
             await post(f"http://{host}:{port_of(url)}/mcp", client)
-        await client.aclose()
-    ada, again, bob, last = [peer for _, peer in door.came]
-    assert (ada, ada) == (again, last) and bob != ada
+        assert [host for host, _ in door.came] == [f"{host}:{port_of(url)}" for host in hosts]
+    ada, again, other, last, _ = [peer for _, peer in door.came]
+    assert (ada, ada) == (again, last) and other != ada
 
 
-async def test_a_kept_connection_does_not_outlive_its_policy() -> None:
+async def test_a_kept_connection_does_not_outlive_its_policy(make: Make) -> None:
     door = Door()
     async with listening(door.answer) as url:
-        free = Client(agent_type="referee")
-        strict = Client(agent_type="referee", policy=EndpointPolicy(networks=("10.0.0.0/8",)))
+        free = make(agent_type="referee")
+        strict = make(agent_type="referee", policy=EndpointPolicy(networks=("10.0.0.0/8",)))
         await post(url, free)
         assert await not_reached(url, strict) == "only addresses in 10.0.0.0/8 are called"
         await post(url, free)
@@ -172,16 +137,24 @@ async def test_a_kept_connection_does_not_outlive_its_policy() -> None:
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 305, 307, 308])
-async def test_a_redirect_is_an_answer_and_not_followed(status: int) -> None:
+async def test_a_client_does_not_follow_redirects(client: Client, status: int) -> None:
     trap = Door()
     async with listening(trap.answer, path=ANYWHERE) as elsewhere:
         led = returning(lambda: web.Response(status=status, headers={"Location": inner(elsewhere)}))
         async with listening(led) as url:
-            assert (await post(url)).status == status
+            assert (await post(url, client)).status == status
     assert trap.came == []
 
 
-async def test_neither_is_one_in_a_header_or_in_the_page() -> None:
+@pytest.mark.parametrize("location", ["http://[::1", "http://x:y/", "//", "\\\\x"])
+async def test_a_redirect_to_nowhere_is_an_answer(client: Client, location: str) -> None:
+    led = returning(lambda: web.Response(status=302, headers={"Location": location}))
+    async with listening(led) as url:
+        reply = await post(url, client)
+    assert (reply.status, reply.headers["location"]) == (302, location)
+
+
+async def test_a_client_does_not_follow_redirects_in_headers_or_html(client: Client) -> None:
     trap = Door()
     async with listening(trap.answer, path=ANYWHERE) as trapped:
         elsewhere = inner(trapped)
@@ -189,13 +162,13 @@ async def test_neither_is_one_in_a_header_or_in_the_page() -> None:
         more = {"Refresh": f"0; url={elsewhere}", "Link": f"<{elsewhere}>; rel=preload", "Alt-Svc": f'h2="{elsewhere}"'}
         led = returning(lambda: web.Response(text=page, content_type="text/html", headers=more))
         async with listening(led) as url:
-            reply = await post(url)
-            await post(url)
+            reply = await post(url, client)
+            await post(url, client)
     assert (reply.status, reply.body, trap.came) == (200, None, [])
 
 
 async def test_the_environments_proxies_and_passwords_are_not_used(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     seen: dict[str, str] = {}
 
@@ -213,12 +186,12 @@ async def test_the_environments_proxies_and_passwords_are_not_used(
         monkeypatch.delenv("no_proxy", raising=False)
         monkeypatch.setenv("NO_PROXY", "")
         monkeypatch.setenv("NETRC", str(netrc))
-        assert (await post(url)).status == 200
+        assert (await post(url, client)).status == 200
     assert trap.came == []
     assert [name for name in seen if "authorization" in name.lower() or "proxy" in name.lower()] == []
 
 
-async def test_no_cookie_comes_back() -> None:
+async def test_a_client_sends_no_cookies_back(client: Client) -> None:
     cookies: list[str | None] = []
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -227,17 +200,15 @@ async def test_no_cookie_comes_back() -> None:
         answer.set_cookie("session", "secret")
         return answer
 
-    client = Client(agent_type="referee")
     async with listening(handle) as url:
         for _ in range(2):
             await post(url, client)
-        await client.aclose()
     assert cookies == [None, None]
 
 
 @asynccontextmanager
 async def secure_agent(folder: Path) -> AsyncIterator[str]:
-    """An agent with a certificate that it has made for itself."""
+    """An agent with a self-signed certificate."""
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "agent")])
     now = dt.datetime.now(dt.UTC)
     made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
@@ -260,6 +231,6 @@ async def secure_agent(folder: Path) -> AsyncIterator[str]:
         await server.wait_closed()
 
 
-async def test_a_certificate_that_nobody_has_signed_is_not_believed(tmp_path: Path) -> None:
+async def test_a_client_rejects_self_signed_certificates(client: Client, tmp_path: Path) -> None:
     async with secure_agent(tmp_path) as url:
-        assert (await not_reached(url)).startswith("no secure connection")
+        assert (await not_reached(url, client)).startswith("no secure connection")

@@ -1,4 +1,4 @@
-"""Names whose name server is silent: they hold up their own zone, and neither other names nor the process' end."""
+"""Silent name servers: they delay names of their own zone only, and not the end of the process."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from aiohttp import web
 
-from league_sdk.transport import client as client_module
-from league_sdk.transport import policy as policy_module
 from league_sdk.transport.client import CallFailed, Client
-from league_sdk.transport.lookups import KEPT_FOR_FOUND, MOST, MOST_OF_A_ZONE, MOST_OF_SLOW, SLOW_S, Lookups, zone
+from league_sdk.transport.lookups import (
+    MAX_LOOKUPS,
+    MAX_LOOKUPS_OF_SLOW_ZONES,
+    MAX_LOOKUPS_PER_ZONE,
+    RESERVED_FOR_FOUND,
+    SLOW_S,
+    Lookups,
+    zone,
+)
 from tests.bots.base import listening
 from tests.league_sdk.transport.test_client import HASTY, PATIENT
 
@@ -24,41 +31,46 @@ SLOW = "my-zone.example"
 
 
 class Names:
-    """The system's search for names: of one zone it finds none until it is told to, all others are this machine."""
+    """Replaces ``getaddrinfo``: ``.local`` is this machine, lookups of other names block until ``silent`` is set."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.most = 0
-        self._now = 0
+        self.max_running = 0
+        self._running = 0
         self._lock = threading.Lock()
         self.silent = threading.Event()
+        self.now = 0.0
+        self.lookups = Lookups(clock=lambda: self.now, getaddrinfo=self.find)
 
     def find(self, host: str, port: int, *more: Any) -> list[tuple[Any, ...]]:
         with self._lock:
             self.asked.append(host)
-            self._now += 1
-            self.most = max(self.most, self._now)
+            self._running += 1
+            self.max_running = max(self.max_running, self._running)
         if not host.endswith(".local"):
             self.silent.wait()
         with self._lock:
-            self._now -= 1
+            self._running -= 1
         if host.startswith("unknown"):
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
 
 
 @pytest.fixture
-def names(monkeypatch: pytest.MonkeyPatch) -> Iterator[Names]:
-    found = Names()
-    lookups = Lookups()
-    monkeypatch.setattr(policy_module, "LOOKUPS", lookups)
-    monkeypatch.setattr(client_module, "LOOKUPS", lookups)
-    monkeypatch.setattr(socket, "getaddrinfo", lambda host, port, *rest, **named: found.find(host, port))
-    yield found
-    found.silent.set()
+def names() -> Iterator[Names]:
+    names = Names()
+    yield names
+    names.silent.set()
     for thread in threading.enumerate():
         if thread.name == "lookup":
             thread.join()
+
+
+@pytest_asyncio.fixture
+async def client(names: Names) -> AsyncIterator[Client]:
+    made = Client(agent_type="referee", lookups=names.lookups)
+    yield made
+    await made.aclose()
 
 
 async def failed(client: Client, url: str) -> tuple[str, str, str]:
@@ -67,83 +79,81 @@ async def failed(client: Client, url: str) -> tuple[str, str, str]:
     return caught.value.error_code, caught.value.cause, str(caught.value)
 
 
-async def test_slow_names_of_one_zone_hold_up_nobody_elses(names: Names) -> None:
-    client = Client(agent_type="referee")
-    slow = [f"http://a{number}.{SLOW}:8101/mcp" for number in range(MOST)]
+async def fill_lookups(client: Client) -> None:
+    """Look up as many names as may run at a time, each in a zone of its own, none of which answers."""
+    urls = (f"http://agent.zone{number}.example:8101/mcp" for number in range(MAX_LOOKUPS))
+    await asyncio.gather(*(failed(client, url) for url in urls))
+
+
+async def answer_ok(request: web.Request) -> web.StreamResponse:
+    return web.json_response({"status": "ok"})
+
+
+async def test_slow_names_of_one_zone_do_not_delay_names_of_other_zones(names: Names, client: Client) -> None:
+    slow = [f"http://a{number}.{SLOW}:8101/mcp" for number in range(MAX_LOOKUPS)]
     for _ in range(2):
-        # The second time their lookups are still under way: no call takes a thread that another one has.
+        # The second time the lookups still run: equal requests share one lookup.
         assert set(await asyncio.gather(*(failed(client, url) for url in slow))) == {
             ("E001", "NAME_LOOKUP", "the name of the address was not found within 0.05 s")
         }
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        return web.json_response({"status": "ok"})
-
-    async with listening(answer) as url:
+    async with listening(answer_ok) as url:
         reply = await client.post(url.replace("127.0.0.1", "alice.local"), {}, limit_s=PATIENT)
-    await client.aclose()
-    assert (reply.body, len(names.asked), names.asked[-1]) == ({"status": "ok"}, MOST_OF_A_ZONE + 1, "alice.local")
+    assert (reply.body, len(names.asked), names.asked[-1]) == (
+        {"status": "ok"},
+        MAX_LOOKUPS_PER_ZONE + 1,
+        "alice.local",
+    )
 
 
-async def test_where_all_threads_are_taken_it_is_not_the_agents_fault(names: Names) -> None:
-    client = Client(agent_type="referee")
-    await asyncio.gather(*(failed(client, f"http://agent.zone{number}.example:8101/mcp") for number in range(MOST)))
+async def test_a_lookup_that_waits_for_other_zones_is_not_the_agents_fault(names: Names, client: Client) -> None:
+    await fill_lookups(client)
     assert await failed(client, "http://alice.local:8101/mcp") == (
         "E001",
         "REFEREE",
         "this machine was busy with other names and did not look this one up within 0.05 s",
     )
-    await client.aclose()
     assert names.asked.count("alice.local") == 0
 
 
-async def test_a_name_that_was_found_before_is_looked_up_while_strangers_zones_are_silent(names: Names) -> None:
-    async def answer(request: web.Request) -> web.StreamResponse:
-        return web.json_response({"status": "ok"})
-
-    client = Client(agent_type="referee")
-    async with listening(answer) as url:
+async def test_a_known_name_is_looked_up_while_other_zones_are_silent(names: Names, client: Client) -> None:
+    async with listening(answer_ok) as url:
         named = url.replace("127.0.0.1", "alice.local")
         await client.post(named, {}, limit_s=PATIENT)
-        await asyncio.gather(*(failed(client, f"http://agent.zone{number}.example:8101/mcp") for number in range(MOST)))
-        # A connection of its own: nothing is kept of what was found.
-        other = Client(agent_type="referee")
+        await fill_lookups(client)
+        # Another client has no open connection, so it looks the name up again.
+        other = Client(agent_type="referee", lookups=names.lookups)
         reply = await other.post(named, {}, limit_s=PATIENT)
-    await client.aclose()
     await other.aclose()
     assert (reply.body, names.asked.count("alice.local")) == ({"status": "ok"}, 2)
-    assert len(names.asked) == MOST - KEPT_FOR_FOUND + 2
+    assert len(names.asked) == MAX_LOOKUPS - RESERVED_FOR_FOUND + 2
 
 
-async def test_who_waits_for_the_own_zone_is_not_excused_when_others_take_the_rest(names: Names) -> None:
-    client = Client(agent_type="referee")
-    own = [f"http://a{number}.{SLOW}:8101/mcp" for number in range(MOST_OF_A_ZONE + 1)]
-    assert {found[1] for found in await asyncio.gather(*(failed(client, url) for url in own))} == {"NAME_LOOKUP"}
-    await asyncio.gather(*(failed(client, f"http://agent.zone{number}.example:8101/mcp") for number in range(MOST)))
+async def test_a_lookup_that_waits_for_its_own_zone_is_the_agents_fault(names: Names, client: Client) -> None:
+    own = [f"http://a{number}.{SLOW}:8101/mcp" for number in range(MAX_LOOKUPS_PER_ZONE + 1)]
+    assert {failure[1] for failure in await asyncio.gather(*(failed(client, url) for url in own))} == {"NAME_LOOKUP"}
+    await fill_lookups(client)
     assert (await failed(client, own[-1]))[1] == "NAME_LOOKUP"
-    await client.aclose()
 
 
-async def test_zones_that_were_slow_have_one_share_together(names: Names) -> None:
-    now = [0.0]
-    lookups = Lookups(clock=lambda: now[0])
+async def test_zones_that_were_slow_share_one_limit(names: Names) -> None:
+    lookups = names.lookups
 
     def ask(hosts: list[str]) -> list[asyncio.Future[Any]]:
         return [asyncio.ensure_future(lookups.getaddrinfo(host, 80)) for host in hosts]
 
-    hosts = [f"agent.zone{number}.example" for number in range(MOST_OF_SLOW * 2)]
+    hosts = [f"agent.zone{number}.example" for number in range(MAX_LOOKUPS_OF_SLOW_ZONES * 2)]
     first = ask(hosts)
     await lookups.getaddrinfo("alice.local", 80)
-    now[0] += SLOW_S * 2
+    names.now += SLOW_S * 2
     names.silent.set()
     await asyncio.gather(*first)
     names.silent.clear()
     again = ask(hosts)
     await lookups.getaddrinfo("bob.local", 80)
-    assert len(names.asked) == len(hosts) + 2 + MOST_OF_SLOW
+    assert len(names.asked) == len(hosts) + 2 + MAX_LOOKUPS_OF_SLOW_ZONES
     names.silent.set()
     await asyncio.gather(*again)
-    # They were found quickly this time: they count as any other again.
+    # They were found quickly this time, so they are not slow any more.
     names.silent.clear()
     last = ask(hosts)
     await lookups.getaddrinfo("bob.local", 80)
@@ -152,25 +162,25 @@ async def test_zones_that_were_slow_have_one_share_together(names: Names) -> Non
     await asyncio.gather(*last)
 
 
-async def test_a_zone_is_looked_up_to_its_end_a_few_at_a_time(names: Names) -> None:
-    lookups = Lookups()
+async def test_all_names_of_a_zone_are_looked_up_a_few_at_a_time(names: Names) -> None:
+    lookups = names.lookups
     asked = [f"a{number}.{SLOW}" for number in range(20)]
     waiting = [asyncio.ensure_future(lookups.getaddrinfo(host, 80)) for host in [*asked, *asked, f"unknown.{SLOW}"]]
     await lookups.getaddrinfo("alice.local", 80)
-    assert len(names.asked) == MOST_OF_A_ZONE + 1
+    assert len(names.asked) == MAX_LOOKUPS_PER_ZONE + 1
     names.silent.set()
     *found, unknown = await asyncio.gather(*waiting, return_exceptions=True)
     assert found == [[(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80))]] * 40
     assert isinstance(unknown, socket.gaierror)
     assert sorted(names.asked) == sorted(["alice.local", *asked, f"unknown.{SLOW}"])
-    assert names.most <= MOST_OF_A_ZONE + 1
+    assert names.max_running <= MAX_LOOKUPS_PER_ZONE + 1
 
 
-async def test_no_thread_is_to_be_had(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_lookup_fails_if_no_thread_can_be_started(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
     def start(self: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    lookups = Lookups(most=1)
+    lookups = Lookups(1, getaddrinfo=names.find)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", start)
         with pytest.raises(socket.gaierror) as caught:
@@ -184,7 +194,7 @@ async def test_no_thread_is_to_be_had(names: Names, monkeypatch: pytest.MonkeyPa
     [
         ("a1.my-zone.example", "my-zone.example"),
         ("A1.b.My-Zone.Example.", "my-zone.example"),
-        # Nobody's zone but its own: a classroom's names all end like this.
+        # Names in a local network: each is a zone of its own.
         ("alice.local", "alice.local"),
         ("www.uni.ac.il", "uni.ac.il"),
         ("uni.ac.il", "uni.ac.il"),
@@ -194,7 +204,7 @@ async def test_no_thread_is_to_be_had(names: Names, monkeypatch: pytest.MonkeyPa
         ("a.carol.local", "carol.local"),
     ],
 )
-def test_whose_zone_a_name_is_of(host: str, expected: str) -> None:
+def test_zone_is_the_part_of_a_name_with_one_name_server(host: str, expected: str) -> None:
     assert zone(host) == expected
 
 
@@ -202,14 +212,15 @@ ENDS = """
 import asyncio, socket, threading
 from league_sdk.transport.client import CallFailed, Client
 never = threading.Event()
-socket.getaddrinfo = lambda *_, **__: never.wait()
+asked = []
+socket.getaddrinfo = lambda host, *_: (asked.append(host), never.wait())
 
 async def main():
     client = Client(agent_type="referee")
     try:
         await client.post("http://agent.my-zone.example:8101/mcp", {}, limit_s=0.05)
     except CallFailed as error:
-        print(error.cause)
+        print(error.cause, *asked)
     await client.aclose()
 
 asyncio.run(main())
@@ -218,4 +229,4 @@ asyncio.run(main())
 
 def test_a_process_ends_while_a_name_is_being_looked_up() -> None:
     ended = subprocess.run([sys.executable, "-c", ENDS], check=False, capture_output=True, text=True, timeout=60)
-    assert (ended.returncode, ended.stdout.split(), ended.stderr) == (0, ["NAME_LOOKUP"], "")
+    assert (ended.returncode, ended.stdout.split(), ended.stderr) == (0, ["NAME_LOOKUP", "agent.my-zone.example"], "")

@@ -1,4 +1,4 @@
-"""Ways of dressing an address up so that a check reads one thing and a connection another; each with its refusal.
+"""Disguised addresses, which a check may read differently than a connection; each with its refusal.
 
 The last test makes addresses up: for whatever the policy lets through, what every library behind it reads in it is the
 host that was checked.
@@ -10,13 +10,13 @@ import ipaddress
 import socket
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 import yarl
 from aiohttp.helpers import is_ip_address
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from league_sdk.transport import machine
 from league_sdk.transport.policy import EndpointPolicy, Forbidden
 from league_sdk.transport.targets import PLAIN_ONLY, UNREADABLE, read_target
 
@@ -148,6 +148,8 @@ REFUSED = [
     ("http over unix", "http+unix://%2Fvar%2Frun%2Fdocker.sock/", UNREADABLE),
     ("http over unix, plain", "http+unix://docker.sock/", PLAIN_ONLY),
     ("data", "data:text/html,x", PLAIN_ONLY),
+    ("javascript", "javascript:alert(1)", PLAIN_ONLY),
+    ("nothing", "", PLAIN_ONLY),
     ("a URL in a URL", "url:http://127.0.0.1:8000/", PLAIN_ONLY),
     ("no scheme", "127.0.0.1:8000/mcp", PLAIN_ONLY),
     ("the scheme of the reader", "//127.0.0.1:8000/mcp", PLAIN_ONLY),
@@ -174,14 +176,14 @@ CALLED = [
 
 
 @pytest.fixture(autouse=True)
-def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "is_own", lambda address: address.is_loopback)
+def _loopback_only(own_addresses: set[str]) -> None:
+    """This machine has no address but its loopback's."""
 
 
 @pytest.mark.parametrize(("url", "sentence"), [pytest.param(*more, id=name) for name, *more in REFUSED])
-def test_a_trick_is_refused(url: str, sentence: str | None) -> None:
+def test_check_url_refuses_disguised_addresses(url: str, sentence: str | None) -> None:
     if sentence is None:
-        # A name like another: no resolver takes it for an address.
+        # An ordinary name: no resolver takes it for an IP address.
         assert read_target(url).ip is None
         return
     with pytest.raises(Forbidden) as caught:
@@ -190,7 +192,7 @@ def test_a_trick_is_refused(url: str, sentence: str | None) -> None:
 
 
 @pytest.mark.parametrize(("url", "called"), [pytest.param(*more, id=name) for name, *more in CALLED])
-def test_an_odd_spelling_is_called_in_the_plain_one(url: str, called: str) -> None:
+def test_check_url_returns_the_normal_form_of_an_address(url: str, called: str) -> None:
     assert POLICY.check_url(url).url == called
 
 
@@ -229,16 +231,25 @@ def test_every_library_reads_the_host_that_was_checked(url: str) -> None:
     except Forbidden:
         return
     assert read_target(target.url) == target
-    # As the session reads it.
+    # How aiohttp's session reads it.
     called = yarl.URL(target.url)
-    # What the connector takes: the host as it is, or what a resolver makes of it.
+    # The connector takes the host as it is, or what the resolver returns for it.
     assert (called.raw_host, called.port, called.scheme) == (target.host, target.number, target.scheme)
     assert (called.raw_user, called.raw_password) == (None, None)
+    # How httpx reads it, and what it passes on.
+    passed = httpx.URL(target.url)
+    assert (passed.raw_host.decode(), passed.port, passed.scheme, passed.userinfo) == (
+        target.host,
+        called.explicit_port,
+        target.scheme,
+        b"",
+    )
+    assert yarl.URL(str(passed)) == called
     assert urlsplit(target.url).hostname == target.host
     if target.ip is not None:
         assert ipaddress.ip_address(called.raw_host or "") == target.ip
         return
-    # A name: no part of the system takes it for an address without asking the resolver that is ours.
+    # A name: nothing in the system takes it for an IP address without asking our resolver.
     assert not is_ip_address(called.raw_host)
     with pytest.raises(OSError):
         socket.inet_aton(target.host)

@@ -19,9 +19,9 @@ pytestmark = pytest.mark.django_db
 def test_401_without_the_key(api_key: str, path: str, key: str) -> None:
     make.setting()
     before = list(League.objects.values())
-    found = Script(key).post(path, {"league_id": "new"})
+    refusal = Script(key).post(path, {"league_id": "new"})
     sentence = "Send the instructor's API key: Authorization: Bearer <key>."
-    assert found == (401, {"error": sentence, "field": None})
+    assert refusal == (401, {"error": sentence, "field": None})
     assert list(League.objects.values()) == before
 
 
@@ -90,9 +90,9 @@ def test_422_names_what_is_wrong(script: Script, path: str, body: Any, sentence:
 @pytest.mark.parametrize("where", ["league_id", "display_name", "settings"])
 def test_text_that_no_database_takes(script: Script, text: str, where: str) -> None:
     value = {"registration_code": text} if where == "settings" else text
-    status, found = script.post("/leagues", {"league_id": "fall", "display_name": "Fall"} | {where: value})
+    status, answer = script.post("/leagues", {"league_id": "fall", "display_name": "Fall"} | {where: value})
     assert (status, League.objects.count()) == (422, 0)
-    assert found["field"] == {"settings": "registration_code"}.get(where, where)
+    assert answer["field"] == {"settings": "registration_code"}.get(where, where)
 
 
 def test_a_body_that_is_not_json(script: Script) -> None:

@@ -22,9 +22,9 @@ VOID = {"kind": "void", "match_id": "R1M1", "reason": "wrong game started"}
 def place(monkeypatch: pytest.MonkeyPatch) -> make.Setting:
     """Round 1 is over."""
     monkeypatch.setenv("LEAGUE_API_KEY", "the-key")
-    found = make.playing(players=4)
-    make.finish_round(found)
-    return found
+    place = make.playing(players=4)
+    make.finish_round(place)
+    return place
 
 
 def post(client: Client, body: dict[str, Any], address: str = ADDRESS, key: str = "the-key") -> Any:
@@ -40,7 +40,8 @@ def test_a_preview_changes_nothing_and_what_it_showed_is_done(client: Client, pl
     assert shown["matches"] == [{"match_id": "R1M1", "players": "P01–P02", "was": "P01 won", "becomes": "cancelled"}]
     assert [row["points"] for row in shown["before"]] == [3, 3, 0, 0]
     changed = {row["player_id"]: row["points_by"] for row in shown["after"] if row["changed"]}
-    assert changed == {"P01": -3, "P02": 0, "P03": 0}
+    # P03 and P04 share a place now, too.
+    assert changed == {"P01": -3, "P02": 0, "P03": 0, "P04": 0}
     assert client.get(ADDRESS, headers={"Authorization": "Bearer the-key"}).json() == []
 
     made = post(client, VOID | {"fingerprint": shown["fingerprint"]})
@@ -54,11 +55,11 @@ def test_a_preview_changes_nothing_and_what_it_showed_is_done(client: Client, pl
     again = post(client, {"kind": "points", "player_id": "P01", "points": 1, "reason": "why", "fingerprint": "x"})
     assert (again.status_code, again.json()["error"]) == (
         409,
-        "The league has moved on since this was shown: look again, then confirm.",
+        "The league has changed since this was shown: look again, then confirm.",
     )
 
 
-def test_undoing(client: Client, place: make.Setting) -> None:
+def test_undoing_a_correction_by_the_api(client: Client, place: make.Setting) -> None:
     post(client, VOID)
     address = f"{ADDRESS}/1/undo"
     shown = post(client, {"reason": "it was right", "preview": True}, address).json()
@@ -84,14 +85,14 @@ REFUSED: dict[str, tuple[dict[str, Any], int, str | None]] = {
 
 @pytest.mark.parametrize(("body", "status", "field"), REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("preview", [False, True])
-def test_what_is_refused_says_why(
+def test_a_correction_that_is_refused_names_the_field(
     client: Client, place: make.Setting, body: dict[str, Any], status: int, field: str | None, preview: bool
 ) -> None:
     answer = post(client, body | {"preview": preview})
     assert (answer.status_code, answer.json()["field"]) == (status, field)
 
 
-def test_only_with_the_key(client: Client, place: make.Setting) -> None:
+def test_corrections_need_the_key(client: Client, place: make.Setting) -> None:
     for key in ("", "another"):
         assert post(client, VOID, key=key).status_code == 401
         assert post(client, {"reason": "why"}, f"{ADDRESS}/1/undo", key=key).status_code == 401

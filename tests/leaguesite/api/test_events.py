@@ -1,4 +1,4 @@
-"""The feed of events for machines: in order, once each, nothing that is not for everybody."""
+"""The feed of a league's events: in order, each once, and public ones only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from league_sdk.ledger.kinds import EventKind
 from matches.events.registry import PUBLIC
-from matches.league import curtain, lifecycle, losses, notices
+from matches.league import freeze, lifecycle, losses, notices
 from matches.league.effects import record
 from matches.models import Event, League, Match
 from tests import factories as make
@@ -44,7 +44,7 @@ def test_a_league_from_its_first_event(client: Client) -> None:
         (1, "league_created", "The league was opened.", {}),
         (2, "player_registered", "P01 Player 1 registered.", {"player_id": "P01", "name": "Player 1"}),
         (3, "player_registered", "P02 Player 2 registered.", {"player_id": "P02", "name": "Player 2"}),
-        (4, "schedule_made", "Registration closed: 2 players, 1 rounds.", {"players": 2, "rounds": 1}),
+        (4, "schedule_made", "Registration closed. Players: 2, rounds: 1.", {"players": 2, "rounds": 1}),
         (5, "round_started", "Round 1 started.", {"round_id": 1}),
         (6, "round_opened", "The matches of round 1 may begin.", {"round_id": 1}),
         (
@@ -66,7 +66,10 @@ def test_a_league_from_its_first_event(client: Client) -> None:
             9,
             "league_completed",
             "The league is over. Champion: Player 1.",
-            {"champion": {"player_id": "P01", "display_name": "Player 1", "points": 3}},
+            {
+                "champion": {"player_id": "P01", "display_name": "Player 1", "points": 3},
+                "champions": [{"player_id": "P01", "display_name": "Player 1", "points": 3}],
+            },
         ),
     ]
     assert (feed["league_id"], feed["more"], feed["reset"]) == ("fall", False, False)
@@ -78,7 +81,7 @@ OPERATIONS = st.lists(st.tuples(st.booleans(), st.integers(1, 5)), min_size=1, m
 
 @given(operations=OPERATIONS)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_who_reads_on_misses_nothing_and_is_told_nothing_twice(
+def test_a_reader_that_goes_on_from_its_token_gets_every_event_once(
     client: Client, operations: list[tuple[bool, int]]
 ) -> None:
     with transaction.atomic():
@@ -123,7 +126,7 @@ def an_older_copy() -> None:
 
 
 @pytest.mark.parametrize("change", [another_life, afresh, an_older_copy])
-def test_a_league_that_is_another_one_now_is_told_from_its_beginning(client: Client, change: Any) -> None:
+def test_a_feed_begins_anew_when_the_league_was_reset_or_restored(client: Client, change: Any) -> None:
     make.open_league("fall")
     record("fall", EventKind.PAUSED)
     token = get(client)["next"]
@@ -135,7 +138,7 @@ def test_a_league_that_is_another_one_now_is_told_from_its_beginning(client: Cli
     assert get(client, since=feed["next"])["reset"] is False
 
 
-def test_a_token_of_an_empty_feed_is_good_for_what_comes(client: Client) -> None:
+def test_a_token_of_an_empty_feed_is_good_for_later_events(client: Client) -> None:
     make.open_league("fall")
     Event.objects.all().delete()
     empty = get(client)
@@ -144,7 +147,7 @@ def test_a_token_of_an_empty_feed_is_good_for_what_comes(client: Client) -> None
     assert [event["kind"] for event in get(client, since=empty["next"])["events"]] == ["paused"]
 
 
-def test_an_announcement_that_is_withdrawn_makes_nobody_begin_anew(client: Client) -> None:
+def test_a_notice_that_is_withdrawn_does_not_reset_the_feed(client: Client) -> None:
     make.open_league("fall")
     said = notices.say(league_id="fall", text="We begin", by="ada")
     feed = get(client)
@@ -153,7 +156,7 @@ def test_an_announcement_that_is_withdrawn_makes_nobody_begin_anew(client: Clien
     assert (again["reset"], again["events"]) == (False, [])
 
 
-def test_while_the_board_is_frozen_the_feed_ends_there_and_then_goes_on(client: Client) -> None:
+def test_the_feed_of_a_frozen_league_ends_with_the_freeze_and_goes_on_after_it(client: Client) -> None:
     place = make.veiled()
     lifecycle.start_league(league_id="fall")
     frozen = get(client)
@@ -162,13 +165,13 @@ def test_while_the_board_is_frozen_the_feed_ends_there_and_then_goes_on(client: 
     make.finish_round(place)
     assert get(client) == frozen
     assert get(client, since=frozen["next"])["events"] == []
-    curtain.lift(league_id="fall")
+    freeze.lift(league_id="fall")
     later = get(client, since=frozen["next"])
     assert later["reset"] is False
     assert numbers(frozen) + numbers(later) == list(range(1, place.league.event_seq + 1))
 
 
-def test_what_is_for_the_desk_is_not_in_it(client: Client) -> None:
+def test_the_feed_has_no_events_that_are_for_the_desk_only(client: Client) -> None:
     make.playing(players=2)
     record("fall", EventKind.ROLE_GIVEN, user="teacher@school.example", role="instructor")
     why = "http://10.0.0.7:8001/mcp did not answer"
@@ -192,12 +195,12 @@ def _encoded(text: str) -> str:
     "token",
     ["x", "12", "é", "\x00", _encoded("12"), _encoded("-1.0123456789abcdef"), _encoded("9" * 40 + "." + "a" * 16)],
 )
-def test_what_is_no_token_is_refused_in_a_sentence(client: Client, token: str) -> None:
+def test_a_text_that_is_no_token_is_refused_with_a_sentence(client: Client, token: str) -> None:
     make.open_league("fall")
     answer = client.get(PATH, {"since": token})
-    sentence = (
-        f'since is no token of this feed: it was "{token[:40]}". Send next of the answer before, or leave it out.'
-    )
+    # A NUL in a query is read as an unknown character.
+    seen = token[:40].replace("\x00", "\ufffd")
+    sentence = f'since is no token of this feed: it was "{seen}". Send next of the answer before, or leave it out.'
     assert (answer.status_code, answer.json()) == (422, {"error": sentence, "field": "since"})
 
 
@@ -211,11 +214,11 @@ def test_a_limit_out_of_range_is_refused(client: Client, query: dict[str, Any], 
     assert answer.json()["error"].startswith("limit: ")
 
 
-def test_no_such_league(client: Client) -> None:
+def test_the_feed_of_an_unknown_league_is_404(client: Client) -> None:
     assert client.get("/api/leagues/nowhere/events").status_code == 404
 
 
-def test_it_costs_the_same_for_3_events_and_for_300(client: Client) -> None:
+def test_the_feed_costs_the_same_for_3_events_and_for_300(client: Client) -> None:
     make.open_league("fall")
     token = get(client)["next"]
     costs = []
@@ -227,9 +230,9 @@ def test_it_costs_the_same_for_3_events_and_for_300(client: Client) -> None:
     assert costs[0] == costs[1] <= 4
 
 
-def test_it_is_documented(client: Client) -> None:
+def test_the_feed_is_documented(client: Client) -> None:
     operation = client.get("/api/openapi.json").json()["paths"]["/api/leagues/{league_id}/events"]["get"]
     assert [(one["name"], "description" in one or "description" in one["schema"]) for one in operation["parameters"]][
         1
     ] == ("since", True)
-    assert sorted(operation["responses"]) == ["200", "404", "422"]
+    assert sorted(operation["responses"]) == ["200", "400", "404", "422", "503"]

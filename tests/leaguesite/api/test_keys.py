@@ -1,4 +1,4 @@
-"""The doors that take a key: none of them lets it be found by trying."""
+"""No route that takes a key lets it be found by trying."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from aiohttp.test_utils import TestClient, TestServer
 from django.test import Client
 from limits import RateLimitItemPerSecond
 
-from agents_registry import attempts as counting
-from agents_registry.attempts import SAME_SECRET, attempts
+from agents_registry.rate_limits import attempts as counting
+from agents_registry.rate_limits.attempts import SAME_SECRET, attempts
 from leaguesite.api.routes import api
 from leaguesite.hosting import monitor
 from tests import factories as make
-from tests.agents_registry.test_attempts import SCHOOL
+from tests.agents_registry.rate_limits.test_attempts import SCHOOL
 
-MOST_GUESSES = 5
+MAX_GUESSES = 5
 
 
 @pytest.fixture(autouse=True)
 def few_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "GUESSES_FROM_ADDRESS", RateLimitItemPerSecond(MOST_GUESSES, 600, "guesses"))
+    monkeypatch.setattr(counting, "GUESSES_FROM_ADDRESS", RateLimitItemPerSecond(MAX_GUESSES, 600, "guesses"))
 
 
 def doors() -> list[tuple[str, str]]:
@@ -48,22 +48,22 @@ def come(client: Client, door: tuple[str, str], key: str) -> int:
 
 
 @pytest.mark.django_db
-def test_every_route_that_takes_the_key_refuses_who_tries_too_many(client: Client, api_key: str) -> None:
+def test_every_route_that_takes_the_key_refuses_a_caller_that_tries_too_many(client: Client, api_key: str) -> None:
     make.open_league("fall")
-    found: dict[tuple[str, str], Any] = {}
+    refusals: dict[tuple[str, str], Any] = {}
     for door in doors():
         attempts.forget_all()
         same = [come(client, door, "wrong-key") for _ in range(SAME_SECRET.amount + 1)]
         attempts.forget_all()
-        guesses = [come(client, door, f"key{number}") for number in range(MOST_GUESSES + 1)]
-        found[door] = (same, guesses, come(client, door, api_key) in (401, 429))
-    refused = ([401] * SAME_SECRET.amount + [429], [401] * MOST_GUESSES + [429], False)
-    assert found == dict.fromkeys(doors(), refused)
-    assert {("post", "/api/checks"), ("post", "/api/leagues/{league_id}/notices"), ("get", "/metrics")} <= set(found)
+        guesses = [come(client, door, f"key{number}") for number in range(MAX_GUESSES + 1)]
+        refusals[door] = (same, guesses, come(client, door, api_key) in (401, 429))
+    refused = ([401] * SAME_SECRET.amount + [429], [401] * MAX_GUESSES + [429], False)
+    assert refusals == dict.fromkeys(doors(), refused)
+    assert {("post", "/api/checks"), ("post", "/api/leagues/{league_id}/notices"), ("get", "/metrics")} <= set(refusals)
 
 
 @pytest.mark.django_db
-def test_no_other_route_looks_at_the_key(client: Client, api_key: str) -> None:
+def test_no_undocumented_route_checks_the_key(client: Client, api_key: str) -> None:
     """A door that the walk above would pass by."""
     make.open_league("fall")
     every = {(method, path) for path, found in api.get_openapi_schema()["paths"].items() for method in found}
@@ -72,12 +72,12 @@ def test_no_other_route_looks_at_the_key(client: Client, api_key: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_the_conductors_figures_too(api_key: str) -> None:
+async def test_the_conductors_metrics_refuse_a_caller_that_tries_too_many_keys(api_key: str) -> None:
     async with TestClient(TestServer(monitor.application())) as client:
-        found = []
+        statuses = []
         for _ in range(SAME_SECRET.amount + 1):
             answer = await client.get("/metrics", headers={"Authorization": "Bearer wrong-key"})
-            found.append(answer.status)
-        assert found == [401] * SAME_SECRET.amount + [429]
+            statuses.append(answer.status)
+        assert statuses == [401] * SAME_SECRET.amount + [429]
         assert answer.headers["Retry-After"] == "60"
         assert (await client.get("/metrics", headers={"Authorization": f"Bearer {api_key}"})).status == 200

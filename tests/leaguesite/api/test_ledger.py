@@ -1,4 +1,4 @@
-"""The public ledger holds when everything was done by the verbs, and names what was changed behind them."""
+"""The public ledger verifies after every action of the site, and verifying names what was changed in the database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.test import Client
 from league_sdk.ledger.chain import Broken, digest_of
 from league_sdk.ledger.verify import verify
 from leaguesite.api import ledger as api_ledger
-from matches.league import curtain, lifecycle, notices, opening
+from matches.league import freeze, lifecycle, notices, opening
 from matches.league.corrections import applying
 from matches.models import Delivery, Event, League
 from matches.view import sight
@@ -30,19 +30,19 @@ def ledger(client: Client, **query: Any) -> dict[str, Any]:
     sight._pasts.clear()
     answer = client.get(PATH, query)
     assert answer.status_code == 200, answer.content
-    found: dict[str, Any] = json.loads(answer.content)
-    return found
+    document: dict[str, Any] = json.loads(answer.content)
+    return document
 
 
 def whole(client: Client, limit: int) -> dict[str, Any]:
     """All pages put together."""
-    found = ledger(client, limit=limit)
-    after = found["next"]
+    document = ledger(client, limit=limit)
+    after = document["next"]
     while after is not None:
-        page = ledger(client, limit=limit, after=after, upto=found["last_seq"])
-        found["events"] += page["events"]
+        page = ledger(client, limit=limit, after=after, upto=document["last_seq"])
+        document["events"] += page["events"]
         after = page["next"]
-    return found | {"next": None}
+    return document | {"next": None}
 
 
 def played() -> make.Setting:
@@ -57,10 +57,10 @@ def played() -> make.Setting:
     return place
 
 
-def test_a_league_that_was_played_holds(client: Client) -> None:
+def test_the_ledger_of_a_league_that_was_played_verifies(client: Client) -> None:
     played()
-    found = ledger(client)
-    verified = verify(found)
+    document = ledger(client)
+    verified = verify(document)
     league = League.objects.get(pk="fall")
     assert (verified.head, verified.last_seq, verified.events) == (
         league.ledger_head,
@@ -72,7 +72,7 @@ def test_a_league_that_was_played_holds(client: Client) -> None:
     assert verified.counted["corrections"] == 1
 
 
-def test_no_salt_and_no_words_of_people_are_public(client: Client) -> None:
+def test_the_public_ledger_has_no_salt_and_no_text_of_people(client: Client) -> None:
     played()
     text = client.get(PATH).content.decode()
     assert not [salt for salt in Event.objects.values_list("salt", flat=True) if salt in text]
@@ -80,24 +80,24 @@ def test_no_salt_and_no_words_of_people_are_public(client: Client) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7])
-def test_pages_fit_together(client: Client, limit: int) -> None:
+def test_the_pages_of_a_ledger_put_together_are_the_whole(client: Client, limit: int) -> None:
     played()
     assert whole(client, limit) == ledger(client)
 
 
-def test_a_page_stays_in_the_league_as_it_was(client: Client) -> None:
+def test_later_pages_do_not_hold_events_after_the_first_page_was_read(client: Client) -> None:
     played()
     first = ledger(client, limit=3)
     notices.say(league_id="fall", text="Well played", by="ada")
-    found = first["events"]
+    events = first["events"]
     after = first["next"]
     while after is not None:
         page = ledger(client, limit=3, after=after, upto=first["last_seq"])
-        found, after = found + page["events"], page["next"]
-    assert verify(first | {"events": found, "next": None}).head == first["head"]
+        events, after = events + page["events"], page["next"]
+    assert verify(first | {"events": events, "next": None}).head == first["head"]
 
 
-def test_every_honest_correction_and_its_undoing_holds(client: Client) -> None:
+def test_the_ledger_verifies_after_each_correction_and_each_undo(client: Client) -> None:
     place = played()
     match = place.match("R1M1")
     a, b = match.player_a.code, match.player_b.code
@@ -119,27 +119,27 @@ def test_every_honest_correction_and_its_undoing_holds(client: Client) -> None:
     )[1:]
 
 
-def test_settings_changed_by_the_desk_hold(client: Client) -> None:
+def test_the_ledger_verifies_after_settings_were_changed_at_the_desk(client: Client) -> None:
     played()
     opening.edit_league(league_id="fall", display_name="Fall", settings={"win_points": 5})
-    found = ledger(client)
-    assert found["scoring"]["win"] == 5
-    assert verify(found).points_in_chain
+    document = ledger(client)
+    assert document["scoring"]["win"] == 5
+    assert verify(document).points_in_chain
 
 
-def test_numbers_that_databases_write_in_other_ways_hold(client: Client) -> None:
+def test_the_ledger_verifies_with_numbers_that_databases_write_differently(client: Client) -> None:
     """What a referee says in its details is kept as it is: as text in SQLite, as decimal digits in PostgreSQL."""
     place = make.playing()
     numbers = [1e23, 1.5e300, -0.0, 1e-7, 0.1, 2**70, 12345678901234567890.0]
     fields = make.result_fields(place.match("R1M1"), place.match("R1M1").player_a.code)
     fields["result"]["details"]["numbers"] = numbers
     make.report(place.match("R1M1"), None, **fields)
-    found = Event.objects.get(kind="match_finished").data["details"]["numbers"]
-    assert [float(one) for one in found] == numbers
+    stored = Event.objects.get(kind="match_finished").data["details"]["numbers"]
+    assert [float(one) for one in stored] == numbers
     verify(ledger(client))
 
 
-def test_an_announcement_withdrawn_holds_and_is_gone(client: Client) -> None:
+def test_the_ledger_verifies_after_a_notice_was_withdrawn_and_erased(client: Client) -> None:
     make.playing()
     said = notices.say(league_id="fall", text="a secret word", by="ada")
     kept = ledger(client)
@@ -153,7 +153,7 @@ def test_an_announcement_withdrawn_holds_and_is_gone(client: Client) -> None:
 # One row changed by SQL ---------------------------------------------------------------------------
 
 
-def test_every_row_that_is_changed_is_named(client: Client) -> None:
+def test_verifying_names_every_event_that_was_changed_in_the_database(client: Client) -> None:
     played()
     events = list(Event.objects.order_by("seq"))
     for event in events:
@@ -174,7 +174,7 @@ def test_every_row_that_is_changed_is_named(client: Client) -> None:
     verify(ledger(client))
 
 
-def test_every_row_that_is_deleted_is_noticed(client: Client) -> None:
+def test_verifying_notices_every_event_that_was_deleted(client: Client) -> None:
     played()
     events = list(Event.objects.order_by("seq"))
     for event, following in zip(events, [*events[1:], None], strict=True):
@@ -188,7 +188,7 @@ def test_every_row_that_is_deleted_is_noticed(client: Client) -> None:
     verify(ledger(client))
 
 
-def test_a_row_put_in_and_two_that_change_places_are_noticed(client: Client) -> None:
+def test_verifying_notices_an_inserted_event_and_two_that_were_swapped(client: Client) -> None:
     played()
     last = Event.objects.order_by("-seq")[0]
     first, second = Event.objects.filter(kind="match_finished").order_by("seq")[:2]
@@ -206,20 +206,20 @@ def test_a_row_put_in_and_two_that_change_places_are_noticed(client: Client) -> 
     assert broken.value.seq == first.seq
 
 
-def test_points_changed_by_sql_are_noticed(client: Client) -> None:
+def test_verifying_notices_points_that_were_changed_in_the_database(client: Client) -> None:
     played()
     League.objects.filter(pk="fall").update(settings={"win_points": 1})
     with pytest.raises(Broken, match="the points of the league"):
         verify(ledger(client))
 
 
-def test_a_chain_written_anew_is_found_by_whoever_kept_a_head(client: Client) -> None:
+def test_verifying_with_a_kept_head_notices_a_chain_that_was_written_anew(client: Client) -> None:
     played()
     kept = ledger(client)["head"]
-    found = copy.deepcopy(_forged(client))
-    verify(found)
+    forged = copy.deepcopy(_forged(client))
+    verify(forged)
     with pytest.raises(Broken, match="the head that you kept"):
-        verify(found, head=kept)
+        verify(forged, head=kept)
 
 
 def _stored(client: Client) -> dict[str, Any]:
@@ -242,19 +242,19 @@ def _stored(client: Client) -> dict[str, Any]:
 
 def _forged(client: Client) -> dict[str, Any]:
     """What an operator can write who changes an event and makes every digest after it anew."""
-    found = ledger(client)
-    event = next(one for one in found["events"] if one["public"]["kind"] == "match_finished")
+    document = ledger(client)
+    event = next(one for one in document["events"] if one["public"]["kind"] == "match_finished")
     event["public"]["data"]["choices"] = {}
     before = ""
-    for one in found["events"]:
+    for one in document["events"]:
         before = one["digest"] = digest_of(before, one["public"], one["private_sha256"])
-    return found | {"head": before}
+    return document | {"head": before}
 
 
 # Freeze, messages ---------------------------------------------------------------------------------
 
 
-def test_behind_a_freeze_nothing_is_told(client: Client) -> None:
+def test_the_ledger_of_a_frozen_league_ends_with_the_freeze(client: Client) -> None:
     place = make.veiled()
     lifecycle.start_league(league_id="fall")
     frozen = ledger(client)
@@ -268,11 +268,11 @@ def test_behind_a_freeze_nothing_is_told(client: Client) -> None:
     assert frozen["events"][-1]["public"]["kind"] == "frozen"
     told = Delivery.objects.filter(broadcast__message_type="LEAGUE_STANDINGS_UPDATE").order_by("-pk")[0]
     assert told.broadcast.payload["ledger_head"] == frozen["head"]
-    curtain.lift(league_id="fall")
+    freeze.lift(league_id="fall")
     verify(ledger(client), head=frozen["head"])
 
 
-def test_agents_are_told_the_head(client: Client) -> None:
+def test_the_standings_update_tells_agents_the_head(client: Client) -> None:
     place = make.playing()
     make.finish_round(place)
     told = Delivery.objects.filter(broadcast__message_type="LEAGUE_STANDINGS_UPDATE").order_by("-pk")[0]

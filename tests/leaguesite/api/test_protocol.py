@@ -6,22 +6,20 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from jsonschema import Draft202012Validator
 
 from league_sdk.protocol import schemas
 from league_sdk.protocol.errors import LEGACY_NAMES, NAMES
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
 from leaguesite.api.protocol import range_in_words
-from tests.places import SAMPLES
 
 
 @pytest.fixture
 def index(client: Client) -> dict[str, Any]:
     answer = client.get("/api/protocol/")
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
-    found: dict[str, Any] = answer.json()
-    return found
+    fields: dict[str, Any] = answer.json()
+    return fields
 
 
 def test_the_index_names_protocol_and_versions(index: dict[str, Any]) -> None:
@@ -86,13 +84,8 @@ def test_every_link_of_the_index_leads_to_a_schema(client: Client, index: dict[s
         assert answer.json() == schemas.json_schema(line["message_type"])
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_the_schema_as_served_takes_the_sample(client: Client, name: str) -> None:
-    Draft202012Validator(client.get(f"/api/protocol/{name}").json()).validate(SAMPLES[name])
-
-
 @pytest.mark.parametrize("name", ["GAME_NEVER", "game_over", "GAME_OVER%00", "x" * 500])
-def test_what_is_not_there_is_said_with_what_is(client: Client, name: str) -> None:
+def test_an_unknown_message_is_404_and_names_the_known_ones(client: Client, name: str) -> None:
     answer = client.get(f"/api/protocol/{name}")
     shown = name.replace("%00", "\x00")[:64]
     there = ", ".join(schemas.MODELS)
@@ -102,7 +95,7 @@ def test_what_is_not_there_is_said_with_what_is(client: Client, name: str) -> No
     )
 
 
-def test_it_costs_no_query(client: Client, django_assert_num_queries: Any, db: None) -> None:
+def test_the_protocol_pages_cost_no_query(client: Client, django_assert_num_queries: Any, db: None) -> None:
     with django_assert_num_queries(0):
         client.get("/api/protocol/")
         client.get("/api/protocol/GAME_OVER")

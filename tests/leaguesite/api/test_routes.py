@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from league_sdk.protocol import SDK_VERSION
+from league_sdk.rules.registry import describe
 from leaguesite.observing import health
 from matches.league import lifecycle, losses
 from matches.models import League, Match
@@ -33,6 +35,7 @@ def line(**changes: Any) -> dict[str, Any]:
         "matches": 0,
         "matches_done": 0,
         "champion": None,
+        "champions": [],
         "created_at": "<time>",
         "started_at": None,
         "completed_at": None,
@@ -78,6 +81,7 @@ def test_a_league_that_is_over_has_a_champion(script: Script) -> None:
     champion = {"player_id": "P02", "display_name": "Player 2", "points": 3}
     numbers = {"players": 2, "rounds": 1, "round": 1, "matches": 1, "matches_done": 1}
     over = line(**numbers, status="COMPLETED", champion=champion, started_at="<time>", completed_at="<time>")
+    over["champions"] = [champion]
     assert plain(script.get("/leagues/fall")) == (200, over)
     assert plain(script.get("/leagues")) == (200, [over])
 
@@ -111,7 +115,7 @@ def test_release_and_cancel(script: Script) -> None:
 # Reading ------------------------------------------------------------------------------------------
 
 
-def test_what_the_public_reads(public: Script) -> None:
+def test_the_public_reads_standings_matches_and_events(public: Script) -> None:
     place = make.playing(players=2)
     make.report(place.match("R1M1"), "P01", transcript=[make.line(0)], reason="because")
     status, rows = public.get("/leagues/fall/standings")
@@ -166,6 +170,7 @@ def test_what_the_public_reads(public: Script) -> None:
 def test_agents(public: Script) -> None:
     make.setting(players=1)
     head = {"version": "1.0.0", "game_types": ["even_odd"], "state": "REGISTERED", "ready": "not_checked"}
+    head |= {"reached_by": "address"}
     times = {"registered_at": "<time>", "last_heard": "<time>"}
     player = {"agent_id": "P01", "kind": "player", "display_name": "Player 1", "may_judge": None}
     referee = {"agent_id": "REF01", "kind": "referee", "display_name": "Referee 1", "may_judge": True}
@@ -173,26 +178,15 @@ def test_agents(public: Script) -> None:
 
 
 def test_games(public: Script) -> None:
-    status, found = public.get("/games")
-    assert (status, list(found)) == (200, ["game_registry"])
-    assert found["game_registry"]["even_odd"] == {
-        "game_type": "even_odd",
-        "display_name": "Even/Odd",
-        "move_types": ["choose_parity"],
-        "valid_choices": {"choose_parity": ["even", "odd"]},
-        "min_players": 2,
-        "max_players": 2,
-        "rules_module": "league_sdk.rules.even_odd",
-        "max_round_time_sec": 60,
-    }
+    assert public.get("/games") == (200, {"game_registry": describe()})
 
 
 @pytest.mark.parametrize("path", [*READS, "/leagues/fall/matches/R1M1", "/games"])
 def test_no_token_and_no_address_is_public(public: Script, path: str) -> None:
     make.playing()
-    status, found = public.get(path)
+    status, answer = public.get(path)
     assert status == 200
-    assert re.findall(r"tok_|https?:|localhost|810\d|sha256", str(found)) == []
+    assert re.findall(r"tok_|https?:|localhost|810\d|sha256", str(answer)) == []
 
 
 # Around it ----------------------------------------------------------------------------------------
@@ -200,19 +194,30 @@ def test_no_token_and_no_address_is_public(public: Script, path: str) -> None:
 
 def test_the_document_lists_every_operation(client: Client) -> None:
     document = client.get("/api/openapi.json").json()
-    found = sorted(f"{verb} {path}" for path, verbs in document["paths"].items() for verb in verbs)
+    documented = sorted(f"{verb} {path}" for path, verbs in document["paths"].items() for verb in verbs)
     actions = [path.replace("fall", "{league_id}").replace("R1M1", "{match_id}") for path in ACTIONS]
     reads = [path.replace("fall", "{league_id}") for path in READS]
     expected = [f"post /api{path}" for path in actions] + [f"get /api{path}" for path in reads]
     expected += ["get /api/games", "get /api/leagues/{league_id}/matches/{match_id}", "get /health"]
-    expected += ["get /metrics", "get /api/leagues/{league_id}/ledger"]
+    expected += ["get /metrics", "get /api/audit", "get /api/leagues/{league_id}/ledger"]
     expected += ["get /api/protocol/", "get /api/protocol/{message_type}"]
     expected += ["post /api/referees/{referee_id}/trust", "get /api/gateways", "post /api/gateways"]
     expected += ["get /api/checks/{check_id}", "post /api/checks"]
     corrections = "/api/leagues/{league_id}/corrections"
     expected += [f"get {corrections}", f"post {corrections}", f"post {corrections}/{{number}}/undo"]
     expected += [f"{verb} /api/leagues/{{league_id}}/notices" for verb in ("get", "post")]
-    assert found == sorted(expected)
+    league = "/api/leagues/{league_id}"
+    read = ("settings", "plan", "freeze", "roles", "roster", "roster.csv", "names", "evidence", "export/{name}")
+    expected += [f"get {league}/{one}" for one in read]
+    steered = ("settings", "plan", "freeze", "roles", "roster", "players", "rounds/run_all")
+    expected += [f"post {league}/{one}" for one in (*steered, "agents/check", "agents/ask")]
+    to_one = ("check", "ask", "readmit", "revoke_tokens", "bring_back", "edit")
+    expected += [f"post {league}/agents/{{agent_id}}/{one}" for one in to_one]
+    rest = ("plan/call_off", "plan/forget", "freeze/call_off", "freeze/unveil", "freeze/lift", "roster/remove")
+    numbered = ("names/{number}/let_in", "names/{number}/put_aside", "notices/{number}/withdraw", "roles/{number}/take")
+    expected += [f"post {league}/{one}" for one in (*rest, *numbered)]
+    expected += ["post /api/import"]
+    assert documented == sorted(expected)
 
 
 def test_the_docs_page_needs_no_address_but_this_one(client: Client) -> None:
@@ -224,17 +229,19 @@ def test_the_docs_page_needs_no_address_but_this_one(client: Client) -> None:
         assert answer.status_code == 200
 
 
-def test_health(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "_checks", {})
-    monkeypatch.setattr(health, "_started", health.time.monotonic())
+@pytest.mark.usefixtures("no_health_checks")
+def test_health(client: Client) -> None:
     answer = client.get("/health")
-    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "agent_id": "LM01", "uptime": 0})
+    assert (answer.status_code, answer.json() | {"uptime": 0}) == (
+        200,
+        {"status": "ok", "agent_id": "LM01", "version": SDK_VERSION, "uptime": 0},
+    )
     health.add_check("referees", lambda: "1 of 2 referees have not registered")
     health.add_check("conductor", lambda: "")
     answer = client.get("/health")
     reason = "1 of 2 referees have not registered"
-    expected = {"status": "starting", "agent_id": "LM01", "uptime": 0, "reason": reason}
-    assert (answer.status_code, answer.json()) == (503, expected)
+    expected = {"status": "starting", "agent_id": "LM01", "version": SDK_VERSION, "uptime": 0, "reason": reason}
+    assert (answer.status_code, answer.json() | {"uptime": 0}) == (503, expected)
 
 
 def test_lists_cost_the_same_for_few_and_for_many(public: Script, django_assert_max_num_queries: Any) -> None:

@@ -1,4 +1,4 @@
-"""The archive of a site: complete, from one moment, secret, and never half written."""
+"""The archive of a site: complete, from one moment, without secrets of open matches, and never half written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from leaguesite.hosting.backups import BackupFailed, back_up, without_secrets
@@ -65,9 +64,9 @@ def test_the_copy_is_of_one_moment_while_others_write(data: Path, tmp_path: Path
     for number in range(3):
         back_up(tmp_path / f"{number}.tar.gz", database=settings_of(data), data=data)
         with tarfile.open(tmp_path / f"{number}.tar.gz") as archive:
-            found = archive.extractfile("league.sqlite3")
-            assert found is not None
-            (tmp_path / f"{number}.sqlite3").write_bytes(found.read())
+            member = archive.extractfile("league.sqlite3")
+            assert member is not None
+            (tmp_path / f"{number}.sqlite3").write_bytes(member.read())
         with closing(sqlite3.connect(tmp_path / f"{number}.sqlite3")) as copy:
             one = copy.execute("SELECT count(*) FROM one").fetchone()[0]
             other = copy.execute("SELECT count(*) FROM other").fetchone()[0]
@@ -77,7 +76,7 @@ def test_the_copy_is_of_one_moment_while_others_write(data: Path, tmp_path: Path
     assert counts[0] > 0
 
 
-def test_what_is_in_it_and_who_may_read_it(data: Path, tmp_path: Path) -> None:
+def test_what_a_backup_holds_and_who_may_read_it(data: Path, tmp_path: Path) -> None:
     file = tmp_path / "site.tar.gz"
     assert back_up(file, database=settings_of(data), data=data) == file.stat().st_size
     assert file.stat().st_mode & 0o777 == 0o600
@@ -90,7 +89,7 @@ def test_what_is_in_it_and_who_may_read_it(data: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "site.tar.gz"]
 
 
-def test_it_holds_no_seed_and_no_verdict_that_is_still_secret(data: Path, tmp_path: Path) -> None:
+def test_a_backup_of_sqlite_holds_no_secret_seed_and_no_secret_verdict(data: Path, tmp_path: Path) -> None:
     """Whoever reads a backup would else know the numbers of the matches that are being played."""
     with closing(sqlite3.connect(data / "league.sqlite3")) as database:
         database.execute("CREATE TABLE matches_match (state, draw_seed, seal)")
@@ -118,7 +117,7 @@ def test_it_holds_no_seed_and_no_verdict_that_is_still_secret(data: Path, tmp_pa
     assert (b"5eed0f0ne" in copy.read_bytes(), b"5eed0ftw0" in copy.read_bytes()) == (True, False)
 
 
-def test_a_dump_of_postgresql_holds_none_either() -> None:
+def test_a_dump_of_postgresql_holds_no_secret_seed_and_no_secret_verdict() -> None:
     dump = b"""COPY public.matches_message (id, entry) FROM stdin;
 1\t{"state": "READY"}
 \\.
@@ -159,19 +158,23 @@ def test_an_earlier_backup_is_not_written_over(data: Path, tmp_path: Path) -> No
         (lambda data: (data / "league.sqlite3").write_bytes(b"no database" * 1000), "cannot be read"),
     ],
 )
-def test_what_is_no_database_is_said_and_leaves_no_file(data: Path, tmp_path: Path, damage: Any, why: str) -> None:
+def test_a_missing_or_damaged_database_is_named_and_leaves_no_file(
+    data: Path, tmp_path: Path, damage: Any, why: str
+) -> None:
     damage(data)
     with pytest.raises(BackupFailed, match=why):
         back_up(tmp_path / "site.tar.gz", database=settings_of(data), data=data)
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
-def test_a_folder_that_is_not_there_is_said(data: Path, tmp_path: Path) -> None:
+def test_a_backup_into_a_missing_folder_says_so(data: Path, tmp_path: Path) -> None:
     with pytest.raises(BackupFailed, match="cannot be written: No such file or directory"):
         back_up(tmp_path / "nowhere" / "site.tar.gz", database=settings_of(data), data=data)
 
 
-def test_without_pg_dump_it_says_what_to_install(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_without_pg_dump_says_what_to_install(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "")
     database = {"ENGINE": "django.db.backends.postgresql", "NAME": "league"}
     with pytest.raises(BackupFailed, match="postgresql-client"):
@@ -179,10 +182,10 @@ def test_without_pg_dump_it_says_what_to_install(data: Path, tmp_path: Path, mon
 
 
 def test_the_command_backs_up_the_site_of_the_settings(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    data: Path, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(settings, "DATA_DIR", data)
-    monkeypatch.setattr(settings, "DATABASES", {"default": settings_of(data)})
+    settings.DATA_DIR = data
+    monkeypatch.setitem(settings.DATABASES, "default", settings_of(data))
     call_command("backup", tmp_path / "site.tar.gz")
     assert capsys.readouterr().out.startswith(f"{tmp_path / 'site.tar.gz'} is written: ")
     with pytest.raises(CommandError, match="is there already"):

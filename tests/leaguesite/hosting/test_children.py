@@ -1,4 +1,4 @@
-"""What a child of the host can see, and so whoever may look at a child."""
+"""What a child of the host can see; others on the machine may be able to read it from there."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from django.conf import settings
 
 from league_sdk.player.app import read_line
 from leaguesite.hosting import host as hosting
-from leaguesite.hosting.children import Child, harmless
+from leaguesite.hosting.children import Child, child_environment
 from leaguesite.hosting.host import Host, Site
 
 SECRETS = {
@@ -34,22 +34,40 @@ sys.stdin.read()
 """
 
 
-def test_only_what_is_listed_is_passed_on() -> None:
+def test_a_child_gets_the_listed_variables_only() -> None:
     kept = {"PATH": "/bin", "LC_ALL": "C.UTF-8", "PYTHONPATH": "here", "LEAGUE_LOG_LEVEL": "INFO"}
-    assert harmless(SECRETS | kept | {"LEAGUE_REFEREE_KEY": "x", "LEAGUE_METRICS_KEY": "y"}) == kept
+    assert child_environment(SECRETS | kept | {"LEAGUE_REFEREE_KEY": "x", "LEAGUE_METRICS_KEY": "y"}) == kept
 
 
-def test_the_operator_may_name_more() -> None:
+def test_a_child_gets_variables_that_the_operator_names() -> None:
     named = {"LEAGUE_PASS_ON": "PROFILE_TO, OTHER", "PROFILE_TO": "here", "OTHER": "1"}
-    assert harmless(named | SECRETS) == named
+    assert child_environment(named | SECRETS) == named
 
 
-async def test_a_child_is_told_by_pipe_and_knows_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_work", [True, False])
+async def test_a_child_that_does_not_stop_is_killed_which_is_told_if_it_had_work(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, has_work: bool
+) -> None:
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    deaf = "import signal, sys; signal.signal(15, signal.SIG_IGN); open(sys.argv[1], 'w').close(); sys.stdin.read()"
+    child = Child("deaf", lambda: [sys.executable, "-c", deaf, str(ready)], {})
+    child.start()
+    async with asyncio.timeout(60):
+        await asyncio.to_thread(ready.read_text)
+    await child.stop(0, has_work=has_work)
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert warned == (["deaf does not stop; killing it"] if has_work else [])
+
+
+async def test_a_child_reads_its_secret_from_a_pipe_and_sees_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
     seen = tmp_path / "seen"
     os.mkfifo(seen)
-    child = Child("teller", lambda: [sys.executable, "-c", TELL, str(seen)], {"OWN": "mine"}, told="the-code")
+    child = Child("teller", lambda: [sys.executable, "-c", TELL, str(seen)], {"OWN": "mine"}, first_line="the-code")
     child.start()
     try:
         async with asyncio.timeout(60):
@@ -63,16 +81,18 @@ async def test_a_child_is_told_by_pipe_and_knows_nothing_else(tmp_path: Path, mo
     assert not any(value in json.dumps(environment) + command for value in [*SECRETS.values(), "the-code"])
 
 
-def test_no_child_of_the_host_has_a_key_of_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_child_of_the_host_has_a_key_that_is_not_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any
+) -> None:
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
     made: list[tuple[str, str]] = []
 
-    def keep(name: str, command: object, environment: dict[str, str], *, told: str = "") -> None:
-        made.append((json.dumps([*command(), harmless(os.environ) | environment]), told))  # type: ignore[operator]
+    def keep(name: str, command: object, environment: dict[str, str], *, first_line: str = "") -> None:
+        made.append((json.dumps([*command(), child_environment(os.environ) | environment]), first_line))  # type: ignore[operator]
 
     monkeypatch.setattr(hosting, "Child", keep)
-    monkeypatch.setattr(settings, "DATA_DIR", tmp_path)
+    settings.DATA_DIR = tmp_path
     host = Host(Site("127.0.0.1", 8000, "http://127.0.0.1:8000", 1, 18001, with_demo=True))
     host._referee(1)
     host._player("Ada", "random")

@@ -1,9 +1,8 @@
-"""A conductor on its own, as it is watched: its health without a key, its metrics with one."""
+"""Monitoring of a conductor in a process of its own: health without a key, metrics with one."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -11,11 +10,13 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from django.db import OperationalError
 
+from league_sdk.protocol import SDK_VERSION
 from leaguesite.hosting import monitor
-from leaguesite.observing import health, metrics
+from leaguesite.observing import health
+from matches.observing import metrics
 from tests.e2e.site import free_port
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("no_health_checks")]
 
 
 class Conducting:
@@ -25,21 +26,18 @@ class Conducting:
     trouble = ""
 
 
-@pytest.fixture(autouse=True)
-def checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(health, "_checks", {})
-    yield
-
-
 async def test_health_is_that_of_the_conductor() -> None:
     conducting, port = Conducting(), free_port()
-    watching = asyncio.create_task(monitor.beside("127.0.0.1", port)(conducting))  # type: ignore[arg-type]
+    watching = asyncio.create_task(monitor.watch(conducting, "127.0.0.1", port))  # type: ignore[arg-type]
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http:
         answer = await first_answer(http, watching)
         assert (answer.status_code, answer.json()["status"]) == (200, "ok")
         conducting.alive = False
         answer = await http.get("/health")
-        assert (answer.status_code, sorted(answer.json())) == (503, ["agent_id", "reason", "status", "uptime"])
+        assert (answer.status_code, sorted(answer.json())) == (
+            503,
+            ["agent_id", "reason", "status", "uptime", "version"],
+        )
         assert answer.json()["reason"] == "no look at the database for five seconds"
         conducting.trouble = "the disk is full"
         assert (await http.get("/health")).json()["reason"] == "the disk is full"
@@ -60,11 +58,11 @@ async def first_answer(http: httpx.AsyncClient, watching: asyncio.Task[Any]) -> 
 async def test_a_port_that_is_taken_ends_the_conductor_with_the_reason() -> None:
     async with TestServer(monitor.application()) as taken:
         with pytest.raises(OSError, match="address already in use"):
-            await monitor.beside("127.0.0.1", int(taken.port or 0))(Conducting())  # type: ignore[arg-type]
+            await monitor.watch(Conducting(), "127.0.0.1", int(taken.port or 0))  # type: ignore[arg-type]
 
 
-async def test_nobody_listens_where_no_port_is_given() -> None:
-    watching = asyncio.create_task(monitor.beside("127.0.0.1", 0)(Conducting()))  # type: ignore[arg-type]
+async def test_without_a_port_the_monitor_does_not_listen() -> None:
+    watching = asyncio.create_task(monitor.watch(Conducting(), "127.0.0.1", 0))  # type: ignore[arg-type]
     await asyncio.sleep(0)
     assert health.status()["status"] == "ok" and not watching.done()
     watching.cancel()
@@ -72,7 +70,7 @@ async def test_nobody_listens_where_no_port_is_given() -> None:
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer wrong", "Basic key-of-the-tests"])
-async def test_the_figures_need_the_key(api_key: str, authorization: str) -> None:
+async def test_the_conductors_metrics_need_the_key(api_key: str, authorization: str) -> None:
     async with TestClient(TestServer(monitor.application())) as client:
         answer = await client.get("/metrics", headers={"Authorization": authorization})
         assert (answer.status, await answer.json()) == (
@@ -81,12 +79,12 @@ async def test_the_figures_need_the_key(api_key: str, authorization: str) -> Non
         )
 
 
-async def test_the_figures(api_key: str) -> None:
+async def test_the_conductors_metrics(api_key: str) -> None:
     async with TestClient(TestServer(monitor.application())) as client:
         answer = await client.get("/metrics", headers={"Authorization": f"Bearer {api_key}"})
         assert (answer.status, answer.headers["Content-Type"]) == (200, metrics.CONTENT_TYPE)
-        found = await answer.text()
-    assert "league_last_look_timestamp_seconds" in found and "league_database_reachable 1.0" in found
+        metrics_text = await answer.text()
+    assert "league_last_look_timestamp_seconds" in metrics_text and "league_database_reachable 1.0" in metrics_text
 
 
 def test_a_database_that_is_away_is_a_reason_and_no_error() -> None:
@@ -98,11 +96,12 @@ def test_a_database_that_is_away_is_a_reason_and_no_error() -> None:
     assert health.status() | {"uptime": 0} == {
         "status": "starting",
         "agent_id": "LM01",
+        "version": SDK_VERSION,
         "uptime": 0,
         "reason": "the database does not answer",
     }
 
 
 def test_a_database_that_answers_is_no_reason() -> None:
-    health.add_check("database", health.database_missing)
+    health.add_check("database", health.check_database)
     assert health.status()["status"] == "ok"

@@ -1,4 +1,4 @@
-"""Where a browser goes after the login: where it came from, or to the desk, never to another site."""
+"""A login leads back to where the browser came from or to the desk, never to another site."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ def test_the_desk_is_the_page_of_leagues() -> None:
         "ftp://testserver/",
     ],
 )
-def test_an_address_that_is_not_ours_is_not_gone_to(refused: str) -> None:
+def test_a_login_does_not_redirect_to_another_site(refused: str) -> None:
     assert after_login(refused) == DESK
 
 
-def test_an_address_of_ours_is_gone_to() -> None:
+def test_a_login_redirects_to_an_address_of_the_site() -> None:
     assert after_login(f"{DESK}fall/change/?_=1") == f"{DESK}fall/change/?_=1"
 
 
-def test_who_asks_for_nothing_comes_to_the_desk_too() -> None:
+def test_a_login_without_next_leads_to_the_desk() -> None:
     assert after_login(None) == DESK
 
 
-def test_who_is_logged_in_already_is_not_sent_away_either() -> None:
+def test_a_user_who_is_logged_in_already_is_not_redirected_to_another_site() -> None:
     client = Client()
     client.force_login(User.objects.get())
     answer = client.get(LOGIN, {"next": "https://evil.example/"})

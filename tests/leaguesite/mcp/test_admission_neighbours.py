@@ -1,4 +1,4 @@
-"""What somebody behind the same address sends on purpose keeps nobody else there from registering."""
+"""Whatever somebody behind the same address sends, the others there can register."""
 
 from __future__ import annotations
 
@@ -7,29 +7,22 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents_registry import roster
-from agents_registry.attempts import REGISTRATIONS, SAME_SECRET, attempts
+from agents_registry.rate_limits.attempts import REGISTRATIONS, SAME_SECRET
+from agents_registry.rosters import roster
 from tests import factories as make
 from tests import wire
-from tests.agents_registry.test_attempts import SCHOOL, Clock
+from tests.agents_registry.rate_limits.test_attempts import SCHOOL
 from tests.leaguesite.mcp.test_admission_limits import asked
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("clock")]
 CODE = "cs101"
-
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(attempts, "_clock", clock)
-    return clock
 
 
 def status(answer: Any) -> Any:
     return answer.status_code, answer.json().get("result", {}).get("status")
 
 
-def test_the_classs_code_at_a_door_that_wants_another_keeps_nobody_out(client: Client) -> None:
+def test_a_league_code_sent_as_a_personal_code_locks_nobody_out(client: Client) -> None:
     """The page of one's own agent takes personal codes; a student takes it for the place of the class's code."""
     make.open_league("fall", registration_code=CODE)
     for _ in range(SAME_SECRET.amount + 1):
@@ -38,7 +31,7 @@ def test_the_classs_code_at_a_door_that_wants_another_keeps_nobody_out(client: C
     assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
 
 
-def test_nor_does_the_code_of_one_league_at_another(client: Client) -> None:
+def test_the_code_of_one_league_sent_to_another_locks_nobody_out(client: Client) -> None:
     make.open_league("fall", registration_code=CODE)
     make.open_league("spring", registration_code="another")
     for number in range(SAME_SECRET.amount + 1):
@@ -48,38 +41,38 @@ def test_nor_does_the_code_of_one_league_at_another(client: Client) -> None:
     assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
 
 
-def test_one_agent_that_registers_without_end_uses_up_no_registration_of_the_others(
-    client: Client, settings: Any
-) -> None:
+def test_an_agent_that_registers_without_end_uses_up_no_registrations_of_others(client: Client, settings: Any) -> None:
     settings.LEAGUE_REGISTRATIONS_PER_ADDRESS = f"{REGISTRATIONS.amount + 5} per 10 second"
     make.open_league("fall")
     loop = wire.player_request("Loop", port=8666)
-    found = [asked(client, "register_player", loop).status_code for _ in range(REGISTRATIONS.amount + 10)]
-    assert found == [200] * REGISTRATIONS.amount + [429] * 10
+    status_codes = [asked(client, "register_player", loop).status_code for _ in range(REGISTRATIONS.amount + 10)]
+    assert status_codes == [200] * REGISTRATIONS.amount + [429] * 10
     mine = wire.player_request("Ada", port=8101)
     assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
 
 
-def test_nor_do_registrations_that_cannot_be_read(client: Client, settings: Any) -> None:
+def test_unreadable_registrations_use_up_no_registrations_of_others(client: Client, settings: Any) -> None:
     settings.LEAGUE_REGISTRATIONS_PER_ADDRESS, settings.LEAGUE_CALLS_PER_ADDRESS = "3 per 10 second", "5 per 10 second"
     make.open_league("fall")
     nobody = wire.player_request("Nobody", endpoint="nowhere at all")
     old = wire.player_request("Nobody", port=8666, protocol="league.v1")
-    found = [asked(client, "register_player", one).status_code for one in (nobody, old, nobody, old, nobody, old)]
-    assert found == [200] * 5 + [429]
+    status_codes = [
+        asked(client, "register_player", one).status_code for one in (nobody, old, nobody, old, nobody, old)
+    ]
+    assert status_codes == [200] * 5 + [429]
     mine = wire.player_request("Ada", port=8101)
     assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")
 
 
-def test_nor_does_somebody_who_registers_a_classmates_name_without_end(client: Client) -> None:
+def test_registering_a_classmates_name_without_end_does_not_lock_the_classmate_out(client: Client) -> None:
     """Without the classmate's personal code; a made-up one does not help."""
     make.open_league("fall")
     roster.import_csv(league_id="fall", text="name,email,code\nAda,ada@example.org,ada-1815\n")
     for code in ("", "ada-1816"):
-        found = [
+        answers = [
             asked(client, "register_player", wire.player_request("Ada", port=8101, league_id="fall", code=code))
             for _ in range(REGISTRATIONS.amount + 1)
         ]
-        assert found[-1].status_code == 429
+        assert answers[-1].status_code == 429
     mine = wire.player_request("Ada", port=8101, league_id="fall", code="ada-1815")
     assert status(asked(client, "register_player", mine)) == (200, "ACCEPTED")

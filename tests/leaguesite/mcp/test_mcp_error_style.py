@@ -44,8 +44,8 @@ def test_every_refusal_of_the_league_that_was_meant_is_a_result(client: Client, 
         assert (sorted(reply), reply["error"]["code"]) == (["error", "id", "jsonrpc"], code)
         return
     assert (answer.status_code, sorted(reply), reply["id"]) == (200, ["id", "jsonrpc", "result"], 1)
-    found = reply["result"]
-    assert (found["message_type"], found["error_code"], found["context"].get("field")) == (
+    fields = reply["result"]
+    assert (fields["message_type"], fields["error_code"], fields["context"].get("field")) == (
         "LEAGUE_ERROR",
         error_code,
         field,
@@ -53,7 +53,7 @@ def test_every_refusal_of_the_league_that_was_meant_is_a_result(client: Client, 
     assert wire.TOKEN.findall(answer.content.decode()) == []
 
 
-def test_most_of_them_name_the_league(world: World) -> None:
+def test_most_cases_name_the_league(world: World) -> None:
     bodies = [body(world) if callable(body) else body for body, *_ in (RAW[name] for name in CASES)]
     assert sum(names_the_league(body) for body in bodies) > 30
 
@@ -69,7 +69,7 @@ def test_most_of_them_name_the_league(world: World) -> None:
     ],
 )
 @pytest.mark.parametrize("dressed", ["method", "tool", "mcp_message"])
-def test_at_the_leagues_own_address_in_every_dress(
+def test_a_refusal_at_the_leagues_own_address_is_a_result_in_every_shape(
     client: Client, world: World, method: str, params: dict[str, Any], error_code: str, dressed: str
 ) -> None:
     kinds = {"register_player": "LEAGUE_REGISTER_REQUEST", "report_match_result": "MATCH_RESULT_REPORT"}
@@ -84,9 +84,9 @@ def test_at_the_leagues_own_address_in_every_dress(
 
 
 def test_a_rejected_registration_is_a_result_in_both_styles(client: Client, world: World) -> None:
-    found = {}
+    results = {}
     for league_id in ("fall", "other"):
         League.objects.filter(pk=league_id).update(state="RUNNING")
         params = wire.player_request("Late", port=8900, league_id=league_id)
-        found[league_id] = wire.ask(client, "register_player", params)["status"]
-    assert found == {"fall": "REJECTED", "other": "REJECTED"}
+        results[league_id] = wire.ask(client, "register_player", params)["status"]
+    assert results == {"fall": "REJECTED", "other": "REJECTED"}

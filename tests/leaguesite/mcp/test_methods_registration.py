@@ -8,15 +8,19 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from agents_registry import credentials
 from agents_registry.models import Agent, AgentToken
+from agents_registry.registering import credentials
 from league_sdk.protocol import tokens
 from matches.league import opening
+from matches.models import Check
 from tests import factories as make
 from tests import wire
 
 pytestmark = pytest.mark.django_db
 DEFAULT = settings.LEAGUE_DEFAULT_ID
+
+
+ADDRESS_EXPECTED = 'the URL your agent listens at; or "delivery": "poll" if it fetches its messages'
 
 
 def player_answer(player_id: str = "P01", league_id: str = DEFAULT, **changes: Any) -> dict[str, Any]:
@@ -32,6 +36,7 @@ def player_answer(player_id: str = "P01", league_id: str = DEFAULT, **changes: A
         "status": "ACCEPTED",
         "player_id": player_id,
         "league_token": "<token>",
+        "inbox": {"poll_url": "http://testserver/inbox", "websocket_url": "ws://testserver/ws/inbox"},
         "reason": None,
         "rejection_reason": None,
     } | changes
@@ -70,6 +75,7 @@ def test_referee_is_registered_as_004_8_3_shows(client: Client) -> None:
             "status": "ACCEPTED",
             "referee_id": "REF01",
             "league_token": "<token>",
+            "inbox": player_answer()["inbox"],
             "reason": None,
             "rejection_reason": None,
         },
@@ -78,16 +84,10 @@ def test_referee_is_registered_as_004_8_3_shows(client: Client) -> None:
     assert second["referee_id"] == "REF02"
 
 
-@pytest.mark.parametrize("method", ["register_player", "LEAGUE_REGISTER_REQUEST", "mcp_message"])
-def test_every_accepted_name_of_the_method(client: Client, method: str) -> None:
-    make.open_league(DEFAULT)
-    assert wire.plain(wire.ask(client, method, wire.player_request())) == player_answer()
-
-
 @pytest.mark.parametrize(
     "missing", ["protocol", "message_type", "sender", "timestamp", "conversation_id", "version", "game_types"]
 )
-def test_what_is_missing_is_tolerated(client: Client, missing: str) -> None:
+def test_a_registration_without_an_envelope_field_is_accepted(client: Client, missing: str) -> None:
     make.open_league(DEFAULT)
     params = wire.player_request()
     params.pop(missing, None)
@@ -103,25 +103,16 @@ def test_an_odd_timestamp_does_not_keep_a_player_out(client: Client, timestamp: 
     assert wire.plain(answer) == player_answer()
 
 
-def test_the_senders_name_stands_in_for_a_missing_display_name(client: Client) -> None:
-    make.open_league(DEFAULT)
-    params = wire.player_request()
-    del params["player_meta"]["display_name"]
-    wire.ask(client, "register_player", params)
-    agent = Agent.objects.get()
-    assert (agent.display_name, agent.notes) == ("alpha", ["display_name was missing, the sender's name is used"])
-
-
 @pytest.mark.parametrize(
     ("changes", "meta", "field", "seen", "expected"),
     [
         ({"player_meta": None}, None, "player_meta", "null", "an object with display_name and contact_endpoint"),
         ({"sender": None}, {"display_name": " \u200f "}, "player_meta.display_name", '" \\u200f "', "a name to show"),
-        ({}, {"contact_endpoint": ""}, "player_meta.contact_endpoint", '""', "the URL your agent listens at"),
-        ({}, {"contact_endpoint": None}, "player_meta.contact_endpoint", "null", "the URL your agent listens at"),
+        ({}, {"contact_endpoint": ""}, "player_meta.contact_endpoint", '""', ADDRESS_EXPECTED),
+        ({}, {"contact_endpoint": None}, "player_meta.contact_endpoint", "null", ADDRESS_EXPECTED),
     ],
 )
-def test_name_and_address_are_needed(
+def test_a_registration_needs_a_name_and_an_address(
     client: Client, changes: dict[str, Any], meta: dict[str, Any] | None, field: str, seen: str, expected: str
 ) -> None:
     make.open_league(DEFAULT)
@@ -133,42 +124,6 @@ def test_name_and_address_are_needed(
     assert Agent.objects.count() == 0
 
 
-@pytest.mark.parametrize(
-    ("changes", "player_id", "notes"),
-    [
-        ({"sender": "player:P07"}, "P07", []),
-        ({"player_id": "ace"}, "ace", []),
-        ({"sender": "player:P01"}, "P02", ["asked for P01, which is taken; is P02"]),
-    ],
-)
-def test_an_id_that_is_asked_for_is_given_when_it_is_free(
-    client: Client, changes: dict[str, Any], player_id: str, notes: list[str]
-) -> None:
-    make.open_league(DEFAULT)
-    make.join("First", port=8100)
-    answer = wire.ask(client, "register_player", wire.player_request(**changes))
-    assert wire.plain(answer) == player_answer(player_id)
-    assert Agent.objects.get(code=player_id).notes == notes
-
-
-@pytest.mark.parametrize(
-    ("path", "changes", "status"),
-    [
-        ("/leagues/fall/mcp?code=sesame", {}, "ACCEPTED"),
-        ("/leagues/fall/mcp", {"code": "sesame"}, "ACCEPTED"),
-        ("/leagues/fall/mcp", {"registration_code": "sesame"}, "ACCEPTED"),
-        ("/leagues/fall/mcp?code=sesame", {"code": "old", "registration_code": "older"}, "ACCEPTED"),
-        ("/leagues/fall/mcp?code=guess", {}, "REJECTED"),
-        ("/leagues/fall/mcp", {}, "REJECTED"),
-    ],
-)
-def test_the_registration_code_in_all_its_places(
-    client: Client, path: str, changes: dict[str, Any], status: str
-) -> None:
-    make.open_league("fall", registration_code="sesame")
-    assert wire.ask(client, "register_player", wire.player_request(**changes), path)["status"] == status
-
-
 # Identity -----------------------------------------------------------------------------------------
 
 
@@ -176,7 +131,7 @@ def register(client: Client, *, caller: str = "127.0.0.1", **changes: Any) -> di
     return wire.ask(client, "register_player", wire.player_request(**changes), caller=caller)
 
 
-def test_again_from_its_own_machine_is_the_same_player_with_a_fresh_token(client: Client) -> None:
+def test_registering_again_from_the_same_machine_gives_the_same_player_a_fresh_token(client: Client) -> None:
     make.open_league(DEFAULT)
     first, second = register(client), register(client)
     assert (first["player_id"], second["player_id"]) == ("P01", "P01")
@@ -186,7 +141,7 @@ def test_again_from_its_own_machine_is_the_same_player_with_a_fresh_token(client
         assert credentials.authenticate(answer["auth_token"]).code == "P01"
 
 
-def test_again_with_its_token_from_anywhere(client: Client) -> None:
+def test_registering_again_with_the_token_works_from_anywhere(client: Client) -> None:
     make.open_league(DEFAULT)
     first = register(client, caller="192.0.2.7", endpoint="http://192.0.2.7:8101/mcp")
     again = register(client, caller="192.0.2.8", endpoint="http://192.0.2.7:8101/mcp", auth_token=first["auth_token"])
@@ -195,7 +150,7 @@ def test_again_with_its_token_from_anywhere(client: Client) -> None:
 
 
 @pytest.mark.parametrize("token", ["", None, "tok_" + "0" * 32, "its league_token", "the token of another"])
-def test_again_without_proof_is_rejected_as_l003(client: Client, token: str | None) -> None:
+def test_registering_again_without_proof_is_rejected_as_l003(client: Client, token: str | None) -> None:
     make.open_league(DEFAULT)
     first = register(client, caller="192.0.2.7", endpoint="http://192.0.2.7:8101/mcp")
     other = register(client, name="Beta", port=8102)
@@ -210,12 +165,12 @@ def test_again_without_proof_is_rejected_as_l003(client: Client, token: str | No
     rejected = player_answer(
         status="REJECTED", player_id=None, reason=reason, rejection_reason=reason, legacy_code="L003"
     )
-    del rejected["auth_token"], rejected["league_token"]
+    del rejected["auth_token"], rejected["league_token"], rejected["inbox"]
     assert wire.plain(answer) == rejected
     assert AgentToken.objects.count() == 2
 
 
-def test_the_instructor_lets_it_in_once(client: Client) -> None:
+def test_the_instructor_can_let_an_agent_register_again_once(client: Client) -> None:
     make.open_league(DEFAULT)
     register(client, caller="192.0.2.7", endpoint="http://192.0.2.7:8101/mcp")
     Agent.objects.update(readmit=True)
@@ -251,34 +206,36 @@ def test_a_known_player_comes_back_after_the_schedule_is_made(client: Client) ->
     assert (stranger["status"], stranger["reason"]) == ("REJECTED", f"Registration for {DEFAULT} is closed.")
 
 
-def test_one_that_was_shut_down_is_registered_again(client: Client) -> None:
-    make.open_league(DEFAULT)
-    register(client)
-    Agent.objects.update(state="SHUTDOWN", silences=5)
-    register(client)
-    agent = Agent.objects.get()
-    assert (agent.state, agent.silences) == ("REGISTERED", 0)
-
-
 # Referees -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("caller", "endpoint", "asks"),
+    [
+        ("127.0.0.1", "http://localhost:8101/mcp", True),
+        ("192.0.2.7", "http://192.0.2.7:8101/mcp", True),
+        # It says that it is on its own machine, and is called there.
+        ("192.0.2.7", "http://localhost:8101/mcp", True),
+        ("192.0.2.7", "http://127.0.0.2:8101/mcp", True),
+        ("192.0.2.7", "http://192.0.2.80:8101/mcp", False),
+        ("192.0.2.7", "http://victim.example/mcp", False),
+    ],
+)
+def test_a_registration_has_only_the_callers_own_address_checked(
+    client: Client, caller: str, endpoint: str, asks: bool, django_capture_on_commit_callbacks: Any
+) -> None:
+    make.open_league(DEFAULT)
+    with django_capture_on_commit_callbacks(execute=True):
+        wire.ask(client, "register_player", wire.player_request(endpoint=endpoint), caller=caller)
+    assert [check.asked_by for check in Check.objects.all()] == ["registration"] * asks
 
 
 def enlist(client: Client, *, caller: str = "127.0.0.1", **changes: Any) -> dict[str, Any]:
     return wire.ask(client, "register_referee", wire.referee_request(**changes), caller=caller)
 
 
-@pytest.mark.parametrize(
-    ("code", "trusted"),
-    [(settings.LEAGUE_REFEREE_KEY, True), ("a guess", False), ("", False)],
-    ids=["the key", "a guess", "none"],
-)
-def test_a_referee_is_trusted_with_the_sites_key_only(client: Client, code: str, trusted: bool) -> None:
-    assert enlist(client, code=code)["status"] == "ACCEPTED"
-    assert Agent.objects.get().trusted is trusted
-
-
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
-def test_behind_a_proxy_the_proxys_machine_proves_nothing(client: Client, header: str) -> None:
+def test_the_address_of_an_unknown_proxy_proves_nothing(client: Client, header: str) -> None:
     make.open_league(DEFAULT)
     seen = {"endpoint": "http://192.0.2.7:8101/mcp"}
     register(client, caller="192.0.2.7", **seen)
@@ -308,14 +265,14 @@ def test_a_referees_name_and_port_cannot_be_taken_over_from_another_machine(clie
     assert Agent.objects.get().endpoint == "http://localhost:8001/mcp"
 
 
-def test_a_referee_that_starts_again_has_lost_its_matches(client: Client) -> None:
+def test_a_referee_that_registers_again_loses_its_matches(client: Client) -> None:
     place = make.playing()
     enlist(client, name="Referee 1", code=settings.LEAGUE_REFEREE_KEY)
     states = place.states()
     assert (states["R1M1"], states["R1M2"]) == ("READY", "READY")
 
 
-def test_an_id_it_asked_for_in_vain_is_still_a_good_sender(client: Client) -> None:
+def test_an_id_that_was_asked_for_in_vain_is_accepted_as_sender(client: Client) -> None:
     """Half of real agents go on using an id of their own; the token says whose it is."""
     make.open_league("fall")
     wire.ask(client, "register_player", wire.player_request("Alpha", port=8101, player_id="P01"))

@@ -1,4 +1,4 @@
-"""Answers that reach the league manager instead of a referee: nobody speaks for another, nobody floods (ruling, 9)."""
+"""Answers sent to the league manager instead of a referee: each is the sender's own, and their number is limited."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def post(client: Client, who: make.Member, **fields: Any) -> Any:
 
 def arrived(referee: make.Member) -> list[inbound.Inbound]:
     """The relayed answers, as the referee reads them."""
-    found = parcels.parcels_of([], timezone.now())[referee.agent.pk]
-    read = [inbound.read(rpc.loads(one.body)) for one in found]
+    parcels_there = parcels.parcels_of([], timezone.now())[referee.agent.pk]
+    read = [inbound.read(rpc.loads(one.body)) for one in parcels_there]
     return [one for one in read if one.name == "CHOOSE_PARITY_RESPONSE"]
 
 
@@ -48,18 +48,18 @@ def test_no_wrapping_lets_a_player_answer_for_another(client: Client, container:
     assert (found.message["relayed_for"], found.message["match_id"]) == ("P01", "R1M1")
 
 
-def test_only_so_many_answers_wait_for_a_referee(client: Client) -> None:
+def test_more_relayed_answers_than_may_wait_are_refused(client: Client) -> None:
     world = make.playing(players=2)
-    said = [post(client, world.players[0], n=number)["status"] for number in range(outbox.MOST_RELAYED)]
-    assert said == ["RECEIVED"] * outbox.MOST_RELAYED
+    said = [post(client, world.players[0], n=number)["status"] for number in range(outbox.MAX_RELAYED_ANSWERS)]
+    assert said == ["RECEIVED"] * outbox.MAX_RELAYED_ANSWERS
     refused = wire.refused(client, "CHOOSE_PARITY_RESPONSE", PICK | {"auth_token": world.players[0].token})
-    assert (refused["error_code"], rows()) == ("E002", outbox.MOST_RELAYED)
+    assert (refused["error_code"], rows()) == ("E002", outbox.MAX_RELAYED_ANSWERS)
     assert post(client, world.players[1])["status"] == "RECEIVED"
 
 
-def test_what_was_delivered_makes_room_and_is_not_kept(client: Client) -> None:
+def test_a_delivered_answer_makes_room_and_is_deleted(client: Client) -> None:
     world = make.playing(players=2)
-    for _ in range(outbox.MOST_RELAYED + 2):
+    for _ in range(outbox.MAX_RELAYED_ANSWERS + 2):
         post(client, world.players[0])
         sent = parcels.parcels_of([], timezone.now())[world.referees[0].agent.pk]
         outbox.settle([(one.delivery_pk, "") for one in sent])

@@ -109,7 +109,7 @@ def test_a_second_report_changes_nothing(client: Client, place: make.Setting, se
     assert place.events().count("match_finished") == 1
 
 
-def test_a_referee_that_does_not_judge_the_match(client: Client, place: make.Setting) -> None:
+def test_the_report_of_a_referee_that_does_not_judge_the_match_is_e013(client: Client, place: make.Setting) -> None:
     judge = place.referee_of("R1M1")
     other = next(one for one in place.referees if one != judge)
     data = wire.refused(client, "report_match_result", params_of(other, place.match("R1M1"), "P01"))
@@ -126,9 +126,7 @@ def test_an_untrusted_referee_judges_nothing(client: Client, place: make.Setting
     assert place.match("R1M1").state == "ASSIGNED"
 
 
-def test_one_that_is_no_longer_trusted_ends_what_it_plays_but_gets_nothing_new(
-    client: Client, place: make.Setting
-) -> None:
+def test_a_referee_that_is_no_longer_trusted_may_still_report_its_match(client: Client, place: make.Setting) -> None:
     judge = place.referee_of("R1M1")
     Agent.objects.filter(pk=judge.agent.pk).update(trusted=False)
     assert report(client, place) == ACCEPTED
@@ -160,17 +158,13 @@ def test_a_report_before_the_match_is_handed_out_is_ignored(client: Client) -> N
     assert report(client, place, attempt=None) == {"status": "IGNORED", "reason": "attempt 0 is over"}
 
 
-def test_a_students_referee_without_an_attempt(client: Client, place: make.Setting) -> None:
+def test_a_report_without_attempt_counts_for_the_assigned_referee(client: Client, place: make.Setting) -> None:
     lose(place.match("R1M1"))
     make.look()
     params = params_of(place.referee_of("R1M1"), place.match("R1M1"), "P01", attempt=None, round_id="1")
     del params["round_id"]
     assert wire.ask(client, "report_match_result", params | {"round_id": "1"})["status"] == "ACCEPTED"
     assert place.match("R1M1").attempt == 2
-
-
-def test_an_attempt_in_digits_is_read(client: Client, place: make.Setting) -> None:
-    assert report(client, place, attempt="1", round_id="1") == ACCEPTED
 
 
 def test_results_of_a_stopped_league_count_nothing(client: Client, place: make.Setting) -> None:
@@ -199,8 +193,8 @@ def advance(client: Client, place: make.Setting, **changes: Any) -> str:
     answer = progress(client, place.referee_of("R1M1"), item)
     assert answer == {
         "matches": [
-            {"league_id": "fall", "match_id": "R1M1", "attempt": item["attempt"], "status": found}
-            for found in (answer["matches"][0]["status"],)
+            {"league_id": "fall", "match_id": "R1M1", "attempt": item["attempt"], "status": status}
+            for status in (answer["matches"][0]["status"],)
         ]
     }
     return str(answer["matches"][0]["status"])
@@ -223,7 +217,7 @@ def test_who_joined_and_who_locked_in_is_kept_but_no_view(client: Client, place:
     assert (match.joined, match.locked_in, match.view) == (["P01", "P02"], ["P02"], {})
 
 
-def test_ok_and_lost_side_by_side(client: Client) -> None:
+def test_a_progress_report_may_be_ok_for_one_match_and_lost_for_another(client: Client) -> None:
     place = make.playing(players=4)
     mine, ended = place.match("R1M1"), place.match("R1M2")
     make.report(ended, "P03")

@@ -1,4 +1,4 @@
-"""Which league a registration belongs to, rung by rung (ruling, section 2), and the addresses agents give."""
+"""Which league a registration belongs to, in the order of the ruling (section 2)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def close(league_id: str) -> None:
     ],
     ids=["address", "envelope", "meta", "own meta", "other meta", "empty is not named", "default"],
 )
-def test_the_rungs_in_order(
+def test_the_order_in_which_a_registration_names_its_league(
     client: Client, path: str, changes: dict[str, Any], meta: dict[str, Any], expected: str
 ) -> None:
     for league_id in ("a", "b", DEFAULT):
@@ -57,7 +57,7 @@ def test_the_rungs_in_order(
     assert home_of(wire.ask(client, "register_player", params, path)) == (expected, expected)
 
 
-def test_the_only_open_one_when_the_default_is_closed(client: Client) -> None:
+def test_a_registration_goes_to_the_only_open_league_when_the_default_is_closed(client: Client) -> None:
     for league_id in (DEFAULT, "a", "b"):
         make.open_league(league_id)
     close(DEFAULT)
@@ -71,7 +71,7 @@ def home_of_new(client: Client, **changes: Any) -> tuple[str, str | None]:
     return answer["league_id"], Agent.objects.get(name="Newcomer").league_id
 
 
-def test_the_lobby_when_two_are_open(client: Client) -> None:
+def test_a_registration_goes_to_the_lobby_when_two_leagues_are_open(client: Client) -> None:
     for league_id in ("a", "b"):
         make.open_league(league_id)
     assert home_of_new(client) == (DEFAULT, None)
@@ -113,7 +113,7 @@ def test_the_demo_is_never_open(client: Client) -> None:
     ],
     ids=["closed", "full", "wrong game", "registration_code"],
 )
-def test_a_named_league_that_does_not_take_it(
+def test_a_named_league_that_is_closed_or_full_rejects_with_the_reason(
     client: Client, rules: dict[str, Any], changes: dict[str, Any], reason: str, code: str
 ) -> None:
     make.open_league("fall", **rules)
@@ -140,25 +140,20 @@ def test_a_named_league_that_does_not_take_it(
     assert Agent.objects.count() == before
 
 
-def test_the_registration_code_opens(client: Client) -> None:
-    make.open_league("fall", registration_code="open sesame")
-    assert register(client, league_id="fall", code="open sesame")["status"] == "ACCEPTED"
-
-
 @pytest.mark.parametrize(("path", "changes"), [("/mcp", {"league_id": "nowhere"}), ("/leagues/nowhere/mcp", {})])
-def test_a_named_league_that_is_not_there(client: Client, path: str, changes: dict[str, Any]) -> None:
+def test_a_named_league_that_does_not_exist_is_e014(client: Client, path: str, changes: dict[str, Any]) -> None:
     make.open_league(DEFAULT)
     data = wire.refused(client, "register_player", wire.player_request(**changes), path)
     assert (data["error_code"], data["error_name"]) == ("E014", "LEAGUE_NOT_FOUND")
     assert data["context"] == {"field": "league_id", "seen": '"nowhere"', "expected": "the id of a league"}
 
 
-def test_the_default_may_be_named_before_it_is_there(client: Client) -> None:
+def test_the_default_league_may_be_named_before_it_exists(client: Client) -> None:
     assert register(client, league_id=DEFAULT)["league_id"] == DEFAULT
     assert Agent.objects.get().league_id is None
 
 
-def test_a_known_player_of_a_league_that_is_over_is_told_so(client: Client) -> None:
+def test_a_known_player_of_a_league_that_is_over_is_rejected_with_the_reason(client: Client) -> None:
     make.open_league("fall")
     register(client, league_id="fall")
     lifecycle.stop(league_id="fall")
@@ -169,7 +164,7 @@ def test_a_known_player_of_a_league_that_is_over_is_told_so(client: Client) -> N
 # The lobby ----------------------------------------------------------------------------------------
 
 
-def test_players_of_the_lobby_come_into_the_next_league(client: Client) -> None:
+def test_players_in_the_lobby_enter_the_next_league(client: Client) -> None:
     promised = [register(client, name=f"Early {n}", port=8100 + n) for n in (1, 2, 3)]
     assert [(one["player_id"], one["league_id"]) for one in promised] == [(f"P0{n}", DEFAULT) for n in (1, 2, 3)]
     make.open_league("fall")
@@ -201,7 +196,7 @@ def test_the_promised_id_goes_on_working_when_a_league_of_that_id_comes(client: 
     assert query(client, answer, league_id=DEFAULT)["league_id"] == "fall"
 
 
-def test_what_the_lobby_promises_again_works_too(client: Client) -> None:
+def test_a_second_id_that_the_lobby_promised_goes_on_working(client: Client) -> None:
     register(client, games=["chess"])
     make.open_league(DEFAULT)
     close(DEFAULT)
@@ -211,7 +206,7 @@ def test_what_the_lobby_promises_again_works_too(client: Client) -> None:
     assert query(client, answer, league_id=f"{DEFAULT}_2")["league_id"] == "fall"
 
 
-def test_nobody_takes_the_place_of_one_that_waits_in_the_lobby(client: Client) -> None:
+def test_nobody_takes_over_an_agent_that_waits_in_the_lobby(client: Client) -> None:
     for league_id in ("a", "b"):
         make.open_league(league_id)
     same = {"endpoint": "http://192.0.2.7:8101/mcp"}
@@ -223,13 +218,13 @@ def test_nobody_takes_the_place_of_one_that_waits_in_the_lobby(client: Client) -
     assert [(agent.code, agent.league_id) for agent in Agent.objects.all()] == [(come["player_id"], "a")]
 
 
-def test_only_those_that_fit_come_in_from_the_lobby(client: Client) -> None:
+def test_only_players_that_fit_enter_from_the_lobby(client: Client) -> None:
     register(client, name="Chess", port=8101, games=["chess"])
     for number in (2, 3, 4):
         register(client, name=f"Early {number}", port=8100 + number)
     make.open_league("fall", max_players=2)
-    found = list(Agent.objects.order_by("pk").values_list("name", "league_id"))
-    assert found == [("Chess", None), ("Early 2", "fall"), ("Early 3", "fall"), ("Early 4", None)]
+    places_of_agents = list(Agent.objects.order_by("pk").values_list("name", "league_id"))
+    assert places_of_agents == [("Chess", None), ("Early 2", "fall"), ("Early 3", "fall"), ("Early 4", None)]
 
 
 def test_a_referee_belongs_to_the_site_unless_it_came_to_a_leagues_own_address(client: Client) -> None:

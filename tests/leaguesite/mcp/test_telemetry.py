@@ -1,4 +1,4 @@
-"""Traces, where they are wanted: a span for every call of an agent, with what it was about."""
+"""Traces: a span for every call of an agent, with what it was about, if tracing is configured."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ from tests import wire
 PLANTED = "tok_" + "5" * 32
 
 
-@pytest.fixture
-def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Asks for what has been traced so far."""
+@pytest.fixture(autouse=True)
+def no_tracers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "_tracers", [])
+
+
+@pytest.fixture
+def spans(no_tracers: None) -> Iterator[Any]:
+    """Asks for what has been traced so far."""
     exporter = InMemorySpanExporter()
     provider = tracing.start("web", exporter=exporter)
 
@@ -64,21 +68,19 @@ def test_work_within_work_is_a_span_within_a_span(spans: Any) -> None:
     ]
 
 
-def test_without_a_wish_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "_tracers", [])
+def test_without_configuration_nothing_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LEAGUE_OTEL", raising=False)
     monkeypatch.delenv(tracing.ENDPOINT, raising=False)
     assert (tracing.start("web"), records._tracers) == (None, [])
 
 
 @pytest.mark.parametrize("wish", [("LEAGUE_OTEL", "1"), (tracing.ENDPOINT, "http://127.0.0.1:4318")])
-def test_without_the_packages_a_sentence_and_no_traces(
+def test_without_the_packages_a_sentence_says_so_and_nothing_is_traced(
     wish: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def missing(name: str) -> Any:
         raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr(records, "_tracers", [])
     monkeypatch.setattr(tracing, "import_module", missing)
     monkeypatch.setenv(*wish)
     assert (tracing.start("web"), records._tracers) == (None, [])
@@ -88,7 +90,7 @@ def test_without_the_packages_a_sentence_and_no_traces(
     )
 
 
-def test_the_site_is_imported_without_them() -> None:
+def test_the_site_is_imported_without_opentelemetry() -> None:
     code = "import sys, leaguesite.asgi; sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
     assert subprocess.run([sys.executable, "-c", code], cwd=BASE_DIR, env=environment, check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""What a crash report holds."""
+"""A crash report holds no secret."""
 
 from __future__ import annotations
 
@@ -25,5 +25,7 @@ def test_no_secret_stands_in_the_report_of_a_crash(settings: Any) -> None:
     except ValueError:
         reporter = get_exception_reporter_class(request)(request, *sys.exc_info())
         report = reporter.get_traceback_html() + reporter.get_traceback_text()
-    found = [secret for secret in (SECRET, token, settings.SECRET_KEY, settings.LEAGUE_REFEREE_KEY) if secret in report]
-    assert (found, "auth_token" in report) == ([], True)
+    leaked = [
+        secret for secret in (SECRET, token, settings.SECRET_KEY, settings.LEAGUE_REFEREE_KEY) if secret in report
+    ]
+    assert (leaked, "auth_token" in report) == ([], True)

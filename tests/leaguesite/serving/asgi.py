@@ -39,6 +39,7 @@ async def begin(
     method: str, path: str, *parts: bytes, whole: bool = True, address: str = "127.0.0.1", **headers: str
 ) -> ApplicationCommunicator:
     """A request that is on its way, its body in these parts; with more to come unless it is ``whole``."""
+    path, _mark, query = path.partition("?")
     named = {"host": "testserver"} | {name.replace("_", "-"): value for name, value in headers.items()}
     scope = {
         "type": "http",
@@ -48,7 +49,7 @@ async def begin(
         "scheme": "http",
         "path": path,
         "raw_path": path.encode(),
-        "query_string": b"",
+        "query_string": query.encode(),
         "root_path": "",
         "headers": [(name.encode(), value.encode()) for name, value in named.items()],
         "client": (address, 50000),

@@ -1,4 +1,4 @@
-"""Who a request or a socket comes from, behind a trusted proxy too."""
+"""Who sends a request or opens a socket, also behind a trusted proxy."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents_registry.callers import Caller
+from agents_registry.addresses.callers import Caller
 from agents_registry.models import Agent
 from leaguesite import environment
 from leaguesite.environment import networks, security
-from leaguesite.serving.callers import KnownSocket, caller_of, forwarded_for
+from leaguesite.serving.callers import caller_of, forwarded_for
 from matches.league import demo
 from tests import factories as make
 from tests import wire
@@ -52,7 +52,7 @@ def test_the_caller_is_the_rightmost_that_is_no_proxy_of_ours(
 
 
 @given(st.text(alphabet='0123456789abcdef.:[], "x', max_size=60))
-def test_whatever_a_caller_writes_to_the_left_changes_nothing(forged: str) -> None:
+def test_what_a_caller_writes_into_x_forwarded_for_changes_nothing(forged: str) -> None:
     proxies = (environment.ipaddress.ip_network("10.0.0.0/24"),)
     assert forwarded_for(f"{forged}, {STUDENT}", proxies) == STUDENT
 
@@ -88,29 +88,29 @@ def test_behind_a_trusted_proxy_callers_are_told_apart(client: Client, behind_pr
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("headers", [{}, {"X-Forwarded-For": "unknown"}, {"Forwarded": f"for={STUDENT}"}])
-def test_a_trusted_proxy_that_does_not_tell_makes_nobody_local(
+def test_a_trusted_proxy_that_forwards_no_address_makes_nobody_local(
     client: Client, behind_proxy: None, headers: dict[str, str]
 ) -> None:
     make.open_league("league_2025_even_odd")
     assert "result" not in asked(client, "127.0.0.1", "http://localhost:8101/mcp", **headers)
-    found = [asked(client, "127.0.0.1", f"http://{STUDENT}:8101/mcp", **headers)["result"] for _ in range(2)]
-    assert [(one["status"], one.get("legacy_code")) for one in found] == [("ACCEPTED", None), ("REJECTED", "L003")]
+    results = [asked(client, "127.0.0.1", f"http://{STUDENT}:8101/mcp", **headers)["result"] for _ in range(2)]
+    assert [(one["status"], one.get("legacy_code")) for one in results] == [("ACCEPTED", None), ("REJECTED", "L003")]
 
 
 @pytest.mark.django_db
-def test_the_sites_own_sample_players_are_at_home_all_the_same(client: Client, behind_proxy: None) -> None:
+def test_the_sites_own_sample_players_are_local_behind_a_silent_proxy(client: Client, behind_proxy: None) -> None:
     demo.open_demo()
     content = {"content_type": "application/json", "REMOTE_ADDR": "127.0.0.1"}
-    found = []
+    endpoints = []
     for code in (settings.LEAGUE_DEMO_KEY, "another"):
         asked_for = wire.player_request(league_id="demo", code=code, endpoint="http://127.0.0.1:18101/mcp")
         answer = client.post("/mcp", wire.request("register_player", asked_for), **content).json()
-        found.append(answer.get("result", {}).get("status"))
-    assert found == ["ACCEPTED", None]
+        endpoints.append(answer.get("result", {}).get("status"))
+    assert endpoints == ["ACCEPTED", None]
 
 
 @pytest.mark.django_db
-def test_who_is_no_proxy_of_ours_may_claim_what_it_wants(client: Client, behind_proxy: None) -> None:
+def test_a_forwarded_address_from_anybody_but_our_proxies_is_not_believed(client: Client, behind_proxy: None) -> None:
     """A student who writes somebody else's address into the header is not taken for them."""
     make.open_league("league_2025_even_odd")
     register(client, PROXY, **{"X-Forwarded-For": STUDENT})
@@ -123,19 +123,47 @@ def test_who_is_no_proxy_of_ours_may_claim_what_it_wants(client: Client, behind_
         assert answer.json()["result"]["legacy_code"] == "L003"
 
 
-@pytest.mark.django_db
-def test_https_is_believed_from_a_trusted_proxy_only(client: Client, behind_proxy: None, settings: Any) -> None:
-    for name, value in security("https://league.example.org", settings.LEAGUE_TRUSTED_PROXIES).items():
+@pytest.fixture
+def by_https(behind_proxy: None, settings: Any) -> None:
+    """A site that students reach by https, through a proxy."""
+    settings.LEAGUE_PUBLIC_URL = "https://league.example.org"
+    settings.ALLOWED_HOSTS = ["*"]
+    for name, value in security(settings.LEAGUE_PUBLIC_URL, settings.LEAGUE_TRUSTED_PROXIES).items():
         setattr(settings, name, value)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("peer", "host", "headers", "is_secure"),
+    [
+        (PROXY, "testserver", {"X-Forwarded-Proto": "https"}, True),
+        (PROXY, "testserver", {"X-Forwarded-Proto": "http, https"}, True),
+        (PROXY, "testserver", {"X-Forwarded-Proto": "http"}, False),
+        (PROXY, "testserver", {"X-Forwarded-Proto": "https, http"}, False),
+        (PROXY, "league.example.org", {"X-Forwarded-Proto": "http"}, False),
+        ("192.0.2.66", "league.example.org", {"X-Forwarded-Proto": "https"}, False),
+        # Tunnels that do not name the scheme: a redirect would come back for ever.
+        (PROXY, "league.example.org", {}, True),
+        (PROXY, "localhost:8000", {"X-Forwarded-For": STUDENT}, True),
+        (PROXY, "localhost:8000", {"Cf-Connecting-Ip": STUDENT}, True),
+        ("127.0.0.1", "league.example.org", {}, True),
+    ],
+)
+def test_https_is_believed_from_a_trusted_proxy_only(
+    by_https: None, peer: str, host: str, headers: dict[str, str], is_secure: bool
+) -> None:
+    answer = Client().get("/?page=2", REMOTE_ADDR=peer, headers={"host": host, **headers})
+    assert answer.status_code == (200 if is_secure else 302)
+    assert answer.headers.get("Location") == (None if is_secure else "https://league.example.org/?page=2")
+
+
+@pytest.mark.django_db
+def test_agents_monitors_and_the_sites_own_machine_are_not_sent_to_https(by_https: None) -> None:
+    """An agent would lose its POST; who watches follows nothing; the instructor has a desk without the tunnel."""
     fresh = Client()
-    found = [
-        (fresh.get("/", REMOTE_ADDR=peer, headers={"X-Forwarded-For": STUDENT, "X-Forwarded-Proto": proto}).status_code)
-        for peer, proto in ((PROXY, "https"), (PROXY, "http"), (PROXY, "https, http"), ("192.0.2.66", "https"))
-    ]
-    assert found == [200, 301, 301, 301]
-    # An agent would lose its POST on the way, and who watches over the site follows nothing.
     ping = fresh.post("/mcp", wire.request("ping", {}), content_type="application/json", REMOTE_ADDR="192.0.2.66")
     assert (ping.status_code, fresh.get("/health", REMOTE_ADDR="192.0.2.66").status_code) == (200, 200)
+    assert fresh.get("/admin/login/", REMOTE_ADDR="127.0.0.1", headers={"host": "127.0.0.1:8000"}).status_code == 200
     answer = fresh.get("/admin/login/", REMOTE_ADDR=PROXY, headers={"X-Forwarded-Proto": "https"})
     assert (answer["Strict-Transport-Security"], answer.cookies["csrftoken"]["secure"]) == ("max-age=2592000", True)
 
@@ -163,22 +191,12 @@ def scope(client: tuple[str, int] | None, *forwarded: str) -> dict[str, Any]:
         (None, (), ""),
     ],
 )
-def test_the_caller(
-    monkeypatch: pytest.MonkeyPatch, client: tuple[str, int] | None, forwarded: tuple[str, ...], expected: str
+def test_the_caller_of_a_connection(
+    settings: Any, client: tuple[str, int] | None, forwarded: tuple[str, ...], expected: str
 ) -> None:
-    monkeypatch.setattr(settings, "LEAGUE_TRUSTED_PROXIES", (ipaddress.ip_network("10.0.0.0/8"),))
+    settings.LEAGUE_TRUSTED_PROXIES = (ipaddress.ip_network("10.0.0.0/8"),)
     assert caller_of(scope(client, *forwarded)).ip == expected
 
 
-def test_without_a_trusted_proxy_the_connection_says_it() -> None:
+def test_without_a_trusted_proxy_the_caller_is_the_connections_address() -> None:
     assert caller_of(scope(PEER, "192.0.2.1")) == Caller("10.0.0.5", direct=False)
-
-
-async def test_the_page_is_told() -> None:
-    seen = []
-
-    async def page(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        seen.append(scope["caller"])
-
-    await KnownSocket(page)(scope(("192.0.2.1", 1)), None, None)
-    assert seen == ["192.0.2.1"]

@@ -1,10 +1,11 @@
-"""A browser's socket under daphne: it takes short messages, with an end, and keeps little for who does not read.
+"""Sockets and bodies under daphne have limits, and little is buffered for a browser that does not read.
 
 Over real connections.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import struct
@@ -12,10 +13,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPResponse
+from types import SimpleNamespace
 
 import pytest
 
-from leaguesite.serving.daphne_sockets import LARGEST_WISH, MOST_FRAGMENTS
+from league_sdk.protocol.limits import MAX_BODY_BYTES
+from leaguesite.serving.daphne_sockets import MAX_FRAGMENTS, MAX_MESSAGE_BYTES, STALLED_TIMEOUT_S, end_stalled
+from leaguesite.serving.paths import MAX_FORM_BYTES
 from tests.e2e.site import ROOT, free_port
 
 PATIENCE_S = 30.0
@@ -47,8 +52,8 @@ def said_by(process: subprocess.Popen[str]) -> str:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    with serving(3600) as found:
-        yield found
+    with serving(3600) as port_served:
+        yield port_served
 
 
 @pytest.fixture(scope="module")
@@ -66,27 +71,27 @@ def port(server: tuple[int, subprocess.Popen[str]]) -> int:
 @contextmanager
 def asking(port: int, path: bytes) -> Iterator[socket.socket]:
     """Somebody who wants to be let in."""
-    with socket.socket() as found:
+    with socket.socket() as client:
         # Set before it connects: what is not read is kept by the other side.
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
-            found.setsockopt(socket.SOL_SOCKET, option, SMALL)
-        found.settimeout(PATIENCE_S)
-        found.connect(("127.0.0.1", port))
+            client.setsockopt(socket.SOL_SOCKET, option, SMALL)
+        client.settimeout(PATIENCE_S)
+        client.connect(("127.0.0.1", port))
         lines = [b"GET " + path + b" HTTP/1.1", b"Host: here", b"Connection: Upgrade", b"Upgrade: websocket"]
         lines += [b"Sec-WebSocket-Version: 13", b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", b"", b""]
-        found.sendall(b"\r\n".join(lines))
-        yield found
+        client.sendall(b"\r\n".join(lines))
+        yield client
 
 
 @contextmanager
 def connected(port: int) -> Iterator[socket.socket]:
     """A browser's socket that has been let in."""
-    with asking(port, b"/") as found:
+    with asking(port, b"/") as client:
         head = b""
         while not head.endswith(b"\r\n\r\n"):
-            head += found.recv(1)
+            head += client.recv(1)
         assert head.startswith(b"HTTP/1.1 101")
-        yield found
+        yield client
 
 
 def header(kind: int, length: int) -> bytes:
@@ -104,12 +109,12 @@ def frame(kind: int, content: bytes = b"") -> bytes:
 
 def taken(connection: socket.socket, length: int) -> bytes:
     """So many bytes."""
-    found = b""
-    while len(found) < length:
-        piece = connection.recv(length - len(found))
+    received = b""
+    while len(received) < length:
+        piece = connection.recv(length - len(received))
         assert piece
-        found += piece
-    return found
+        received += piece
+    return received
 
 
 def answer(connection: socket.socket) -> bytes:
@@ -125,40 +130,40 @@ def is_dropped(connection: socket.socket) -> bool:
         return True
 
 
-def test_a_message_may_be_as_long_as_a_wish_in_one_piece_or_several(port: int) -> None:
-    long = b"a" * LARGEST_WISH
-    half = long[: LARGEST_WISH // 2]
+def test_a_message_of_the_maximum_size_is_read_in_one_fragment_or_several(port: int) -> None:
+    long = b"a" * MAX_MESSAGE_BYTES
+    half = long[: MAX_MESSAGE_BYTES // 2]
     with connected(port) as browser:
         for said in (
             frame(END | TEXT, long),
             frame(TEXT, half) + frame(END | GOES_ON, half),
-            frame(TEXT) + (MOST_FRAGMENTS - 2) * frame(GOES_ON) + frame(END | GOES_ON, long),
+            frame(TEXT) + (MAX_FRAGMENTS - 2) * frame(GOES_ON) + frame(END | GOES_ON, long),
             frame(TEXT, half) + frame(END | PING) + frame(END | GOES_ON, half),
         ):
             browser.sendall(said)
             heard = answer(browser)
             # A ping between two pieces is answered, too.
-            assert (heard or answer(browser)) == str(LARGEST_WISH).encode()
+            assert (heard or answer(browser)) == str(MAX_MESSAGE_BYTES).encode()
 
 
 @pytest.mark.parametrize(
     "said",
     [
-        pytest.param(header(END | TEXT, LARGEST_WISH + 1), id="announced"),
-        pytest.param(header(TEXT, LARGEST_WISH + 1), id="announced as a first piece"),
-        pytest.param(frame(TEXT, b"a" * LARGEST_WISH) + header(GOES_ON, 1), id="in two pieces"),
+        pytest.param(header(END | TEXT, MAX_MESSAGE_BYTES + 1), id="announced"),
+        pytest.param(header(TEXT, MAX_MESSAGE_BYTES + 1), id="announced as a first piece"),
+        pytest.param(frame(TEXT, b"a" * MAX_MESSAGE_BYTES) + header(GOES_ON, 1), id="in two pieces"),
         pytest.param(header(TEXT, 4 * 1024 * 1024), id="millions"),
         pytest.param(header(END | TEXT, 2**62), id="more than there is"),
-        pytest.param(frame(TEXT) + MOST_FRAGMENTS * frame(GOES_ON), id="pieces of nothing"),
+        pytest.param(frame(TEXT) + MAX_FRAGMENTS * frame(GOES_ON), id="pieces of nothing"),
     ],
 )
-def test_who_says_more_is_dropped_before_it_is_kept(port: int, said: bytes) -> None:
+def test_a_larger_message_drops_the_socket_before_it_is_buffered(port: int, said: bytes) -> None:
     with connected(port) as browser:
         browser.sendall(said)
         assert is_dropped(browser)
 
 
-def test_who_talks_before_being_let_in_is_dropped(port: int) -> None:
+def test_a_socket_that_sends_before_it_is_accepted_is_dropped(port: int) -> None:
     with asking(port, b"/never/") as stranger, pytest.raises(ConnectionError):
         for _ in range(1000):
             stranger.sendall(b"a" * 1024)
@@ -173,7 +178,7 @@ def test_who_talks_before_being_let_in_is_dropped(port: int) -> None:
         pytest.param(header(END | PING, 5), id="the rest of a ping"),
     ],
 )
-def test_a_message_that_does_not_end_is_not_waited_for(hasty: int, said: bytes) -> None:
+def test_a_message_that_is_never_complete_drops_the_socket(hasty: int, said: bytes) -> None:
     with connected(hasty) as browser:
         browser.sendall(frame(END | TEXT, b"whole"))
         assert answer(browser) == b"5"
@@ -188,7 +193,7 @@ def test_the_application_waits_while_nobody_reads(server: tuple[int, subprocess.
         assert said_by(process) == "kept waiting"
 
 
-def test_it_goes_on_when_somebody_reads(server: tuple[int, subprocess.Popen[str]]) -> None:
+def test_the_application_goes_on_when_the_browser_reads(server: tuple[int, subprocess.Popen[str]]) -> None:
     port, process = server
     with connected(port) as browser:
         browser.sendall(frame(END | TEXT, f"fill {PATIENCE_S}".encode()))
@@ -198,7 +203,26 @@ def test_it_goes_on_when_somebody_reads(server: tuple[int, subprocess.Popen[str]
         assert said_by(process) == "everything was taken"
 
 
-def test_pings_are_not_read_while_their_answers_are_not(port: int) -> None:
+def test_a_stream_waits_while_nobody_reads(server: tuple[int, subprocess.Popen[str]]) -> None:
+    port, process = server
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as reader:
+        # The second begins while the end of the first still waits to be read.
+        reader.sendall(2 * b"GET /fill/1 HTTP/1.1\r\nHost: here\r\n\r\n")
+        assert said_by(process) == "kept waiting"
+        assert said_by(process) == "kept waiting"
+
+
+def test_a_stream_goes_on_when_its_reader_reads(server: tuple[int, subprocess.Popen[str]]) -> None:
+    port, process = server
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as reader:
+        reader.sendall(f"GET /fill/{PATIENCE_S} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n".encode())
+        answer = HTTPResponse(reader)
+        answer.begin()
+        assert len(answer.read()) == PIECE * PIECES
+        assert said_by(process) == "everything was taken"
+
+
+def test_pings_are_not_read_while_the_browser_does_not_read_the_answers(port: int) -> None:
     pings = 100 * frame(END | PING, b"a" * 125)
     with connected(port) as browser:
         browser.settimeout(1)
@@ -220,7 +244,31 @@ def test_a_socket_is_closed_with_the_code_that_the_site_says(port: int, code: in
         assert taken(browser, 4) == bytes([0x88, 2]) + struct.pack("!H", code)
 
 
-def test_told_to_stop_it_answers_the_requests_under_way_and_sends_the_browsers_elsewhere() -> None:
+@pytest.mark.parametrize(("path", "max_bytes"), [("/mcp", MAX_BODY_BYTES), ("/check", MAX_FORM_BYTES)])
+def test_a_body_that_is_too_large_is_413_before_it_is_whole(port: int, path: str, max_bytes: int) -> None:
+    piece = b"8000\r\n" + b"x" * 0x8000 + b"\r\n"
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as sender:
+        sender.sendall(f"POST {path} HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+        for _ in range(max_bytes // 0x8000):
+            sender.sendall(piece)
+        sender.sendall(b"1\r\nx\r\n")
+        answer = HTTPResponse(sender)
+        answer.begin()
+        error = json.loads(answer.read())["error"]
+    assert (answer.status, answer.headers["Connection"]) == (413, "close")
+    assert (error["code"], error["data"]["error_code"], error["data"]["context"]) == (
+        -32600,
+        "E002",
+        {
+            "field": "body",
+            "seen": f'"more than {max_bytes + 1} bytes"',
+            "expected": f"at most {max_bytes} bytes",
+            "expected_format": f"at most {max_bytes} bytes",
+        },
+    )
+
+
+def test_a_server_that_stops_answers_open_requests_and_closes_sockets_with_1012() -> None:
     with serving(3600) as (port, process), connected(port) as browser:
         with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as page:
             page.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
@@ -230,3 +278,17 @@ def test_told_to_stop_it_answers_the_requests_under_way_and_sends_the_browsers_e
             assert taken(page, 12) == b"HTTP/1.1 200"
         browser.close()
         assert process.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends stalled connections by itself")
+def test_a_connection_inherits_the_stall_timeout_of_the_listening_socket() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as browser:
+        end_stalled(SimpleNamespace(socket=server))
+        browser.connect(server.getsockname())
+        connection, _ = server.accept()
+        with connection:
+            limit_ms = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+        assert (limit_ms, browser.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)) == (
+            STALLED_TIMEOUT_S * 1000,
+            0,
+        )

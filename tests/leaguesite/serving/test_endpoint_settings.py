@@ -1,4 +1,4 @@
-"""The policy of addresses as the environment gives it: read once, and what cannot be read is said in plain words."""
+"""The policy of addresses as the environment configures it; a variable that cannot be read is named."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from league_sdk.transport.policy import EndpointPolicy
 from leaguesite.serving.endpoint_settings import read
 
 
-def test_without_a_word_everything_but_what_is_never_called_is() -> None:
+def test_without_configuration_the_policy_is_the_default() -> None:
     assert EndpointPolicy.from_params(read({})) == EndpointPolicy()
 
 
-def test_what_is_configured_is_the_policy() -> None:
+def test_every_variable_becomes_part_of_the_policy() -> None:
     environ = {
         "LEAGUE_ENDPOINT_NETWORKS": "10.0.0.0/8, 127.0.0.0/8,::1",
         "LEAGUE_ENDPOINT_REFUSED_NETWORKS": "10.9.0.0/16",
@@ -37,20 +37,20 @@ def test_what_is_configured_is_the_policy() -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "says"),
     [
-        ("LEAGUE_ENDPOINT_NETWORKS", "10.0.0/8", "expected networks such as"),
+        ("LEAGUE_ENDPOINT_NETWORKS", "10.0.0/8", "expected addresses and networks such as"),
         ("LEAGUE_ENDPOINT_NETWORKS", "10.0.0.1/8", "has host bits set"),
-        ("LEAGUE_ENDPOINT_REFUSED_NETWORKS", "school", "expected networks such as"),
+        ("LEAGUE_ENDPOINT_REFUSED_NETWORKS", "school", "expected addresses and networks such as"),
         ("LEAGUE_ENDPOINT_PORTS", "http", "'http' is no port and no range"),
         ("LEAGUE_ENDPOINT_PORTS", "9000-8000", "'9000-8000' is no port and no range"),
         ("LEAGUE_ENDPOINT_PORTS", "0", "'0' is no port and no range"),
         ("LEAGUE_ENDPOINT_PORTS", "1-65536", "'1-65536' is no port and no range"),
         ("LEAGUE_ENDPOINT_PORTS", "٨٠", "'٨٠' is no port and no range"),
         ("LEAGUE_ENDPOINT_SCHEMES", "http,ftp", "'ftp' is not called"),
-        ("LEAGUE_OWN_HOSTS", "web,172.30.57/24", "expected networks such as"),
+        ("LEAGUE_OWN_HOSTS", "web,172.30.57/24", "expected addresses and networks such as"),
         ("DATABASE_URL", "postgres://db:port/x", "its port cannot be read"),
     ],
 )
-def test_what_cannot_be_read_is_said(variable: str, value: str, says: str) -> None:
+def test_a_variable_that_cannot_be_read_is_named_in_the_error(variable: str, value: str, says: str) -> None:
     with pytest.raises(ValueError) as caught:
         read({variable: value})
     assert str(caught.value).startswith(f"{variable}: ") and says in str(caught.value)
@@ -58,5 +58,5 @@ def test_what_cannot_be_read_is_said(variable: str, value: str, says: str) -> No
 
 @pytest.mark.parametrize("url", ["", "unix:///run/redis.sock", "sqlite:///x"])
 def test_a_service_without_a_port_closes_none(url: str) -> None:
-    found: dict[str, Any] = read({"REDIS_URL": url})
-    assert found["closed_ports"] == []
+    settings_read: dict[str, Any] = read({"REDIS_URL": url})
+    assert settings_read["closed_ports"] == []

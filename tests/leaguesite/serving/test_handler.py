@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import re
 import threading
+import weakref
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,17 +15,17 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.core import signals
 
-from league_sdk.protocol.limits import MAX_BODY_BYTES
 from leaguesite.environment import BASE_DIR
-from leaguesite.serving import lines, paths
-from leaguesite.serving.paths import FORM_BYTES
-from matches.audience import pages
+from leaguesite.mcp import mounting
+from leaguesite.mcp.calls import Source
+from leaguesite.serving import queues
+from leaguesite.serving.threads import live_thread
 from matches.audience.pages import PageKey
-from matches.live.hub import hub
-from matches.push import notify
+from matches.live.hub import Hub
 from tests import factories as make
 from tests import wire
-from tests.leaguesite.serving.asgi import PATIENCE_S, answered, begin, send
+from tests.league_sdk.mcp.talking import stateless
+from tests.leaguesite.serving.asgi import PATIENCE_S, begin, send
 from tests.matches.agent_server import Agents
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,48 +57,25 @@ async def test_a_notification_has_no_body() -> None:
 
 
 @pytest.mark.parametrize("path", ["/leagues/fall/", "/admin/login/", "/api/leagues"])
-async def test_no_page_waits_for_live_ones(monkeypatch: pytest.MonkeyPatch, here: Agents, path: str) -> None:
+async def test_no_request_waits_for_the_rendering_of_live_pages(here: Agents, path: str) -> None:
     rendering, go_on = threading.Event(), threading.Event()
 
     def slow(key: PageKey, language: str) -> None:
         rendering.set()
         go_on.wait(PATIENCE_S)
 
-    monkeypatch.setattr(pages, "fragments", slow)
-    monkeypatch.setattr(notify, "get_channel_layer", lambda: None)
+    async def hear_nothing(heard: object) -> None:
+        await asyncio.Event().wait()
+
     await here.in_db(make.playing)
+    hub = Hub(live_thread, render=slow, listen=hear_nothing)
     joining = asyncio.create_task(hub.join(PageKey("board", "fall"), "en"))
     try:
-        await asyncio.to_thread(rendering.wait, PATIENCE_S)
+        assert await asyncio.to_thread(rendering.wait, PATIENCE_S)
         assert (await send("GET", path)).status in (200, 401)
     finally:
         go_on.set()
         await joining
-
-
-@pytest.mark.parametrize(
-    ("path", "most"),
-    [("/mcp", MAX_BODY_BYTES), ("/leagues/fall/mcp", MAX_BODY_BYTES), ("/check", FORM_BYTES), ("/", FORM_BYTES)],
-)
-async def test_a_body_that_is_too_large_is_413_before_it_is_whole(path: str, most: int) -> None:
-    """Under a server that hands a body over in pieces, also where it is chunked and has no length."""
-    pieces = [b"x" * MAX_BODY_BYTES] * (most // MAX_BODY_BYTES)
-    answer = await answered(await begin("POST", path, *pieces, b"x", whole=False, content_type=JSON))
-    assert (answer.status, answer.all("connection")) == (413, ["close"])
-    error, data = answer.json["error"], answer.json["error"]["data"]
-    assert (answer.json["id"], error["code"], error["message"]) == (None, -32600, "The body is too large.")
-    assert (data["message_type"], data["error_code"]) == ("LEAGUE_ERROR", "E002")
-    assert data["context"] == {
-        "field": "body",
-        "seen": f'"more than {most + 1} bytes"',
-        "expected": f"at most {most} bytes",
-    }
-
-
-async def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "BODY_LIMIT_S", 0.01)
-    answer = await answered(await begin("POST", "/mcp", b"{", whole=False, content_type=JSON))
-    assert (answer.status, answer.json["error"]["message"]) == (408, "The body took too long.")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +85,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.M
 async def test_when_too_many_wait_for_a_thread_the_next_is_told_to_come_again(
     monkeypatch: pytest.MonkeyPatch, method: str, path: str, kind: str
 ) -> None:
-    monkeypatch.setitem(lines.MOST_WAITING, kind, 0)
+    monkeypatch.setitem(queues.MAX_WAITING, kind, 0)
     answer = await send(method, path, b"{}")
     data = answer.json["error"]["data"]
     assert (answer.status, answer.all("retry-after"), data["error_code"], data["retryable"]) == (
@@ -125,7 +104,42 @@ async def test_a_sender_that_goes_away_is_dropped() -> None:
     assert talk.output_queue.empty()
 
 
-async def test_every_request_has_its_cycle() -> None:
+async def test_a_stream_whose_reader_has_gone_before_it_begins_ends_at_once() -> None:
+    body, headers = stateless("subscriptions/listen", notifications={})
+    talk = await begin("POST", "/mcp", json.dumps(body).encode(), content_type=JSON, **headers)
+    await talk.send_input({"type": "http.disconnect"})
+    # The communicator's own wait would cancel what does not end.
+    ended, _going_on = await asyncio.wait([talk.future], timeout=PATIENCE_S)
+    assert ended
+    assert len(mounting.server.listeners) == 0
+
+
+async def test_a_stream_keeps_nothing_of_what_was_asked() -> None:
+    kept: list[weakref.ref[Source]] = []
+
+    class Noted(Source):
+        """A source of which a test knows whether it is still kept."""
+
+        __slots__ = ("__weakref__",)
+
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **named)
+            kept.append(weakref.ref(self))
+
+    body, headers = stateless("subscriptions/listen", notifications={})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("leaguesite.mcp.views.Source", Noted)
+        talk = await begin("POST", "/mcp", json.dumps(body).encode(), content_type=JSON, **headers)
+        assert (await talk.receive_output(PATIENCE_S))["status"] == 200
+        assert b"acknowledged" in (await talk.receive_output(PATIENCE_S))["body"]
+    gc.collect()
+    assert [source() for source in kept] == [None]
+    await talk.send_input({"type": "http.disconnect"})
+    await talk.wait(PATIENCE_S)
+    assert len(mounting.server.listeners) == 0
+
+
+async def test_every_request_sends_djangos_signals_of_start_and_end() -> None:
     seen: list[str] = []
 
     def started(**_: Any) -> None:
@@ -180,7 +194,7 @@ async def test_without_its_csrf_token_a_login_is_refused() -> None:
     assert answer.status == 403
 
 
-async def test_a_page_that_fails_is_a_500_of_ours(
+async def test_a_page_that_fails_is_answered_with_our_500_page(
     here: Agents, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("matches.audience.pages.context_of", lambda key: 1 / 0)

@@ -1,4 +1,4 @@
-"""Large files go out in parts, and what takes long has a thread of its own."""
+"""Large files are sent in parts, from a thread of their own."""
 
 from __future__ import annotations
 

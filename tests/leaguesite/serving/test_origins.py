@@ -51,7 +51,7 @@ async def test_a_socket_is_for_our_own_pages(origin: str | None, served: bool) -
     seen: list[Any] = []
 
     async def inner(scope: Any, receive: Any, send: Any) -> None:
-        seen.append("served")
+        seen.append(scope["caller"])
 
     said = iter(["websocket.connect", "websocket.disconnect"])
 
@@ -62,8 +62,9 @@ async def test_a_socket_is_for_our_own_pages(origin: str | None, served: bool) -
         seen.append(message["type"])
 
     headers = [(b"host", b"127.0.0.1:8000"), *([(b"origin", origin.encode())] if origin else [])]
-    await OwnPages(inner)({"type": "websocket", "path": "/", "headers": headers}, receive, send)
-    assert seen == (["served"] if served else ["websocket.close"])
+    scope = {"type": "websocket", "path": "/", "headers": headers, "client": ("192.0.2.1", 1)}
+    await OwnPages(inner)(scope, receive, send)
+    assert seen == (["192.0.2.1"] if served else ["websocket.close"])
 
 
 @pytest.mark.django_db
@@ -77,7 +78,7 @@ def test_a_page_of_another_site_calls_no_agents_address(path: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("headers", [{}, {"Origin": "http://testserver"}, {"Origin": PUBLIC}])
-def test_agents_and_our_own_pages_are_heard(headers: dict[str, str]) -> None:
+def test_agents_and_our_own_pages_may_call_the_agents_address(headers: dict[str, str]) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     answer = Client().post("/mcp", headers=headers, data=json.dumps(body), content_type="application/json")
     assert (answer.status_code, answer.json()["id"]) == (200, 1)

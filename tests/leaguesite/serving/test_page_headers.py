@@ -1,4 +1,4 @@
-"""What browsers are told by every kind of page."""
+"""The headers that tell browsers what they may do, for every kind of page."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_agents_get_no_headers_for_browsers(client: Client) -> None:
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/", "/api/leagues", "/admin/"])
-def test_a_host_that_is_not_this_sites(path: str) -> None:
+def test_a_request_with_a_foreign_host_is_400(path: str) -> None:
     client = Client(raise_request_exception=False)
     answer = client.post(path, wire.request("ping", {}), content_type="application/json", HTTP_HOST="evil.example")
     assert answer.status_code == 400

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from django.urls import resolve
 
-from leaguesite.serving.paths import IMPORT, is_agent_path, is_paper_path
+from leaguesite.serving.paths import IMPORTS, is_agent_path, is_paper_path
 
 AGENTS_CALL = {
     "/mcp": "mcp_endpoint",
@@ -19,10 +21,12 @@ AGENTS_CALL = {
 
 @pytest.mark.parametrize(("path", "name"), AGENTS_CALL.items())
 @pytest.mark.parametrize("end", ["", "/"])
-def test_paths_that_agents_call(path: str, name: str, end: str) -> None:
-    found = resolve(path + end)
+@pytest.mark.parametrize("case", [str, lambda path: path.replace("fall", "").upper().replace("//", "/fall/")])
+def test_paths_that_agents_call_in_any_case(path: str, name: str, end: str, case: Callable[[str], str]) -> None:
+    path = case(path)
+    route = resolve(path + end)
     assert is_agent_path(path + end)
-    assert (found.view_name, found.kwargs.get("league_id")) == (f"api:{name}", "fall" if "fall" in path else None)
+    assert (route.view_name, route.kwargs.get("league_id")) == (f"api:{name}", "fall" if "fall" in path else None)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +36,7 @@ def test_paths_that_agents_call(path: str, name: str, end: str) -> None:
         *("/registered", "/mcpx", "/mcp\n", "/mcp//", "/admin/leagues/mcp"),
     ],
 )
-def test_paths_that_they_do_not(path: str) -> None:
+def test_other_paths_are_no_agents_paths(path: str) -> None:
     assert not is_agent_path(path)
 
 
@@ -42,12 +46,15 @@ def test_paths_that_they_do_not(path: str) -> None:
         ("/admin/matches/league/fall/papers/", True),
         ("/admin/matches/league/fall/papers/league.zip", True),
         ("/admin/matches/league/fall/papers/evidence/", True),
-        (IMPORT, True),
+        *((path, True) for path in IMPORTS),
+        ("/api/leagues/fall/export/league.zip", True),
+        ("/api/leagues/fall/evidence", True),
+        ("/api/leagues/fall/events", False),
         ("/admin/matches/league/fall/", False),
         ("/admin/matches/league/papers/", True),
         ("/leagues/papers/papers/", False),
         ("/mcp", False),
     ],
 )
-def test_paths_that_take_long(path: str, paper: bool) -> None:
+def test_paths_of_exports_and_imports(path: str, paper: bool) -> None:
     assert is_paper_path(path) is paper

@@ -1,4 +1,4 @@
-"""Requests that Django itself cannot read are refused in order: found by the fuzz tests, kept here."""
+"""Requests that Django itself cannot read get a proper refusal: findings of the fuzz tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_too_many_parameters_in_an_agents_address(site: Site, path: str, kind: b
     assert reply["error"]["message"] == "This request cannot be read."
 
 
-def test_too_many_parameters_in_the_apis(site: Site) -> None:
+def test_too_many_parameters_in_an_address_of_the_api(site: Site) -> None:
     answer = site.send(Request("GET", f"/api/leagues/fall?{MANY}"))
     assert (answer.status, json.loads(answer.body)["error"][:27]) in (
         (400, "This request cannot be read"),
@@ -32,20 +32,20 @@ def test_too_many_parameters_in_the_apis(site: Site) -> None:
     )
 
 
-def test_another_host_is_still_told_as_one(site: Site) -> None:
+def test_a_foreign_host_is_refused_as_one(site: Site) -> None:
     answer = site.send(Request("POST", "/mcp", ((b"host", b"evil.example"), JSON), b"{}"))
     reply = json.loads(answer.body)
     assert (answer.status, reply["error"]["data"]["context"]["field"]) == (400, "Host")
 
 
-def test_an_empty_method_is_named_as_none(site: Site) -> None:
+def test_an_empty_method_is_null_in_original_message_type(site: Site) -> None:
     body = b'{"jsonrpc": "2.0", "method": "", "params": {"protocol": "league.v2"}, "id": 1}'
     reply = json.loads(site.send(Request("POST", "/mcp", (JSON,), body)).body)
     assert reply["error"]["data"]["original_message_type"] is None
 
 
 @pytest.mark.parametrize("path", ["/api/nothing", "/api/leagues/fall/corrections/first/undo"])
-def test_an_address_of_the_api_that_leads_nowhere(site: Site, path: str) -> None:
+def test_an_unknown_address_of_the_api_is_404_as_json(site: Site, path: str) -> None:
     answer = site.send(Request("POST", path, (JSON,), b"{}"))
     sentence = "There is no such address. Expected: one of /api/docs"
     assert (answer.status, json.loads(answer.body)) == (404, {"error": sentence, "field": None})

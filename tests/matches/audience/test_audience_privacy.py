@@ -1,4 +1,4 @@
-"""Nothing that anyone may read tells a student's name, e-mail, code, address, or what was said to one alone.
+"""No public text contains a student's name, e-mail, code or address, or a notice to one student.
 
 Every page, every answer of the API and every live fragment is looked through; they are found in the routes, so that a
 new one is looked through as well (``public_addresses``).
@@ -16,7 +16,7 @@ import pytest
 from django.test import Client
 
 from agents_registry.models import AgentToken
-from leaguesite.asgi import sockets
+from leaguesite.asgi import PAGES
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.models import League
@@ -46,9 +46,9 @@ def texts(client: Client, place: make.Setting) -> Iterator[tuple[str, str]]:
     for language in ("en", "he"):
         for kind in pages.KINDS:
             for item in ITEMS.get(kind, [None]):
-                found = pages.fragments(PageKey(kind, "fall", item), language)
-                assert found is not None, (kind, item)
-                yield f"frame of {kind} {item}", json.dumps(found, ensure_ascii=False)
+                fragments = pages.fragments(PageKey(kind, "fall", item), language)
+                assert fragments is not None, (kind, item)
+                yield f"frame of {kind} {item}", json.dumps(fragments, ensure_ascii=False)
         yield "frame of the list", json.dumps(pages.fragments(PageKey(), language), ensure_ascii=False)
     for query in QUERIES:
         yield query, json.dumps(answered(client, place, query), ensure_ascii=False)
@@ -70,15 +70,15 @@ def answered(client: Client, place: make.Setting, query: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("history", [rich.begun, rich.over, lambda: rich.over(frozen=True)])
-def test_no_public_text_tells_a_secret(client: Client, history: Callable[[], make.Setting]) -> None:
+def test_no_public_page_answer_or_push_contains_a_secret(client: Client, history: Callable[[], make.Setting]) -> None:
     place = history()
     hidden = secrets(place)
     assert len(hidden) > 15
-    found = [(where, secret) for where, text in texts(client, place) for secret in hidden if secret in text]
-    assert found == []
+    leaks = [(where, secret) for where, text in texts(client, place) for secret in hidden if secret in text]
+    assert leaks == []
 
 
-def test_before_the_start_neither(client: Client) -> None:
+def test_no_public_page_contains_a_secret_before_the_start(client: Client) -> None:
     make.hire("Referee 1", port=8001)
     make.open_league("fall", registration_code=rich.REGISTRATION_CODE)
     rich.roster.import_csv(league_id="fall", text="name,email,code\n" + "\n".join(_lines()))
@@ -88,15 +88,15 @@ def test_before_the_start_neither(client: Client) -> None:
     hidden = secrets(make.Setting("fall", members, []))
     everywhere = [path for path in public_addresses.pages("fall") if "/matches/" not in path]
     read = {path: body_of(client.get(path)) for path in everywhere}
-    found = [(path, secret) for path, text in read.items() for secret in hidden if secret in text]
-    assert found == []
+    leaks = [(path, secret) for path, text in read.items() for secret in hidden if secret in text]
+    assert leaks == []
 
 
 def _lines() -> list[str]:
     return [f'"{name}",{email},{code}' for (name, email), code in zip(rich.PEOPLE.items(), rich.CODES, strict=True)]
 
 
-def test_the_screen_of_the_staff_names_students_and_that_of_the_room_does_not() -> None:
+def test_only_the_staffs_projector_names_students() -> None:
     """The one wall that shows names is asked for by the staff; this shows that the sweep can find them."""
     make.open_league("fall")
     rich.roster.import_csv(league_id="fall", text="name,email,code\n" + "\n".join(_lines()))
@@ -106,7 +106,7 @@ def test_the_screen_of_the_staff_names_students_and_that_of_the_room_does_not() 
     assert ("Dana Geheimnis" in str(staff), "Dana Geheimnis" in str(room)) == (True, False)
 
 
-def test_every_socket_serves_a_kind_of_page_that_is_looked_through() -> None:
-    served = {route.callback._kind for route in sockets.routes}
+def test_every_socket_serves_a_kind_of_page_that_these_tests_cover() -> None:
+    served = {page._kind for page in PAGES.values()}
     assert served <= {*pages.KINDS, "index", "check"}
     assert League.objects.count() == 0

@@ -1,4 +1,4 @@
-"""The pages of the audience: what they cost, and that nobody's text can break out of them."""
+"""The audience's pages: their queries, unreadable requests, headlines, themes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from matches.audience.pages import PageKey
 from matches.league import lifecycle, losses, opening, play
 from matches.league.effects import record
 from matches.league.reports import Verdict
-from matches.league.results import outcome_data
 from matches.models import Event, League, Match, Message
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, Tags, assert_costs_the_same, assert_harmless, hostile_league
+from tests.matches.audience.looking import Tags, assert_costs_the_same
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
 
@@ -54,7 +53,7 @@ def finish_half(now: datetime) -> None:
         record(
             "board",
             EventKind.MATCH_FINISHED,
-            **outcome_data(match, Verdict(ResultStatus.WIN, match.player_a.code, "", {"drawn_number": 8}, [])),
+            **Verdict(ResultStatus.WIN, match.player_a.code, "", {"drawn_number": 8}, []).outcome(match),
         )
 
 
@@ -72,43 +71,6 @@ def test_a_page_costs_the_same_for_3_rows_and_for_300(client: Client, fill: Call
     assert_costs_the_same(client, fill)
 
 
-def test_hostile_texts_are_shown_and_nothing_else(client: Client) -> None:
-    place = hostile_league()
-    entry = make.line(
-        0,
-        sender=HOSTILE,
-        recipient=HOSTILE,
-        message_type=HOSTILE,
-        method=HOSTILE,
-        problem=HOSTILE,
-        notes=[HOSTILE],
-        body={HOSTILE: HOSTILE},
-        elapsed_ms=HOSTILE,
-        limit_ms=HOSTILE,
-        http_status=HOSTILE,
-    )
-    details = {"drawn_number": HOSTILE, "number_parity": HOSTILE, "choices": {"P01": HOSTILE}}
-    make.report(
-        place.match("R1M1"),
-        "P01",
-        reason=HOSTILE,
-        transcript=[entry],
-        result={"winner": "P01", "score": {}, "details": details},
-    )
-    for path in ("/", "/leagues/fall/", "/leagues/fall/matches/R1M1/"):
-        assert_harmless(client.get(path).content.decode())
-
-
-@pytest.mark.parametrize(
-    "path", ["/leagues/nowhere/", "/leagues/fall/matches/R9M9/", "/leagues/%00/", "/leagues/fall/matches/%00/", "/x"]
-)
-def test_what_is_not_there_is_a_404_of_ours(client: Client, path: str) -> None:
-    make.open_league("fall")
-    answer = client.get(path)
-    assert answer.status_code == 404
-    assert re.findall(r"<h1>(.*?)</h1>", answer.content.decode()) == ["There is no such page"]
-
-
 @pytest.mark.parametrize(
     ("kind", "body"),
     [
@@ -117,14 +79,14 @@ def test_what_is_not_there_is_a_404_of_ours(client: Client, path: str) -> None:
     ],
 )
 @pytest.mark.parametrize(("path", "status"), [("/check/nobody", 404), ("/language/", 400)])
-def test_a_body_that_cannot_be_read_fails_nothing(path: str, status: int, kind: str, body: bytes) -> None:
+def test_an_unreadable_body_causes_no_server_error(path: str, status: int, kind: str, body: bytes) -> None:
     browser = Client(enforce_csrf_checks=True)
     browser.cookies["csrftoken"] = "a" * 32
     answer = browser.post(path, body, content_type=kind, headers={"x-csrftoken": "a" * 32})
     assert answer.status_code == status
 
 
-def test_an_empty_site(client: Client) -> None:
+def test_a_site_without_leagues_says_so(client: Client) -> None:
     text = client.get("/").content.decode()
     assert text.count("There is no league yet. The instructor creates one, and it appears here.") == 1
 
@@ -148,7 +110,7 @@ def test_the_headline_says_what_happens_or_why_nothing_does() -> None:
     def note(state: str) -> None:
         context = pages.context_of(PageKey("board", "fall"))
         assert context is not None
-        headlines[state] = context["league"]["headline"]
+        headlines[state] = context["league"].headline
 
     note("REGISTRATION")
     opening.close_registration(league_id="fall")
@@ -171,19 +133,6 @@ def test_the_headline_says_what_happens_or_why_nothing_does() -> None:
     assert headlines == STATES
 
 
-def test_the_first_load_and_the_live_push_are_the_same_text(client: Client) -> None:
-    make.playing()
-    shown = {
-        PageKey("board", "fall"): "/leagues/fall/",
-        PageKey("match", "fall", "R1M1"): "/leagues/fall/matches/R1M1/",
-    }
-    for key, path in shown.items():
-        found = pages.fragments(key, "en")
-        assert found is not None
-        text = client.get(path).content.decode()
-        assert [name for name, html in found.items() if html.strip() not in text] == []
-
-
 @pytest.mark.parametrize(("chosen", "theme"), [("dark", "dark"), ("light", "light"), ('"><script>', ""), ("", "")])
 def test_the_theme_is_there_before_any_script(client: Client, chosen: str, theme: str) -> None:
     client.cookies["theme"] = chosen
@@ -192,7 +141,7 @@ def test_the_theme_is_there_before_any_script(client: Client, chosen: str, theme
 
 
 @pytest.mark.parametrize("path", ["/", "/leagues/fall/", "/leagues/fall/charts/", "/leagues/fall/screen/", "/check"])
-def test_no_script_stands_in_the_way_of_the_first_paint(client: Client, path: str) -> None:
+def test_no_script_blocks_the_first_paint(client: Client, path: str) -> None:
     make.playing()
     scripts = [attrs for tag, attrs in Tags(client.get(path).content.decode()).found if tag == "script"]
     assert scripts

@@ -1,4 +1,4 @@
-"""What a hostile referee or agent puts into a transcript: no page falls over it, and nobody's address gets out."""
+"""Hostile transcripts: no page fails on them, and no public page shows an address from them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from matches.league import curtain
+from matches.league import freeze
 from tests import factories as make
 from tests.matches.audience.looking import Tags
 
@@ -65,7 +65,7 @@ def opened(client: Client, place: make.Setting) -> Any:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_referee_that_writes_nonsense_about_the_wire(client: Client, wire: Any) -> None:
+def test_malformed_wire_records_of_a_referee_break_no_page(client: Client, wire: Any) -> None:
     said = [
         make.line(0, recipient="player:P01", method=EVIL, wire=wire, message_type=EVIL, http_status=EVIL, problem=EVIL),
         make.line(1, sender="player:P01", recipient="REF01", wire=wire, notes=[EVIL, 5], elapsed_ms=EVIL, limit_ms={}),
@@ -80,7 +80,7 @@ def test_a_referee_that_writes_nonsense_about_the_wire(client: Client, wire: Any
             assert "onerror" not in str(tags.__dict__)
 
 
-def test_nobodys_address_gets_out_of_a_transcript(client: Client, admin_client: Client) -> None:
+def test_no_public_page_shows_an_address_from_a_transcript(client: Client, admin_client: Client) -> None:
     body = {"referee_endpoint": ADDRESSES[0], "deep": [{"x": list(ADDRESSES)}], ADDRESSES[0]: 1}
     said = [
         make.line(0, recipient="player:P01", body=body, extra=ADDRESSES[0]),
@@ -105,27 +105,27 @@ def test_nobodys_address_gets_out_of_a_transcript(client: Client, admin_client: 
         "sentence": f"nobody listens at {ADDRESSES[0]} or {ADDRESSES[2]}",
     }
     place = played(*said, faults=[fault], reason=f"nobody at {ADDRESSES[0]}, {ADDRESSES[2]}")
-    found = {
+    shown_addresses = {
         path: [one for one in HIDDEN if one in client.get(path).content.decode()] for path in (*PAGES, "/leagues/fall/")
     }
-    assert {path: ones for path, ones in found.items() if ones} == {}
+    assert {path: ones for path, ones in shown_addresses.items() if ones} == {}
     whole = json.dumps(admin_client.get("/leagues/fall/matches/R1M1/messages?as=staff").json())
     assert all(one in whole for one in HIDDEN)
     assert place.league.state == "COMPLETED"
 
 
-def test_the_end_of_a_frozen_league_shows_on_nobodys_own_page(client: Client) -> None:
+def test_my_agent_does_not_show_the_end_of_a_frozen_league(client: Client) -> None:
     place = make.veiled()
     while place.league.state == "RUNNING":
         make.playing_on(place)
         make.finish_round(place)
     assert "The league is over" not in opened(client, place).content.decode()
-    curtain.lift(league_id="fall")
+    freeze.lift(league_id="fall")
     assert "The league is over" in opened(client, place).content.decode()
 
 
 @pytest.mark.parametrize("path", ["", "charts/", "screen/", "replay/", "replay/fragments/?at=1", "matches/R1M1/"])
-def test_what_the_staff_sees_stays_in_no_cache(client: Client, admin_client: Client, path: str) -> None:
+def test_pages_for_the_staff_are_never_cached(client: Client, admin_client: Client, path: str) -> None:
     played()
     mark = "&" if "?" in path else "?"
     answer = admin_client.get(f"/leagues/fall/{path}{mark}as=staff")

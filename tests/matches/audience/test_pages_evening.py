@@ -1,4 +1,4 @@
-"""What people look for in an evening: ways that lead on, nothing false about a hidden match, Hebrew that reads."""
+"""Links between pages, hidden matches, and right-to-left texts."""
 
 from __future__ import annotations
 
@@ -33,39 +33,39 @@ def _links(page: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", ["", "charts/", "players/P01/", "matches/R2M1/"])
-def test_staff_that_looks_behind_the_curtain_stays_there(place: make.Setting, path: str) -> None:
+def test_links_for_staff_behind_a_freeze_keep_them_there(place: make.Setting, path: str) -> None:
     staff = Client()
     staff.force_login(User.objects.create_superuser("boss"))
-    found = _links(staff.get(f"/leagues/fall/{path}?as=staff").content.decode())
+    links = _links(staff.get(f"/leagues/fall/{path}?as=staff").content.decode())
     # The projector and the student's own page are shown to others.
-    kept = {link for link in found if not link.endswith(("/screen/", "/mine/", "/join/"))}
+    kept = {link for link in links if not link.endswith(("/screen/", "/mine/", "/join/"))}
     assert kept and [link for link in kept if "as=staff" not in link] == []
 
 
-def test_the_public_is_never_sent_behind_it(client: Client, place: make.Setting) -> None:
+def test_links_for_the_public_never_lead_behind_a_freeze(client: Client, place: make.Setting) -> None:
     assert "as=staff" not in client.get("/leagues/fall/").content.decode()
 
 
-def test_nothing_is_said_about_who_has_joined_a_hidden_match(client: Client, place: make.Setting) -> None:
+def test_a_hidden_match_does_not_say_who_has_joined(client: Client, place: make.Setting) -> None:
     page = client.get("/leagues/fall/matches/R2M1/").content.decode()
     assert "not yet joined" not in page
     assert re.search(r'<section id="fragment-match_transcript"[^>]* hidden', page)
 
 
-def test_every_page_of_a_league_leads_to_one_s_own_agent(client: Client, place: make.Setting) -> None:
+def test_every_page_of_a_league_links_my_agent(client: Client, place: make.Setting) -> None:
     for path in ("", "charts/", "replay/"):
         assert "/leagues/fall/mine/" in _links(client.get(f"/leagues/fall/{path}").content.decode())
 
 
-def test_who_is_in_trouble_stands_first_at_the_desk(place: make.Setting) -> None:
+def test_the_desk_lists_agents_with_problems_first(place: make.Setting) -> None:
     last = place.players[-1].agent
     last.problem = "no connection"
     last.save()
-    found = overview.context(place.league)["desk"]
-    assert [line["agent_id"] for line in found["players"]["rows"]][:2] == [last.code, place.players[0].agent.code]
+    desk = overview.context(place.league)["desk"]
+    assert [line.agent.code for line in desk["players"].rows][:2] == [last.code, place.players[0].agent.code]
 
 
-def test_a_result_and_a_name_read_from_right_to_left() -> None:
+def test_results_and_names_are_isolated_in_right_to_left_text() -> None:
     details = {"drawn_number": 8, "number_parity": "even"}
     assert states.result_summary("WIN", "P01", details) == "P01 won · 8 even"
     data = {"player_id": "P01", "name": "<b>Itai</b>"}

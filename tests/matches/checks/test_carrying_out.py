@@ -1,51 +1,53 @@
-"""Checks as the conductor carries them out: taken, shown as they go, ended whatever happens."""
+"""How the conductor runs checks: it claims them, publishes their progress, and ends them in any case."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from channels.testing import WebsocketCommunicator
+from django.utils import timezone
 
-from agents_registry.callers import Caller
+from agents_registry.addresses.callers import Caller
+from agents_registry.models import Agent
 from league_sdk.conformance.report import Report
 from league_sdk.transport.client import Client
 from leaguesite.asgi import application
 from matches.audience import pages
 from matches.audience.pages import PageKey
-from matches.checks import asking, carrying_out, taking
+from matches.checks import asking, taking, tending
+from matches.checks.carrying_out import Checker, OnClause
 from matches.checks.report import FRAGMENTS
 from matches.checks.taking import Job
+from matches.league import lifecycle
 from matches.live import hub as hubs
 from matches.models import Check
 from matches.push import notify
 from tests import factories as make
 from tests.matches.agent_server import PATIENCE_S, Agents
-from tests.matches.reports import clause, report
+from tests.matches.reports import clause, whole
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-async def here(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
-    """Database work has a thread; whatever is pushed is news."""
+async def here(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
+    """The database thread, and an event that every push sets."""
     loop = asyncio.get_running_loop()
-    monkeypatch.setattr(notify, "_loop", loop)
-    monkeypatch.setattr(carrying_out, "BREATH_S", 0)
-    monkeypatch.setattr(carrying_out, "SHOW_EVERY_S", 0)
-    found = Agents()
+    agents = Agents()
     push = notify.push
 
     def heard(*changed: Any) -> None:
         push(*changed)
-        loop.call_soon_threadsafe(found.news.set)
+        loop.call_soon_threadsafe(agents.news.set)
 
     monkeypatch.setattr(notify, "push", heard)
-    yield found
+    yield agents
     subscription = hubs.hub._subscription
     # Redis's client may swallow a cancellation, now and then every one: a test waits for that no longer than this.
     for _ in range(8):
@@ -56,9 +58,11 @@ async def here(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Agents]:
 
 
 @asynccontextmanager
-async def at_work(here: Agents, *, draining: Callable[[], bool] = lambda: False) -> AsyncIterator[None]:
+async def at_work(here: Agents, check: Any = None, **how: Any) -> AsyncIterator[None]:
+    """Run a Checker that calls ``check``; ``how`` are its other attributes."""
     client = Client(agent_type="league_manager")
-    task = asyncio.create_task(carrying_out.keep_checking(client, here.in_db, draining))
+    usual = {"in_thread": here.in_db, "draining": lambda: False, "min_look_interval_s": 0, "show_interval_s": 0}
+    task = asyncio.create_task(Checker(client, check=check, **usual | how).keep_checking())
     try:
         yield
     finally:
@@ -75,19 +79,14 @@ def state(check: Check) -> str:
     return str(Check.objects.values_list("state", flat=True).get(pk=check.pk))
 
 
-def found_by(runner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(carrying_out.CHECKS, "player", runner)
-
-
-async def test_a_check_is_run_and_shown_clause_by_clause(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_page_shows_a_running_check_clause_by_clause(here: Agents) -> None:
     go_on = asyncio.Event()
 
-    async def runner(job: Job, client: Client, on_clause: carrying_out.OnClause) -> Report:
+    async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
         on_clause(clause())
         await go_on.wait()
-        return Report.from_json(report())
+        return whole()
 
-    found_by(runner, monkeypatch)
     check = await here.in_db(asked)
     path = f"/ws/checks/{check.pk}/"
     socket = WebsocketCommunicator(application, path, headers=[(b"origin", b"http://testserver")])
@@ -102,7 +101,7 @@ async def test_a_check_is_run_and_shown_clause_by_clause(here: Agents, monkeypat
 
     await until("Waiting")
     assert tuple(shown) == FRAGMENTS
-    async with at_work(here):
+    async with at_work(here, runner):
         await until("Running: 1 clause so far.")
         assert 'id="clause-join.accepts"' in shown["check_clauses"]
         go_on.set()
@@ -111,7 +110,7 @@ async def test_a_check_is_run_and_shown_clause_by_clause(here: Agents, monkeypat
     await socket.disconnect(timeout=PATIENCE_S)
 
 
-async def test_a_check_that_is_not_there_closes_with_4404(here: Agents) -> None:
+async def test_the_socket_of_an_unknown_check_is_closed_with_4404(here: Agents) -> None:
     path = f"/ws/checks/{uuid4()}/"
     socket = WebsocketCommunicator(application, path, headers=[(b"origin", b"http://testserver")])
     assert await socket.connect(timeout=PATIENCE_S) == (True, None)
@@ -119,17 +118,16 @@ async def test_a_check_that_is_not_there_closes_with_4404(here: Agents) -> None:
     await socket.wait(timeout=PATIENCE_S)
 
 
-async def test_a_registered_agent_is_checked_as_what_it_is(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_registered_agent_is_checked_with_its_identity(here: Agents) -> None:
     seen: list[Job] = []
 
-    async def runner(job: Job, client: Client, on_clause: carrying_out.OnClause) -> Report:
+    async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
         seen.append(job)
-        return Report.from_json(report())
+        return whole()
 
-    found_by(runner, monkeypatch)
     place = await here.in_db(lambda: make.setting(players=2))
     check = await here.in_db(lambda: asked(8102))
-    async with at_work(here):
+    async with at_work(here, runner):
         await here.until_in_db(lambda: state(check) == "DONE")
     token = await here.in_db(lambda: asking.credentials.league_token(place.players[1].agent))
     assert [(job.player_id, job.league_id, job.league_token, job.game_types) for job in seen] == [
@@ -144,34 +142,30 @@ async def test_a_registered_agent_is_checked_as_what_it_is(here: Agents, monkeyp
         (None, "The check did not end within 0 s."),
     ],
 )
-async def test_a_check_that_goes_wrong_says_so(
-    here: Agents, monkeypatch: pytest.MonkeyPatch, problem: Exception | None, said: str
+async def test_a_check_that_cannot_be_completed_fails_with_the_reason(
+    here: Agents, problem: Exception | None, said: str
 ) -> None:
-    async def runner(job: Job, client: Client, on_clause: carrying_out.OnClause) -> Report:
+    async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
         if problem is not None:
             raise problem
         await asyncio.Event().wait()
         raise AssertionError("never")
 
-    found_by(runner, monkeypatch)
-    if problem is None:
-        monkeypatch.setattr(carrying_out, "RUN_LIMIT_S", 0)
     check = await here.in_db(asked)
-    async with at_work(here):
+    async with at_work(here, runner, run_timeout_s=0 if problem is None else PATIENCE_S):
         await here.until_in_db(lambda: state(check) == "FAILED")
     assert (await here.in_db(lambda: Check.objects.get(pk=check.pk).problem)) == said
 
 
-async def test_one_address_waits_for_itself_and_others_do_not(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_checks_of_one_address_run_one_after_the_other(here: Agents) -> None:
     gates: dict[str, asyncio.Event] = {}
 
-    async def runner(job: Job, client: Client, on_clause: carrying_out.OnClause) -> Report:
+    async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
         gate = gates.setdefault(job.endpoint, asyncio.Event())
         here.news.set()
         await gate.wait()
-        return Report.from_json(report())
+        return whole()
 
-    found_by(runner, monkeypatch)
     own = "http://127.0.0.1:8101"
 
     def ask_three() -> list[Check]:
@@ -182,7 +176,7 @@ async def test_one_address_waits_for_itself_and_others_do_not(here: Agents, monk
         ]
 
     first, second, other = await here.in_db(ask_three)
-    async with at_work(here):
+    async with at_work(here, runner):
         await here.until(lambda: len(gates) == 2)
         assert await here.in_db(lambda: [state(one) for one in (first, second, other)]) == [
             "RUNNING",
@@ -196,51 +190,73 @@ async def test_one_address_waits_for_itself_and_others_do_not(here: Agents, monk
         await here.until_in_db(lambda: not Check.objects.exclude(state="DONE").exists())
 
 
-async def test_whoever_stops_gives_its_checks_back(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_that_stops_returns_its_checks_to_the_queue(here: Agents) -> None:
     begun = asyncio.Event()
 
-    async def runner(job: Job, client: Client, on_clause: carrying_out.OnClause) -> Report:
+    async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
         begun.set()
         await asyncio.Event().wait()
         raise AssertionError("never")
 
-    found_by(runner, monkeypatch)
     check = await here.in_db(asked)
-    async with at_work(here):
+    async with at_work(here, runner):
         await begun.wait()
         assert await here.in_db(lambda: state(check)) == "RUNNING"
     assert await here.in_db(lambda: state(check)) == "WANTED"
 
 
-async def test_nothing_is_begun_while_draining(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_check_is_started_while_draining(here: Agents) -> None:
     looked = asyncio.Event()
-    monkeypatch.setattr(carrying_out, "TICK_S", 0)
 
     def draining() -> bool:
         looked.set()
         return True
 
     check = await here.in_db(asked)
-    async with at_work(here, draining=draining):
+    async with at_work(here, draining=draining, look_interval_s=0):
         await looked.wait()
     assert await here.in_db(lambda: state(check)) == "WANTED"
 
 
-async def test_a_failing_look_is_tried_again(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def runner(job: Job, client: Client, on_clause: carrying_out.OnClause) -> Report:
-        return Report.from_json(report())
+async def test_a_failed_look_for_checks_is_retried(here: Agents) -> None:
+    async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
+        return whole()
 
-    found_by(runner, monkeypatch)
-    monkeypatch.setattr(carrying_out, "TICK_S", 0)
-    take, tries = taking.take, []
+    works: list[Any] = []
 
-    def unlucky(**how: Any) -> list[Job]:
-        tries.append(how)
-        if len(tries) == 1:
+    async def unlucky(work: Any) -> Any:
+        works.append(work)
+        if len(works) == 1:
             raise RuntimeError("the database is gone")
-        return take(**how)
+        return await here.in_db(work)
 
-    monkeypatch.setattr(taking, "take", unlucky)
     check = await here.in_db(asked)
-    async with at_work(here):
+    async with at_work(here, runner, in_thread=unlucky, look_interval_s=0):
         await here.until_in_db(lambda: state(check) == "DONE")
+
+
+async def test_a_check_that_a_match_overtakes_is_no_verdict_and_waits_for_its_turn_again(here: Agents) -> None:
+    """Only one that a registration asked for gives way: the agent ends the simulated match and plays the real one."""
+    stopped: list[bool] = []
+
+    async def runner(job: Job, client: Client, on_clause: OnClause) -> Report:
+        while not job.is_overtaken():  # noqa: ASYNC110 - it is asked before every request
+            await asyncio.sleep(0)
+        stopped.append(True)
+        return whole(passed=False)
+
+    place = await here.in_db(lambda: make.setting(players=2))
+
+    def registered() -> Check:
+        agent = Agent.objects.select_related("league").get(pk=place.players[0].agent.pk)
+        check = tending.after_registration(agent=agent, now=timezone.now() - timedelta(seconds=10))
+        assert check is not None
+        return check
+
+    check = await here.in_db(registered)
+    async with at_work(here, runner, look_interval_s=0.01):
+        await here.until_in_db(lambda: state(check) == "RUNNING")
+        await here.in_db(lambda: lifecycle.start_league(league_id="fall"))
+        await here.until_in_db(lambda: state(check) == "WANTED")
+        assert await here.in_db(lambda: taking.take(now=timezone.now())) == []
+    assert stopped == [True]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 from django.db import OperationalError
 
-from matches.conducting import conductor, due, lead, waking
+from matches.conducting import conductor, due, waking
 from matches.league import leading
 from tests import factories as make
 from tests.matches.agent_server import Agents
@@ -21,19 +20,19 @@ from tests.matches.agent_server import Agents
 async def test_a_conductor_that_slept_extends_leases_only_where_nobody_conducted_meanwhile(
     agents: Agents, overtaken: bool, slept: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = SimpleNamespace(monotonic=lambda: 50.0, time=lambda: 10_000.0)
-    monkeypatch.setattr(waking, "time", clock)
-    monkeypatch.setattr(lead, "RENEW_S", 0)
+    now = 10_000.0
+    looks = waking.Looks(monotonic=lambda: 50.0, wall=lambda: now)
+    monkeypatch.setattr(leading, "RENEW_INTERVAL_S", 0)
     place = await agents.in_db(lambda: make.playing(players=2))
     monkeypatch.setattr(due, "look", lambda **_: due.Plan())
     before = (await agents.in_db(lambda: place.match("R1M1"))).lease_until
     with ThreadPoolExecutor(1) as thread:
-        sleeper = conductor.Conductor(thread)
+        sleeper = conductor.Conductor(thread, looks=looks)
         await sleeper.look()
         assert sleeper.leads
         if overtaken:
             assert await agents.in_db(lambda: leading.take_lead(holder="another", force=True))
-        clock.time = lambda: 10_000.0 + slept
+        now += slept
         await sleeper.look()
         assert sleeper.leads is not overtaken
     extended = (await agents.in_db(lambda: place.match("R1M1"))).lease_until - before

@@ -47,14 +47,14 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
             self.player("Ada", f"10.0.0.{number}", None, None, None, None, 1)
         self.world.open_league()
         patience = {"suspend_after": words.SUSPEND_AFTER, "shutdown_after": words.SHUTDOWN_AFTER}
-        league = make.open_league("fall", max_players=words.MOST_PLAYERS, **rules, **patience)
+        league = make.open_league("fall", max_players=words.MAX_PLAYERS, **rules, **patience)
         self.world.longest_match_s = int(league.rules.longest_match_s())
         for number in (1, 2):
             self.referee(f"Judge {number}", f"10.0.1.{number}", None, None, True, not foreign or number == 1, 1)
         for number, name in enumerate(("Ada", "Bo", "Cy", "Di", "Eve")[:players], start=1):
             # The fourth has the address of the first: they are never in two matches at once.
             self.player(name, f"10.0.0.{1 if number == 4 else number}", None, None, None, "fall", 1)
-        # In one example of six anything may still come in.
+        # In one example of six registration stays open.
         if still_open != 5:
             self.start()
             self.pass_time(2)
@@ -69,7 +69,7 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
     @precondition(lambda self: self.world.outbox)
     @rule(pick=PICKS, problem=st.sampled_from(["", "", "no connection"]), times=TIMES)
     def acknowledged(self, pick: int, problem: str, times: int) -> None:
-        """What became of a broadcast or of a player's answer that was passed on; the first word counts."""
+        """Settle a delivery any number of times; the first outcome counts."""
         number = list(self.world.outbox)[pick % len(self.world.outbox)]
         for _ in range(times):
             type(self).count += 1
@@ -103,14 +103,14 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
 
     @rule()
     def go_on(self) -> None:
-        """As on an evening without trouble: referees are alive, what was sent has arrived, what comes next begins."""
+        """Go on without faults: referees are alive, deliveries are settled, and the next round starts."""
         self.referees_are_alive()
         self.all_acknowledged()
         by_itself = self.world.auto_advance and self.world.state == "RUNNING"
         if self.world.may_start() and not by_itself:
             self.start()
         if self.world.state == "COMPLETED" and self.world.frozen is not None:
-            self.behind_the_curtain("unveil")
+            self.change_the_freeze("unveil")
         self.pass_time(2)
         self.look()
 
@@ -134,7 +134,7 @@ def deliver(examples: int) -> int:
 
 @pytest.mark.django_db
 def test_any_deliveries_in_any_order() -> None:
-    assert deliver(8) > 100
+    assert deliver(2) > 20
 
 
 @pytest.mark.long

@@ -1,32 +1,28 @@
-"""Referees that students wrote: how they are started, what they are told, when their results count (ruling, 9, 10)."""
+"""Referees that students wrote: how they are started, and what they are told (ruling, 9 and 10)."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from aiohttp import web
-from django.test import Client
-from django.utils import timezone
 
-from agents_registry import credentials, registration
 from agents_registry.models import Agent
+from agents_registry.registering import credentials, registration
 from league_sdk.dialects import starts
-from league_sdk.protocol.errors import RefereeNotRegistered
 from league_sdk.transport.client import TimedOut
-from matches.conducting import due, outgoing, sending
-from matches.league import lifecycle, outbox, reporting
-from matches.models import Match, Round
+from matches.conducting import outgoing, sending
+from matches.league import lifecycle
+from matches.models import Match
 from tests import factories as make
 from tests import wire
 from tests.e2e.site import free_port
 from tests.matches.agent_server import OK, Agents
 from tests.matches.conftest import conducting
+from tests.matches.league.test_reporting import report_without_attempt
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("impatient")]
 
 UNKNOWN = {"jsonrpc": "2.0", "error": {"code": -32601, "message": "Method not found"}, "id": 1}
 Answer = Callable[[dict[str, Any]], Any]
@@ -60,20 +56,6 @@ def spoken(who: make.Member) -> dict[str, str]:
     return who.fresh().spoken
 
 
-def report_without_attempt(match: Match, who: make.Member, winner: str | None, **changes: Any) -> dict[str, Any]:
-    """What a student's referee reports; the fields of the answer."""
-    fields = make.result_fields(match, winner, **changes)
-    del fields["attempt"]
-    return reporting.report(
-        referee=who.fresh(),
-        league_id=match.league_id,
-        match_id=match.match_id,
-        attempt=None,
-        params=fields,
-        transcript=[],
-    )
-
-
 # Starting -----------------------------------------------------------------------------------------
 
 
@@ -99,17 +81,24 @@ async def test_every_spelling_of_the_start_is_tried_and_remembered(agents: Agent
     "otherwise",
     [
         UNKNOWN,
-        {"jsonrpc": "2.0", "error": {"code": -32602, "message": "Invalid params"}, "id": 1},
         {"error": "Unknown method"},
-        {"jsonrpc": "2.0", "result": {"status": "unknown_message_type"}, "id": 1},
-        {"jsonrpc": "2.0", "result": {"success": False}, "id": 1},
-        {"jsonrpc": "2.0", "error": {"code": -32000, "message": "Method not found: start_match"}, "id": 1},
         404,
-        500,
+        *(
+            pytest.param(variant, marks=pytest.mark.long)
+            for variant in (
+                {"jsonrpc": "2.0", "error": {"code": -32602, "message": "Invalid params"}, "id": 1},
+                {"jsonrpc": "2.0", "result": {"status": "unknown_message_type"}, "id": 1},
+                {"jsonrpc": "2.0", "result": {"success": False}, "id": 1},
+                {"jsonrpc": "2.0", "error": {"code": -32000, "message": "Method not found: start_match"}, "id": 1},
+                500,
+            )
+        ),
     ],
     ids=str,
 )
-async def test_the_spellings_of_not_understood(agents: Agents, otherwise: Any) -> None:
+async def test_the_next_spelling_is_tried_after_any_answer_that_means_not_understood(
+    agents: Agents, otherwise: Any
+) -> None:
     def answer(body: dict[str, Any]) -> Any:
         if body.get("method") in ("notify_round", "run_match"):
             return OK
@@ -128,7 +117,7 @@ async def test_the_spellings_of_not_understood(agents: Agents, otherwise: Any) -
     )
 
 
-async def test_the_clothes_it_registered_in_come_after_the_plain_ones(agents: Agents) -> None:
+async def test_the_dialect_of_the_registration_is_tried_after_the_plain_one(agents: Agents) -> None:
     def answer(body: dict[str, Any]) -> Any:
         inner = body["params"].get("message", {})
         understood = body["method"] == "handle_message" and inner.get("message_type") == "RUN_MATCH"
@@ -144,7 +133,7 @@ async def test_the_clothes_it_registered_in_come_after_the_plain_ones(agents: Ag
     assert asked(agents)[-7:] == [*starts.METHODS, "handle_message", "handle_message", "handle_message"]
 
 
-async def test_what_it_is_told_holds_no_token_of_a_player(agents: Agents) -> None:
+async def test_start_match_for_a_students_referee_contains_no_token_of_a_player(agents: Agents) -> None:
     league = await agents.in_db(lambda: place(agents, move_timeout_s=7, win_points=5))
     async with conducting():
         await start_round(agents)
@@ -186,7 +175,7 @@ async def test_what_it_is_told_holds_no_token_of_a_player(agents: Agents) -> Non
     assert params["auth_token"] == credentials.league_token(league.referees[0].agent)
 
 
-async def test_one_that_only_takes_the_announcement_has_begun_by_it(agents: Agents) -> None:
+async def test_a_referee_that_takes_only_the_announcement_is_started_by_it(agents: Agents) -> None:
     agents.answers["REF01"] = knows("notify_round")
     league = await agents.in_db(lambda: place(agents, players=3, auto_advance=True))
     judge = league.referees[0]
@@ -208,7 +197,7 @@ async def test_one_that_only_takes_the_announcement_has_begun_by_it(agents: Agen
         answer = await agents.in_db(lambda: report_without_attempt(first, judge, first.player_a.code))
         assert answer == {"status": "ACCEPTED", "reason": None}
         await agents.until_in_db(lambda: Match.objects.filter(round__number=2, state="ASSIGNED").exists())
-    # The second round is announced, and nothing else is asked of it.
+    # For the second round it gets the announcement only.
     assert asked(agents) == [*before, "notify_round"]
 
 
@@ -245,7 +234,9 @@ async def test_a_match_that_was_announced_to_another_is_announced_to_it_alone(ag
     ],
     ids=["understands nothing", "an error of its own", "not now", "not there"],
 )
-async def test_one_that_cannot_be_started_loses_the_match_to_another(agents: Agents, answer: Any, counted: int) -> None:
+async def test_a_match_goes_to_another_referee_if_the_first_cannot_be_started(
+    agents: Agents, answer: Any, counted: int
+) -> None:
     league = await agents.in_db(lambda: place(agents, ours=1))
     if answer == "no port":
         nowhere = f"http://127.0.0.1:{free_port()}/mcp"
@@ -262,8 +253,8 @@ async def test_one_that_cannot_be_started_loses_the_match_to_another(agents: Age
     assert (row.state, row.problem == "", "START_MATCH" in row.spoken) == ("SUSPENDED", False, False)
 
 
-async def test_one_that_answers_when_the_match_is_over_keeps_it() -> None:
-    """It is asked once: what it understands is not known yet, and it may be playing."""
+async def test_a_referee_that_answers_only_after_the_match_keeps_the_match() -> None:
+    """No other spelling is tried after a timeout: the referee may be playing the match."""
     asked_with: list[bytes] = []
 
     class Slow:
@@ -273,178 +264,5 @@ async def test_one_that_answers_when_the_match_is_over_keeps_it() -> None:
 
     tries = tuple(outgoing.Try(f"canonical:{method}", method.encode(), 1) for method in starts.METHODS)
     start = outgoing.Start(1, 1, 1, "http://127.0.0.1:1/mcp", tries, 10, 60, foreign=True)
-    assert await sending.offer(Slow(), start, limit_s=10) == sending.Offered()
+    assert await sending.send_start(Slow(), start, limit_s=10) == sending.StartResult()
     assert asked_with == [b"start_match"]
-
-
-def test_its_lease_is_the_longest_match() -> None:
-    league = announced()
-    open_and_told()
-    make.look()
-    match = league.match("R1M1")
-    lease = (match.lease_until - timezone.now()).total_seconds()
-    longest = match.league.rules.longest_match_s()
-    assert longest - 60 < lease <= longest
-
-
-# Results ------------------------------------------------------------------------------------------
-
-
-def announced(**settings: Any) -> make.Setting:
-    """Round 1 of a league is ANNOUNCING, R1M1 belongs to a student's referee; nothing was sent yet."""
-    student = make.hire("Student", port=9001, trusted=False, progress=False)
-    registration.trust(agent_ids=[student.agent.pk], trusted=True)
-    make.open_league("fall", **settings)
-    members = [make.join(f"Player {n}", "fall", port=8100 + n) for n in (1, 2)]
-    lifecycle.start_league(league_id="fall")
-    return make.Setting("fall", members, [student])
-
-
-def open_and_told() -> None:
-    """The round is open, and everybody has been told of it."""
-    plan = make.look()
-    outbox.settle([(parcel.delivery_pk, "") for parcels in plan.parcels.values() for parcel in parcels])
-    plan = make.look()
-    outbox.settle([(parcel.delivery_pk, "") for parcels in plan.parcels.values() for parcel in parcels])
-    make.open_current("fall")
-
-
-def test_it_is_told_of_a_round_when_its_players_have_been() -> None:
-    league = announced()
-    student, players = league.referees[0].agent.pk, [one.agent.pk for one in league.players]
-    plan = make.look()
-    assert sorted(plan.parcels) == sorted(players)
-    outbox.settle([(plan.parcels[players[0]][0].delivery_pk, "")])
-    assert sorted(due.look(busy_agents=players, draining=False).parcels) == []
-    outbox.settle([(plan.parcels[players[1]][0].delivery_pk, "no connection")])
-    assert (sorted(make.look().parcels), league.league.rounds.get().state) == ([student], "ANNOUNCING")
-
-
-def test_a_round_that_had_to_open_before_waits_with_its_matches_until_it_is_told() -> None:
-    league = announced()
-    make.open_current("fall")
-    plan = make.look()
-    assert (plan.starts, len(plan.parcels)) == ([], 3)
-    outbox.settle([(plan.parcels[league.referees[0].agent.pk][0].delivery_pk, "")])
-    assert [start.attempt for start in make.look().starts] == [1]
-
-
-@pytest.mark.parametrize("open_first", [False, True])
-def test_a_result_may_come_before_we_have_started_the_match(open_first: bool) -> None:
-    league = announced()
-    if open_first:
-        make.open_current("fall")
-    match, judge = league.match("R1M1"), league.referees[0]
-    assert (match.state, Round.objects.get().state) == ("READY", "RUNNING" if open_first else "ANNOUNCING")
-    assert report_without_attempt(match, judge, "P02") == {"status": "ACCEPTED", "reason": None}
-    assert report_without_attempt(match, judge, "P01") == {
-        "status": "ACCEPTED",
-        "duplicate": True,
-        "reason": "a result is on record; the first one stands",
-    }
-    match = league.match("R1M1")
-    assert (match.state, match.attempt, match.winner.code) == ("FINISHED", 1, "P02")
-    assert [step["state"] for step in match.lifecycle] == ["ASSIGNED", "FINISHED"]
-    if not open_first:
-        make.open_current("fall")
-    assert (make.look().starts, league.league.state) == ([], "COMPLETED")
-    assert league.events().count("match_finished") == 1
-
-
-def test_a_result_that_comes_while_the_match_is_being_started_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    league = announced()
-    open_and_told()
-    assign = reporting.assign
-
-    def late(**how: Any) -> Match | None:
-        make.look()
-        return assign(**how)
-
-    monkeypatch.setattr(reporting, "assign", late)
-    answer = report_without_attempt(league.match("R1M1"), league.referees[0], "P01")
-    assert answer == {"status": "ACCEPTED", "reason": None}
-    match = league.match("R1M1")
-    assert (match.state, match.attempt, league.events().count("match_finished")) == ("FINISHED", 1, 1)
-
-
-def test_nobody_else_may_be_early() -> None:
-    league = announced()
-    match, judge = league.match("R1M1"), league.referees[0]
-    other = make.hire("Another", port=9002, trusted=True, progress=False)
-    with pytest.raises(RefereeNotRegistered):
-        report_without_attempt(match, other, "P01")
-    registration.trust(agent_ids=[judge.agent.pk], trusted=False)
-    assert report_without_attempt(match, judge, "P01")["status"] == "IGNORED"
-    Agent.objects.filter(pk=judge.agent.pk).update(trusted=True, sends_progress=True)
-    assert report_without_attempt(match, judge, "P01")["status"] == "IGNORED"
-    assert league.states() == {"R1M1": "READY"}
-
-
-def test_a_lost_attempt_of_its_own_is_not_taken_up_again() -> None:
-    league = announced()
-    open_and_told()
-    make.look()
-    Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    make.look()
-    assert league.states() == {"R1M1": "READY"}
-    answer = report_without_attempt(league.match("R1M1"), league.referees[0], "P01")
-    assert answer == {"status": "IGNORED", "reason": "attempt 1 is over"}
-    assert league.states() == {"R1M1": "READY"}
-
-
-def test_a_draw_by_name_and_the_names_of_game_over() -> None:
-    league = announced()
-    changes = {"game_result": {"winner_player_id": "DRAW", "drawn_number": 4, "choices": {"P01": "odd", "P02": "odd"}}}
-    report_without_attempt(league.match("R1M1"), league.referees[0], None, result=None, **changes)
-    match = league.match("R1M1")
-    assert (match.status, match.winner, match.details) == (
-        "DRAW",
-        None,
-        {"drawn_number": 4, "choices": {"P01": "odd", "P02": "odd"}},
-    )
-
-
-def test_how_players_speak_is_learned_from_a_report() -> None:
-    league = announced()
-    ways = {"P01": {"GAME_INVITATION": "handle_message"}, "P02": {"GAME_INVITATION": "sung"}, "P09": {}}
-    report_without_attempt(league.match("R1M1"), league.referees[0], "P01", spoken=ways)
-    assert [one.fresh().spoken for one in league.players] == [{"GAME_INVITATION": "handle_message"}, {}]
-
-
-def test_a_report_that_names_no_league_finds_its_match(client: Client) -> None:
-    league = announced()
-    fields = make.result_fields(league.match("R1M1"), "P02")
-    del fields["attempt"], fields["league_id"]
-    params = make.signed(league.referees[0], "MATCH_RESULT_REPORT", **fields)
-    other = wire.refused(client, "MATCH_RESULT", params | {"match_id": "R9M9"})
-    assert (other["error_code"], other["context"]["field"]) == ("E003", "league_id")
-    # 002's name for it, as a method.
-    answer = wire.ask(client, "MATCH_RESULT", params)
-    assert (answer["status"], answer["league_id"], league.match("R1M1").winner.code) == ("ACCEPTED", "fall", "P02")
-
-
-def test_one_that_judges_the_same_match_of_two_leagues_must_say_which(client: Client) -> None:
-    league = announced()
-    make.open_league("other")
-    for number in (1, 2):
-        make.join(f"Other {number}", "other", port=8200 + number)
-    lifecycle.start_league(league_id="other")
-    fields = make.result_fields(league.match("R1M1"), "P02")
-    del fields["league_id"]
-    params = make.signed(league.referees[0], "MATCH_RESULT_REPORT", **fields)
-    assert wire.refused(client, "report_match_result", params)["error_code"] == "E003"
-    assert league.states() == {"R1M1": "READY"}
-
-
-def test_a_students_referee_that_sends_progress_gets_no_token_that_is_good_in_other_matches() -> None:
-    """With a player's league_token it could answer for that player at the referee of any match."""
-    place = make.setting(players=2, referees=0)
-    student = make.hire("Student", port=9001, trusted=False, progress=True)
-    registration.trust(agent_ids=[student.agent.pk], trusted=True)
-    make.playing_on(place)
-    Match.objects.update(state="READY", attempt=0)
-    [start] = make.look().starts
-    told = json.loads(start.tries[0].body)["params"]
-    given = {told[seat]["league_token"] for seat in ("player_A", "player_B")}
-    assert len(given) == 2
-    assert given.isdisjoint(credentials.league_token(one.fresh()) for one in place.players)

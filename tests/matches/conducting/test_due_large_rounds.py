@@ -13,13 +13,13 @@ from django.utils import timezone
 
 from agents_registry.models import Agent
 from matches.conducting import choosing, due
-from matches.league import lifecycle, opening
+from matches.league import lifecycle, making
 from matches.models import Delivery, Match
 from matches.view import queries, sight, summaries
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
-PLAYERS = 2 * (choosing.MOST_READY + 3)
+PLAYERS = 2 * (choosing.MAX_MATCHES_READ + 3)
 
 
 def open_first(*rooms: int) -> make.Setting:
@@ -53,21 +53,21 @@ def test_the_others_wait_in_their_order_when_nobody_has_room() -> None:
 
 
 def test_referees_are_not_gone_because_a_schedule_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it is made nobody else writes to SQLite: no sign of life is heard."""
+    """While the schedule is written SQLite stores no heartbeat."""
     make.setting(players=4, referees=2)
-    passed, now, make_schedule = 0.0, timezone.now, opening._make_schedule
+    passed, now, write_round = 0.0, timezone.now, making.write_round
 
-    def long(*of: Any) -> None:
+    def long(*of: Any) -> int:
         nonlocal passed
-        make_schedule(*of)
         passed = 60.0
+        return write_round(*of)
 
     monkeypatch.setattr(timezone, "now", lambda: now() + timedelta(seconds=passed))
-    monkeypatch.setattr(opening, "_make_schedule", long)
+    monkeypatch.setattr(making, "write_round", long)
     assert lifecycle.start_league(league_id="fall").state == "RUNNING"
     assert Delivery.objects.filter(agent__kind="referee").count() == 2
     assert set(Match.objects.filter(round__number=1).values_list("state", flat=True)) == {"READY"}
-    # They are given nothing before they are heard.
+    # They get no match before their next heartbeat.
     make.open_current("fall")
     assert make.look().starts == []
     Agent.objects.filter(kind="referee").update(heard_at=timezone.now())
@@ -93,7 +93,7 @@ def test_nothing_reads_all_matches_to_find_a_few() -> None:
     assert len(read) > 60
     assert Match.objects.filter(reason="P04 shut down after too many silences: not called").count() == 1
     assert {sql: bad for sql in read if (bad := goes_through_all(sql))} == {}
-    # They would be seen.
+    # The check itself finds such statements.
     assert goes_through_all("SELECT * FROM matches_match WHERE attempt = 1") == ["SCAN matches_match"]
     assert goes_through_all("SELECT * FROM matches_match WHERE state = 'FINISHED'")
 
@@ -102,7 +102,7 @@ LARGE = ("matches_match", "matches_delivery", "matches_message", "matches_event"
 
 
 def goes_through_all(sql: str) -> list[str]:
-    """Where SQLite would go through a large table for a statement, or through all matches to come or all played."""
+    """The steps in which SQLite would scan a large table, or all PENDING or FINISHED matches, for a statement."""
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
         steps = [row[3] for row in cursor.fetchall()]

@@ -39,8 +39,8 @@ async def test_an_announcement_that_did_not_arrive_is_sent_again_in_the_same_wor
     hunt = Hunt(ROUND, url=URL, memory=Memory(spoken=dict(spoken)), patient=patient)
     parcel, client = Parcel(7, URL, b"", 10.0, hunt), Down(1)
     with pytest.raises(NotReached):
-        await sending.deliver(client, parcel)  # type: ignore[arg-type]
-    learned = await sending.deliver(client, parcel)  # type: ignore[arg-type]
+        await sending.send_broadcast(client, parcel)  # type: ignore[arg-type]
+    learned = await sending.send_broadcast(client, parcel)  # type: ignore[arg-type]
     shape, method = ("message_type", "ROUND_ANNOUNCEMENT") if spoken else ("canonical", "notify_round")
     assert (client.heard, learned) == ([method], {MessageType.ROUND_ANNOUNCEMENT: shape})
 
@@ -70,13 +70,13 @@ SILENT = TimedOut("no answer within 2 s", connected=True)
     ("end", "sent_before", "in_doubt"),
     [
         (GONE, False, False),
-        # The one that took the start before is perhaps only not reached at the moment.
+        # The referee that took the earlier start may be unreachable only at this moment.
         (GONE, True, True),
         (CUT_OFF, False, True),
         (SILENT, False, True),
-        # Too many may be calling it at this moment.
+        # The referee may have too many connections at this moment.
         (TimedOut("no connection within 2 s", connected=False), False, True),
-        # A proxy has perhaps passed it on, and waited no longer.
+        # A proxy may have passed the start on before it timed out.
         (Reply(504, "<html>Gateway Time-out</html>", "", 0.0), False, True),
         (Reply(200, None, "it is empty", 0.0), False, True),
         (Reply(502, {"detail": "Bad Gateway"}, "", 0.0), False, True),
@@ -89,7 +89,7 @@ async def test_a_start_is_in_doubt_until_the_referee_has_answered(
     end: Exception | Reply, sent_before: bool, in_doubt: bool
 ) -> None:
     start = Start(1, 1, 1, URL, (Try("", b"", 1),), 2.0, 8.0, sent_before=sent_before)
-    offered = await sending.offer(Scripted(end), start, limit_s=2.0)  # type: ignore[arg-type]
+    offered = await sending.send_start(Scripted(end), start, limit_s=2.0)  # type: ignore[arg-type]
     assert offered.in_doubt == in_doubt
 
 
@@ -104,11 +104,11 @@ class Asked:
         return said(result={"accepted": True})
 
 
-@pytest.mark.parametrize(("shown", "headers"), [("", None), ("tok_1", {"authorization": "Bearer tok_1"})])
-async def test_a_referee_of_ours_knows_us_by_the_head_of_a_request(shown: str, headers: Any) -> None:
-    """Its door serves the league manager however many strangers call, and must know it before it reads a body."""
+@pytest.mark.parametrize(("bearer", "headers"), [("", None), ("tok_1", {"authorization": "Bearer tok_1"})])
+async def test_requests_to_our_referees_carry_an_authorization_header(bearer: str, headers: Any) -> None:
+    """The door of a referee serves the league manager first, and must recognise it before it reads the body."""
     client = Asked()
-    start = Start(1, 1, 1, URL, (Try("", b"", 1),), 2.0, 8.0, shown=shown)
-    await sending.offer(client, start, limit_s=2.0)  # type: ignore[arg-type]
-    await sending.deliver(client, Parcel(7, URL, b"", 10.0, shown=shown))  # type: ignore[arg-type]
+    start = Start(1, 1, 1, URL, (Try("", b"", 1),), 2.0, 8.0, bearer=bearer)
+    await sending.send_start(client, start, limit_s=2.0)  # type: ignore[arg-type]
+    await sending.send_broadcast(client, Parcel(7, URL, b"", 10.0, bearer=bearer))  # type: ignore[arg-type]
     assert client.headers == [headers, headers]

@@ -1,20 +1,19 @@
-"""What failed through the referee or the league is void and played again: every way it can happen, and what is said."""
+"""An attempt that fails on the referee's or the league's side is played again: every way to fail, and its reason."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
-from agents_registry import registration
+from agents_registry.registering import registration
 from league_sdk.protocol.faults import Cause
 from league_sdk.transport.client import NotReached, TimedOut
 from matches.conducting import sending
 from matches.conducting.outgoing import Start, Try
 from matches.league import lifecycle, losses, opening
 from matches.models import Event, Match
+from matches.words.match import reason_lost
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -24,10 +23,10 @@ WHY = "an error in the referee's own code (ZeroDivisionError)"
 
 def told(kind: str = "attempt_lost") -> list[tuple[str, str]]:
     """Cause and reason of each such event."""
-    return [(one.data["cause"], one.data["why"]) for one in Event.objects.filter(kind=kind).order_by("seq")]
+    return [(one.data["cause"], reason_lost(one.data)) for one in Event.objects.filter(kind=kind).order_by("seq")]
 
 
-def give_back(place: make.Setting, **changes: Any) -> None:
+def hand_back(place: make.Setting, **changes: Any) -> None:
     make.progress(place.match("R1M1"), **{"state": "HANDED_BACK", "why": WHY} | changes)
 
 
@@ -39,9 +38,9 @@ def results() -> list[tuple[str, str]]:
 def test_a_match_that_failed_in_the_referee_is_played_again_at_once_by_another() -> None:
     place = make.playing(players=2, referees=2)
     judge = place.referee_of("R1M1")
-    give_back(place)
+    hand_back(place)
     assert (place.states()["R1M1"], told()) == ("READY", [("REFEREE", WHY)])
-    # It lives: only this match is nothing for it.
+    # The referee stays active: only this match failed in it.
     assert judge.fresh().state == "ACTIVE"
     make.look()
     again = place.match("R1M1")
@@ -54,65 +53,52 @@ def test_a_match_that_failed_in_the_referee_is_played_again_at_once_by_another()
     assert (results(), [one.fresh().silences for one in place.players]) == ([], [0, 0])
 
 
-def test_where_there_is_no_other_referee_it_gets_the_match_again() -> None:
-    place = make.playing(players=2)
-    give_back(place)
-    make.look()
-    assert (place.states()["R1M1"], place.match("R1M1").attempt) == ("ASSIGNED", 2)
-
-
 def test_a_match_that_fails_in_every_referee_is_held() -> None:
     place = make.playing(players=2, referees=2)
     for _ in range(3):
-        give_back(place)
+        hand_back(place)
         make.look()
     assert (place.states()["R1M1"], told(), told("match_held")) == ("HELD", [("REFEREE", WHY)] * 2, [("REFEREE", WHY)])
     assert results() == []
 
 
-def test_a_referee_that_leaves_in_good_order_has_lost_nothing() -> None:
+def test_a_referee_that_hands_back_its_matches_and_leaves_loses_no_attempt() -> None:
     place = make.playing(players=2)
     for _ in range(4):
-        give_back(place, why="")
+        hand_back(place, why="")
         registration.heard_from_referee(agent_id=place.referees[0].agent.pk)
         make.look()
     assert (place.states()["R1M1"], place.match("R1M1").lost_attempts) == ("ASSIGNED", 0)
     assert told() == [("REFEREE", "the referee is leaving")] * 4
 
 
-def test_a_result_that_our_server_refused_is_the_leagues() -> None:
+def test_a_refused_result_is_blamed_on_the_league() -> None:
     place = make.playing(players=2)
     why = "the league manager did not take the result: E002: result is missing."
-    give_back(place, cause="LEAGUE", why=why)
+    hand_back(place, cause="LEAGUE", why=why)
     assert told() == [("LEAGUE", why)]
 
 
-def test_a_lost_referee() -> None:
-    place = make.playing(players=2)
-    Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    make.look()
-    assert (place.states()["R1M1"], told()) == ("READY", [("REFEREE", "no sign of life from the referee")])
-    assert results() == []
-
-
-def test_a_referee_that_started_again() -> None:
+def test_the_attempts_of_a_referee_that_started_again_are_lost() -> None:
     place = make.playing(players=2)
     losses.lose_all_of(referee_id=place.referees[0].agent.pk)
     assert told() == [("REFEREE", "the referee started again")]
 
 
 @pytest.mark.parametrize("cause", [Cause.REFEREE, Cause.LEAGUE])
-def test_a_start_that_was_not_taken(cause: Cause) -> None:
+def test_an_attempt_is_lost_if_its_referee_did_not_take_the_start(cause: Cause) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
-    lost = losses.NotTaken(match.pk, 1, match.lease_until, "no connection", cause=cause)
+    lost = losses.UntakenStart(match.pk, 1, match.lease_until, "no connection", cause=cause)
     losses.undeliverable(lost)
     assert (place.states()["R1M1"], told()) == ("READY", [(cause, "no connection")])
 
 
 @pytest.mark.parametrize("foreign", [False, True])
 @pytest.mark.parametrize("ours", [False, True])
-async def test_whether_it_was_the_referee_or_ourselves_is_seen_when_calling(foreign: bool, ours: bool) -> None:
+async def test_a_start_that_fails_is_blamed_on_the_league_only_if_its_own_machine_failed(
+    foreign: bool, ours: bool
+) -> None:
     class Down:
         async def post(self, url: str, body: bytes, *, limit_s: float) -> Any:
             raise NotReached("no connection", connected=False, cause=Cause.LEAGUE if ours else Cause.CONNECT)
@@ -120,23 +106,23 @@ async def test_whether_it_was_the_referee_or_ourselves_is_seen_when_calling(fore
     start = Start(
         1, 1, 1, "http://127.0.0.1:8001/mcp", (Try("canonical:start_match", b"", 1),), 1.0, 8.0, foreign=foreign
     )
-    offered = await sending.offer(Down(), start, limit_s=1.0)  # type: ignore[arg-type]
+    offered = await sending.send_start(Down(), start, limit_s=1.0)  # type: ignore[arg-type]
     assert (offered.problem, offered.cause) == ("no connection", "LEAGUE" if ours else "REFEREE")
 
 
-async def test_a_referee_that_is_silent_when_started_is_to_blame_itself() -> None:
+async def test_a_start_that_a_referee_does_not_answer_is_blamed_on_the_referee() -> None:
     class Silent:
         async def post(self, url: str, body: bytes, *, limit_s: float) -> Any:
             raise TimedOut("no answer within 1 s", connected=True)
 
     start = Start(1, 1, 1, "http://127.0.0.1:8001/mcp", (Try("", b"", 1),), 1.0, 8.0)
-    assert (await sending.offer(Silent(), start, limit_s=1.0)).cause == "REFEREE"  # type: ignore[arg-type]
+    assert (await sending.send_start(Silent(), start, limit_s=1.0)).cause == "REFEREE"  # type: ignore[arg-type]
 
 
 # A player that is not called any more -------------------------------------------------------------
 
 
-def test_a_player_that_is_shut_down_loses_for_what_it_was_shut_down_for() -> None:
+def test_a_player_that_is_shut_down_loses_with_the_cause_of_its_last_fault() -> None:
     place = make.playing(players=4)
     match = place.match("R1M1")
     gone = match.player_a
@@ -151,7 +137,7 @@ def test_a_player_that_is_shut_down_loses_for_what_it_was_shut_down_for() -> Non
     assert (fault["player_id"], fault["cause"], fault["error_code"]) == (gone.code, "NAME_LOOKUP", "E005")
 
 
-def test_without_an_earlier_fault_it_is_the_deadline() -> None:
+def test_a_player_that_is_shut_down_without_a_fault_loses_with_the_cause_deadline() -> None:
     place = make.setting(players=2)
     opening.close_registration(league_id="fall")
     registration.retire(agent_ids=[place.players[1].agent.pk])

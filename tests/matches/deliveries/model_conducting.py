@@ -9,7 +9,7 @@ from tests.matches.deliveries.model_words import (
     HELD,
     LATELY_S,
     LONGEST_HOLD_S,
-    MOST_LOST,
+    MAX_LOST,
     OPEN,
     OVER,
     PENDING,
@@ -97,10 +97,10 @@ class Conducting(Ledger):
             alone = all(abs(at - moment) > TOGETHER_S for moment in own)
             if alone and game.held - LATELY_S < at < game.held + TOGETHER_S:
                 return CALM_S
-        return min(LONGEST_HOLD_S, CALM_S * 2 ** max(0, game.lost - MOST_LOST))
+        return min(LONGEST_HOLD_S, CALM_S * 2 ** max(0, game.lost - MAX_LOST))
 
     def _untold(self, referee: Who, game: Game) -> bool:
-        """A foreign referee that the announcement of the round is still on its way to."""
+        """A student's referee that the announcement of the round is still on its way to."""
         return not referee.progress and any(
             (one.kind, one.round, one.to, one.state) == ("ROUND_ANNOUNCEMENT", game.round, referee.code, "PENDING")
             for one in self.outbox.values()

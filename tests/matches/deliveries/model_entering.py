@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.matches.deliveries.model_league import Ledger
-from tests.matches.deliveries.model_words import FINISHED, MOST_PLAYERS, MOST_TOKENS, Who, call_again, free_number
+from tests.matches.deliveries.model_words import FINISHED, MAX_PLAYERS, MAX_TOKENS, Who, call_again, free_number
 
 
 class Entering(Ledger):
@@ -32,7 +32,7 @@ class Entering(Ledger):
         if known is None or ((self.state == "STOPPED" or self.is_over()) and not self._still_plays(known)):
             if self.state != "REGISTRATION":
                 return "REJECTED L001"
-            if len(self.players) >= MOST_PLAYERS:
+            if len(self.players) >= MAX_PLAYERS:
                 return "REJECTED L002"
         return self._let_in(self.players, known, name, at, caller, token, wanted)
 
@@ -101,4 +101,4 @@ class Entering(Ledger):
     def give(self, token: str) -> None:
         """The token that the one who was just accepted was given."""
         self.entering.tokens[token] = self.proven
-        self.entering.tokens = dict(list(self.entering.tokens.items())[-MOST_TOKENS:])
+        self.entering.tokens = dict(list(self.entering.tokens.items())[-MAX_TOKENS:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.matches.deliveries.model_league import Ledger
 from tests.matches.deliveries.model_words import (
     FINISHED,
-    MOST_RELAYED,
+    MAX_RELAYED_ANSWERS,
     PLAYING,
     READY,
     SHUTDOWN_AFTER,
@@ -141,7 +141,7 @@ class Judging(Ledger):
         if not theirs or match_id not in (None, *theirs):
             return "E001"
         relayed = {pk: one for pk, one in self.outbox.items() if one.relayed_for == who.code}
-        if sum(one.state == "PENDING" for one in relayed.values()) >= MOST_RELAYED:
+        if sum(one.state == "PENDING" for one in relayed.values()) >= MAX_RELAYED_ANSWERS:
             return "E002"
         for pk, one in relayed.items():
             if one.state != "PENDING":

@@ -9,7 +9,7 @@ from tests.matches.deliveries.model_words import (
     HELD,
     LEASE_S,
     LOSE,
-    MOST_LOST,
+    MAX_LOST,
     PLAYING,
     READY,
     VOID,
@@ -68,7 +68,7 @@ class Ledger:
     def lose(self, game: Game, *, counts: bool = True) -> None:
         if is_on(game):
             game.lost += counts
-            game.phase, game.lease = HELD if counts and game.lost >= MOST_LOST else READY, None
+            game.phase, game.lease = HELD if counts and game.lost >= MAX_LOST else READY, None
             game.held = self.now
             self.losses.append((self.now, game))
 

@@ -1,4 +1,4 @@
-"""What the steps share: a delivery over the real border, and the comparison of the league with its model."""
+"""What the steps share: a delivery through the real endpoint, and the comparison of the league with its model."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from unittest.mock import patch
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant
 
-from agents_registry.attempts import attempts
-from agents_registry.callers import Caller
+from agents_registry.addresses.callers import Caller
 from agents_registry.models import Agent
+from agents_registry.rate_limits.attempts import attempts
 from league_sdk.protocol.dispatch import Post
-from leaguesite.mcp.calls import Came
+from leaguesite.mcp.calls import Source
 from leaguesite.mcp.dispatcher import Answering
 from matches.models import Broadcast, Delivery, Event, League, Match, Round
 from matches.view import sight
@@ -80,7 +80,7 @@ class Compared(RolledBack):
             # How often somebody may call is not what this is about.
             attempts.forget_all()
             with Writes() as writes:
-                answering = Answering(Came(Caller(sent.caller)))
+                answering = Answering(Source(Caller(sent.caller)))
                 answering.begin(Post(sent.raw, "application/json"))
                 answering.finish()
             assert answering.reply.status == 200
@@ -150,8 +150,8 @@ class Compared(RolledBack):
             "kind", "league_id", "code", "display_name", "state", "silences", "trusted"
         )
         for place, league in ((self.world.players, "fall"), (self.world.lobby, None)):
-            found = [tuple(row[2:6]) for row in rows if row[:2] == ("player", league)]
-            assert found == [(one.code, one.shown, one.state, one.silences) for one in place]
+            agents_shown = [tuple(row[2:6]) for row in rows if row[:2] == ("player", league)]
+            assert agents_shown == [(one.code, one.shown, one.state, one.silences) for one in place]
         judges = [
             (code, shown, trusted, state) for kind, _, code, shown, state, _, trusted in rows if kind == "referee"
         ]
@@ -164,7 +164,7 @@ class Compared(RolledBack):
         assert (league.state, league.paused) in [(self.world.state, self.world.paused), ("SCHEDULED", False)]
         rounds = list(Round.objects.order_by("number").values_list("state", flat=True))
         assert rounds == self.world.rounds
-        found = {
+        actual = {
             one.match_id: (
                 PHASES.get(one.state, words.PLAYING),
                 one.attempt,
@@ -179,7 +179,7 @@ class Compared(RolledBack):
             key: (one.phase, one.attempt, one.lost, one.referee, one.lease, one.result)
             for key, one in self.world.games.items()
         }
-        assert found == expected
+        assert actual == expected
         assert table_of(sight.everything(league)) == self.world.table()
         if self.world.unveiled == 0:
             assert table_of(sight.public(league)) == (self.world.frozen or self.world.table())
@@ -211,9 +211,9 @@ class Compared(RolledBack):
     def valid_tokens_are_the_models(self) -> None:
         if hasattr(self, "world"):
             rows = Agent.objects.order_by("pk").prefetch_related("tokens")
-            found = sorted((agent.code, agent.tokens.count()) for agent in rows)
+            counts = sorted((agent.code, agent.tokens.count()) for agent in rows)
             everybody = [*self.world.players, *self.world.lobby, *self.world.referees]
-            assert found == sorted((one.code, len(one.tokens)) for one in everybody)
+            assert counts == sorted((one.code, len(one.tokens)) for one in everybody)
 
 
 def table_of(seen: sight.View) -> words.Rows:

@@ -82,8 +82,8 @@ class AgentsCome(Compared):
     )
     def answer(self, pick: int, named: int | None, kind: str, by: str, times: int) -> None:
         player = self.world.players[pick % len(self.world.players)]
-        found = self.game(named) if named is not None else None
-        match_id = found[0] if found else None
+        game = self.game(named) if named is not None else None
+        match_id = game[0] if game else None
         token = next(reversed(player.tokens), None) if by == "it" else self.who("right", None)[0]
         token = None if by == "nobody" else token
         params = {"auth_token": token, "match_id": match_id, "accept": True, "parity_choice": "odd"}

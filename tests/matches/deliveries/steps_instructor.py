@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from agents_registry import registration
 from agents_registry.models import Agent
-from matches.league import curtain, lifecycle, play, results
+from agents_registry.registering import registration
+from matches.league import freeze, lifecycle, play, results
 from matches.league.corrections import applying
 from matches.league.errors import ActionRefused
 from matches.models import Match
@@ -22,10 +22,10 @@ OUT = {"withdraw": "withdrawn", "disqualify": "disqualified"}
 
 
 class InstructorActs(Compared):
-    """What the desk can do."""
+    """The steps of the instructor at the desk."""
 
     def act(self, verb: Callable[[], Any], *, granted: bool) -> None:
-        """The league does it exactly when the model does."""
+        """Carry out a verb: the league must refuse it exactly when the model does."""
         try:
             verb()
         except ActionRefused as refused:
@@ -66,21 +66,21 @@ class InstructorActs(Compared):
     @precondition(lambda self: self.world.frozen is None)
     @rule(later=st.sampled_from([1, 1, 1, 2, 0, -1, None]))
     def freeze(self, later: int | None) -> None:
-        """From the next round on, or a later one; one that has begun, or is not there, is refused."""
+        """Freeze from the next round or a later one; a round that has begun, or does not exist, must be refused."""
         begun = sum(one != words.PENDING for one in self.world.rounds)
         number = None if later is None else begun + later
         granted = self.world.freeze(number)
-        self.act(lambda: curtain.plan(league_id="fall", from_round=number), granted=granted)
+        self.act(lambda: freeze.plan(league_id="fall", from_round=number), granted=granted)
 
     @precondition(lambda self: self.world.frozen is not None)
     @rule(verb=st.sampled_from(["freeze", "unveil", "unveil", "unveil", "lift"]))
-    def behind_the_curtain(self, verb: str) -> None:
+    def change_the_freeze(self, verb: str) -> None:
         if verb == "freeze":
-            self.act(lambda: curtain.plan(league_id="fall", from_round=None), granted=self.world.freeze(None))
+            self.act(lambda: freeze.plan(league_id="fall", from_round=None), granted=self.world.freeze(None))
         elif verb == "unveil":
-            self.act(lambda: curtain.unveil(league_id="fall"), granted=self.world.unveil())
+            self.act(lambda: freeze.unveil(league_id="fall"), granted=self.world.unveil())
         else:
-            self.act(lambda: curtain.lift(league_id="fall"), granted=self.world.lift())
+            self.act(lambda: freeze.lift(league_id="fall"), granted=self.world.lift())
 
     @precondition(lambda self: self.world.games)
     @rule(pick=PICKS, verb=st.sampled_from(["cancel", "release", "void", "replay", "draw", "A wins", "give"]))
@@ -112,7 +112,7 @@ class InstructorActs(Compared):
         become=st.sampled_from([words.KEEP, words.VOID, words.LOSE]),
     )
     def take_out(self, pick: int, verb: str, become: str) -> None:
-        """A player is taken out, two at most: a league of nobody says little."""
+        """Take a player out; at most two, so that enough players are left."""
         codes = list(self.world.out) if len(self.world.out) > 1 else [one.code for one in self.world.players]
         code = codes[pick % len(codes)]
         granted = self.world.take_out(code, OUT[verb], become)

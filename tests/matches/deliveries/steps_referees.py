@@ -88,8 +88,8 @@ class RefereesReport(Compared):
         token, code = self.who(sender, right)
         said = []
         for pick, more, state, why in items:
-            found = self.game(pick)
-            match_id, attempt = (found[0], found[1].attempt) if found else ("R1M1", 1)
+            game = self.game(pick)
+            match_id, attempt = (game[0], game[1].attempt) if game else ("R1M1", 1)
             said.append((match_id, max(0, attempt + more), state, why))
         self.tell(token, code, said, leaving, times)
 
@@ -113,6 +113,6 @@ class RefereesReport(Compared):
         attempt, match = game.attempt + more, Match.objects.get(match_id=match_id)
         for _ in range(times):
             type(self).count += 1
-            losses.undeliverable(losses.NotTaken(match.pk, attempt, match.lease_until, "no", answered))
+            losses.undeliverable(losses.UntakenStart(match.pk, attempt, match.lease_until, "no", answered))
             self.world.not_taken(match_id, attempt, answered=answered)
         self.compare()

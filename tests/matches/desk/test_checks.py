@@ -6,10 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from matches.audience import pages
@@ -18,6 +15,7 @@ from matches.checks import asking, runs, taking
 from matches.league import opening
 from matches.models import Check
 from tests import factories as make
+from tests.matches.desk.clicking import count_queries, person, shown
 from tests.matches.reports import report
 
 pytestmark = pytest.mark.django_db
@@ -36,33 +34,31 @@ def ready_cells(desk: Client) -> list[str]:
     return [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r'<td class="field-ready[^>]*>(.*?)</td>', text)]
 
 
-def test_the_list_says_who_is_ready_and_leads_to_the_report(desk: Client) -> None:
+def test_the_list_of_agents_shows_the_results_of_checks_and_links_to_reports(desk: Client) -> None:
     place = make.setting(players=4, referees=0)
     passed = checked(place.players[0], passed=True)
     checked(place.players[1], passed=False)
     asking.ask_for_agents(agent_ids=[place.players[2].agent.pk])
-    assert ready_cells(desk) == ["passed", "failed", "checking", "not checked"]
+    assert ready_cells(desk) == ["ready", "wrong answers", "checking", "not checked"]
     failed = desk.get(f"{AGENTS}{place.players[1].agent.pk}/change/").content.decode()
-    assert "failed</a>: Answer GAME_INVITATION with accept: true." in failed
-    assert f'<a href="/check/{passed.pk}">passed</a>' in desk.get(AGENTS).content.decode()
-    assert f'<a href="/check/{passed.pk}">passed</a>' in (
+    assert "wrong answers</a>: Answer GAME_INVITATION with accept: true." in failed
+    assert f'<a href="/check/{passed.pk}">ready</a>' in desk.get(AGENTS).content.decode()
+    assert f'<a href="/check/{passed.pk}">ready</a>' in (
         desk.get(f"{AGENTS}{place.players[0].agent.pk}/change/").content.decode()
     )
 
 
-def test_the_list_costs_the_same_queries_with_many_agents(desk: Client) -> None:
+def test_the_list_of_agents_needs_as_many_queries_for_24_agents_as_for_3(desk: Client) -> None:
     counts = []
     for league_id, players in (("few", 3), ("many", 24)):
         make.open_league(league_id)
         for number in range(players):
             checked(make.join(f"{league_id} {number}", league_id, port=8100 + number), passed=True)
-        with CaptureQueriesContext(connection) as seen:
-            assert desk.get(AGENTS).status_code == 200
-        counts.append(len(seen))
+        counts.append(count_queries(desk, AGENTS))
     assert counts[0] == counts[1]
 
 
-def test_the_action_and_the_button_check_agents(desk: Client) -> None:
+def test_an_action_of_the_list_and_a_button_start_checks(desk: Client) -> None:
     place = make.setting(players=3, referees=0)
     chosen = [member.agent.pk for member in place.players[:2]]
     answer = desk.post(AGENTS, {"action": "check_whole", "_selected_action": chosen}, follow=True)
@@ -82,42 +78,36 @@ def test_the_sites_own_referees_are_not_checked(desk: Client) -> None:
     assert Check.objects.count() == 0
 
 
-def test_the_button_needs_a_post_and_a_permission(desk: Client) -> None:
+def test_the_check_button_needs_a_post_and_a_permission(desk: Client) -> None:
     place = make.setting(players=1, referees=0)
     button = f"{AGENTS}{place.players[0].agent.pk}/check/"
     assert desk.get(button).status_code == 405
     assert desk.post(f"{AGENTS}999999/check/").status_code == 404
-    staff = Client()
-    staff.force_login(User.objects.create_user("assistant", password="x" * 12, is_staff=True))
-    assert [staff.post(button).status_code, Client().post(button).status_code] == [403, 302]
+    assert [person("assistant").post(button).status_code, Client().post(button).status_code] == [403, 302]
     assert Check.objects.count() == 0
 
 
-def test_the_desk_warns_before_and_says_afterwards_who_is_left_out(desk: Client) -> None:
+def test_the_desk_names_players_that_closing_registration_leaves_out(desk: Client) -> None:
     place = make.setting(players=4, require_check=True)
     for number, passed in ((0, True), (1, False), (2, True)):
         checked(place.players[number], passed=passed)
-
-    def shown() -> dict[str, Any]:
-        found: dict[str, Any] = desk.get("/admin/matches/league/fall/change/").context["desk"]
-        return found
-
-    before = shown()
-    assert [(line["agent_id"], line["ready"].label) for line in before["players"]["rows"]] == [
-        ("P01", "passed"),
-        ("P02", "failed"),
-        ("P03", "passed"),
+    before = shown(desk)
+    assert [(line.agent.code, line.ready.label) for line in before["players"].rows] == [
+        ("P01", "ready"),
+        ("P02", "wrong answers"),
+        ("P03", "ready"),
         ("P04", "not checked"),
     ]
-    assert [problem["text"] for problem in before["problems"]] == [
-        "These players have not passed the check and would be left out by closing now: P02 (failed), P04 (not checked)."
+    assert [problem.text for problem in before["problems"]] == [
+        "These players have not passed the check and would be left out by closing now: "
+        "P02 (wrong answers), P04 (not checked)."
     ]
     opening.close_registration(league_id="fall")
-    after = shown()
-    assert (after["problems"], after["left_out"]) == ([], {"P02": "failed", "P04": "not checked"})
+    after = shown(desk)
+    assert (after["problems"], after["left_out"]) == ([], {"P02": "wrong answers", "P04": "not checked"})
 
 
-def test_the_desk_checks_all_players(desk: Client) -> None:
+def test_a_button_of_the_desk_checks_all_players(desk: Client) -> None:
     make.setting(players=3, referees=1)
     assert desk.post("/admin/matches/league/fall/do/check_all/").status_code == 302
     assert Check.objects.filter(role="player", asked_by="instructor").count() == 3
@@ -127,36 +117,42 @@ def test_the_desk_checks_all_players(desk: Client) -> None:
 
 
 def board(league_id: str = "fall") -> dict[str, Any]:
-    found = pages.context_of(PageKey("board", league_id))
-    assert found is not None
-    return found
+    context = pages.context_of(PageKey("board", league_id))
+    assert context is not None
+    return context
 
 
 @pytest.mark.parametrize(("demanded", "last"), [(True, ("not_checked", "not checked")), (False, None)])
-def test_the_board_has_one_word_per_player_before_the_start(client: Client, demanded: bool, last: Any) -> None:
+def test_the_board_shows_the_result_of_each_players_check_before_the_start(
+    client: Client, demanded: bool, last: Any
+) -> None:
     place = make.setting(players=3, require_check=demanded)
     checked(place.players[0], passed=True)
     checked(place.players[1], passed=False)
-    ready = [row["ready"] for row in board()["standings"]]
-    assert [one and (one.word, str(one.label)) for one in ready] == [("passed", "passed"), ("failed", "failed"), last]
+    ready = [line.ready for line in board()["standings"]]
+    assert [one and (one.word, str(one.label)) for one in ready] == [
+        ("ready", "ready"),
+        ("wrong_answers", "wrong answers"),
+        last,
+    ]
     text = client.get("/leagues/fall/").content.decode()
-    assert re.findall(r'data-ready="(\w+)"', text)[:2] == ["passed", "failed"]
+    assert re.findall(r'data-ready="(\w+)"', text)[:2] == ["ready", "wrong_answers"]
     assert [member.agent.endpoint for member in place.players if member.agent.endpoint in text] == []
 
 
 def test_the_api_says_who_is_ready(client: Client) -> None:
     place = make.setting(players=2, referees=0)
     checked(place.players[0], passed=True)
-    assert [agent["ready"] for agent in client.get("/api/leagues/fall/agents").json()] == ["passed", "not_checked"]
+    assert [agent["ready"] for agent in client.get("/api/leagues/fall/agents").json()] == ["ready", "not_checked"]
 
 
-def test_the_board_says_who_is_not_in_the_schedule_and_counts_only_who_is(client: Client) -> None:
+def test_the_board_lists_players_that_were_left_out_and_does_not_count_them(client: Client) -> None:
     place = make.setting(players=3, require_check=True)
     for number in (0, 2):
         checked(place.players[number], passed=True)
     opening.close_registration(league_id="fall")
     shown = board()
-    assert [row["player_id"] for row in shown["standings"]] == ["P01", "P03"]
-    assert shown["left_out"] == [{"player_id": "P02", "ready": "not checked"}]
-    assert (shown["league"]["players_count"], client.get("/api/leagues/fall").json()["players"]) == (2, 2)
-    assert [event["text"] for event in shown["feed"]][1] == "Not in the schedule, as their check had not passed: P02."
+    assert [line.row.player_id for line in shown["standings"]] == ["P01", "P03"]
+    assert shown["left_out"] == {"P02": "not checked"}
+    assert (shown["league"].summary.players, client.get("/api/leagues/fall").json()["players"]) == (2, 2)
+    assert [event.text for event in shown["feed"]][1] == "Not in the schedule, as their check had not passed: P02."

@@ -6,17 +6,14 @@ import re
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
-from django.contrib.messages import get_messages
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from matches.league.corrections import plans
 from matches.models import Correction, Role
 from matches.view import sight
 from tests import factories as make
-from tests.matches.correcting import do
+from tests.matches.correcting import do, in_round_two
+from tests.matches.desk.clicking import count_queries, person, said
 
 pytestmark = pytest.mark.django_db
 LIST, NEW = "/admin/matches/league/fall/corrections/", "/admin/matches/league/fall/correct/"
@@ -27,37 +24,18 @@ VOID = {"kind": "void", "match_id": "R1M1", "reason": "wrong game started"}
 @pytest.fixture
 def place() -> make.Setting:
     """Round 1 is over, round 2 is being played."""
-    found = make.playing(players=4)
-    make.finish_round(found)
-    make.playing_on(found)
-    return found
-
-
-def person(client: Client, role: str | None) -> Client:
-    """Someone of the staff with a role in the league: instructor, assistant, none; ``root`` is a superuser."""
-    if role == "root":
-        client.force_login(User.objects.create_superuser("root", password="x" * 12))
-        return client
-    user = User.objects.create_user("ada", password="x" * 12, is_staff=True)
-    if role is not None:
-        Role.objects.create(league_id="fall", user=user, name=role)
-    client.force_login(user)
-    return client
+    return in_round_two()
 
 
 @pytest.fixture
-def desk(client: Client, place: make.Setting) -> Client:
-    return person(client, "instructor")
+def desk(place: make.Setting) -> Client:
+    return person("instructor", "fall")
 
 
 def fingerprint(page: Any) -> str:
-    found = re.search(r'name="fingerprint" value="(\w+)"', page.content.decode())
-    assert found is not None
-    return found[1]
-
-
-def said(answer: Any) -> list[str]:
-    return [str(message) for message in get_messages(answer.wsgi_request)]
+    matched = re.search(r'name="fingerprint" value="(\w+)"', page.content.decode())
+    assert matched is not None
+    return matched[1]
 
 
 def confirm(desk: Client, form: dict[str, Any]) -> Any:
@@ -73,7 +51,7 @@ def test_a_preview_shows_both_tables_and_changes_nothing(desk: Client, place: ma
     assert sight.everything(place.league).standings == before
     assert not Correction.objects.exists()
     assert re.findall(r"<caption>(\w+)</caption>", page) == ["Now", "Afterwards"]
-    assert page.count("<tr data-changed>") == 2 * sum(line.changed for line in answer.context["preview"].after) == 6
+    assert page.count("<tr data-changed>") == 2 * sum(line.changed for line in answer.context["preview"].after) == 8
     assert '<b class="correct-down" dir="ltr">-3</b>' in page
     assert "<s>P01 won</s>" in page
     assert "<strong>cancelled</strong>" in page
@@ -99,7 +77,7 @@ FORMS: dict[str, tuple[dict[str, Any], tuple[str, str | None]]] = {
 
 
 @pytest.mark.parametrize(("form", "expected"), FORMS.values(), ids=FORMS)
-def test_what_was_confirmed_is_done(
+def test_a_confirmed_correction_is_made(
     desk: Client, place: make.Setting, form: dict[str, Any], expected: tuple[str, str | None]
 ) -> None:
     answer = confirm(desk, form)
@@ -107,18 +85,18 @@ def test_what_was_confirmed_is_done(
     outcome = sight.everything(place.league).outcome("R1M1")
     assert outcome is not None
     assert (outcome.status, outcome.winner) == expected
-    assert Correction.objects.get().made_by == "ada"
+    assert Correction.objects.get().made_by == "instructor-fall"
     assert f"{form['reason']}." in desk.get(LIST).content.decode()
 
 
-def test_points_and_a_replay(desk: Client, place: make.Setting) -> None:
+def test_points_are_taken_and_a_match_is_played_again(desk: Client, place: make.Setting) -> None:
     confirm(desk, {"kind": "points", "player_id": "P02", "points": "-2", "reason": "came late"})
     confirm(desk, VOID | {"kind": "replay"})
     assert [row.points for row in sight.everything(place.league).standings] == [3, 0, 0, -2]
     assert place.match("R1M1").state == "READY"
 
 
-def test_undoing_shows_what_it_does_and_asks_why(desk: Client, place: make.Setting) -> None:
+def test_undoing_a_correction_shows_a_preview_and_needs_a_reason(desk: Client, place: make.Setting) -> None:
     before = sight.everything(place.league).standings
     confirm(desk, VOID)
     shown = desk.get(UNDO)
@@ -136,13 +114,13 @@ def test_undoing_shows_what_it_does_and_asks_why(desk: Client, place: make.Setti
     assert desk.get(f"{LIST}9/undo/").status_code == 404
 
 
-def test_when_the_league_has_moved_on_it_is_shown_anew(desk: Client, place: make.Setting) -> None:
+def test_the_preview_is_shown_again_when_the_league_has_changed(desk: Client, place: make.Setting) -> None:
     old = fingerprint(desk.post(NEW, VOID | {"preview": "1"}))
     do("points", player_id="P04", points=9, reason="a fine report", by="bob")
     answer = desk.post(NEW, VOID | {"confirm": "1", "fingerprint": old})
     assert (answer.status_code, said(answer)) == (
         200,
-        ["The league has moved on since this was shown: look again, then confirm."],
+        ["The league has changed since this was shown: look again, then confirm."],
     )
     assert fingerprint(answer) != old
     assert [line.row.points for line in answer.context["preview"].before] == [9, 3, 3, 0]
@@ -153,7 +131,7 @@ def test_when_the_league_has_moved_on_it_is_shown_anew(desk: Client, place: make
     assert "undo #2 first" in answer.content.decode()
 
 
-def test_what_cannot_be_done_is_said_at_its_field(desk: Client, place: make.Setting) -> None:
+def test_a_refused_correction_shows_the_error_at_its_field(desk: Client, place: make.Setting) -> None:
     same = desk.post(NEW, VOID | {"kind": "set_result", "outcome": "won_a", "preview": "1"})
     assert "R1M1 has this result already." in same.content.decode()
     for form in (
@@ -170,7 +148,7 @@ def test_what_cannot_be_done_is_said_at_its_field(desk: Client, place: make.Sett
     assert desk.get(f"{NEW}?kind=erase").status_code == 404
 
 
-def test_a_form_is_filled_in_by_its_link(desk: Client) -> None:
+def test_a_link_preselects_match_and_player_in_the_form(desk: Client) -> None:
     page = desk.get(f"{NEW}?kind=set_result&match=R1M1").content.decode()
     assert re.search(r'<option value="R1M1" selected>', page)
     assert "P02 won" in page
@@ -178,17 +156,17 @@ def test_a_form_is_filled_in_by_its_link(desk: Client) -> None:
 
 
 @pytest.mark.parametrize("kind", [*plans.OF_MATCH, *plans.OF_PLAYER])
-def test_who_may_make_which(client: Client, place: make.Setting, kind: str) -> None:
-    assistant = person(client, "assistant")
+def test_an_assistant_may_only_have_matches_played_again(place: make.Setting, kind: str) -> None:
+    assistant = person("assistant", "fall")
     allowed = 200 if kind == "replay" else 403
     assert assistant.get(f"{NEW}?kind={kind}").status_code == allowed
     assert assistant.post(NEW, VOID | {"kind": kind, "confirm": "1"}).status_code == allowed
     assert not Correction.objects.exists()
 
 
-def test_who_may_look_and_undo(client: Client, place: make.Setting) -> None:
+def test_an_assistant_sees_corrections_and_cannot_undo_them(client: Client, place: make.Setting) -> None:
     do("void", match_id="R1M1", reason="wrong game started", by="bob")
-    assistant = person(client, "assistant")
+    assistant = person("assistant", "fall")
     page = assistant.get(LIST)
     assert page.status_code == 200
     assert UNDO not in page.content.decode()
@@ -200,8 +178,7 @@ def test_who_may_look_and_undo(client: Client, place: make.Setting) -> None:
     assert [client.get(address).status_code for address in (LIST, NEW, UNDO)] == [302, 302, 302]
 
 
-def test_hostile_names_and_reasons_are_only_text(client: Client, place: make.Setting) -> None:
-    desk = person(client, "root")
+def test_the_pages_of_corrections_escape_names_and_reasons(desk: Client, place: make.Setting) -> None:
     player = place.players[0].fresh()
     player.display_name = "<script>alert(1)</script>"
     player.save()
@@ -213,17 +190,12 @@ def test_hostile_names_and_reasons_are_only_text(client: Client, place: make.Set
     assert "&lt;img src=x onerror=alert(1)&gt; %(player)s." in desk.get(LIST).content.decode()
 
 
-def test_the_list_costs_the_same_for_three_and_for_thirty(desk: Client, place: make.Setting) -> None:
-    def cost() -> int:
-        with CaptureQueriesContext(connection) as seen:
-            desk.get(LIST)
-        return len(seen)
-
+def test_the_list_needs_as_many_queries_for_30_corrections_as_for_3(desk: Client, place: make.Setting) -> None:
     for number in range(3):
         do("points", player_id=f"P0{number + 1}", points=1, reason="why")
     desk.get(LIST)
-    few = cost()
+    few = count_queries(desk, LIST)
     for number in range(27):
         do("points", player_id=f"P0{number % 4 + 1}", points=1, reason="why")
     desk.get(LIST)
-    assert cost() == few
+    assert count_queries(desk, LIST) == few

@@ -2,54 +2,36 @@
 
 from __future__ import annotations
 
+import html
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
-from django.contrib.messages import get_messages
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from agents_registry import registration
 from agents_registry.models import Agent
+from agents_registry.registering import registration
 from league_sdk.protocol.states import AgentState
 from matches.desk import overview
-from matches.desk.controls import _address
-from matches.league import curtain, lifecycle, losses, opening, planned, play, staffing
+from matches.league import freeze, lifecycle, losses, opening, planned, play
 from matches.models import League, Match
 from tests import factories as make
+from tests.matches.desk.clicking import DESK, LEAGUES, NOW, count_queries, person, post, shown
 
 pytestmark = pytest.mark.django_db
-DESK = "/admin/matches/league/fall/change/"
-NOW = "/admin/matches/league/fall/now/"
-
-
-def shown(desk: Client) -> dict[str, Any]:
-    found: dict[str, Any] = desk.get(DESK).context["desk"]
-    return found
-
-
-def post(desk: Client, path: str, **data: Any) -> str:
-    """POST to the desk; the last sentence that answers."""
-    answer = desk.post(f"/admin/matches/league/fall/{path}/", data)
-    assert (answer.status_code, answer["Location"]) == (302, DESK)
-    *_, message = [str(message) for message in get_messages(answer.wsgi_request)]
-    return message
 
 
 def following(desk: Client) -> list[str]:
-    return [button.name for button in shown(desk)["buttons"] if button.is_next]
+    return [button.name or button.label for button in shown(desk)["buttons"] if button.is_next]
 
 
 def texts(desk: Client) -> list[str]:
-    return [problem["text"] for problem in shown(desk)["problems"]]
+    return [problem.text for problem in shown(desk)["problems"]]
 
 
 def remedies(desk: Client) -> list[list[str]]:
-    return [[one.label for one in problem["remedies"]] for problem in shown(desk)["problems"]]
+    return [[one.label for one in problem.remedies] for problem in shown(desk)["problems"]]
 
 
 def silence(member: make.Member, problem: str = "no connection: Connection refused") -> None:
@@ -59,7 +41,7 @@ def silence(member: make.Member, problem: str = "no connection: Connection refus
 # What comes next ------------------------------------------------------------------------------------
 
 
-def test_there_is_one_next_action_at_every_step(desk: Client) -> None:
+def test_the_desk_highlights_one_next_step_in_every_state_of_a_league(desk: Client) -> None:
     place = make.setting(players=2)
     seen = [following(desk)]
     opening.close_registration(league_id="fall")
@@ -73,11 +55,11 @@ def test_there_is_one_next_action_at_every_step(desk: Client) -> None:
     lifecycle.resume(league_id="fall")
     make.finish_round(place)
     seen.append(following(desk))
-    assert seen == [["close"], ["start"], ["pause"], ["resume"], []]
+    assert seen == [["close"], ["start"], ["pause"], ["resume"], ["Export the league, print evidence sheets"]]
     assert place.league.state == "COMPLETED"
 
 
-def test_who_would_be_lost_is_said_by_name_before_the_start(desk: Client) -> None:
+def test_the_start_button_warns_by_name_of_players_that_would_not_answer(desk: Client) -> None:
     place = make.setting(players=4)
     assert [button.warnings for button in shown(desk)["buttons"] if button.name == "start"] == [[]]
     silence(place.players[3])
@@ -89,7 +71,7 @@ def test_who_would_be_lost_is_said_by_name_before_the_start(desk: Client) -> Non
     assert ("1 of 4 would not answer: P04 Player 4." in confirm, "Start all the same" in confirm) == (True, True)
 
 
-def test_who_is_being_asked_is_not_lost_yet(desk: Client) -> None:
+def test_a_player_that_is_being_asked_is_no_problem(desk: Client) -> None:
     place = make.setting(players=4)
     silence(place.players[3])
     assert post(desk, "do/check") == "The agents are being asked: their answers appear on this page."
@@ -101,19 +83,37 @@ def test_who_is_being_asked_is_not_lost_yet(desk: Client) -> None:
     assert (now["pending"], now["answering"]) == (False, "All 4 players answered when they were last called.")
 
 
-def test_the_live_part_is_the_page_s_own(desk: Client) -> None:
+@pytest.mark.parametrize(
+    ("silent", "asked", "said"),
+    [
+        (0, 0, "No player was called yet."),
+        (0, 2, "2 of 3 players answered when they were last called. 1 player was not called yet."),
+        (1, 1, "1 of 3 players answered when they were last called. 1 player was not called yet."),
+        (0, 1, "1 of 3 players answered when they were last called. 2 players were not called yet."),
+        (1, 2, "2 of 3 players answered when they were last called."),
+    ],
+)
+def test_the_desk_counts_who_answered_and_who_was_not_called(desk: Client, silent: int, asked: int, said: str) -> None:
+    players = make.setting(players=3).players
+    for number in range(asked + silent):
+        problem = "no answer within 2 s" if number >= asked else ""
+        registration.note_ping(agent_id=players[number].agent.pk, problem=problem)
+    assert shown(desk)["answering"] == said
+
+
+def test_the_live_part_equals_that_part_of_the_page(desk: Client) -> None:
     make.setting(players=3)
     cut = re.compile(r'<section id="fragment-desk".*</section>', re.S)
     clock = re.compile(r"as of [0-9:]+ UTC|<span[^>]*data-light[^>]*>.*?</span>")
     page, live = (desk.get(path).content.decode() for path in (DESK, NOW))
-    found = cut.search(page)
-    assert found is not None
-    whole = found.group().partition('\n  <div class="desk-controls">')[0]
+    matched = cut.search(page)
+    assert matched is not None
+    whole = matched.group().partition('\n  <div class="desk-controls">')[0]
     assert clock.sub("", live).strip() in clock.sub("", whole) + "</section>"
     assert desk.get(NOW)["Cache-Control"].count("no-store") == 1
 
 
-def test_it_costs_the_same_queries_with_many_of_everything(desk: Client) -> None:
+def test_the_desk_needs_as_many_queries_for_24_players_as_for_4(desk: Client) -> None:
     counts = []
     for league_id, players in (("few", 4), ("many", 24)):
         make.open_league(league_id)
@@ -123,14 +123,22 @@ def test_it_costs_the_same_queries_with_many_of_everything(desk: Client) -> None
         for member in members[::2]:
             silence(member)
         Match.objects.filter(league_id=league_id, state="READY").update(state="HELD", held_at=datetime.now(UTC))
-        for path in ("change", "now"):
-            with CaptureQueriesContext(connection) as queries:
-                assert desk.get(f"/admin/matches/league/{league_id}/{path}/").status_code == 200
-            counts.append(len(queries))
+        counts += [count_queries(desk, f"{LEAGUES}{league_id}/{path}/") for path in ("change", "now")]
     assert counts[:2] == counts[2:]
 
 
-def test_names_are_shown_and_not_run(desk: Client) -> None:
+def test_the_desk_says_when_several_programs_fetch_one_agents_messages(desk: Client) -> None:
+    place = make.setting(players=3)
+    registration.note_lines(opened={}, closed=[], contested=[place.players[1].agent.pk])
+    [text] = texts(desk)
+    assert text.startswith(
+        "Several programs fetch the messages of these agents, each with the agent's auth_token: P02."
+    )
+    Agent.objects.update(contested_at=timezone.now() - timedelta(hours=1))
+    assert texts(desk) == []
+
+
+def test_the_desk_escapes_names_and_problems(desk: Client) -> None:
     make.setting(players=2)
     evil = make.join('<script>alert("1")</script>\u202e', "fall", port=8150)
     silence(evil, '<img src=x onerror="alert(1)">')
@@ -141,7 +149,7 @@ def test_names_are_shown_and_not_run(desk: Client) -> None:
 # Problems -------------------------------------------------------------------------------------------
 
 
-def test_each_problem_has_its_cause_and_its_remedy(desk: Client) -> None:
+def test_the_desk_shows_each_problem_with_causes_and_remedies(desk: Client) -> None:
     place = make.setting(players=3, referees=0)
     silence(place.players[1], "no answer within 2 s")
     foreign = make.hire("Foreign", port=8050, trusted=False, own_league="fall")
@@ -153,14 +161,14 @@ def test_each_problem_has_its_cause_and_its_remedy(desk: Client) -> None:
         ["Ask all agents whether they answer", f"Let {foreign.agent.code} judge"],
         ["Ask all agents whether they answer"],
     ]
-    assert shown(desk)["problems"][1]["causes"] == ["P02 Player 2: no answer within 2 s"]
+    assert shown(desk)["problems"][1].causes == ["P02 Player 2: no answer within 2 s"]
     assert post(desk, f"agent/{foreign.agent.pk}/let_judge") == f"{foreign.agent.code} may judge from now on."
     assert len(texts(desk)) == 1
 
 
-def test_too_few_players_and_none_that_are_shut_down(desk: Client) -> None:
+def test_too_few_players_and_players_that_are_shut_down_are_problems(desk: Client) -> None:
     place = make.setting(players=1)
-    assert texts(desk) == ["1 of at least 2 players have registered: give your students the address of this league."]
+    assert texts(desk) == ["Registered: 1; needed: at least 2. Give your students the address of this league."]
     assert remedies(desk) == [["Join page for students", "Add an agent by hand"]]
     make.join("Player 2", "fall", port=8102)
     opening.close_registration(league_id="fall")
@@ -170,22 +178,22 @@ def test_too_few_players_and_none_that_are_shut_down(desk: Client) -> None:
     assert texts(desk) == []
 
 
-def test_a_held_match_is_a_problem_until_it_is_decided(desk: Client) -> None:
+def test_a_held_match_is_a_problem_until_it_is_released(desk: Client) -> None:
     place = make.playing(players=4, referees=1)
     for _ in range(play.MAX_LOST_ATTEMPTS):
         Match.objects.filter(match_id="R1M1").update(state="ASSIGNED")
         losses.lose_attempt(matches=Match.objects.filter(match_id="R1M1"), why="it crashed")
     now = shown(desk)
-    assert [problem["text"] for problem in now["problems"]] == [
+    assert [problem.text for problem in now["problems"]] == [
         "1 match is held after three lost referees. It is tried again by itself, or decide now."
     ]
-    assert now["problems"][0]["causes"] == ["R1M1: it crashed"]
-    assert [(match["match_id"], sorted(match["to"])) for match in now["held"]] == [("R1M1", ["cancel", "release"])]
+    assert now["problems"][0].causes == ["R1M1: it crashed"]
+    assert [(match.row.match_id, sorted(match.buttons)) for match in now["held"]] == [("R1M1", ["cancel", "release"])]
     assert post(desk, "match/R1M1/release") == "R1M1 is played again."
     assert place.states()["R1M1"] == "READY"
 
 
-def test_a_try_that_was_not_excused_any_more_is_shown_with_its_evidence(desk: Client) -> None:
+def test_an_attempt_that_is_not_excused_is_a_problem_with_its_evidence(desk: Client) -> None:
     place = make.playing(players=2)
     late = {"player_id": "P01", "message_type": "GAME_INVITATION", "evidence": "late for 2.0 s of 5 s"}
     tries = [late | {"counted": "no"}] * 3
@@ -193,58 +201,60 @@ def test_a_try_that_was_not_excused_any_more_is_shown_with_its_evidence(desk: Cl
     assert texts(desk) == []
     make.progress(place.match("R1M1"), excused=[*tries, late | {"counted": "yes"}])
     (problem,) = shown(desk)["problems"]
-    assert problem["text"].startswith("In 1 match the referee's own machine failed once more than is excused")
-    assert problem["causes"] == ["R1M1: P01, GAME_INVITATION: late for 2.0 s of 5 s"]
+    assert problem.text.startswith("In 1 match the referee's own machine failed once more than is excused")
+    assert problem.causes == ["R1M1: P01, GAME_INVITATION: late for 2.0 s of 5 s"]
     # A match that is on cannot be played again yet.
-    assert problem["remedies"] == []
+    assert problem.remedies == []
 
 
-def test_a_match_whose_try_counted_is_played_again_by_a_link_and_counted_once(desk: Client) -> None:
+def test_a_match_with_an_unexcused_attempt_is_counted_once_and_links_to_the_replay_form(desk: Client) -> None:
     place = make.playing(players=4)
     late = {"player_id": "P01", "message_type": "GAME_INVITATION", "evidence": "late", "counted": "yes"}
     make.progress(place.match("R1M1"), excused=[late, late | {"player_id": "P02"}])
     make.report(place.match("R1M1"), "P01")
-    (problem,) = [one for one in shown(desk)["problems"] if "more than is excused" in one["text"]]
-    assert (problem["text"][:10], len(problem["causes"])) == ("In 1 match", 2)
-    (again,) = problem["remedies"]
+    (problem,) = [one for one in shown(desk)["problems"] if "more than is excused" in one.text]
+    assert (problem.text[:10], len(problem.causes)) == ("In 1 match", 2)
+    (again,) = problem.remedies
     assert (again.label, again.name) == ("Play R1M1 again…", "")
     form = desk.get(again.url).context["form"]
     assert (form.kind, form.initial["match_id"]) == ("replay", "R1M1")
 
 
-def test_a_match_whose_result_is_being_told_says_so_in_place_of_cancelling_it(desk: Client) -> None:
+def test_a_match_with_a_seal_cannot_be_cancelled(desk: Client) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
-    assert [one["to"].keys() for one in shown(desk)["open"]] == [{"cancel"}]
+    assert [one.buttons.keys() for one in shown(desk)["open"]] == [{"cancel"}]
     seal = {"status": "WIN", "winner_player_id": "P01", "reason": "", "details": {}, "faults": [], "draw": 2}
     told = seal | {"conversation_id": match.conversation_id}
     assert make.progress(match, state="DRAWING_NUMBER", seal=told) == "sealed"
     (line,) = shown(desk)["open"]
-    assert (line["to"], line["telling"]) == ({}, True)
+    assert (line.buttons, line.telling) == ({}, True)
     assert "Its result is being told to its players." in desk.get(DESK).content.decode()
 
 
-def test_who_shares_a_machine_is_named_but_not_a_whole_class(desk: Client) -> None:
+def test_at_most_three_agents_on_the_same_machine_are_named(desk: Client) -> None:
     make.setting(players=6)
-    line = shown(desk)["players"]["rows"][0]
-    assert (line["shares"], line["shares_more"]) == ("P02, P03, P04", 2)
+    line = shown(desk)["players"].rows[0]
+    assert (line.shares, line.more) == ("P02, P03, P04", 2)
     assert "on the same machine as P02, P03, P04 and 2 others" in desk.get(DESK).content.decode()
 
 
-def test_the_table_of_a_crowd_is_short_until_all_are_asked_for(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overview, "AGENTS_SHOWN", 2)
+def test_a_long_table_of_agents_is_shortened_until_all_rows_are_asked_for(
+    desk: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overview, "MAX_AGENT_ROWS", 2)
     place = make.setting(players=5)
     silence(place.players[4])
     table = shown(desk)["players"]
-    assert [row["agent_id"] for row in table["rows"]] == ["P05", "P01"], "who needs attention stands first"
-    assert (table["total"], table["more"]) == (5, 3)
+    assert [row.agent.code for row in table.rows] == ["P05", "P01"], "who needs attention stands first"
+    assert (table.total, table.more) == (5, 3)
     assert "3 more are not shown" in desk.get(NOW).content.decode()
     whole = desk.get(DESK, {"all": "1"}).context["desk"]
-    assert (len(whole["players"]["rows"]), whole["players"]["more"]) == (5, 0)
-    assert desk.get(whole["fragment_url"]).context["desk"]["players"]["more"] == 0, "the live part stays whole"
+    assert (len(whole["players"].rows), whole["players"].more) == (5, 0)
+    assert desk.get(whole["fragment_url"]).context["desk"]["players"].more == 0, "the live part stays whole"
 
 
-def test_a_referee_that_is_lost_is_named(desk: Client) -> None:
+def test_a_suspended_referee_is_a_problem(desk: Client) -> None:
     place = make.setting(players=2, referees=2)
     registration.suspend_referee(agent_id=place.referees[0].agent.pk, problem="no sign of life")
     registration.activate(agent_ids=[place.referees[0].agent.pk])
@@ -252,7 +262,7 @@ def test_a_referee_that_is_lost_is_named(desk: Client) -> None:
     assert texts(desk) == ["These referees are given no match until they are heard of again: REF01."]
 
 
-def test_nothing_is_a_problem_when_it_is_over(desk: Client) -> None:
+def test_a_stopped_league_has_no_problems(desk: Client) -> None:
     place = make.setting(players=1, referees=0)
     silence(place.players[0])
     lifecycle.stop(league_id="fall")
@@ -267,19 +277,32 @@ def test_a_match_in_flight_is_cancelled_with_a_second_click(desk: Client) -> Non
     page = desk.get(DESK).content.decode()
     [confirm] = re.findall(r'<details class="desk-confirm" id="confirm-cancel-R1M1">(.*?)</details>', page, re.S)
     assert "Yes, cancel R1M1" in confirm
+    first, second = place.match("R1M1").player_a.code, place.match("R1M1").player_b.code
+    assert f"Neither player gets points for it: {first} stays at 0, {second} at 0." in confirm
+    assert "last open match" not in confirm
     assert post(desk, "match/R1M1/cancel") == "R1M1 is cancelled and counts nowhere."
     assert place.match("R1M1").status == "CANCELLED"
-    assert [match["match_id"] for match in shown(desk)["open"]] == ["R1M2"]
+    [left] = shown(desk)["open"]
+    assert left.row.match_id == "R1M2"
+    assert left.buttons["cancel"].warnings[-1] == "It is the last open match of its round: the round ends with it."
 
 
-def test_an_assistant_sees_what_they_may_do(desk: Client, client: Client) -> None:
+def test_stopping_says_first_what_it_would_do(desk: Client) -> None:
     make.playing(players=4)
-    user = User.objects.create_user("assistant", password="x" * 12, is_staff=True)
-    staffing.give_role(league_id="fall", username="assistant", name="assistant")
-    client.force_login(user)
+    [stop] = [button for button in shown(desk)["buttons"] if button.name == "stop"]
+    assert stop.warnings == [
+        "Open matches are given up and no round can be played any more.",
+        "6 matches that are not finished will never be played (in the present round: 2).",
+        "The table stays as it is after the finished matches, and nobody can resume the league.",
+    ]
+
+
+def test_an_assistant_sees_only_buttons_and_links_that_an_assistant_may_use() -> None:
+    make.playing(players=4)
+    client = person("assistant", "fall")
     now = shown(client)
     assert [button.name for button in now["buttons"]] == ["check_all", "check"]
-    assert [match["to"] for match in now["open"]] == [{}, {}]
+    assert [match.buttons for match in now["open"]] == [{}, {}]
     page = client.get(DESK).content.decode()
     assert re.findall(r"/(plan|freeze|roster|people|settings)/", page) == []
 
@@ -287,7 +310,7 @@ def test_an_assistant_sees_what_they_may_do(desk: Client, client: Client) -> Non
 # A planned start ------------------------------------------------------------------------------------
 
 
-def test_a_start_is_planned_in_the_browsers_zone_and_called_off(desk: Client) -> None:
+def test_a_start_is_planned_in_the_browsers_time_zone_and_called_off(desk: Client) -> None:
     make.setting(players=4)
     at = datetime.now(UTC).replace(microsecond=0) + timedelta(days=2)
     local = (at + timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M")
@@ -314,20 +337,22 @@ def test_a_start_is_planned_in_the_browsers_zone_and_called_off(desk: Client) ->
         ({"when": "2020-01-01T10:00"}, "This time is over: choose a later one."),
     ],
 )
-def test_a_time_that_is_none_is_refused_in_words(desk: Client, data: dict[str, str], said: str) -> None:
+def test_a_planned_start_with_an_invalid_time_is_refused_with_a_sentence(
+    desk: Client, data: dict[str, str], said: str
+) -> None:
     make.setting(players=4)
     assert post(desk, "plan/start", **data) == said
     assert League.objects.get(pk="fall").starts_at is None
 
 
-def test_without_a_script_the_time_is_utc(desk: Client) -> None:
+def test_a_planned_start_without_a_script_is_in_utc(desk: Client) -> None:
     make.setting(players=4)
     year = datetime.now(UTC) + timedelta(days=30)
     post(desk, "plan/start", when=f"{year:%Y-%m-%d}T18:30")
     assert League.objects.get(pk="fall").starts_at == datetime(year.year, year.month, year.day, 18, 30, tzinfo=UTC)
 
 
-def test_a_refused_start_is_a_problem_until_it_is_put_aside(desk: Client) -> None:
+def test_a_planned_start_that_failed_is_a_problem_until_it_is_put_aside(desk: Client) -> None:
     make.setting(players=1)
     at = datetime(2025, 1, 15, 18, 0, tzinfo=UTC)
     League.objects.filter(pk="fall").update(starts_at=at)
@@ -367,12 +392,12 @@ def test_the_board_is_frozen_and_unveiled_from_the_desk(desk: Client) -> None:
     assert post(desk, "freeze/lift") == "The board of Fall is not frozen."
 
 
-def test_rounds_that_can_still_be_frozen_are_offered(desk: Client) -> None:
+def test_only_rounds_that_have_not_started_can_be_frozen(desk: Client) -> None:
     place = make.setting(players=4)
     assert (shown(desk)["freeze"]["from"], shown(desk)["freeze"]["to"]) == (1, None)
     make.playing_on(place)
     assert (shown(desk)["freeze"]["from"], shown(desk)["freeze"]["to"], shown(desk)["freeze"]["fits"]) == (2, 3, True)
-    curtain.plan(league_id="fall", from_round=3)
+    freeze.plan(league_id="fall", from_round=3)
     make.finish_round(place)
     for _ in range(2):
         make.playing_on(place)
@@ -383,15 +408,14 @@ def test_rounds_that_can_still_be_frozen_are_offered(desk: Client) -> None:
 # Other pages ----------------------------------------------------------------------------------------
 
 
-def test_the_other_pages_are_a_click_away(desk: Client) -> None:
+def test_every_link_of_the_desk_opens_a_page(desk: Client) -> None:
     make.setting(players=2)
-    links = [link["url"] for link in shown(desk)["links"]]
+    links = [link.url for link in shown(desk)["links"]]
     assert {"/admin/matches/league/fall/roster/", "/admin/matches/league/fall/people/"} < set(links)
     assert [desk.get(url).status_code for url in links] == [200] * len(links)
-    assert _address("no-such-page", "fall") == ""
 
 
-def test_settings_are_a_page_of_their_own_and_lead_back(desk: Client) -> None:
+def test_the_settings_page_saves_and_redirects_to_the_desk(desk: Client) -> None:
     make.setting(players=2)
     page = desk.get("/admin/matches/league/fall/settings/").content.decode()
     assert ('id="desk-post"' in page, DESK in page, 'name="move_timeout_s"' in page) == (False, True, True)
@@ -400,3 +424,14 @@ def test_settings_are_a_page_of_their_own_and_lead_back(desk: Client) -> None:
     assert (answer.status_code, answer["Location"]) == (302, DESK)
     league = League.objects.get(pk="fall")
     assert (league.display_name, league.settings) == ("Autumn", {"no_show": "cancel"})
+
+
+def test_the_desk_says_what_a_call_found_and_what_the_owner_has_to_do(desk: Client) -> None:
+    place = make.setting(players=2)
+    call_found = "a web page is at its address (HTTP 200)"
+    registration.note_ping(agent_id=place.players[0].agent.pk, problem="", found=call_found)
+    registration.note_lines(opened={place.players[1].agent.pk: "websocket"}, closed=[], contested=[])
+    page = html.unescape(desk.get(DESK).content.decode())
+    assert f"The last call there found: {call_found}." in page
+    assert "Register its own address, or use --dial-out." in page
+    assert f"{place.players[1].agent.endpoint} · dials out (WebSocket)" in page

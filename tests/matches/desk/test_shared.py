@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
-from django.contrib.messages import get_messages
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
-from agents_registry import programs
+from agents_registry.addresses import programs
 from league_sdk.protocol.states import MatchState
-from matches.league import lifecycle, opening, results, staffing
+from matches.desk.shared import Wait
+from matches.league import lifecycle, opening, results
 from matches.models import Event, Match
 from matches.push import nudge
 from tests import factories as make
+from tests.matches.desk.clicking import LEAGUES, count_queries, person, post, shown
 
 pytestmark = pytest.mark.django_db
 HOST = "192.0.2.7"
@@ -31,101 +29,87 @@ def crowd(league_id: str = "fall", count: int = 4, *, path: str = "/c{}") -> lis
     return [make.join(f"Agent {n}", league_id, endpoint=at + path.format(n)) for n in range(count)]
 
 
-def shown(desk: Client, league_id: str = "fall") -> dict[str, Any]:
-    found: dict[str, Any] = desk.get(f"/admin/matches/league/{league_id}/change/").context["desk"]
-    return found
-
-
 def about(desk: Client) -> list[dict[str, Any]]:
-    return [problem for problem in shown(desk)["problems"] if " answer at " in problem["text"]]
+    return [problem for problem in shown(desk)["problems"] if " answer at " in problem.text]
 
 
-def post(desk: Client, verb: str, host: str = HOST, league_id: str = "fall") -> str:
-    answer = desk.post(f"/admin/matches/league/{league_id}/gateway/{verb}/", {"host": host})
-    assert answer.status_code == 302
-    *_, message = [str(message) for message in get_messages(answer.wsgi_request)]
-    return message
+def mark(desk: Client, host: str = HOST, league_id: str = "fall", verb: str = "mark") -> str:
+    return post(desk, f"gateway/{verb}", league_id, host=host)
 
 
-def instructor_of(*leagues: str) -> Client:
-    name = "-".join(leagues)
-    User.objects.create_user(name, password="x" * 12, is_staff=True)
-    for league_id in leagues:
-        staffing.give_role(league_id=league_id, username=name, name="instructor")
-    client = Client()
-    client.force_login(User.objects.get(username=name))
-    return client
+def take_back(desk: Client, league_id: str = "fall") -> str:
+    return mark(desk, league_id=league_id, verb="take-back")
 
 
-def test_it_says_before_the_round_how_many_matches_wait_for_each_other(desk: Client) -> None:
+def test_the_desk_says_how_many_matches_of_a_round_wait_for_each_other(desk: Client) -> None:
     make.hire(room=10)
     crowd()
     [problem] = about(desk)
-    assert problem["text"] == f"{MANY} That is up to 2 matches of each round in a row, which makes the evening slow."
-    assert problem["causes"][0] == "P01 Agent 0: http://192.0.2.7:8101/c0"
+    assert problem.text == f"{MANY} That is up to 2 matches of each round in a row, which makes the evening slow."
+    assert problem.causes[0] == "P01 Agent 0: http://192.0.2.7:8101/c0"
     opening.close_registration(league_id="fall")
     [problem] = about(desk)
-    assert problem["text"] == f"{MANY} That is 2 matches of round 1 in a row, which makes the evening slow."
+    assert problem.text == f"{MANY} That is 2 matches of round 1 in a row, which makes the evening slow."
     lifecycle.start_league(league_id="fall")
     make.open_current("fall")
     make.look()
     first = Match.objects.get(state=MatchState.ASSIGNED)
     results.cancel(league_id="fall", match_id=first.match_id, why="a test")
     # One is left of this round: nothing waits for anything.
-    assert about(desk)[0]["text"] == MANY
+    assert about(desk)[0].text == MANY
 
 
-def test_players_alone_at_their_ports_are_no_line(desk: Client) -> None:
+def test_players_at_ports_of_their_own_are_no_problem(desk: Client) -> None:
     make.setting(players=4)
     assert (about(desk), shown(desk)["gateways"]) == ([], [])
 
 
-def test_many_players_are_counted_and_not_all_named(desk: Client) -> None:
+def test_at_most_eight_players_of_a_program_are_named(desk: Client) -> None:
     crowd(count=11)
-    assert about(desk)[0]["text"].startswith("P01, P02, P03, P04, P05, P06, P07, P08 and 3 more answer at 192.0.2.7")
+    assert about(desk)[0].text.startswith("P01, P02, P03, P04, P05, P06, P07, P08 and 3 more answer at 192.0.2.7")
 
 
-def test_one_path_is_one_program_and_no_mark_helps(desk: Client) -> None:
+def test_players_under_the_same_path_have_no_button_that_marks_a_gateway(desk: Client) -> None:
     crowd(path="/mcp")
     [problem] = about(desk)
     text = "under the same path: they are one program, and the site plays its matches one after the other."
-    assert (text in problem["text"], problem["remedies"]) == (True, [])
+    assert (text in problem.text, problem.remedies) == (True, [])
     # Nor does it behind a gateway.
     programs.mark_gateway(host=HOST, gateway=True)
-    assert (text in about(desk)[0]["text"], about(desk)[0]["remedies"]) == (True, [])
+    assert (text in about(desk)[0].text, about(desk)[0].remedies) == (True, [])
 
 
-def test_a_name_that_all_of_them_use_is_what_is_marked(desk: Client) -> None:
+def test_the_host_name_that_all_players_use_is_marked_as_a_gateway(desk: Client) -> None:
     make.open_league("fall")
     for number in range(2):
         member = make.join(f"Agent {number}", "fall", endpoint=f"http://tunnel.example/c{number}")
         programs.note(member.agent, programs.program(member.agent.endpoint, (HOST, "192.0.2.8"), frozenset()))
     [problem] = about(desk)
-    assert "answer at tunnel.example, port 80" in problem["text"]
-    assert problem["remedies"][0].value == "tunnel.example"
-    post(desk, "mark", "tunnel.example")
-    assert (about(desk), shown(desk)["gateways"][0]["players"]) == ([], "P01, P02")
+    assert "answer at tunnel.example, port 80" in problem.text
+    assert problem.remedies[0].value == "tunnel.example"
+    mark(desk, "tunnel.example")
+    assert (about(desk), shown(desk)["gateways"][0].players) == ([], "P01, P02")
 
 
-def test_a_click_marks_it_and_another_takes_the_mark_back(
+def test_a_button_marks_a_gateway_and_another_removes_the_mark(
     desk: Client, django_capture_on_commit_callbacks: Any
 ) -> None:
     crowd()
-    [button] = about(desk)[0]["remedies"]
+    [button] = about(desk)[0].remedies
     assert (button.label, button.value) == ("Mark 192.0.2.7 as a gateway", HOST)
     page = desk.get("/admin/matches/league/fall/change/").content.decode()
     assert f'formaction="{button.url}" name="host" value="192.0.2.7"' in " ".join(page.split())
     woken: list[bool] = []
     detach = nudge.attach(woken.append)
     with django_capture_on_commit_callbacks(execute=True):
-        said = post(desk, "mark")
+        said = mark(desk)
     detach()
     assert said == "192.0.2.7 is marked as a gateway: under each path there is a program of its own."
     assert (programs.gateways(), about(desk), True in woken) == ({HOST}, [], True)
     [gateway] = shown(desk)["gateways"]
-    assert (gateway["host"], gateway["players"], gateway["back"].value) == (HOST, "P01, P02, P03, P04", HOST)
-    post(desk, "mark")
-    said = post(desk, "take-back")
+    assert (gateway.host, gateway.players, gateway.back.value) == (HOST, "P01, P02, P03, P04", HOST)
+    mark(desk)
+    said = take_back(desk)
     assert said == "192.0.2.7 is no gateway any more: at each port there is one program, whatever the path."
     assert (programs.gateways(), len(about(desk))) == (frozenset(), 1)
     on_record = Event.objects.filter(kind="gateway_changed").order_by("seq").values_list("data", flat=True)
@@ -133,32 +117,32 @@ def test_a_click_marks_it_and_another_takes_the_mark_back(
 
 
 @pytest.mark.parametrize("host", ["", "http://x/y", "192.0.2.7:80", "a b", "192.0.2.7,", "\x00"])
-def test_what_is_no_host_is_refused_in_words_and_changes_nothing(desk: Client, host: str) -> None:
+def test_an_invalid_host_is_refused_with_a_sentence_and_not_marked(desk: Client, host: str) -> None:
     crowd()
-    assert post(desk, "mark", host).startswith("This is not a host.")
+    assert mark(desk, host).startswith("This is not a host.")
     assert programs.gateways() == frozenset()
 
 
-def test_a_match_that_waits_says_for_which_and_leads_to_what_can_be_done(desk: Client) -> None:
+def test_a_waiting_match_names_the_other_match_and_links_to_the_problem(desk: Client) -> None:
     make.hire(room=10)
     crowd()
     lifecycle.start_league(league_id="fall")
     make.open_current("fall")
     make.look()
     first = Match.objects.get(state=MatchState.ASSIGNED).match_id
-    waits = {one["match_id"]: one["waits"] for one in shown(desk)["open"]}
+    waits = {one.row.match_id: one.waits for one in shown(desk)["open"]}
     [other] = set(waits) - {first}
     said = f"waits for {first}: both call 192.0.2.7, port 8101"
-    assert waits == {first: None, other: {"text": said, "more": "#desk-shared"}}
-    post(desk, "mark")
-    assert [one["waits"] for one in shown(desk)["open"]] == [None, None]
+    assert waits == {first: None, other: Wait(said, more="#desk-shared")}
+    mark(desk)
+    assert [one.waits for one in shown(desk)["open"]] == [None, None]
     lifecycle.pause(league_id="fall")
-    post(desk, "take-back")
+    take_back(desk)
     # It waits for the instructor now.
-    assert [one["waits"] for one in shown(desk)["open"]] == [None, None]
+    assert [one.waits for one in shown(desk)["open"]] == [None, None]
 
 
-def test_a_match_of_another_league_is_not_named_but_can_be_told_apart(desk: Client) -> None:
+def test_a_match_that_waits_for_another_league_does_not_name_its_match(desk: Client) -> None:
     make.hire(room=10)
     for league_id, path in (("fall", "/a"), ("spring", "/b")):
         crowd(league_id, 1, path=path)
@@ -167,41 +151,39 @@ def test_a_match_of_another_league_is_not_named_but_can_be_told_apart(desk: Clie
         lifecycle.start_league(league_id=league_id)
         make.open_current(league_id)
         make.look()
-    mine = instructor_of("spring")
+    mine = person("instructor", "spring")
     [match] = shown(mine, "spring")["open"]
-    assert match["waits"]["text"] == "waits for a match of another league: both call 192.0.2.7, port 8101"
-    assert match["waits"]["button"].label == "Mark 192.0.2.7 as a gateway"
+    assert match.waits.text == "waits for a match of another league: both call 192.0.2.7, port 8101"
+    assert match.waits.button.label == "Mark 192.0.2.7 as a gateway"
     # It bears on the other league, too.
     refused = "Players of other leagues answer at 192.0.2.7, too: ask a superuser to decide."
-    assert (post(mine, "mark", league_id="spring"), programs.gateways()) == (refused, frozenset())
-    post(instructor_of("fall", "spring"), "mark", league_id="spring")
+    assert (mark(mine, league_id="spring"), programs.gateways()) == (refused, frozenset())
+    mark(person("instructor", "fall", "spring"), league_id="spring")
     assert programs.gateways() == {HOST}
     assert Event.objects.filter(kind="gateway_changed").count() == 2
-    assert post(mine, "take-back", league_id="spring") == refused
+    assert take_back(mine, league_id="spring") == refused
     # The league that is over has no say any more.
     lifecycle.stop(league_id="fall")
-    post(mine, "take-back", league_id="spring")
+    take_back(mine, league_id="spring")
     assert programs.gateways() == frozenset()
 
 
-def test_an_instructor_marks_only_hosts_of_the_league_and_an_assistant_none(client: Client) -> None:
+def test_an_instructor_marks_only_hosts_of_their_league_and_an_assistant_none() -> None:
     crowd()
-    mine = instructor_of("fall")
+    mine = person("instructor", "fall")
     refused = "No player of this league answers at 192.0.2.9: look again."
-    assert post(mine, "mark", "192.0.2.9") == refused
+    assert mark(mine, "192.0.2.9") == refused
     programs.mark_gateway(host="192.0.2.9", gateway=True)
     # Nor do they see marks that are not of the league.
     assert shown(mine)["gateways"] == []
-    User.objects.create_user("assistant", password="x" * 12, is_staff=True)
-    staffing.give_role(league_id="fall", username="assistant", name="assistant")
-    client.force_login(User.objects.get(username="assistant"))
-    assert about(client)[0]["remedies"] == []
+    client = person("assistant", "fall")
+    assert about(client)[0].remedies == []
     assert client.post("/admin/matches/league/fall/gateway/mark/", {"host": HOST}).status_code == 403
     programs.mark_gateway(host=HOST, gateway=True)
-    assert shown(client)["gateways"][0]["back"] is None
+    assert shown(client)["gateways"][0].back is None
 
 
-def test_it_costs_the_same_queries_with_many_of_everything(desk: Client) -> None:
+def test_the_desk_needs_as_many_queries_for_24_shared_players_as_for_4(desk: Client) -> None:
     make.hire(room=100)
     counts = []
     for league_id, players in (("few", 4), ("many", 24)):
@@ -209,8 +191,7 @@ def test_it_costs_the_same_queries_with_many_of_everything(desk: Client) -> None
         lifecycle.start_league(league_id=league_id)
         make.open_current(league_id)
         make.look()
-        with CaptureQueriesContext(connection) as queries:
-            assert shown(desk, league_id)["problems"]
-        counts.append(len(queries))
+        assert shown(desk, league_id)["problems"]
+        counts.append(count_queries(desk, f"{LEAGUES}{league_id}/change/"))
         lifecycle.stop(league_id=league_id)
     assert counts[0] == counts[1]

@@ -78,7 +78,7 @@ def test_a_league_from_its_beginning_to_its_end() -> None:
     assert (states[-1].started_at, states[-1].completed_at) == (events[2].at, events[6].at)
 
 
-def test_going_on_from_a_moment_leaves_it_as_it_was() -> None:
+def test_folding_events_does_not_change_the_moment() -> None:
     events = happened(*ROUND)
     half = fold(Moment(), events[:4])
     assert fold(half, events[4:]) == fold(Moment(), events)
@@ -124,7 +124,7 @@ def test_a_stopped_league_has_no_round_that_is_on() -> None:
     assert (str(then.state), then.rounds) == ("STOPPED", {})
 
 
-def test_the_demo_begins_with_a_clean_sheet() -> None:
+def test_a_restart_of_the_demo_clears_its_state() -> None:
     then = fold(Moment(), happened(*ROUND, ("demo_afresh", {})))
     assert (then.outcomes, then.rounds, str(then.state), then.seq) == ({}, {}, "REGISTRATION", 8)
 
@@ -164,7 +164,7 @@ def test_what_is_known_is_not_read_again_and_what_is_taken_back_is_forgotten() -
 
 
 @pytest.mark.django_db
-def test_the_past_is_the_past() -> None:
+def test_a_past_view_is_not_changed_by_later_results() -> None:
     place = make.playing(players=4)
     before = sight.everything(place.league)
     table = before.standings

@@ -31,6 +31,12 @@ def show() -> make.Setting:
     return make.Setting(DEMO, players, judges)
 
 
+def open_real_league() -> None:
+    make.open_league("fall")
+    for number in (1, 2):
+        make.join(f"Real {number}", "fall", port=8100 + number)
+
+
 def play_to_the_end(show: make.Setting) -> None:
     for _ in range(3):
         make.look()
@@ -39,26 +45,26 @@ def play_to_the_end(show: make.Setting) -> None:
     assert show.league.state == "COMPLETED"
 
 
-def test_it_starts_by_itself(show: make.Setting) -> None:
+def test_the_demo_starts_by_itself(show: make.Setting) -> None:
     make.look()
     assert (show.league.state, Round.objects.get(number=1).state) == ("RUNNING", "ANNOUNCING")
 
 
 @pytest.mark.parametrize("missing", ["a player", "the referee"])
-def test_it_waits_for_its_players_and_a_referee(show: make.Setting, missing: str) -> None:
+def test_the_demo_waits_for_its_players_and_a_referee(show: make.Setting, missing: str) -> None:
     gone = show.players[3] if missing == "a player" else show.referees[0]
     gone.agent.delete()
     make.look()
     assert show.league.state == "REGISTRATION"
 
 
-def test_it_begins_afresh_after_its_rest(show: make.Setting) -> None:
+def test_the_demo_restarts_ten_seconds_after_its_end(show: make.Setting) -> None:
     play_to_the_end(show)
-    League.objects.update(completed_at=timezone.now() - timedelta(seconds=demo.REST_S - 5))
+    League.objects.update(completed_at=timezone.now() - timedelta(seconds=demo.RESTART_AFTER_S - 5))
     make.look()
     assert show.league.state == "COMPLETED"
     seq = show.league.event_seq
-    League.objects.update(completed_at=timezone.now() - timedelta(seconds=demo.REST_S))
+    League.objects.update(completed_at=timezone.now() - timedelta(seconds=demo.RESTART_AFTER_S))
     make.look()
     league = show.league
     assert (league.state, league.completed_at, league.event_seq > seq) == ("RUNNING", None, True)
@@ -70,19 +76,17 @@ def test_it_begins_afresh_after_its_rest(show: make.Setting) -> None:
     assert verify(Client().get(f"/api/leagues/{DEMO}/ledger").json()).events == 3
 
 
-def test_beginning_afresh_needs_a_referee_and_changes_nothing_without_one(show: make.Setting) -> None:
+def test_the_demo_does_not_restart_without_a_referee(show: make.Setting) -> None:
     play_to_the_end(show)
     Agent.objects.filter(kind="referee").update(state="SUSPENDED")
-    League.objects.update(completed_at=timezone.now() - timedelta(seconds=demo.REST_S))
+    League.objects.update(completed_at=timezone.now() - timedelta(seconds=demo.RESTART_AFTER_S))
     make.look()
     assert (show.league.state, Match.objects.filter(state="FINISHED").count()) == ("COMPLETED", 6)
 
 
-def test_it_stops_when_a_real_league_starts(show: make.Setting) -> None:
+def test_the_demo_stops_when_a_real_league_starts(show: make.Setting) -> None:
     make.look()
-    make.open_league("fall")
-    for number in (1, 2):
-        make.join(f"Real {number}", "fall", port=8100 + number)
+    open_real_league()
     opening.close_registration(league_id="fall")
     assert show.league.state == "RUNNING"
     lifecycle.start_round(league_id="fall")
@@ -91,22 +95,18 @@ def test_it_stops_when_a_real_league_starts(show: make.Setting) -> None:
     assert show.league.state == "STOPPED"
 
 
-def test_it_does_not_start_beside_a_real_league(show: make.Setting) -> None:
-    make.open_league("fall")
-    for number in (1, 2):
-        make.join(f"Real {number}", "fall", port=8100 + number)
+def test_the_demo_does_not_start_while_a_real_league_runs(show: make.Setting) -> None:
+    open_real_league()
     League.objects.filter(pk="fall").update(state="RUNNING")
     make.look()
     assert show.league.state == "REGISTRATION"
 
 
-def test_it_yields_when_matches_are_handed_out(show: make.Setting) -> None:
+def test_matches_of_a_real_league_are_assigned_before_those_of_the_demo(show: make.Setting) -> None:
     Agent.objects.filter(kind="referee").update(max_concurrent=1)
     make.look()
     make.open_current(DEMO)
-    make.open_league("fall")
-    for number in (1, 2):
-        make.join(f"Real {number}", "fall", port=8100 + number)
+    open_real_league()
     opening.close_registration(league_id="fall")
     # Both are ready at once, as when a real league is resumed beside the demo.
     League.objects.filter(pk="fall").update(state="RUNNING")
@@ -116,13 +116,13 @@ def test_it_yields_when_matches_are_handed_out(show: make.Setting) -> None:
     assert [start.match_pk for start in plan.starts] == [Match.objects.get(league_id="fall").pk]
 
 
-def test_a_paused_demo_is_left_alone(show: make.Setting) -> None:
+def test_a_paused_demo_does_not_start(show: make.Setting) -> None:
     lifecycle.pause(league_id=DEMO)
     make.look()
     assert show.league.state == "REGISTRATION"
 
 
-def test_a_demo_that_ends_while_it_is_paused_begins_afresh_when_it_is_resumed(show: make.Setting) -> None:
+def test_a_demo_that_ends_while_paused_restarts_when_it_is_resumed(show: make.Setting) -> None:
     for _ in (1, 2):
         make.look()
         make.open_current(DEMO)
@@ -132,7 +132,7 @@ def test_a_demo_that_ends_while_it_is_paused_begins_afresh_when_it_is_resumed(sh
     make.look()
     lifecycle.pause(league_id=DEMO)
     make.finish_round(show)
-    League.objects.update(completed_at=timezone.now() - timedelta(seconds=demo.REST_S))
+    League.objects.update(completed_at=timezone.now() - timedelta(seconds=demo.RESTART_AFTER_S))
     make.look()
     assert (show.league.state, show.league.paused) == ("COMPLETED", True)
     lifecycle.resume(league_id=DEMO)
@@ -140,7 +140,7 @@ def test_a_demo_that_ends_while_it_is_paused_begins_afresh_when_it_is_resumed(sh
     assert (show.league.state, show.league.paused) == ("RUNNING", False)
 
 
-def test_opening_it_anew_leaves_nothing_of_the_old_one(show: make.Setting) -> None:
+def test_opening_the_demo_deletes_the_earlier_one(show: make.Setting) -> None:
     make.look()
     seq = show.league.event_seq
     demo.open_demo()

@@ -1,4 +1,4 @@
-"""Rosters and agents added by hand: who may enter a league, and what the instructor sees of it."""
+"""Rosters: who may enter a league, and what the instructor sees of it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from agents_registry import roster, roster_files
 from agents_registry.models import Agent, Kind, RosterEntry
-from agents_registry.requests import read_request
-from matches.league import entry, lifecycle, opening
-from matches.league.errors import ActionRefused, Invalid, NotFound
+from agents_registry.requests.reading import read_request
+from agents_registry.rosters import files as roster_files
+from agents_registry.rosters import roster
+from matches.league import entry, opening
 from tests import wire
 from tests.factories import join, open_league
 
@@ -158,7 +158,7 @@ def test_a_file_with_a_wrong_line_changes_nothing(text: str, problems: list[str]
     assert people() == [("Old", "old@example.org")]
 
 
-def test_the_export_is_taken_back_and_calculates_nothing() -> None:
+def test_a_roster_export_can_be_imported_and_holds_no_formulas() -> None:
     roster.import_csv(league_id="fall", text='name,email,code\n"=1+1",+x@example.org,dana-7\n')
     text = roster.export_csv("fall")
     assert text == "\ufeffname,email,code\r\n'=1+1,'+x@example.org,dana-7\r\n"
@@ -247,7 +247,7 @@ def test_the_owners_code_proves_who_an_agent_is() -> None:
         "P01 is registered under this name and address. To register it again, send its auth_token, or its owner's "
         "personal code, or register from its own machine, or ask the instructor to let it in."
     )
-    # Another's code is a proof that it is not this agent, even on the same machine.
+    # The personal code of another person proves that it is another agent, even on the same machine.
     assert enter(caller="192.0.2.7", code="noa-99", **far).legacy_code == "L003"
     owner = enter(caller="192.0.2.8", code="dana-7", **far).agent
     machine = enter(caller="192.0.2.7", **far).agent
@@ -255,7 +255,7 @@ def test_the_owners_code_proves_who_an_agent_is() -> None:
     assert (first.owner and first.owner.name) == "Dana"
 
 
-def test_one_that_came_before_the_roster_gets_its_owner_when_it_comes_back_with_a_code() -> None:
+def test_an_agent_without_owner_gets_one_when_it_registers_again_with_a_code() -> None:
     early = join("Alpha", "fall", port=8101)
     roster.import_csv(league_id="fall", text=FILE)
     assert [agent.pk for agent in roster.without_owner("fall")] == [early.agent.pk]
@@ -267,7 +267,7 @@ def test_one_that_came_before_the_roster_gets_its_owner_when_it_comes_back_with_
     assert early.fresh().owner is None
 
 
-def test_people_stay_between_the_league_and_the_instructor(client: Client) -> None:
+def test_no_public_answer_shows_people_of_the_roster(client: Client) -> None:
     roster.import_csv(league_id="fall", text="name,email,code\nDana Levi,dana@example.org,dana-7\n")
     answers = [wire.post(client, wire.request("register_player", wire.player_request(code="dana-7", league_id="fall")))]
     paths = ["", "/standings", "/rounds", "/matches", "/agents"]
@@ -288,7 +288,10 @@ def test_import_list_remove_and_download_in_the_admin(desk: Client) -> None:
     assert desk.post(PAGE, {"file": upload})["Location"] == PAGE
     enter("Alpha", code="dana-7")
     page = desk.get(PAGE)
-    assert [(person.name, person.count) for person in page.context["people"]] == [("Dana Levi", 1), ("Noa Cohen", 0)]
+    assert [(person.name, len(person.agents.all())) for person in page.context["people"]] == [
+        ("Dana Levi", 1),
+        ("Noa Cohen", 0),
+    ]
     assert page.context["here"] == 1
     html = page.content.decode()
     assert (html.count("<code>dana-7</code>"), html.count("P01 <bdi>Alpha</bdi>")) == (1, 1)
@@ -300,7 +303,7 @@ def test_import_list_remove_and_download_in_the_admin(desk: Client) -> None:
     assert people() == [("Noa Cohen", "noa@example.org")]
 
 
-def test_what_is_no_number_removes_nobody(desk: Client) -> None:
+def test_invalid_ids_remove_nobody_from_the_roster(desk: Client) -> None:
     answer = desk.post("/admin/matches/league/fall/roster/remove/", {"person": ["9" * 5000, "-1", "x", "9" * 19]})
     assert (answer.status_code, answer["Location"]) == (302, "/admin/matches/league/fall/roster/")
 
@@ -347,87 +350,6 @@ def test_people_are_shown_to_nobody_without_the_right(client: Client) -> None:
 @pytest.mark.parametrize("league_id", ["nowhere", "demo", "%00"])
 def test_no_roster_for_a_league_that_is_not_there(desk: Client, league_id: str) -> None:
     assert desk.get(f"/admin/matches/league/{league_id}/roster/").status_code == 404
-
-
-# By hand --------------------------------------------------------------------------------------------
-
-
-def test_an_agent_is_added_by_hand_in_the_admin(desk: Client) -> None:
-    assert desk.get("/admin/agents_registry/agent/add/")["Location"] == ADD
-    assert desk.get(f"{ADD}?league=fall").context["form"]["league"].value() == "fall"
-    form = {"league": "fall", "name": "Quiet", "endpoint": "http://localhost:8109", "wanted_id": "P07"}
-    assert desk.post(ADD, form)["Location"] == "/admin/matches/league/fall/change/"
-    agent = Agent.objects.get()
-    assert (agent.code, agent.endpoint, agent.by_hand, agent.league_id) == (
-        "P07",
-        "http://localhost:8109/mcp",
-        True,
-        "fall",
-    )
-    join("Loud", "fall", port=8110)
-    opening.close_registration(league_id="fall")
-    assert list(lifecycle.get_league("fall").matches.values_list("player_a__code", "player_b__code")) == [
-        ("P01", "P07")
-    ]
-
-
-@pytest.mark.parametrize(
-    ("changes", "field", "said"),
-    [
-        ({"name": "\u200f"}, "name", "The name is missing. Expected: a name to show"),
-        (
-            {"endpoint": "there"},
-            "endpoint",
-            "endpoint is not an address that can be called. Expected: a URL such as http://192.168.1.20:8101/mcp",
-        ),
-        ({"wanted_id": "p7"}, "wanted_id", "This id is taken. Expected: a free id, or nothing"),
-        (
-            {"wanted_id": "draw"},
-            "wanted_id",
-            "This cannot be an id. Expected: at most 32 letters, digits, - and _, such as P07; or nothing",
-        ),
-        ({"endpoint": "http://10.0.0.1:1/mcp/"}, "__all__", "P07 has this name and this address already."),
-    ],
-)
-def test_what_cannot_be_added_is_said_at_its_field(
-    desk: Client, changes: dict[str, str], field: str, said: str
-) -> None:
-    entry.add_by_hand(league_id="fall", name="Quiet", endpoint="http://10.0.0.1:1/mcp", wanted_id="P07")
-    form = {"league": "fall", "name": "Quiet", "endpoint": "http://10.0.0.2:1/mcp", "wanted_id": ""}
-    page = desk.post(ADD, form | changes)
-    assert page.context["form"].errors == {field: [said]}
-    assert Agent.objects.count() == 1
-
-
-def test_an_id_that_is_taken_in_the_same_moment_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    join("Alpha", "fall")
-    monkeypatch.setattr("agents_registry.ids.choose", lambda *_: "P01")
-    with pytest.raises(Invalid, match="was taken a moment ago"):
-        entry.add_by_hand(league_id="fall", name="Beta", endpoint="http://10.1.2.3:8101/mcp")
-    assert [agent.name for agent in Agent.objects.all()] == ["Alpha"]
-
-
-def test_only_a_league_that_takes_players_takes_one_by_hand() -> None:
-    opening.edit_league(league_id="fall", display_name="Fall", settings={"max_players": 2})
-    for number in (1, 2):
-        entry.add_by_hand(league_id="fall", name=f"Quiet {number}", endpoint=f"http://10.0.0.{number}:1/mcp")
-    refused = {}
-    for league_id, why in (("fall", ActionRefused), ("nowhere", NotFound)):
-        with pytest.raises(why) as caught:
-            entry.add_by_hand(league_id=league_id, name="Late", endpoint="http://10.0.0.3:1/mcp")
-        refused[league_id] = str(caught.value)
-    opening.close_registration(league_id="fall")
-    with pytest.raises(ActionRefused) as caught:
-        entry.add_by_hand(league_id="fall", name="Late", endpoint="http://10.0.0.3:1/mcp")
-    assert [*refused.values(), str(caught.value)] == [
-        "Fall is full.",
-        "There is no league nowhere.",
-        "The schedule of Fall is made: it takes no further players.",
-    ]
-    open_league("winter")
-    with pytest.raises(Invalid) as wrong:
-        entry.add_by_hand(league_id="winter", name="Late", endpoint="")
-    assert wrong.value.field == "endpoint"
 
 
 def test_the_agents_page_shows_how_it_speaks_and_whose_it_is(desk: Client) -> None:

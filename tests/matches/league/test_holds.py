@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from agents_registry import registration
 from agents_registry.models import Agent
+from agents_registry.registering import registration
 from matches.conducting import due
 from matches.league import holds, lifecycle, losses
 from matches.models import Event, Match
@@ -26,8 +26,8 @@ def held(lost_attempts: int = 3, **settings: float) -> make.Setting:
 
 
 def after(seconds: float) -> int:
-    """How many are tried again so long after now."""
-    return holds.try_again(now=timezone.now() + timedelta(seconds=seconds))
+    """Retry held matches as if so many seconds had passed; returns how many were retried."""
+    return holds.retry_held(now=timezone.now() + timedelta(seconds=seconds))
 
 
 def test_a_held_match_is_tried_again_by_itself_and_keeps_its_count() -> None:
@@ -42,8 +42,8 @@ def test_a_held_match_is_tried_again_by_itself_and_keeps_its_count() -> None:
     assert (place.states()["R1M1"], place.events().count("match_finished")) == ("FINISHED", 1)
 
 
-def test_one_that_is_lost_again_is_held_at_once_and_waits_twice_as_long() -> None:
-    assert [holds.wait_s(lost) for lost in (3, 4, 5, 6, 40)] == [3, 6, 12, 24, 600]
+def test_a_match_that_is_lost_again_waits_twice_as_long() -> None:
+    assert [holds.backoff_s(lost) for lost in (3, 4, 5, 6, 40)] == [3, 6, 12, 24, 600]
     place = held(lost_attempts=4)
     assert (after(5.9), after(6.1)) == (0, 1)
     make.look()
@@ -51,7 +51,7 @@ def test_one_that_is_lost_again_is_held_at_once_and_waits_twice_as_long() -> Non
     assert (place.states()["R1M1"], place.match("R1M1").lost_attempts) == ("HELD", 5)
 
 
-def test_nothing_is_tried_while_referees_are_being_lost() -> None:
+def test_no_held_match_is_retried_while_attempts_are_being_lost() -> None:
     place = held()
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="no sign of life from the referee")
     Event.objects.filter(kind="attempt_lost").update(at=timezone.now() + timedelta(seconds=5))
@@ -59,17 +59,17 @@ def test_nothing_is_tried_while_referees_are_being_lost() -> None:
     assert after(8.1) == 1
 
 
-def test_others_that_are_lost_without_it_are_no_evidence_against_a_match() -> None:
+def test_the_backoff_is_reset_if_unrelated_matches_were_lost() -> None:
     place = held(lost_attempts=6)
     assert (after(20), place.states()["R1M1"]) == (0, "HELD")
     losses.lose_attempt(matches=Match.objects.filter(match_id="R1M2"), why="no sign of life from the referee")
-    # It may have taken that one down.
+    # R1M1 may have crashed the referee of R1M2.
     assert after(20) == 0
     Event.objects.filter(data__match_id="R1M2", kind="attempt_lost").update(at=timezone.now() - timedelta(seconds=6))
     assert after(20) == 1
 
 
-def test_a_paused_league_holds_what_it_holds() -> None:
+def test_no_held_match_of_a_paused_league_is_retried() -> None:
     held()
     lifecycle.pause(league_id="fall")
     assert after(10) == 0
@@ -87,15 +87,15 @@ def test_a_look_tries_again_what_was_held_long_ago() -> None:
     assert [start.attempt for start in make.look().starts] == [2]
 
 
-def test_what_the_sites_own_referees_played_is_given_back_when_the_site_starts_again() -> None:
-    """However often it is killed in the course of one match: that holds no match."""
+def test_what_the_sites_own_referees_played_is_handed_back_when_the_site_starts_again() -> None:
+    """However often the site is killed in the course of one match, the match is not held."""
     place = make.playing(players=2, referees=1)
     for attempt in (1, 2, 3, 4):
         assert (place.match("R1M1").state, place.match("R1M1").attempt) == ("ASSIGNED", attempt)
         assert losses.expect_again(names=["Referee 1"]) == 1
         match = place.match("R1M1")
         assert (match.state, match.lost_attempts) == ("READY", 0)
-        # None is offered to a referee that is only about to start.
+        # No match is given to a referee that has not registered again.
         assert make.look().starts == []
         registration.heard_from_referee(agent_id=place.referees[0].agent.pk)
         make.look()
@@ -114,8 +114,8 @@ def test_a_clock_that_was_set_back_keeps_no_match_held() -> None:
     assert (after(-2.9), after(-3600)) == (0, 1)
 
 
-def test_who_takes_over_starts_what_was_given_and_perhaps_not_sent() -> None:
-    """The one before may have died between the two: its referee, which is well, must not lose the match for it."""
+def test_a_new_conductor_sends_starts_that_may_not_have_been_sent() -> None:
+    """The conductor before may have been killed between assigning and sending; the referee must not lose the match."""
     place = make.playing(players=4, referees=1)
     make.progress(place.match("R1M2"), state="WAITING_FOR_PLAYERS")
     assert due.look(busy_agents=(), draining=False).starts == []
@@ -126,5 +126,5 @@ def test_who_takes_over_starts_what_was_given_and_perhaps_not_sent() -> None:
     ]
     assert place.states()["R1M1"] == "ASSIGNED"
     Agent.objects.update(sends_progress=False)
-    # A student's referee might play it twice.
+    # Not to a student's referee, which might play the match twice.
     assert due.look(busy_agents=(), draining=False, again=True).starts == []

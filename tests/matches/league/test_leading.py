@@ -33,7 +33,7 @@ def is_led() -> bool:
 
 
 def at_once(*actions: Callable[[], Any]) -> list[Any]:
-    """What each answered, on a thread and a connection of its own."""
+    """Run actions at the same time, each on its own thread and connection; returns their results."""
     ready = threading.Barrier(len(actions))
 
     def act(action: Callable[[], Any]) -> Any:
@@ -48,11 +48,11 @@ def at_once(*actions: Callable[[], Any]) -> list[Any]:
 
 
 def lead_runs_out() -> None:
-    """Time passes."""
+    """Set the end of the lead into the past."""
     Lead.objects.update(until=Now() - timedelta(seconds=1))
 
 
-def test_one_has_the_lead_until_it_gives_it_up_or_is_not_heard_of() -> None:
+def test_a_conductor_has_the_lead_until_it_gives_it_up_or_stops_renewing_it() -> None:
     assert not is_led()
     assert take_lead(holder="a")
     assert is_led()
@@ -73,7 +73,7 @@ def test_the_only_conductor_of_a_site_does_not_wait_for_one_that_was_killed() ->
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_of_many_that_come_at_once_one_gets_it(known: bool) -> None:
+def test_of_many_conductors_at_once_one_gets_the_lead(known: bool) -> None:
     if known:
         take_lead(holder="before")
         lead_runs_out()
@@ -84,7 +84,7 @@ def test_of_many_that_come_at_once_one_gets_it(known: bool) -> None:
 
 
 def test_two_leaders_at_once_assign_no_match_twice() -> None:
-    """One was asleep and does not know yet that it has lost the lead."""
+    """One was suspended and has not noticed yet that it lost the lead."""
     here = make.setting(players=8, referees=2, announce_wait_s=0)
     lifecycle.start_league(league_id="fall")
     make.look()
@@ -101,7 +101,7 @@ def test_two_leaders_at_once_assign_no_match_twice() -> None:
     assert list(Match.objects.filter(round__number=1).values_list("attempt", flat=True)) == [1] * 4
 
 
-def test_two_that_delivered_the_same_write_it_down_once() -> None:
+def test_a_delivery_by_two_conductors_is_settled_once() -> None:
     make.setting(players=2)
     lifecycle.start_league(league_id="fall")
     pks = list(Delivery.objects.values_list("pk", flat=True))
@@ -109,13 +109,13 @@ def test_two_that_delivered_the_same_write_it_down_once() -> None:
         lambda: outbox.settle([(pk, "") for pk in pks]),
         lambda: outbox.settle([(pk, "it did not answer") for pk in pks]),
     )
-    found = Delivery.objects.filter(pk__in=pks).values_list("state", "problem")
-    assert set(found) <= {("SETTLED", ""), ("FAILED", "it did not answer")}
+    outcomes = Delivery.objects.filter(pk__in=pks).values_list("state", "problem")
+    assert set(outcomes) <= {("SETTLED", ""), ("FAILED", "it did not answer")}
 
 
 @asynccontextmanager
 async def another() -> AsyncIterator[tuple[Conductor, asyncio.Task[None]]]:
-    """One of several conductors, at work."""
+    """Run one of several conductors."""
     with ThreadPoolExecutor(1) as thread:
         conductor = Conductor(thread)
         task = asyncio.create_task(conductor.run())
@@ -128,7 +128,7 @@ async def another() -> AsyncIterator[tuple[Conductor, asyncio.Task[None]]]:
 
 @pytest.fixture
 async def here(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> Agents:
-    """A test that waits looks again also when a conductor has found that it is not its turn."""
+    """Wake a waiting test also after the look of a conductor without the lead."""
     look = Conductor.look
 
     async def watched(self: Conductor) -> None:
@@ -149,7 +149,7 @@ async def test_what_one_conductor_sends_the_other_does_not(here: Agents) -> None
             await here.until_in_db(lambda: unsettled() == 0)
             await here.until(lambda: second.alive)
             assert (first.leads, second.leads) == (True, False)
-            # The one that conducts is told to stop: the other goes on at once.
+            # The first conductor is told to stop: the second one takes over at once.
             await first.leave(LONG_S)
             await here.in_db(lambda: make.report(league.match("R1M1"), "P01"))
             await here.in_db(lambda: give_up_lead(holder=Lead.objects.get().holder))
@@ -187,8 +187,8 @@ async def test_a_conductor_that_leaves_sees_what_is_on_its_way_to_the_end(here: 
     assert here.types("REF01") == ["ROUND_ANNOUNCEMENT"]
 
 
-async def test_a_lost_lead_is_noticed(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matches.conducting.lead.RENEW_S", 0)
+async def test_a_conductor_notices_that_it_lost_the_lead(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("matches.league.leading.RENEW_INTERVAL_S", 0)
     async with another() as (conductor, _):
         await here.until(lambda: conductor.leads)
         await here.in_db(lambda: take_lead(holder="another", force=True))

@@ -22,7 +22,7 @@ NO_REFEREE = (
 
 
 def refusal(click: Callable[[], Any]) -> str:
-    """The sentence of a click that is refused, and that changes nothing."""
+    """Assert that a click is refused and changes nothing; returns the sentence."""
     before = rows()
     with pytest.raises(ActionRefused) as caught:
         click()
@@ -43,7 +43,7 @@ def states(league_id: str = "fall") -> tuple[str, list[str]]:
 # Creating -----------------------------------------------------------------------------------------
 
 
-def test_create() -> None:
+def test_a_league_is_created_with_its_defaults() -> None:
     league = opening.create_league(league_id="fall", display_name="", settings={"move_timeout_s": 2.5})
     league.refresh_from_db()
     assert (league.display_name, league.state, league.game_type, league.settings, league.paused, league.demo) == (
@@ -86,7 +86,7 @@ def test_an_id_that_is_taken() -> None:
         ({"settings": {"suspend_after": 5, "shutdown_after": 4}}, "settings"),
     ],
 )
-def test_what_cannot_be_used_is_named(changes: dict[str, Any], field: str) -> None:
+def test_an_unusable_field_of_a_new_league_is_named(changes: dict[str, Any], field: str) -> None:
     values = {"league_id": "fall", "display_name": "Fall"} | changes
     with pytest.raises(Invalid) as caught:
         opening.create_league(**values)
@@ -104,7 +104,7 @@ def test_settings_are_stored_as_what_they_mean() -> None:
     assert league.settings == {"auto_advance": True, "max_retries": 2}
 
 
-def test_edit() -> None:
+def test_name_and_settings_of_a_league_are_changed() -> None:
     make.open_league("fall")
     league = opening.edit_league(league_id="fall", display_name="Autumn", settings={"win_points": 2})
     assert (league.display_name, league.rules.win_points) == ("Autumn", 2)
@@ -119,11 +119,11 @@ def test_edit() -> None:
 def test_close_makes_the_schedule_of_004_table_9() -> None:
     make.setting(players=4)
     opening.close_registration(league_id="fall")
-    found = [
+    schedule = [
         (match.match_id, {match.player_a.code, match.player_b.code}, match.state)
         for match in Match.objects.select_related("player_a", "player_b").order_by("pk")
     ]
-    assert found == [
+    assert schedule == [
         ("R1M1", {"P01", "P02"}, "PENDING"),
         ("R1M2", {"P03", "P04"}, "PENDING"),
         ("R2M1", {"P03", "P01"}, "PENDING"),
@@ -144,22 +144,63 @@ def test_byes_with_five_players() -> None:
         assert sorted([*playing, one.bye.code]) == ["P01", "P02", "P03", "P04", "P05"]
 
 
-def test_close_with_one_player() -> None:
-    make.setting(players=1)
-    assert refusal(lambda: opening.close_registration(league_id="fall")) == (
-        "Fall has 1 of at least 2 players: wait until more have registered."
-    )
+def no_referee(**changes: Any) -> Callable[[], None]:
+    """A league that could start if its only referee were able to judge."""
+
+    def prepare() -> None:
+        make.setting()
+        opening.close_registration(league_id="fall")
+        Agent.objects.filter(kind="referee").update(**changes)
+
+    return prepare
 
 
-def test_close_twice() -> None:
+def a_referee_of_another_league() -> None:
+    make.open_league("other")
+    make.hire(own_league="other")
+    make.setting(referees=0)
+    opening.close_registration(league_id="fall")
+
+
+def scheduled() -> None:
     make.setting()
     opening.close_registration(league_id="fall")
-    assert refusal(lambda: opening.close_registration(league_id="fall")) == (
-        "The schedule of Fall is made already: start the next round."
-    )
 
 
-def test_start_does_it_all_or_nothing() -> None:
+def half_a_round() -> None:
+    place = make.playing()
+    make.report(place.match("R1M1"), None)
+
+
+RUNNING = "Round 1 is still running (1 match open): wait until it has ended."
+NO_SCHEDULE = "Fall has no schedule yet: close registration first."
+TOO_FEW = "Fall has 1 of at least 2 players: wait until more have registered."
+MADE = "The schedule of Fall is made already: start the next round."
+
+
+@pytest.mark.parametrize(
+    ("prepare", "click", "sentence"),
+    [
+        (lambda: make.setting(players=1), opening.close_registration, TOO_FEW),
+        (scheduled, opening.close_registration, MADE),
+        (make.setting, lifecycle.start_round, NO_SCHEDULE),
+        (half_a_round, lifecycle.start_round, RUNNING),
+        (half_a_round, lifecycle.start_league, RUNNING),
+        (no_referee(trusted=False), lifecycle.start_round, NO_REFEREE),
+        (no_referee(state="SUSPENDED"), lifecycle.start_round, NO_REFEREE),
+        (no_referee(state="SHUTDOWN"), lifecycle.start_round, NO_REFEREE),
+        (no_referee(game_types=["chess"]), lifecycle.start_round, NO_REFEREE),
+        (a_referee_of_another_league, lifecycle.start_round, NO_REFEREE),
+    ],
+)
+def test_a_wrong_click_is_refused_with_what_to_do(
+    prepare: Callable[[], Any], click: Callable[..., Any], sentence: str
+) -> None:
+    prepare()
+    assert refusal(lambda: click(league_id="fall")) == sentence
+
+
+def test_starting_a_league_changes_everything_or_nothing() -> None:
     make.setting(players=1)
     refusal(lambda: lifecycle.start_league(league_id="fall", auto_advance=True))
     make.join("Second", "fall", port=8102)
@@ -172,45 +213,11 @@ def test_start_does_it_all_or_nothing() -> None:
     assert {one.state for one in Agent.objects.filter(kind="player")} == {"ACTIVE"}
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"trusted": False}, {"state": "SUSPENDED"}, {"state": "SHUTDOWN"}, {"game_types": ["chess"]}],
-)
-def test_no_referee(changes: dict[str, Any]) -> None:
-    make.setting()
-    opening.close_registration(league_id="fall")
-    Agent.objects.filter(kind="referee").update(**changes)
-    assert refusal(lambda: lifecycle.start_round(league_id="fall")) == NO_REFEREE
-
-
 def test_a_referee_that_names_no_game_judges_every_game() -> None:
     place = make.setting()
     Agent.objects.filter(kind="referee").update(game_types=[])
     lifecycle.start_league(league_id="fall")
     assert place.states()["R1M1"] == "READY"
-
-
-def test_a_referee_of_another_league_does_not_count() -> None:
-    make.open_league("other")
-    make.hire(own_league="other")
-    make.setting(referees=0)
-    opening.close_registration(league_id="fall")
-    assert refusal(lambda: lifecycle.start_round(league_id="fall")) == NO_REFEREE
-
-
-def test_start_a_round_before_there_is_a_schedule() -> None:
-    make.setting()
-    assert refusal(lambda: lifecycle.start_round(league_id="fall")) == (
-        "Fall has no schedule yet: close registration first."
-    )
-
-
-def test_start_a_round_while_one_is_running() -> None:
-    place = make.playing()
-    make.report(place.match("R1M1"), None)
-    sentence = "Round 1 is still running (1 matches open): wait until it has ended."
-    for click in (lifecycle.start_round, lifecycle.start_league):
-        assert refusal(lambda click=click: click(league_id="fall")) == sentence
 
 
 def test_one_round_is_active_whatever_happens() -> None:
@@ -261,7 +268,7 @@ def test_no_round_opens_or_follows_while_paused() -> None:
     assert (states(), place.states()) == (("RUNNING", ["RUNNING"]), {"R1M1": "ASSIGNED"})
 
 
-def test_stop() -> None:
+def test_a_stopped_league_gives_up_its_open_matches() -> None:
     place = make.playing()
     make.report(place.match("R1M1"), "P01")
     match = place.match("R1M2")
@@ -275,37 +282,30 @@ def test_stop() -> None:
     assert (plan.starts, plan.parcels) == ([], {})
 
 
-def test_a_pause_ends_with_the_league() -> None:
+@pytest.mark.parametrize(
+    ("end", "state"),
+    [
+        (lambda place: make.report(place.match("R1M1"), "P01"), "COMPLETED"),
+        (lambda place: lifecycle.stop(league_id="fall"), "STOPPED"),
+    ],
+)
+def test_a_pause_ends_with_the_league(end: Callable[[make.Setting], Any], state: str) -> None:
     place = make.playing(players=2)
     lifecycle.pause(league_id="fall")
-    make.report(place.match("R1M1"), "P01")
+    end(place)
     league = place.league
-    assert (league.state, league.paused, sight.moment(league).paused) == ("COMPLETED", False, False)
+    assert (league.state, league.paused, sight.moment(league).paused) == (state, False, False)
     assert refusal(lambda: lifecycle.resume(league_id="fall")) == "Fall is over: there is nothing to pause or resume."
-
-
-def test_a_pause_ends_when_the_league_is_stopped() -> None:
-    place = make.playing()
-    lifecycle.pause(league_id="fall")
-    lifecycle.stop(league_id="fall")
-    league = place.league
-    assert (league.state, league.paused, sight.moment(league).paused) == ("STOPPED", False, False)
 
 
 def test_nothing_can_be_done_with_a_league_that_is_over() -> None:
     make.playing()
     lifecycle.stop(league_id="fall")
-    over = "Fall is over: there is nothing to pause or resume."
-    assert refusal(lambda: lifecycle.pause(league_id="fall")) == over
-    assert refusal(lambda: lifecycle.resume(league_id="fall")) == over
+    assert refusal(lambda: lifecycle.pause(league_id="fall")) == "Fall is over: there is nothing to pause or resume."
     assert refusal(lambda: lifecycle.stop(league_id="fall")) == "Fall is stopped already."
-    for click in (lifecycle.start_round, lifecycle.start_league, lifecycle.run_all):
-        assert (
-            refusal(lambda click=click: click(league_id="fall")) == "Fall is over: create a new league to play again."
-        )
-    assert refusal(lambda: opening.close_registration(league_id="fall")) == (
-        "Fall is over: create a new league to play again."
-    )
+    over = "Fall is over: create a new league to play again."
+    for click in (lifecycle.start_round, lifecycle.start_league, lifecycle.run_all, opening.close_registration):
+        assert refusal(lambda click=click: click(league_id="fall")) == over
 
 
 @pytest.mark.parametrize(

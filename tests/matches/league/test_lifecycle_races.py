@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-from matches.league import endings, lifecycle, losses, opening, play, progress, reporting
+from matches.league import lifecycle, losses, opening, progress, reporting
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
 from matches.view import sight
 from tests import factories as make
+from tests.matches.races import before
 
 pytestmark = pytest.mark.django_db
-
-
-def before(monkeypatch: pytest.MonkeyPatch, holder: Any, name: str, happens: Callable[[], Any]) -> None:
-    """Once, just before a function is called, something else happens."""
-    function, done = getattr(holder, name), []
-
-    def late(*args: Any, **kwargs: Any) -> Any:
-        if not done:
-            done.append(True)
-            happens()
-        return function(*args, **kwargs)
-
-    monkeypatch.setattr(holder, name, late)
 
 
 def test_two_results_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,16 +36,6 @@ def test_a_result_and_the_end_of_its_lease_at_once(monkeypatch: pytest.MonkeyPat
     assert (place.match("R1M1").state, place.match("R1M1").attempt) == ("ASSIGNED", 2)
 
 
-def test_two_conductors_hand_out_one_match_once() -> None:
-    place = make.setting(players=2)
-    lifecycle.start_league(league_id="fall")
-    referee = place.referees[0].agent
-    seen = [place.match("R1M1"), place.match("R1M1")]
-    taken = [play.assign(match=match, referee=referee, lease_s=8) for match in seen]
-    assert [found is None for found in taken] == [False, True]
-    assert place.match("R1M1").attempt == 1
-
-
 def test_late_progress_does_not_take_a_match_back(monkeypatch: pytest.MonkeyPatch) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
@@ -69,8 +44,8 @@ def test_late_progress_does_not_take_a_match_back(monkeypatch: pytest.MonkeyPatc
     assert place.match("R1M1").state == "DRAWING_NUMBER"
 
 
-def test_a_report_whose_news_were_not_written_down_is_not_told_that_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next player would be asked by a referee that takes its move for recorded."""
+def test_progress_that_was_not_stored_is_answered_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the referee would take the move for recorded, and ask the next player."""
     place = make.playing(players=2)
     match = place.match("R1M1")
     before(monkeypatch, progress, "lease_s_of", lambda: Match.objects.update(state="READY"))
@@ -78,7 +53,7 @@ def test_a_report_whose_news_were_not_written_down_is_not_told_that_they_were(mo
     assert (place.match("R1M1").state, place.match("R1M1").messages.count()) == ("READY", 0)
 
 
-def test_moves_are_never_taken_back() -> None:
+def test_recorded_moves_are_never_removed() -> None:
     place = make.playing(players=2)
     League.objects.update(game_type="tic_tac_toe")
     first, second = ["P01", 4], ["P02", 0]
@@ -107,10 +82,3 @@ def test_two_clicks_close_registration_once(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(ActionRefused) as caught:
         opening.close_registration(league_id="fall")
     assert (str(caught.value), Match.objects.count()) == ("Fall has just changed: look again.", 0)
-
-
-def test_two_looks_close_a_round_once() -> None:
-    place = make.playing(players=2)
-    make.report(place.match("R1M1"), "P01")
-    assert endings.close_round_if_done(Round.objects.get()) is False
-    assert place.events().count("round_completed") == 1

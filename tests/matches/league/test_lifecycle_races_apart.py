@@ -7,20 +7,18 @@ way exactly one order of events is on record, and the rows agree with it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection
 from django.utils import timezone
 
-from agents_registry import credentials, places, registration
 from agents_registry.models import Agent, Kind
-from matches.events.history import Moment
-from matches.events.registry import fold
-from matches.league import curtain, endings, lifecycle, losses, opening, progress, results, sealing
+from agents_registry.registering import credentials, places, registration
+from matches.league import endings, freeze, lifecycle, losses, opening, progress, results, sealing
 from matches.league.corrections import applying
 from matches.league.corrections.applying import LookAgain
 from matches.league.errors import ActionRefused
@@ -28,70 +26,11 @@ from matches.models import Broadcast, Correction, Delivery, League, Match
 from matches.view import sight, summaries
 from tests import factories as make
 from tests.matches.correcting import do
-from tests.matches.league.test_lifecycle_races import before
 from tests.matches.league.test_sealing import seal_of
+from tests.matches.races import LONG_S, Other, after, assert_rows_agree, before, somebody_waits, tried
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WHY = "wrong game started"
-LONG_S = 60
-
-
-def somebody_waits() -> bool:
-    """Whether another connection waits for what this one holds (PostgreSQL)."""
-    with connection.cursor() as cursor:
-        cursor.execute("select 1 from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))")
-        return cursor.fetchone() is not None
-
-
-class Other:
-    """Somebody else, on a thread and a connection of its own."""
-
-    def __init__(self) -> None:
-        self.answers: list[Any] = []
-        self._threads: list[threading.Thread] = []
-
-    def begins(self, action: Callable[[], Any]) -> None:
-        """It does this now, and may have to wait for us."""
-
-        def act() -> None:
-            try:
-                self.answers.append(action())
-            except Exception as error:
-                self.answers.append(error)
-            finally:
-                connections.close_all()
-
-        thread = threading.Thread(target=act)
-        self._threads.append(thread)
-        thread.start()
-
-    def does(self, action: Callable[[], Any]) -> None:
-        """It does this now, and on PostgreSQL it is done when we go on, or waits for us."""
-        self.begins(action)
-        while connection.vendor == "postgresql" and self._threads[-1].is_alive() and not somebody_waits():
-            pass
-
-    def is_done(self) -> Any:
-        """What came of it, a refusal too."""
-        for thread in self._threads:
-            thread.join(LONG_S)
-            assert not thread.is_alive()
-        return self.answers[-1]
-
-
-@pytest.fixture
-def other() -> Iterator[Other]:
-    found = Other()
-    yield found
-    found.is_done()
-
-
-def tried(action: Callable[[], Any]) -> Any:
-    """What an action answers, or the refusal."""
-    try:
-        return action()
-    except ActionRefused as refusal:
-        return refusal
 
 
 def withdraw(player_id: str) -> Correction:
@@ -102,23 +41,12 @@ def undo(number: int) -> Correction:
     return applying.undo(league_id="fall", number=number, reason=WHY, by="bob")
 
 
-def assert_rows_agree(place: make.Setting) -> Moment:
-    """Rows and history say the same of results and of who is out."""
-    league = place.league
-    then = fold(Moment(), sight._read(league.events.order_by("seq")))
-    rows = Match.objects.filter(league=league, state="FINISHED").values_list("match_id", "status", "winner__code")
-    assert sorted(rows) == sorted((one.match_id, one.status, one.winner) for one in then.outcomes.values())
-    assert {player: entry["word"] for player, entry in league.out.items()} == then.out
-    assert str(then.state) == league.state
-    return then
-
-
 def played(players: int = 4) -> make.Setting:
     """Round 1 is over, round 2 is being played."""
-    found = make.playing(players=players)
-    make.finish_round(found)
-    make.playing_on(found)
-    return found
+    place = make.playing(players=players)
+    make.finish_round(place)
+    make.playing_on(place)
+    return place
 
 
 def test_one_player_comes_back_while_another_leaves(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
@@ -141,7 +69,7 @@ def test_a_correction_is_undone_while_another_is_made_on_top_of_it(
     do("set_result", match_id="R1M1", status="WIN", winner=loser, reason=WHY)
     before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: undo(1)))
     first = tried(lambda: do("void", match_id="R1M1", reason=WHY))
-    # One of the two is refused: undone under a later one, it would come back with that one's undoing.
+    # One of the two is refused: otherwise undoing the later correction would restore the result of the undone one.
     assert [isinstance(first, ActionRefused), isinstance(other.is_done(), ActionRefused)].count(True) == 1
     assert_rows_agree(place)
     if not isinstance(first, ActionRefused):
@@ -158,7 +86,7 @@ def test_a_report_comes_while_its_player_is_taken_out(monkeypatch: pytest.Monkey
     before(monkeypatch, applying, "_same_as_shown", lambda: other.does(lambda: make.report(match, winner)))
     first = tried(lambda: withdraw(winner))
     answer = other.is_done()
-    # On SQLite it is too late: ignored, or told that a result is on record, as it read before that one or after it.
+    # On SQLite the report is late: ignored, or answered as a duplicate, depending on when it read the match.
     counted = answer["status"] == "ACCEPTED" and not answer.get("duplicate")
     assert counted is (connection.vendor == "postgresql")
     then = assert_rows_agree(place)
@@ -187,10 +115,10 @@ def test_reports_and_a_correction_do_not_wait_for_each_other(monkeypatch: pytest
         other.begins(lambda: make.report(two, two.player_a.code))
         other.begins(lambda: make.report(one, player))
 
-    before(monkeypatch, applying, "_hold", both)
+    before(monkeypatch, applying, "_lock_league", both)
     first = tried(lambda: withdraw(player))
     other.is_done()
-    # That of the player who left comes too late, whether it read before or after that.
+    # The report about the withdrawn player comes too late, whether it read the match before or after the withdrawal.
     assert {answer["status"] for answer in other.answers} <= {"ACCEPTED", "IGNORED"}
     assert not isinstance(first, Exception)
     assert assert_rows_agree(place).outcomes["R2M1"].correction == 1
@@ -202,10 +130,10 @@ def test_a_player_of_the_lobby_registers_again_while_a_league_opens(
 ) -> None:
     first = make.join("Early")
     create = partial(opening.create_league, league_id="fall", display_name="Fall")
-    before(monkeypatch, registration, "_held", lambda: other.does(create))
+    before(monkeypatch, registration, "_locked", lambda: other.does(create))
     again = make.join("Early")
     assert not isinstance(other.is_done(), Exception)
-    # Whichever came first: it is the same agent, and it is in the league.
+    # Whichever commits first, it is one agent, and it is in the league.
     assert (again.agent.pk, again.fresh().league_id) == (first.agent.pk, "fall")
     assert credentials.authenticate(again.token).pk == first.agent.pk
     assert list(League.objects.get(pk="fall").agents.values_list("name", flat=True)) == ["Early"]
@@ -223,7 +151,7 @@ def test_a_player_comes_to_the_lobby_while_a_league_opens(
 
 
 def test_a_league_opens_while_a_player_comes_to_the_lobby(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
-    # It has looked into the lobby, and is not on record yet.
+    # The league has read the lobby, and is not committed yet.
     before(monkeypatch, opening, "changed", lambda: other.does(lambda: make.join("New")))
     opening.create_league(league_id="fall", display_name="Fall")
     assert not isinstance(other.is_done(), Exception)
@@ -245,10 +173,10 @@ def test_a_round_starts_while_the_league_is_stopped_or_paused(
 ) -> None:
     place = make.playing(players=4)
     make.finish_round(place)
-    before(monkeypatch, lifecycle, "_hand_out", lambda: other.does(lambda: verb(league_id="fall")))
+    before(monkeypatch, lifecycle, "_assign_referees", lambda: other.does(lambda: verb(league_id="fall")))
     first = tried(lambda: lifecycle.start_round(league_id="fall"))
     assert not isinstance(other.is_done(), Exception)
-    # Whichever came first: no round starts in a league that is stopped or paused already.
+    # Whichever commits first, no round starts in a league that is stopped or paused.
     refused = connection.vendor == "postgresql"
     assert isinstance(first, ActionRefused) is refused
     assert place.events()[-1] == ("league_stopped" if verb is lifecycle.stop else "paused")
@@ -259,7 +187,7 @@ def test_a_round_starts_while_the_league_is_stopped_or_paused(
 
 def test_a_referee_is_heard_while_its_lease_runs_out(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.playing(players=2)
-    # A sign of life within the last second is not written down again, however long this takes.
+    # A recent heartbeat is not stored again, however slow this test is.
     Agent.objects.filter(kind="referee").update(heard_at=timezone.now() + timedelta(hours=1))
     match = place.match("R1M1")
     Match.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -274,7 +202,7 @@ def test_a_referee_is_heard_while_its_lease_runs_out(monkeypatch: pytest.MonkeyP
 
 
 def test_a_match_is_lost_while_its_referee_records_a_move(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
-    """Told that the move is on record it asks the next player: then the next attempt goes on from that move."""
+    """The referee is told that the move is recorded and asks the next player: the next attempt must have the move."""
     place = make.playing(players=2)
     League.objects.update(game_type="tic_tac_toe")
     match, moves = place.match("R1M1"), [["P01", 4]]
@@ -284,8 +212,8 @@ def test_a_match_is_lost_while_its_referee_records_a_move(monkeypatch: pytest.Mo
     assert (other.is_done(), place.match("R1M1").state, place.match("R1M1").moves) == (1, "READY", moves)
 
 
-def test_one_seal_comes_twice_at_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
-    """A referee that had no answer sends it once more, perhaps to another process of the site."""
+def test_a_seal_that_is_sent_twice_at_once_is_stored_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    """A referee that got no answer sends its seal again, perhaps to another process of the site."""
     place = make.playing(players=2)
     match = place.match("R1M1")
     sealed = partial(make.progress, match, state="DRAWING_NUMBER", seal=seal_of(match))
@@ -304,7 +232,7 @@ def test_a_match_is_lost_while_its_verdict_is_sealed(monkeypatch: pytest.MonkeyP
 
 
 def test_leases_run_out_while_the_instructor_takes_a_player_out(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
-    """Two matches of one round are taken by both: neither waits for the other for ever."""
+    """Both lock two matches of one round: there is no deadlock."""
     place = played()
     Match.objects.filter(match_id__startswith="R2").update(lease_until=timezone.now() - timedelta(seconds=1))
     player = place.match("R2M2").player_a.code
@@ -324,7 +252,7 @@ def test_the_league_ends_while_a_match_is_voided(monkeypatch: pytest.MonkeyPatch
     assert_rows_agree(place)
     rows = sight.everything(place.league).standings
     line = summaries.league_lines([place.league])[0]
-    assert line["champion"] == summaries.champion_of(rows[0])
+    assert line["champion"] == summaries.champions_of(rows)["champion"]
     assert Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count() == 1
 
 
@@ -345,7 +273,7 @@ def frozen() -> make.Setting:
     """Two players, the board frozen before the only round, which is being played."""
     place = make.setting(players=2)
     opening.close_registration(league_id="fall")
-    curtain.plan(league_id="fall", from_round=1)
+    freeze.plan(league_id="fall", from_round=1)
     lifecycle.start_round(league_id="fall")
     make.open_current("fall")
     make.look()
@@ -355,35 +283,19 @@ def frozen() -> make.Setting:
 def test_the_board_is_unveiled_while_the_league_ends(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = frozen()
     match = place.match("R1M1")
-    frozen_league = curtain._frozen
-
-    def late(league_id: str) -> League:
-        found = frozen_league(league_id)
-        other.does(lambda: make.report(match, "P01"))
-        return found
-
-    monkeypatch.setattr(curtain, "_frozen", late)
-    curtain.lift(league_id="fall")
+    after(monkeypatch, freeze, "_frozen", lambda: other.does(lambda: make.report(match, "P01")))
+    freeze.lift(league_id="fall")
     other.is_done()
     assert place.league.state == "COMPLETED"
     told = Delivery.objects.filter(broadcast__message_type="LEAGUE_COMPLETED", agent__kind=Kind.PLAYER)
     assert (told.count(), Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count()) == (2, 1)
 
 
-def test_two_lift_the_curtain_at_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+def test_two_instructors_lift_the_freeze_at_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = frozen()
     make.report(place.match("R1M1"), "P01")
-    frozen_league, done = curtain._frozen, []
-
-    def late(league_id: str) -> League:
-        found = frozen_league(league_id)
-        if not done:
-            done.append(True)
-            other.does(lambda: curtain.lift(league_id="fall"))
-        return found
-
-    monkeypatch.setattr(curtain, "_frozen", late)
-    first = tried(lambda: curtain.lift(league_id="fall"))
+    after(monkeypatch, freeze, "_frozen", lambda: other.does(lambda: freeze.lift(league_id="fall")))
+    first = tried(lambda: freeze.lift(league_id="fall"))
     assert [isinstance(first, ActionRefused), isinstance(other.is_done(), ActionRefused)].count(True) == 1
     assert place.events().count("unveiled") == 1
     assert Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count() == 1
@@ -408,7 +320,7 @@ def test_a_league_is_stopped_while_a_report_comes(monkeypatch: pytest.MonkeyPatc
     assert_rows_agree(place)
 
 
-def test_two_end_a_round_at_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+def test_two_reports_end_a_round_at_once(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.playing(players=4)
     one, two = place.match("R1M1"), place.match("R1M2")
     before(monkeypatch, endings, "close_round_if_done", lambda: other.begins(lambda: make.report(two, None)))
@@ -418,7 +330,7 @@ def test_two_end_a_round_at_once(monkeypatch: pytest.MonkeyPatch, other: Other) 
     assert_rows_agree(place)
 
 
-def test_one_registers_while_the_schedule_is_made(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+def test_a_player_registers_while_the_schedule_is_made(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     place = make.setting(players=2)
     before(
         monkeypatch,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agents_registry import credentials, registration
 from agents_registry.models import Agent
+from agents_registry.registering import credentials, registration
 from matches.conducting import due
 from matches.league import lifecycle, outbox
 from matches.models import Broadcast, Delivery, Event, Match, Round
@@ -32,7 +32,7 @@ def types(plan: due.Plan, who: make.Member) -> list[str]:
 
 
 def settle(plan: due.Plan, *members: make.Member) -> None:
-    """The messages of a plan to these agents (to all without any) have been delivered."""
+    """Settle the messages of a plan to these agents, or to all agents if none are given."""
     keys = [one.agent.pk for one in members] or list(plan.parcels)
     outbox.settle([(one.delivery_pk, "") for key in keys for one in plan.parcels.get(key, [])])
 
@@ -137,9 +137,10 @@ def test_after_the_last_round_the_league_is_completed() -> None:
         "total_rounds": 1,
         "total_matches": 1,
         "champion": {"player_id": "P02", "display_name": "Player 2", "points": 3},
+        "champions": [{"player_id": "P02", "display_name": "Player 2", "points": 3}],
         "final_standings": [
-            {"rank": 1, "player_id": "P02", "display_name": "Player 2", "points": 3},
-            {"rank": 2, "player_id": "P01", "display_name": "Player 1", "points": 0},
+            {"rank": 1, "tied_rank": 1, "player_id": "P02", "display_name": "Player 2", "points": 3},
+            {"rank": 2, "tied_rank": 2, "player_id": "P01", "display_name": "Player 1", "points": 0},
         ],
     }
     assert place.events()[-3:] == ["match_finished", "round_completed", "league_completed"]
@@ -254,7 +255,7 @@ def test_a_look_that_moves_rounds_wakes_nobody_and_says_what_is_left() -> None:
     assert (len(opened.starts), opened.more, woken) == (2, False, [])
     make.finish_round(place)
     woken.clear()
-    # Nothing goes out for the next round while messages are on their way to everybody.
+    # Nothing can be sent for the next round while every agent is busy.
     busy = set(Agent.objects.values_list("pk", flat=True))
     assert (due.look(busy_agents=busy, draining=False).more, woken) == (True, [])
     assert [one.state for one in Round.objects.order_by("number")] == ["COMPLETED", "ANNOUNCING", "PENDING"]

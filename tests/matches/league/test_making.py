@@ -22,8 +22,8 @@ PLAYERS = 9
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(making, "AT_ONCE", 35)
-    monkeypatch.setattr(making, "PIECE", 8)
+    monkeypatch.setattr(making, "MAX_MATCHES_AT_ONCE", 35)
+    monkeypatch.setattr(making, "MATCHES_PER_PIECE", 8)
 
 
 def state() -> tuple[str, int]:
@@ -31,8 +31,8 @@ def state() -> tuple[str, int]:
 
 
 def pairs() -> list[tuple[str, str, str]]:
-    found = Match.objects.filter(league_id="fall").order_by("pk")
-    return list(found.values_list("match_id", "player_a__code", "player_b__code"))
+    matches = Match.objects.filter(league_id="fall").order_by("pk")
+    return list(matches.values_list("match_id", "player_a__code", "player_b__code"))
 
 
 def begun(**settings: object) -> None:
@@ -86,14 +86,14 @@ def test_nobody_sees_half_a_schedule() -> None:
     assert list(matches_of(league)) == []
 
 
-def test_who_comes_now_is_too_late() -> None:
+def test_a_league_whose_schedule_is_being_made_refuses_new_players() -> None:
     begun()
     with pytest.raises(AssertionError):
         make.join("Late", "fall", port=8200)
     assert Agent.objects.filter(league_id="fall", kind="player").count() == PLAYERS
 
 
-def test_a_second_click_is_told_to_wait() -> None:
+def test_a_league_whose_schedule_is_being_made_refuses_other_actions() -> None:
     begun()
     before = state()
     for verb in (opening.close_registration, lifecycle.start_round, lifecycle.stop):
@@ -120,7 +120,7 @@ def test_a_start_begins_the_round_when_the_schedule_is_made() -> None:
     assert Round.objects.get(league=league, number=1).state != "PENDING"
 
 
-def test_a_start_that_is_refused_closes_nothing() -> None:
+def test_a_refused_start_does_not_close_registration() -> None:
     make.setting(players=PLAYERS, referees=0)
     with pytest.raises(ActionRefused, match="No referee may judge"):
         lifecycle.start_league(league_id="fall")
@@ -128,7 +128,7 @@ def test_a_start_that_is_refused_closes_nothing() -> None:
     assert making.is_open(League.objects.get(pk="fall"))
 
 
-def test_a_first_round_that_lost_a_match_opens_the_league_again() -> None:
+def test_deleting_a_match_of_an_unfinished_schedule_reopens_registration() -> None:
     begun()
     Match.objects.filter(match_id="R1M2").delete()
     make.look()
@@ -138,8 +138,8 @@ def test_a_first_round_that_lost_a_match_opens_the_league_again() -> None:
 
 
 @pytest.mark.parametrize("gone", ["the bye of the first round", "a later round", "a match of a later round"])
-def test_a_schedule_that_lost_anything_meanwhile_opens_the_league_again(gone: str) -> None:
-    """By hand, as by the admin or SQL: no league is played with half a schedule, and other leagues go on."""
+def test_deleting_any_row_of_an_unfinished_schedule_reopens_registration(gone: str) -> None:
+    """Deleted by hand, in the admin or by SQL: no league is played with an incomplete schedule."""
     begun()
     make.look()
     make.look()

@@ -1,4 +1,4 @@
-"""The outbox: one row per broadcast and agent, in order, older news overtaken by newer (ruling, section 6)."""
+"""The outbox: one row per broadcast and agent, in order; an older table gives way to a newer (ruling, section 6)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agents_registry import credentials, learned, registration
 from agents_registry.models import Agent
+from agents_registry.registering import credentials, learned, registration
 from league_sdk.dialects import shapes
 from matches.conducting import due, parcels
 from matches.league import lifecycle, opening, outbox
@@ -25,11 +25,11 @@ def types(plan: due.Plan, who: make.Member) -> list[str]:
 
 
 def pending(who: make.Member) -> list[tuple[str, int]]:
-    found = Delivery.objects.filter(agent=who.agent, state="PENDING").order_by("pk")
-    return [(one.broadcast.message_type, one.broadcast.round_number) for one in found.select_related("broadcast")]
+    deliveries = Delivery.objects.filter(agent=who.agent, state="PENDING").order_by("pk")
+    return [(one.broadcast.message_type, one.broadcast.round_number) for one in deliveries.select_related("broadcast")]
 
 
-def test_what_is_overtaken_is_dropped() -> None:
+def test_older_tables_and_announcements_are_dropped() -> None:
     place = make.playing(players=4)
     slow, quick = place.players[0], place.players[1]
     outbox.settle([(one.delivery_pk, "") for one in make.look().parcels[quick.agent.pk]])
@@ -50,7 +50,7 @@ def test_what_is_overtaken_is_dropped() -> None:
     )
 
 
-def test_overtaking_stays_within_the_league() -> None:
+def test_messages_of_another_league_are_not_dropped() -> None:
     first = make.playing("a", players=4)
     make.open_league("b")
     others = [make.join(f"Other {n}", "b", port=8200 + n) for n in (1, 2)]
@@ -71,22 +71,13 @@ def test_a_busy_agent_is_left_out_and_the_order_is_kept() -> None:
     assert types(make.look(), busy) == ["LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"]
 
 
-def test_one_that_is_shut_down_is_told_nothing() -> None:
+def test_a_player_that_is_shut_down_gets_no_broadcast() -> None:
     place = make.setting(players=4)
     gone = place.players[3].agent
     opening.close_registration(league_id="fall")
     registration.retire(agent_ids=[gone.pk])
     lifecycle.start_round(league_id="fall")
     assert not Delivery.objects.filter(agent=gone).exists()
-
-
-def test_what_is_settled_stays_settled() -> None:
-    place = make.playing(players=2)
-    (delivery, *_) = Delivery.objects.filter(agent=place.players[0].agent)
-    outbox.settle([(delivery.pk, "")])
-    outbox.settle([(delivery.pk, "late failure")])
-    delivery.refresh_from_db()
-    assert (delivery.state, delivery.problem) == ("SETTLED", "")
 
 
 # Dialects -----------------------------------------------------------------------------------------
@@ -111,7 +102,7 @@ def without_ids_of_the_moment(body: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("shape", shapes.SHAPES)
-def test_a_broadcast_speaks_as_its_receiver_does(shape: str) -> None:
+def test_a_broadcast_is_sent_in_the_dialect_of_its_receiver(shape: str) -> None:
     place = make.setting(players=2)
     plain, other = place.players
     Agent.objects.filter(pk=other.agent.pk).update(dialect=shape)
@@ -126,25 +117,25 @@ def test_a_broadcast_speaks_as_its_receiver_does(shape: str) -> None:
     assert without_ids_of_the_moment(bodies(plan, other)[0]) == without_ids_of_the_moment(expected)
 
 
-def test_what_was_seen_to_be_understood_comes_before_the_dialect() -> None:
+def test_a_learned_shape_is_preferred_to_the_registered_dialect() -> None:
     place = make.setting(players=2)
     ways = {"GAME_INVITATION": "handle_message", "ROUND_ANNOUNCEMENT": "message_type"}
     learned.learn_dialect(agent_id=place.players[0].agent.pk, spoken=ways)
     methods = [body["method"] for body in whole_league(place)]
-    # One that takes its invitations in some way takes tables in it, too.
+    # A shape that is understood for invitations is used for tables, too.
     assert methods == ["ROUND_ANNOUNCEMENT", "handle_message", "handle_message", "handle_message"]
 
 
 def test_a_broadcast_is_encoded_once_for_each_way_of_speaking(monkeypatch: pytest.MonkeyPatch) -> None:
     place = make.setting(players=20)
     made = []
-    make_one = parcels.Stencil.__init__
+    make_one = parcels.Template.__init__
 
-    def counted(self: parcels.Stencil, message: Any, shape: str, *, to_player: bool) -> None:
+    def counted(self: parcels.Template, message: Any, shape: str, *more: Any, to_player: bool) -> None:
         made.append((shape, to_player))
-        make_one(self, message, shape, to_player=to_player)
+        make_one(self, message, shape, *more, to_player=to_player)
 
-    monkeypatch.setattr(parcels.Stencil, "__init__", counted)
+    monkeypatch.setattr(parcels.Template, "__init__", counted)
     Agent.objects.filter(code__in=["P03", "P11"]).update(dialect="flat")
     lifecycle.start_league(league_id="fall")
     plan = make.look()
@@ -170,12 +161,12 @@ def test_every_broadcast_names_league_round_and_token() -> None:
 
 
 @pytest.mark.parametrize(("dialect", "method"), [("canonical", "ping"), ("handle_message", "handle_message")])
-def test_a_ping_speaks_as_its_receiver_does(dialect: str, method: str) -> None:
+def test_a_ping_is_sent_in_the_dialect_of_its_receiver(dialect: str, method: str) -> None:
     place = make.setting(players=2)
     agent = place.players[0].agent
     Agent.objects.filter(pk=agent.pk).update(dialect=dialect)
     registration.want_ping(agent_ids=[agent.pk])
     (ping,) = make.look().pings
     body = json.loads(ping.body)
-    found = (ping.agent_pk, body["method"], body["params"]["message_type"], body["params"]["league_id"])
-    assert found == (agent.pk, method, "PING", "fall")
+    sent = (ping.agent_pk, body["method"], body["params"]["message_type"], body["params"]["league_id"])
+    assert sent == (agent.pk, method, "PING", "fall")

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from league_sdk.protocol.errors import LeagueError
@@ -29,7 +29,7 @@ def result(winner: Any, score: Any = None, details: Any = None) -> dict[str, Any
 
 
 def complaint(read: Any, *arguments: Any) -> tuple[str, Any, Any, Any]:
-    """Code, field, seen and expected of what a reader has to say."""
+    """The code, and the fields ``field``, ``seen`` and ``expected``, of the error that a reader raises."""
     with pytest.raises(LeagueError) as caught:
         read(*arguments)
     error = caught.value
@@ -69,9 +69,8 @@ def complaint(read: Any, *arguments: Any) -> tuple[str, Any, Any, Any]:
         ({"winner": B, "result": "WIN"}, "WIN", B),
         ({"winner": "draw"}, "DRAW", None),
         (result("PLAYER_B"), "WIN", B),
-        # 0:0 with a missing choice is both absent, whatever it is called
+        # 0:0 with a missing choice means that both were absent, whether the winner is null or "DRAW"
         (result("DRAW", {A: 0, B: 0}), "TECHNICAL_LOSS", None),
-        # null with 0:0 and a missing choice: both absent
         (result(None, {A: 0, B: 0}), "TECHNICAL_LOSS", None),
         (result(None, {A: 0, B: 0}, ONE), "TECHNICAL_LOSS", None),
         (result(None, {A: 0, B: 0}, {"choices": {}}), "TECHNICAL_LOSS", None),
@@ -120,7 +119,7 @@ def test_what_cannot_be_read_names_field_seen_and_expected(
     assert complaint(read_verdict, params, PLAYERS) == (code, field, seen, expected)
 
 
-def test_a_whole_report_of_ours() -> None:
+def test_a_complete_report_of_our_referee_is_read() -> None:
     fault = {
         "player_id": B,
         "error_code": "E001",
@@ -230,8 +229,8 @@ def test_a_point_that_is_lost_without_a_word_is_lost_through_the_referee(
 ) -> None:
     said = [{"player_id": player, "error_code": "E001"} for player in told]
     params = {"status": "TECHNICAL_LOSS", "faults": said} | result(winner)
-    found = {fault["player_id"]: fault["cause"] for fault in read_verdict(params, PLAYERS).faults}
-    assert found == dict.fromkeys(told, "DEADLINE") | dict.fromkeys(unexplained, "REFEREE")
+    causes = {fault["player_id"]: fault["cause"] for fault in read_verdict(params, PLAYERS).faults}
+    assert causes == dict.fromkeys(told, "DEADLINE") | dict.fromkeys(unexplained, "REFEREE")
 
 
 @pytest.mark.parametrize(
@@ -244,7 +243,7 @@ def test_a_point_that_is_lost_without_a_word_is_lost_through_the_referee(
         ({"why": f"tok_{'a' * 32}"}, "REFEREE", "tok_…"),
     ],
 )
-def test_why_a_match_is_given_back(item: dict[str, Any], cause: str, why: str) -> None:
+def test_why_a_match_is_handed_back(item: dict[str, Any], cause: str, why: str) -> None:
     whole = {"league_id": "fall", "match_id": "R1M1", "attempt": 1, "state": "HANDED_BACK"} | item
     (found,) = read_progress({"matches": [whole]})
     assert (found.cause, found.why) == (cause, why)
@@ -326,7 +325,7 @@ def test_a_progress_report_is_read() -> None:
     assert read_progress({"matches": []}) == []
 
 
-def test_what_is_odd_in_an_item_is_left_out() -> None:
+def test_malformed_fields_of_a_progress_item_are_left_out() -> None:
     odd = {"joined": [A, 7, None], "locked_in": "P01", "view": [1], "transcript": "none"}
     assert picked(ITEM | odd) == ITEM | {"joined": [A], "locked_in": [], "view": {}, "transcript": []}
     assert picked({name: ITEM[name] for name in ("league_id", "match_id", "attempt", "state")}) == ITEM | {
@@ -368,6 +367,7 @@ def test_entries_without_a_usable_number_are_left_out() -> None:
     assert read_entries({"n": 0}) == []
 
 
+@settings(max_examples=40)
 @given(
     st.fixed_dictionaries({"matches": st.lists(json_values | st.fixed_dictionaries(dict.fromkeys(ITEM, json_values)))})
 )
@@ -388,12 +388,12 @@ def test_a_round_may_be_a_number_or_digits(value: Any, number: int) -> None:
 
 
 @pytest.mark.parametrize("value", [None, True, -1, 2**31, 1.0, "", "-1", "1.0", "٣", "1" * 10, [1], {}])
-def test_anything_else_is_no_whole_number(value: Any) -> None:
+def test_a_value_that_is_no_whole_number_is_refused(value: Any) -> None:
     code, field, _, expected = complaint(lambda: whole_number(value, field="round_id"))
     assert (code, field, expected) == ("E002", "round_id", "a whole number")
 
 
-def test_where_a_server_was_found() -> None:
+def test_a_report_may_name_the_path_at_which_a_player_was_found() -> None:
     told = {A: "/mcp/", B: "/", "P03": "/third/"}
     assert read_found_at(told) == {A: "/mcp/", B: "/"}
     for wrong in ("http://elsewhere/", "mcp", "/a b", "/?x=1", "//elsewhere:1/\n", 7, None, "/" + "x" * 200):

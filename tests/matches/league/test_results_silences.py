@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents_registry import registration
-from agents_registry.models import Agent
+from agents_registry.registering import registration
 from matches.league import lifecycle, opening
 from matches.models import Match, Round
 from matches.view import sight
@@ -89,6 +88,13 @@ def shut_down_before(place: make.Setting, *codes: str) -> None:
         (["P01"], {}, "TECHNICAL_LOSS", "P02", "P01 shut down after too many silences: not called"),
         (["P01", "P02"], {}, "TECHNICAL_LOSS", None, "P01 and P02 shut down after too many silences: not called"),
         (["P02"], {"no_show": "cancel"}, "CANCELLED", None, "P02 shut down after too many silences: not called"),
+        (
+            ["P01", "P02"],
+            {"no_show": "cancel"},
+            "CANCELLED",
+            None,
+            "P01 and P02 shut down after too many silences: not called",
+        ),
     ],
 )
 def test_a_match_with_one_that_is_shut_down_is_decided_without_calls(
@@ -97,8 +103,8 @@ def test_a_match_with_one_that_is_shut_down_is_decided_without_calls(
     place = make.setting(players=4, **rules)
     shut_down_before(place, *gone)
     match = place.match("R1M1")
-    found = (match.state, match.status, match.winner.code if match.winner else None, match.reason)
-    assert found == ("FINISHED", status, winner, reason)
+    ended = (match.state, match.status, match.winner.code if match.winner else None, match.reason)
+    assert ended == ("FINISHED", status, winner, reason)
     assert match.details == {"drawn_number": None, "number_parity": None, "choices": {"P01": None, "P02": None}}
     assert place.match("R1M2").state == "READY"
 
@@ -119,7 +125,7 @@ def test_shut_down_between_the_announcement_and_the_start() -> None:
     assert (place.states()["R1M1"], place.states()["R1M2"]) == ("FINISHED", "ASSIGNED")
 
 
-def test_registering_again_returns_it_for_the_rounds_to_come() -> None:
+def test_a_player_that_registers_again_plays_the_next_rounds() -> None:
     place = make.setting(players=4)
     shut_down_before(place, "P01")
     make.join("Player 1", "fall", port=8101)
@@ -129,15 +135,6 @@ def test_registering_again_returns_it_for_the_rounds_to_come() -> None:
     start_next(place)
     assert place.players[0].fresh().state == "ACTIVE"
     assert place.states()["R2M1"] == "ASSIGNED"
-
-
-def test_the_instructor_brings_it_back() -> None:
-    place = make.setting(players=2)
-    registration.retire(agent_ids=[place.players[0].agent.pk])
-    Agent.objects.filter(pk=place.players[0].agent.pk).update(silences=5)
-    registration.bring_back(agent_ids=[one.agent.pk for one in place.players])
-    row = place.players[0].fresh()
-    assert (row.state, row.silences) == ("REGISTERED", 0)
 
 
 def test_a_suspended_player_is_marked_for_one_invitation() -> None:
@@ -168,14 +165,6 @@ def test_both_policies_count_the_silence(no_show: str, status: str, winner: str 
     make.report(match, None, **changes)
     match = place.match("R1M1")
     assert (match.state, match.status, match.winner.code if match.winner else None) == ("FINISHED", status, winner)
-    found = next(one for one in sight.everything(place.league).standings if one.player_id == "P01")
-    assert (found.played, found.points) == row
+    standing = next(one for one in sight.everything(place.league).standings if one.player_id == "P01")
+    assert (standing.played, standing.points) == row
     assert place.players[0].fresh().silences == 1
-
-
-def test_the_league_plays_by_its_policy_also_for_those_who_are_gone_on_both_sides() -> None:
-    place = make.setting(players=2, no_show="cancel")
-    shut_down_before(place, "P01", "P02")
-    match = place.match("R1M1")
-    assert (match.state, match.status, match.winner) == ("FINISHED", "CANCELLED", None)
-    assert [(one.played, one.points) for one in sight.everything(place.league).standings] == [(0, 0), (0, 0)]

@@ -11,9 +11,9 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from agents_registry import registration
 from agents_registry.models import Agent, Kind
-from agents_registry.requests import read_request
+from agents_registry.registering import registration
+from agents_registry.requests.reading import read_request
 from league_sdk.ledger.verify import verify
 from league_sdk.protocol.errors import RefereeNotRegistered
 from league_sdk.rules.draws import commitment
@@ -77,7 +77,7 @@ def begin_anew(place: make.Setting) -> None:
 
 def undeliverable(place: make.Setting) -> None:
     match = place.match("R1M1")
-    losses.undeliverable(losses.NotTaken(match.pk, match.attempt, match.lease_until, "no answer"))
+    losses.undeliverable(losses.UntakenStart(match.pk, match.attempt, match.lease_until, "no answer"))
 
 
 ENDS: list[Callable[[make.Setting], None]] = [expire, hand_back, restart, begin_anew, undeliverable]
@@ -91,14 +91,14 @@ def test_whatever_ends_the_attempt_another_referee_only_tells_the_sealed_verdict
     first = place.match("R1M1")
     end(place)
     waits = place.match("R1M1")
-    # Nobody sees that there is a verdict, and no player of it is given another match.
+    # The state does not reveal the verdict, and keeps the players out of other matches.
     assert (waits.state, waits.referee, waits.attempt, waits.view) == ("DRAWING_NUMBER", None, 1, {})
     Agent.objects.filter(kind="referee").update(state="ACTIVE", problem="", heard_at=timezone.now())
     (start,) = make.look().starts
     told = place.match("R1M1")
     assert (told.state, told.attempt, told.conversation_id) == ("ASSIGNED", 2, first.conversation_id)
     assert start.attempt == 2
-    # It reports what it was given to tell, and even if it says something else the seal counts.
+    # The second referee reports another result: the seal counts.
     answer = make.report(told, "P01")
     assert answer["status"] == "ACCEPTED"
     assert result(place) == COUNTS
@@ -109,7 +109,7 @@ def test_whatever_ends_the_attempt_another_referee_only_tells_the_sealed_verdict
 def test_a_referee_that_could_not_tell_the_end_is_not_asked_again_while_there_is_another(referees: int) -> None:
     place = sealed(referees=referees)
     first = place.referee_of("R1M1").agent
-    # It has the least to do, as it gives back whatever it is given.
+    # It has the lowest load, because it hands every match back.
     hand_back(place)
     make.look()
     second = place.referee_of("R1M1").agent
@@ -184,7 +184,7 @@ def test_the_first_seal_stands() -> None:
         {"conversation_id": "conv-of-another-attempt"},
     ],
 )
-def test_what_is_no_verdict_of_this_attempt_is_not_sealed(changes: dict[str, Any]) -> None:
+def test_an_invalid_verdict_is_not_sealed(changes: dict[str, Any]) -> None:
     place = make.playing(players=2)
     match = place.match("R1M1")
     assert make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match, **changes)) == "refused"
@@ -200,7 +200,7 @@ def test_a_referee_without_the_sites_key_does_not_seal() -> None:
 
 
 def test_a_students_referee_of_the_same_name_is_not_the_one_that_sealed() -> None:
-    """A league's own referees have ids of their own: its first one may be REF01, as the site's is."""
+    """A referee of one league may have the same id, REF01, as a referee of the site."""
     place = sealed(referees=1)
     match = place.match("R1M1")
     for trusted in (False, True):
@@ -301,7 +301,7 @@ def test_a_result_says_what_it_can_be_checked_by_and_a_replay_is_drawn_anew() ->
 
 @pytest.mark.parametrize(("known", "play"), [(True, 2), (False, 1)])
 def test_a_match_without_a_seed_gets_one_when_it_is_given_out(known: bool, play: int) -> None:
-    """Its round began on an older site, or it comes out of a backup, which holds no seed that is still secret."""
+    """An older version started its round, or it was restored from a backup, which holds no secret seeds."""
     place = make.playing(players=2)
     hand_back(place)
     Match.objects.update(draw_seed="")
@@ -322,7 +322,7 @@ def test_a_match_without_a_seed_gets_one_when_it_is_given_out(known: bool, play:
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_after_a_backup_no_play_is_committed_to_twice(times: int) -> None:
-    """A backup has neither seeds nor plays; what was committed to is in the events, whatever they are."""
+    """A backup holds neither seeds nor plays, but its events hold the commitments."""
     place = sealed()
     make.report(place.match("R1M1"), "P02")
     do("replay", match_id="R1M1", reason="the network was gone")

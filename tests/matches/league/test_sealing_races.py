@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,19 +14,11 @@ from matches.league.corrections import applying
 from matches.league.errors import ActionRefused
 from tests import factories as make
 from tests.matches.correcting import do
-from tests.matches.league.test_lifecycle_races import before
-from tests.matches.league.test_lifecycle_races_apart import Other, assert_rows_agree, tried
 from tests.matches.league.test_sealing import LATER, seal_of
+from tests.matches.races import Other, assert_rows_agree, before, tried
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WHY = "wrong game started"
-
-
-@pytest.fixture
-def other() -> Iterator[Other]:
-    found = Other()
-    yield found
-    found.is_done()
 
 
 def lose_lease() -> None:
@@ -75,13 +67,13 @@ GAPS: list[tuple[Callable[[], None], Any, str]] = [
 
 
 def settle() -> None:
-    """Leases run out until nobody is left to tell the end."""
+    """Let leases run out until no referee is left to tell the verdict."""
     for _time in range(3):
         lose_lease()
 
 
 @pytest.mark.parametrize(("does", "holder", "name"), GAPS)
-def test_a_verdict_is_sealed_meanwhile(
+def test_a_verdict_is_sealed_in_the_middle_of_another_action(
     monkeypatch: pytest.MonkeyPatch, other: Other, does: Callable[[], None], holder: Any, name: str
 ) -> None:
     place = make.playing(players=2, referees=2)
@@ -96,7 +88,7 @@ def test_a_verdict_is_sealed_meanwhile(
     kept = place.match("R1M1")
     assert (answer == "sealed") == (kept.seal is not None)
     if answer == "sealed":
-        # Whoever else it was, was refused, or left the verdict as it is: the players will hear this, and nothing else.
+        # The other action was refused, or left the sealed verdict alone: the players will hear no other result.
         assert first is None or isinstance(first, ActionRefused)
         settle()
         ended = place.match("R1M1")
@@ -107,8 +99,8 @@ def test_a_verdict_is_sealed_meanwhile(
 
 
 @pytest.mark.parametrize("does", [lose_lease, cancel, stop, set_result, withdraw, disqualify, start_again])
-@pytest.mark.parametrize("name", ["listed", "hear"])
-def test_somebody_comes_while_a_verdict_is_being_sealed(
+@pytest.mark.parametrize("name", ["listed", "note_heartbeat"])
+def test_another_action_comes_while_a_verdict_is_being_sealed(
     monkeypatch: pytest.MonkeyPatch, other: Other, does: Callable[[], None], name: str
 ) -> None:
     place = make.playing(players=2, referees=2)
@@ -142,7 +134,7 @@ def test_the_report_comes_at_one_process_while_the_lease_runs_out_at_another(
 
 
 def test_two_tellers_are_never_sent(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
-    """Two conductors look at once: one referee is given the end to tell."""
+    """Two conductors look at once: one referee gets the match."""
     place = make.playing(players=2, referees=2)
     match = place.match("R1M1")
     make.progress(match, state="DRAWING_NUMBER", seal=seal_of(match))
@@ -152,6 +144,6 @@ def test_two_tellers_are_never_sent(monkeypatch: pytest.MonkeyPatch, other: Othe
     before(monkeypatch, outbox, "referees_of", lambda: other.does(lambda: starts.append(len(make.look().starts))))
     starts.append(len(make.look().starts))
     other.is_done()
-    # On SQLite the second looks when the first is done, and sends what is already given once more.
+    # On SQLite the second conductor looks after the first, and sends the assigned start again.
     assert sorted(starts) in ([0, 1], [1, 1])
     assert place.match("R1M1").attempt == 2

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from django.db import DatabaseError
 
-from agents_registry import registration
+from agents_registry.registering import registration
 from matches.league import lifecycle, notices, results
 from matches.live import changes as module
 from matches.live.changes import Changes
@@ -26,11 +26,11 @@ def place() -> make.Setting:
 @pytest.fixture
 def changes(place: make.Setting) -> Changes:
     make.open_league("spring")
-    found = Changes()
+    changes = Changes()
     # Whoever asks for the first time has drawn nothing of it, or something older.
-    assert found.since(BOTH) == {"fall": [], "spring": []}
-    assert found.since(BOTH) == {}
-    return found
+    assert changes.since(BOTH) == {"fall": [], "spring": []}
+    assert changes.since(BOTH) == {}
+    return changes
 
 
 def _report(place: make.Setting) -> None:
@@ -78,7 +78,7 @@ def _correct(place: make.Setting) -> None:
         (_say, []),
     ],
 )
-def test_what_is_different_is_found_once(
+def test_a_change_is_found_once(
     place: make.Setting, changes: Changes, change: Callable[[make.Setting], None], matches: list[str]
 ) -> None:
     change(place)
@@ -86,24 +86,24 @@ def test_what_is_different_is_found_once(
     assert changes.since(BOTH) == {}
 
 
-def test_a_league_that_nobody_looked_at_meanwhile_may_be_different(place: make.Setting, changes: Changes) -> None:
+def test_a_league_that_was_not_read_the_last_time_counts_as_changed(place: make.Setting, changes: Changes) -> None:
     assert changes.since(["spring", "gone"]) == {}
     assert changes.since(BOTH) == {"fall": []}
 
 
-def test_a_round_that_moved_is_the_whole_leagues(place: make.Setting, changes: Changes) -> None:
+def test_a_finished_round_changes_the_whole_league(place: make.Setting, changes: Changes) -> None:
     make.finish_round(place)
     assert changes.since(BOTH) == {"fall": []}
 
 
-def test_an_announcement_that_is_taken_back_is_a_change(place: make.Setting, changes: Changes) -> None:
+def test_a_withdrawn_announcement_is_a_change(place: make.Setting, changes: Changes) -> None:
     said = notices.say(league_id="fall", text="ten minutes", by="ada")
     changes.since(BOTH)
     notices.withdraw(league_id="fall", number=said.pk)
     assert changes.since(BOTH) == {"fall": []}
 
 
-def test_what_could_not_be_read_is_found_the_next_time(
+def test_a_change_is_found_by_the_next_call_after_a_database_error(
     monkeypatch: pytest.MonkeyPatch, place: make.Setting, changes: Changes
 ) -> None:
     _cancel(place)
@@ -112,16 +112,16 @@ def test_what_could_not_be_read_is_found_the_next_time(
         raise DatabaseError("the database is gone")
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, "_of_events", gone)
+        patched.setattr(module, "_matches_of_events", gone)
         with pytest.raises(DatabaseError):
             changes.since(BOTH)
     assert changes.since(BOTH) == {"fall": ["R1M2"]}
 
 
-def test_the_list_of_leagues_is_different_when_any_of_them_is(place: make.Setting) -> None:
-    found = Changes()
-    assert [found.in_list(), found.in_list()] == [True, False]
+def test_the_list_of_leagues_changes_with_any_of_its_leagues(place: make.Setting) -> None:
+    changes = Changes()
+    assert [changes.is_list_changed(), changes.is_list_changed()] == [True, False]
     make.open_league("winter")
-    assert [found.in_list(), found.in_list()] == [True, False]
+    assert [changes.is_list_changed(), changes.is_list_changed()] == [True, False]
     _report(place)
-    assert [found.in_list(), found.in_list()] == [True, False]
+    assert [changes.is_list_changed(), changes.is_list_changed()] == [True, False]

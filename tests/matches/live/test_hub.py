@@ -5,17 +5,24 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
-from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.live import hub as hubs
-from matches.push import notify
+from matches.live.changes import Changes
+from matches.live.hub import Hub, Pace
 from tests.matches.agent_server import PATIENCE_S
 
 BOARD, MATCH = PageKey("board", "fall"), PageKey("match", "fall", "R1M1")
+NEVER_S = 3600.0
+
+
+async def no_messages(_hear: Callable[[Any], None]) -> None:
+    """The channel layer of a process that hears nothing."""
 
 
 async def reach(listener: hubs.Listener | None, seq: int) -> None:
@@ -27,27 +34,28 @@ async def reach(listener: hubs.Listener | None, seq: int) -> None:
             await listener.news.wait()
 
 
-def leave(hub: hubs.Hub, listeners: list[hubs.Listener | None]) -> None:
+def leave(hub: Hub, listeners: list[hubs.Listener | None]) -> None:
     for listener in listeners:
         assert listener is not None
         hub.leave(listener)
 
 
-async def test_a_page_is_looked_at_though_nobody_says_that_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hubs, "LOOK_AFTER_S", 0.001)
-    monkeypatch.setattr(hubs, "SPACING_S", 0.0)
-    monkeypatch.setattr(notify, "get_channel_layer", lambda: None)
+async def test_a_page_is_rendered_regularly_without_a_message() -> None:
     seen = itertools.count()
-    monkeypatch.setattr(pages, "fragments", lambda key, language: {"header": str(next(seen))})
     with ThreadPoolExecutor(1) as thread:
-        hub = hubs.Hub(thread)
+        hub = Hub(
+            thread,
+            pace=Pace(spacing_s=0.0, look_interval_s=0.001),
+            render=lambda key, language: {"header": str(next(seen))},
+            listen=no_messages,
+        )
         listeners = [await hub.join(key, "en") for key in (BOARD, MATCH)]
         for listener in listeners:
             await reach(listener, 5)
         leave(hub, listeners)
 
 
-async def test_the_page_that_most_look_at_is_the_first_to_be_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_page_with_most_listeners_is_rendered_first() -> None:
     now = 0.0
     drawn: list[PageKey] = []
     begun, go_on = asyncio.Event(), threading.Event()
@@ -59,11 +67,9 @@ async def test_the_page_that_most_look_at_is_the_first_to_be_drawn_again(monkeyp
         go_on.wait(PATIENCE_S)
         return {"header": str(len(drawn))}
 
-    monkeypatch.setattr(pages, "fragments", draw)
-    monkeypatch.setattr(notify, "get_channel_layer", lambda: None)
     crowd = [PageKey("match", "fall", f"R1M{number}") for number in range(20)]
     with ThreadPoolExecutor(1) as thread:
-        hub = hubs.Hub(thread, lambda: now)
+        hub = Hub(thread, clock=lambda: now, render=draw, listen=no_messages)
         go_on.set()
         listeners = [await hub.join(key, "en") for key in (*crowd, BOARD, BOARD, BOARD)]
         drawn.clear()
@@ -79,34 +85,32 @@ async def test_the_page_that_most_look_at_is_the_first_to_be_drawn_again(monkeyp
     assert drawn[:3] == [crowd[0], BOARD, crowd[1]]
 
 
-async def test_pages_are_drawn_again_when_rows_say_that_they_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hubs, "SPACING_S", 0.0)
-    monkeypatch.setattr(hubs, "LOOK_AFTER_S", 3600.0)
-    monkeypatch.setattr(hubs, "ROWS_AFTER_S", 0.001)
-    monkeypatch.setattr(notify, "get_channel_layer", lambda: None)
+async def test_pages_are_rendered_again_when_their_rows_have_changed() -> None:
     loop, drawn = asyncio.get_running_loop(), asyncio.Queue[PageKey]()
     asked: list[set[str]] = []
     told: list[dict[str, list[str]] | Exception] = []
     count = itertools.count()
 
-    def since(leagues: set[str]) -> dict[str, list[str]]:
-        asked.append(leagues)
-        answer = told.pop(0) if told else {}
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+    class Rows(Changes):
+        def since(self, leagues: Any) -> dict[str, list[str]]:
+            asked.append(leagues)
+            answer = told.pop(0) if told else {}
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        def is_list_changed(self) -> bool:
+            return listed.pop() if listed else False
 
     def draw(key: PageKey, language: str) -> dict[str, str]:
         loop.call_soon_threadsafe(drawn.put_nowait, key)
         return {"header": str(next(count))}
 
-    monkeypatch.setattr(pages, "fragments", draw)
     keys = [BOARD, MATCH, PageKey("match", "fall", "R1M2"), PageKey("board", "spring"), PageKey("index")]
     listed: list[bool] = []
     with ThreadPoolExecutor(1) as thread:
-        hub = hubs.Hub(thread, lambda: 0.0)
-        monkeypatch.setattr(hub._changes, "since", since)
-        monkeypatch.setattr(hub._changes, "in_list", lambda: listed.pop() if listed else False)
+        pace = Pace(spacing_s=0.0, rows_interval_s=0.001, look_interval_s=NEVER_S)
+        hub = Hub(thread, clock=lambda: 0.0, pace=pace, render=draw, listen=no_messages, changes=Rows())
         listeners = [await hub.join(key, "en") for key in keys]
         assert [await drawn.get() for _ in listeners] == keys
         async with asyncio.timeout(PATIENCE_S):
@@ -135,13 +139,12 @@ async def test_pages_are_drawn_again_when_rows_say_that_they_changed(monkeypatch
         ([], True),
     ],
 )
-async def test_only_a_page_that_was_drawn_for_old_news_does_not_rest(
-    monkeypatch: pytest.MonkeyPatch, marks: list[tuple[bool, bool]], rests: bool
+async def test_a_page_pauses_unless_a_doubtful_mark_found_nothing_new(
+    marks: list[tuple[bool, bool]], rests: bool
 ) -> None:
-    different = any(one for _, one in marks)
-    monkeypatch.setattr(pages, "fragments", lambda key, language: {"header": "new" if different else "the same"})
+    header = "new" if any(different for _, different in marks) else "the same"
     with ThreadPoolExecutor(1) as thread:
-        hub = hubs.Hub(thread, lambda: 0.0)
+        hub = Hub(thread, clock=lambda: 0.0, render=lambda key, language: {"header": header})
         page = hubs.Page(BOARD, "en")
         page.update({"header": "the same"})
         for doubtful, _ in marks:
@@ -149,19 +152,15 @@ async def test_only_a_page_that_was_drawn_for_old_news_does_not_rest(
         assert await hub._render(page) is rests
 
 
-async def test_a_change_does_not_wait_behind_rows_that_say_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SPACING_S", "LOOK_AFTER_S", "ROWS_AFTER_S"):
-        monkeypatch.setattr(hubs, name, 3600.0)
-    monkeypatch.setattr(notify, "get_channel_layer", lambda: None)
+async def test_a_change_does_not_wait_after_doubtful_marks_that_found_nothing_new() -> None:
     loop, drawn = asyncio.get_running_loop(), asyncio.Queue[PageKey]()
 
     def draw(key: PageKey, language: str) -> dict[str, str]:
         loop.call_soon_threadsafe(drawn.put_nowait, key)
         return {"header": "the same"}
 
-    monkeypatch.setattr(pages, "fragments", draw)
     with ThreadPoolExecutor(1) as thread:
-        hub = hubs.Hub(thread, lambda: 0.0)
+        hub = Hub(thread, clock=lambda: 0.0, pace=Pace(NEVER_S, NEVER_S, NEVER_S), render=draw, listen=no_messages)
         listener = await hub.join(BOARD, "en")
         assert listener is not None
         async with asyncio.timeout(PATIENCE_S):
@@ -170,3 +169,22 @@ async def test_a_change_does_not_wait_behind_rows_that_say_nothing_new(monkeypat
                 hub._mark({"fall": []}, doubtful=doubtful)
                 await drawn.get()
         hub.leave(listener)
+
+
+async def test_a_listener_that_leaves_before_its_snapshot_is_removed() -> None:
+    begun, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow(key: PageKey, language: str) -> dict[str, str]:
+        loop.call_soon_threadsafe(begun.set)
+        go_on.wait(PATIENCE_S)
+        return {"header": "late"}
+
+    with ThreadPoolExecutor(1) as thread:
+        hub = Hub(thread, render=slow, listen=no_messages)
+        joining = asyncio.create_task(hub.join(BOARD, "en"))
+        await begun.wait()
+        joining.cancel()
+        await asyncio.gather(joining, return_exceptions=True)
+        go_on.set()
+        assert (hub.sockets, hub._pages) == (0, {})

@@ -61,13 +61,13 @@ async def settled() -> None:
 @pytest.fixture
 async def thread() -> Thread:
     """A page is being rendered."""
-    found = Thread()
-    await found.wants(Page("first"))
-    assert found.rendered.pop() == "first"
-    return found
+    thread = Thread()
+    await thread.wants(Page("first"))
+    assert thread.rendered.pop() == "first"
+    return thread
 
 
-async def test_changed_pages_come_before_looks_and_in_their_order(thread: Thread) -> None:
+async def test_changed_pages_are_rendered_before_looks_in_their_order(thread: Thread) -> None:
     for page in (Page("look", urgent=False), Page("one"), Page("two")):
         await thread.wants(page)
     for _ in range(3):
@@ -76,7 +76,7 @@ async def test_changed_pages_come_before_looks_and_in_their_order(thread: Thread
 
 
 @pytest.mark.parametrize("urgent", [True, False])
-async def test_a_board_before_a_class_waits_for_no_crowd_of_pages(thread: Thread, urgent: bool) -> None:
+async def test_a_page_with_many_listeners_does_not_wait_for_many_pages_with_one(thread: Thread, urgent: bool) -> None:
     for number in range(900):
         await thread.wants(Page(f"page {number}", urgent))
     thread.now += 1.0
@@ -89,7 +89,7 @@ async def test_a_board_before_a_class_waits_for_no_crowd_of_pages(thread: Thread
         task.cancel()
 
 
-async def test_a_page_that_one_looks_at_has_its_turn_all_the_same(thread: Thread) -> None:
+async def test_a_page_with_one_listener_gets_its_turn_among_pages_with_more(thread: Thread) -> None:
     await thread.wants(Page("mine"))
     for number in range(10):
         thread.now += 1.0
@@ -100,7 +100,7 @@ async def test_a_page_that_one_looks_at_has_its_turn_all_the_same(thread: Thread
     await thread.done()
 
 
-async def test_looks_take_half_of_the_time_and_changes_all_they_need(thread: Thread) -> None:
+async def test_looks_take_at_most_half_of_the_time(thread: Thread) -> None:
     pages = [Page("one", urgent=False), Page("two", urgent=False), Page("three", urgent=False)]
     for page in pages:
         await thread.wants(page)
@@ -121,14 +121,14 @@ async def test_looks_take_half_of_the_time_and_changes_all_they_need(thread: Thr
     assert thread.rendered == ["one", "three", "changed", "two"]
 
 
-async def test_the_next_look_comes_by_itself() -> None:
+async def test_a_delayed_look_gets_its_turn_by_a_timer() -> None:
     turns = Turns()
     await turns.wait(Page("one", urgent=False))
     turns.give_back(looked_s=0.01)
     await turns.wait(Page("two", urgent=False))
 
 
-async def test_who_goes_away_gives_its_turn_to_the_next(thread: Thread) -> None:
+async def test_a_cancelled_waiter_passes_its_turn_on(thread: Thread) -> None:
     waiting = await thread.wants(Page("gone"))
     given = await thread.wants(Page("gone as well"))
     waiting.cancel()
@@ -140,7 +140,7 @@ async def test_who_goes_away_gives_its_turn_to_the_next(thread: Thread) -> None:
     assert thread.rendered == ["next"]
 
 
-async def test_who_is_about_to_go_away_is_given_no_turn(thread: Thread) -> None:
+async def test_a_waiter_that_is_being_cancelled_gets_no_turn(thread: Thread) -> None:
     gone = await thread.wants(Page("gone", lookers=9))
     await thread.wants(Page("next"))
     gone.cancel()

@@ -1,4 +1,4 @@
-"""What the league manager sends and what becomes of its leagues, as it is counted and logged."""
+"""Messages of the league manager and events of its leagues are counted and logged."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def count(outcome: str) -> float:
     return float(DELIVERIES.labels("ROUND_COMPLETED", outcome)._value.get())
 
 
-def test_a_message_that_arrived(lines: list[dict[str, Any]]) -> None:
+def test_a_message_that_arrived_is_counted_and_logged(lines: list[dict[str, Any]]) -> None:
     before = count("ok")
     with telemetry.sending(ABOUT):
         pass
@@ -61,13 +61,13 @@ def test_a_message_that_arrived(lines: list[dict[str, Any]]) -> None:
     assert line["duration_ms"] >= 0
 
 
-def test_the_start_of_a_match_is_told_in_any_case(lines: list[dict[str, Any]]) -> None:
+def test_the_start_of_a_match_is_logged_at_info(lines: list[dict[str, Any]]) -> None:
     with telemetry.sending({"message_type": "start_match", "match_id": "R1M1"}):
         pass
     assert [(line["level"], line["match_id"]) for line in lines] == [("INFO", "R1M1")]
 
 
-def test_a_message_that_did_not(lines: list[dict[str, Any]]) -> None:
+def test_a_message_that_failed_is_counted_and_logged(lines: list[dict[str, Any]]) -> None:
     before = count(Cause.CONNECT)
     with pytest.raises(CallFailed), telemetry.sending(ABOUT):
         raise CallFailed("nobody listens at 127.0.0.1:8101", connected=False, cause=Cause.CONNECT)
@@ -77,7 +77,7 @@ def test_a_message_that_did_not(lines: list[dict[str, Any]]) -> None:
     assert line["message"] == "ROUND_COMPLETED was not taken: nobody listens at 127.0.0.1:8101"
 
 
-def test_one_that_is_not_waited_for_is_no_success() -> None:
+def test_a_cancelled_message_is_not_counted_as_success() -> None:
     before = count("ok"), count(telemetry.CANCELLED)
     with pytest.raises(asyncio.CancelledError), telemetry.sending(ABOUT):
         raise asyncio.CancelledError
@@ -85,7 +85,7 @@ def test_one_that_is_not_waited_for_is_no_success() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_event_is_told_once_it_is_on_record(lines: list[dict[str, Any]]) -> None:
+def test_an_event_is_logged_when_its_transaction_commits(lines: list[dict[str, Any]]) -> None:
     make.open_league("fall")
     lines.clear()
     with transaction.atomic():
@@ -97,7 +97,7 @@ def test_an_event_is_told_once_it_is_on_record(lines: list[dict[str, Any]]) -> N
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_event_that_was_taken_back_is_not_told(lines: list[dict[str, Any]]) -> None:
+def test_an_event_that_was_rolled_back_is_not_logged(lines: list[dict[str, Any]]) -> None:
     make.open_league("fall")
     lines.clear()
     with pytest.raises(ZeroDivisionError), transaction.atomic():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
+import operator
+import re
 import zipfile
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,43 +16,20 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from agents_registry.models import Agent, AgentToken
+from league_sdk.protocol import SDK_VERSION
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.conducting import due
 from matches.league.errors import ActionRefused
-from matches.models import Check, Event, League, Match, Role, Round
-from matches.papers import bundle, files, importing, layout
-from matches.view import sight
+from matches.models import Event, League, Match, Role, Round
+from matches.papers import importing
+from matches.papers.files import Limits, NotALeague, read_document
 from tests import factories as make
 from tests import rich
 from tests.matches.correcting import do
+from tests.matches.papers.exporting import archived, emptied, exported, packed, refusal, taken, unpacked
 
 pytestmark = pytest.mark.django_db
-
-
-def exported(*, people: bool = True) -> bytes:
-    out = io.BytesIO()
-    bundle.write(League.objects.get(pk="fall"), out, people=people)
-    return out.getvalue()
-
-
-def archived(*, people: bool = True) -> bytes:
-    out = io.BytesIO()
-    layout.write(League.objects.get(pk="fall"), out, people=people)
-    return out.getvalue()
-
-
-def emptied() -> None:
-    """As on a site that has just been set up; but for the memory of this process."""
-    League.objects.all().delete()
-    Agent.objects.all().delete()
-    Check.objects.all().delete()
-    sight._latest.clear()
-    sight._pasts.clear()
-
-
-def taken(data: bytes) -> importing.Imported:
-    return importing.import_league(file=io.BytesIO(data))
 
 
 def shown() -> dict[str, Any]:
@@ -63,19 +42,12 @@ def shown() -> dict[str, Any]:
     return {str(key): pages.fragments(key, "en") for key in keys}
 
 
-def refusal(data: bytes) -> str:
-    with pytest.raises(ActionRefused) as refused:
-        taken(data)
-    assert not League.objects.filter(pk="fall").exists()
-    return str(refused.value)
-
-
 # There and back ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("people", [True, False])
 @pytest.mark.parametrize("frozen", [True, False])
-def test_a_league_comes_back_as_it_was(people: bool, frozen: bool) -> None:
+def test_an_imported_league_has_the_same_export_and_pages(people: bool, frozen: bool) -> None:
     rich.over(frozen=frozen)
     before, seen = exported(people=people), shown()
     emptied()
@@ -90,7 +62,7 @@ def test_a_league_comes_back_as_it_was(people: bool, frozen: bool) -> None:
     assert not AgentToken.objects.exists()
 
 
-def test_the_archive_comes_back_the_same_too_and_is_the_same_each_time() -> None:
+def test_an_imported_archive_has_the_same_files_when_exported_again() -> None:
     rich.over()
     before = archived()
     assert archived() == before
@@ -101,43 +73,39 @@ def test_the_archive_comes_back_the_same_too_and_is_the_same_each_time() -> None
     assert [name for name in files if again[name] != files[name]] == []
 
 
-def test_an_import_says_whether_the_chain_holds_and_keeps_it_as_it_is() -> None:
+def test_an_import_verifies_the_chain_and_keeps_the_digests() -> None:
     rich.over()
     head = League.objects.get(pk="fall").ledger_head
     whole, public = json.loads(exported()), json.loads(exported(people=False))
     emptied()
-    assert taken(json.dumps(whole).encode()).ledger == f"Its ledger holds, from the first event to the head {head}."
+    assert taken(whole).ledger == f"Its ledger holds, from the first event to the head {head}."
     emptied()
     event = next(event for event in whole["events"] if event["kind"] == "match_finished")
     event["data"]["attempt"] += 1
-    said = taken(json.dumps(whole).encode()).ledger
+    said = taken(whole).ledger
     assert said.startswith(f"Its ledger DOES NOT HOLD. event {event['seq']} (match_finished, match ")
     kept = Event.objects.get(seq=event["seq"])
     assert (kept.digest, kept.salt) == (event["digest"], event["salt"])
     emptied()
     # Nobody's role or e-mail is in one without people; what is left out of an event is there as its hash.
-    assert taken(json.dumps(public).encode()).ledger == f"Its ledger holds, from the first event to the head {head}."
+    assert taken(public).ledger == f"Its ledger holds, from the first event to the head {head}."
 
 
-def test_a_document_from_before_the_ledger_is_chained() -> None:
+def test_a_document_without_digests_gets_digests() -> None:
     rich.over()
     old = json.loads(exported())
+    assert old.pop("written_by") == f"leaguesite {SDK_VERSION}"
     del old["league"]["ledger_head"]
     for event in old["events"]:
         del event["digest"], event["salt"]
     emptied()
-    assert taken(json.dumps(old).encode()).ledger.startswith("The file is older than the ledger")
+    assert taken(old).ledger.startswith("The file is older than the ledger")
     again = exported()
     emptied()
     assert taken(again).ledger.startswith("Its ledger holds")
 
 
-def unpacked(data: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return {info.filename: archive.read(info) for info in archive.infolist()}
-
-
-def test_a_league_that_was_being_played_is_stopped_and_the_conductor_leaves_it_alone() -> None:
+def test_a_league_that_was_being_played_is_stopped_by_the_import() -> None:
     make.playing_on(rich.begun())
     before = exported()
     events = list(Event.objects.order_by("seq").values_list("seq", "kind"))
@@ -158,7 +126,7 @@ def test_a_league_that_was_being_played_is_stopped_and_the_conductor_leaves_it_a
     assert make.look() == due.Plan()
 
 
-def test_a_match_that_is_played_again_after_the_end_does_not_go_on_here() -> None:
+def test_a_replayed_match_of_a_completed_league_is_stopped_by_the_import() -> None:
     rich.over()
     do("replay", match_id="R2M1", reason="the referee erred")
     before = exported()
@@ -167,7 +135,7 @@ def test_a_match_that_is_played_again_after_the_end_does_not_go_on_here() -> Non
     assert make.look() == due.Plan()
 
 
-def test_who_registers_from_the_same_address_is_somebody_else() -> None:
+def test_an_agent_at_the_address_of_an_imported_agent_is_a_new_agent() -> None:
     rich.over()
     before = exported()
     emptied()
@@ -177,7 +145,7 @@ def test_who_registers_from_the_same_address_is_somebody_else() -> None:
     assert (newcomer.agent.code, Agent.objects.filter(code="P01").count()) == ("P01", 2)
 
 
-def test_the_one_who_imports_is_its_instructor() -> None:
+def test_the_user_who_imports_becomes_the_instructor() -> None:
     rich.over()
     before = exported()
     emptied()
@@ -186,7 +154,7 @@ def test_the_one_who_imports_is_its_instructor() -> None:
     assert list(Role.objects.values_list("league_id", "user", "name")) == [("fall", teacher.pk, "instructor")]
 
 
-def test_no_token_and_no_hash_of_one_is_in_the_document() -> None:
+def test_the_document_contains_no_token_and_no_hash_of_one() -> None:
     place = rich.over()
     hashes = list(AgentToken.objects.values_list("sha256", flat=True))
     tokens = [player.token for player in place.players if player.token]
@@ -195,16 +163,16 @@ def test_no_token_and_no_hash_of_one_is_in_the_document() -> None:
     assert [secret for secret in [*hashes, *tokens] if secret in text] == []
 
 
-def test_without_people_nothing_of_them_is_in_any_file() -> None:
+def test_a_public_export_contains_no_personal_data() -> None:
     rich.over()
     with zipfile.ZipFile(io.BytesIO(archived(people=False))) as archive:
         files = {name: archive.read(name).decode() for name in archive.namelist()}
-    found = [(name, secret) for name, text in files.items() for secret in rich.secrets() if secret in text]
-    assert found == []
+    leaks = [(name, secret) for name, text in files.items() for secret in rich.secrets() if secret in text]
+    assert leaks == []
     assert "tables/evidence.csv" not in files
 
 
-def test_the_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_imports_an_archive(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     rich.over()
     file = tmp_path / "fall.zip"
     file.write_bytes(archived())
@@ -219,7 +187,7 @@ def test_the_command(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
         call_command("import_league", str(tmp_path / "other.zip"))
 
 
-def test_the_page(client: Client) -> None:
+def test_the_page_imports_an_archive_for_people_who_may_create_leagues(client: Client) -> None:
     rich.over()
     data = archived()
     emptied()
@@ -235,125 +203,94 @@ def test_the_page(client: Client) -> None:
 # What is refused --------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def _kept() -> dict[str, bytes]:
-    return {}
-
-
-@pytest.fixture
-def document(_kept: dict[str, bytes]) -> dict[str, Any]:
-    """A league's document to spoil; the site is empty."""
-    if "data" not in _kept:
-        rich.over()
-        _kept["data"] = exported()
-        emptied()
-    return json.loads(_kept["data"])
-
-
-def set_at(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
-    """A change of one value of the document."""
-
-    def change(data: Any) -> None:
-        for part in path[:-1]:
-            data = data[part]
-        data[path[-1]] = to
-
-    return change
-
-
-def without(*path: Any) -> Callable[[dict[str, Any]], None]:
-    def change(data: Any) -> None:
-        for part in path[:-1]:
-            data = data[part]
-        del data[path[-1]]
-
-    return change
-
-
-def twice(name: str) -> Callable[[dict[str, Any]], None]:
-    return lambda data: data[name].append(data[name][0])
-
-
-SPOILED = [
-    (set_at("format", to="leaguesite.league/2"), "format"),
-    (set_at("format", to=None), "format"),
-    (set_at("more", to=1), "more"),
-    (without("matches"), "matches"),
-    (set_at("agents", to={}), "agents"),
-    (set_at("agents", 0, to=[]), "agents[0]"),
-    (set_at("league", "league_id", to="../etc"), "league.league_id"),
-    (set_at("league", "league_id", to="demo"), "league.league_id"),
-    (set_at("league", "display_name", to="x" * 65), "league.display_name"),
-    (set_at("league", "display_name", to="a\x00b"), "league.display_name"),
-    (set_at("league", "display_name", to="a\ud800b"), "league.display_name"),
-    (set_at("league", "state", to="WON"), "league.state"),
-    (set_at("league", "paused", to=1), "league.paused"),
-    (set_at("league", "created_at", to="yesterday"), "league.created_at"),
-    (set_at("league", "created_at", to="2025-01-15T10:00:00"), "league.created_at"),
-    (set_at("league", "created_at", to="0001-01-01T00:00:00+14:00"), "league.created_at"),
-    (set_at("league", "event_seq", to=10**30), "league.event_seq"),
-    (set_at("league", "event_seq", to=True), "league.event_seq"),
-    (set_at("league", "event_seq", to=1), "events[1].seq"),
-    (set_at("league", "out", to={"P01": {"word": "eaten"}}), "league.out.P01.word"),
-    (set_at("league", "left_out", to={"P01": "eaten"}), "The page board"),
-    (set_at("league", "frozen_seq", to=5), "The page "),
-    (set_at("league", "frozen_seq", to=10**6), "league.frozen_seq"),
-    (set_at("league", "settings", to={"win_points": "3"}), "league.settings"),
-    (set_at("league", "frozen", to={"after": 1}), "league.frozen"),
-    (set_at("league", "frozen", "agents", to=[1]), "league.frozen"),
+GONE, TWICE = object(), object()
+SPOILED: list[tuple[str, Any, str]] = [
+    # What is changed, to what, and the place that is named; empty: the same.
+    ("format", "leaguesite.league/2", ""),
+    ("format", None, ""),
+    ("more", 1, ""),
+    ("matches", GONE, ""),
+    ("agents", {}, ""),
+    ("agents[0]", [], ""),
+    ("league.league_id", "../etc", ""),
+    ("league.league_id", "demo", ""),
+    ("league.display_name", "x" * 65, ""),
+    ("league.display_name", "a\x00b", ""),
+    ("league.display_name", "a\ud800b", ""),
+    ("league.state", "WON", ""),
+    ("league.paused", 1, ""),
+    ("league.created_at", "yesterday", ""),
+    ("league.created_at", "2025-01-15T10:00:00", ""),
+    ("league.created_at", "0001-01-01T00:00:00+14:00", ""),
+    ("league.event_seq", 10**30, ""),
+    ("league.event_seq", True, ""),
+    ("league.event_seq", 1, "events[1].seq"),
+    ("league.out", {"P01": {"word": "eaten"}}, "league.out.P01.word"),
+    ("league.left_out", {"P01": "eaten"}, "The page board"),
+    ("league.frozen_seq", 5, "The page "),
+    ("league.frozen_seq", 10**6, ""),
+    ("league.settings", {"win_points": "3"}, ""),
+    ("league.frozen", {"after": 1}, ""),
+    ("league.frozen.agents", [1], "league.frozen"),
     (
-        set_at("matches", 0, "faults", to=[{"player_id": "P01", "error_code": "", "sentence": "", "tries": "x"}]),
+        "matches[0].faults",
+        [{"player_id": "P01", "error_code": "", "sentence": "", "tries": "x"}],
         "matches[0].faults[0]",
     ),
-    (set_at("roster", 0, "email", to="nobody"), "roster[0].email"),
-    (set_at("roster", 3, "email", to="a@b"), "roster[3].email"),
-    (set_at("roster", 0, "code", to="x"), "roster[0].code"),
-    (set_at("roster", 1, "code", to="DANA-geheim-7"), "roster[1]"),
-    (set_at("agents", 0, "code", to="P 1"), "agents[0].code"),
-    (set_at("agents", 0, "kind", to="god"), "agents[0].kind"),
-    (set_at("agents", 0, "owner", to="else@example.org"), "agents[0].owner"),
-    (set_at("agents", 0, "sha256", to="x"), "agents[0].sha256"),
-    (set_at("agents", 0, "endpoint", to="x" * 301), "agents[0].endpoint"),
-    (twice("agents"), "agents["),
-    (twice("rounds"), "rounds["),
-    (twice("events"), "events["),
-    (twice("corrections"), "corrections["),
-    (twice("matches"), "matches["),
-    (twice("checks"), "checks["),
-    (set_at("rounds", 0, "bye", to="P99"), "rounds[0].bye"),
-    (set_at("rounds", 0, "number", to=0), "rounds[0].number"),
-    (set_at("events", 3, "seq", to=2), "events["),
-    (set_at("events", 0, "kind", to="<script>"), "events[0].kind"),
-    (set_at("events", 0, "data", to=[]), "events[0].data"),
-    (set_at("events", 1, "data", to={}), "events[1].data"),
-    (set_at("corrections", 0, "reason", to=""), "corrections[0].reason"),
-    (set_at("corrections", 0, "player", to="P99"), "corrections[0].player"),
-    (set_at("notices", 0, "text", to="x" * 501), "notices[0].text"),
-    (set_at("checks", 0, "check_id", to="1"), "checks[0].check_id"),
-    (set_at("checks", 0, "agent", to="P99"), "checks[0].agent"),
-    (set_at("matches", 0, "winner", to="P99"), "matches[0].winner"),
-    (set_at("matches", 0, "player_b", to="P01"), "matches[0]."),
-    (set_at("matches", 0, "round", to=9), "matches[0].round"),
-    (set_at("matches", 0, "state", to="READY"), "matches[0].state"),
-    (set_at("matches", 0, "status", to=""), "matches[0].state"),
-    (set_at("matches", 0, "details", to="x"), "matches[0].details"),
-    (set_at("matches", 0, "lifecycle", to=[{"state": "x", "at": "y"}]), "matches[0].lifecycle[0]"),
-    (set_at("matches", 0, "messages", 0, "entry", to={"n": 0}), "matches[0].messages[0].entry"),
-    (set_at("matches", 0, "messages", 0, "n", to=-1), "matches[0].messages[0].n"),
-    (set_at("matches", 0, "messages", 1, "n", to=0), "matches[0].messages[1]"),
-    (set_at("matches", 0, "view", to={"x": 1e308 * 10}), "The file"),
+    ("roster[0].email", "nobody", ""),
+    ("roster[3].email", "a@b", ""),
+    ("roster[0].code", "x", ""),
+    ("roster[1].code", "DANA-geheim-7", "roster[1]"),
+    ("agents[0].code", "P 1", ""),
+    ("agents[0].kind", "god", ""),
+    ("agents[0].owner", "else@example.org", ""),
+    ("agents[0].sha256", "x", ""),
+    ("agents[0].endpoint", "x" * 301, ""),
+    ("agents", TWICE, "agents["),
+    ("rounds", TWICE, "rounds["),
+    ("events", TWICE, "events["),
+    ("corrections", TWICE, "corrections["),
+    ("matches", TWICE, "matches["),
+    ("checks", TWICE, "checks["),
+    ("rounds[0].bye", "P99", ""),
+    ("rounds[0].number", 0, ""),
+    ("events[3].seq", 2, "events["),
+    ("events[0].kind", "<script>", ""),
+    ("events[0].data", [], ""),
+    ("events[1].data", {}, ""),
+    ("corrections[0].reason", "", ""),
+    ("corrections[0].player", "P99", ""),
+    ("notices[0].text", "x" * 501, ""),
+    ("checks[0].check_id", "1", ""),
+    ("checks[0].agent", "P99", ""),
+    ("matches[0].winner", "P99", ""),
+    ("matches[0].player_b", "P01", "matches[0]."),
+    ("matches[0].round", 9, ""),
+    ("matches[0].state", "READY", ""),
+    ("matches[0].status", "", "matches[0].state"),
+    ("matches[0].details", "x", ""),
+    ("matches[0].lifecycle", [{"state": "x", "at": "y"}], "matches[0].lifecycle[0]"),
+    ("matches[0].messages[0].entry", {"n": 0}, ""),
+    ("matches[0].messages[0].n", -1, ""),
+    ("matches[0].messages[1].n", 0, "matches[0].messages[1]"),
+    ("matches[0].view", {"x": 1e308 * 10}, "The file"),
 ]
 
 
-@pytest.mark.parametrize(("spoil", "place"), SPOILED)
-def test_what_is_wrong_is_named_by_its_place(
-    document: dict[str, Any], spoil: Callable[[dict[str, Any]], None], place: str
-) -> None:
-    spoil(document)
-    assert refusal(json.dumps(document).encode()).startswith(place)
+@pytest.mark.parametrize(("path", "value", "place"), SPOILED)
+def test_an_invalid_value_is_refused_with_its_place(document: Any, path: str, value: Any, place: str) -> None:
+    *above, last = [int(part) if part.isdigit() else part for part in re.findall(r"\w+", path)]
+    part = functools.reduce(operator.getitem, above, document)
+    if value is GONE:
+        del part[last]
+    elif value is TWICE:
+        part[last].append(part[last][0])
+    else:
+        part[last] = value
+    assert refusal(document).startswith(place or path)
 
 
-def finished(document: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+def finished(document: Any) -> tuple[int, dict[str, Any]]:
     return next((n, one["data"]) for n, one in enumerate(document["events"]) if one["kind"] == "match_finished")
 
 
@@ -366,40 +303,35 @@ def finished(document: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         ("status", "LOST"),
         ("round_id", "one"),
         ("faults", [1]),
+        ("faults[0].error_code", [{"player_id": "P01"}]),
         ("match_id", "R1 M1"),
         ("details", None),
     ],
 )
-def test_a_result_that_is_none_is_named_too(document: dict[str, Any], name: str, value: Any) -> None:
+def test_an_invalid_result_in_an_event_is_refused_with_its_place(document: Any, name: str, value: Any) -> None:
     number, data = finished(document)
-    data[name] = value
-    assert refusal(json.dumps(document).encode()).startswith(f"events[{number}].data.{name}")
+    data[name.partition("[")[0]] = value
+    assert refusal(document).startswith(f"events[{number}].data.{name}")
 
 
-def test_a_fault_that_cannot_be_told_is_refused(document: dict[str, Any]) -> None:
-    number, data = finished(document)
-    data["faults"] = [{"player_id": "P01"}]
-    assert refusal(json.dumps(document).encode()).startswith(f"events[{number}].data.faults[0].error_code")
-
-
-def test_a_league_that_is_here_is_never_touched(document: dict[str, Any]) -> None:
+def test_an_import_never_changes_an_existing_league(document: Any) -> None:
     make.open_league("fall")
     make.join("Alpha", "fall")
     with pytest.raises(ActionRefused, match="has a league fall already"):
-        taken(json.dumps(document).encode())
+        taken(document)
     assert not Match.objects.exists()
     assert Agent.objects.count() == 1
 
 
-def test_the_empty_league_that_a_fresh_site_opens_gives_way(document: dict[str, Any]) -> None:
+def test_an_import_replaces_an_untouched_league_with_the_same_id(document: Any) -> None:
     make.open_league("fall")
-    taken(json.dumps(document).encode())
+    taken(document)
     assert League.objects.get().state == "COMPLETED"
 
 
-def test_a_game_that_is_not_here(document: dict[str, Any]) -> None:
+def test_a_league_of_an_unknown_game_is_refused(document: Any) -> None:
     document["league"]["game_type"] = "chess"
-    assert "does not have the game chess" in refusal(json.dumps(document).encode())
+    assert "does not have the game chess" in refusal(document)
 
 
 @pytest.mark.parametrize(
@@ -417,37 +349,29 @@ def test_a_game_that_is_not_here(document: dict[str, Any]) -> None:
         b'"leaguesite.league/1"',
     ],
 )
-def test_what_is_no_document_at_all(data: bytes) -> None:
+def test_a_file_that_is_no_document_is_refused(data: bytes) -> None:
     assert refusal(data)
 
 
-def packed(**files: bytes) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name.replace("_", "."), content)
-    return out.getvalue()
-
-
-def test_archives_that_are_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "has no league.json in it" in refusal(packed(other_json=b"{}"))
-    whole = packed(league_json=b"{}" * 1000)
+def test_an_archive_without_a_document_or_beyond_the_limits_is_refused() -> None:
+    assert "has no league.json in it" in refusal(packed(b"{}", "other.json"))
+    whole = packed(b"{}" * 1000)
     assert "cannot be read" in refusal(whole[:-30] + whole[-22:])
-    monkeypatch.setattr(files, "MAX_DOCUMENT_BYTES", 1000)
-    assert "too large" in refusal(packed(league_json=b" " * 2000))
-    monkeypatch.setattr(files, "MAX_INDEX_BYTES", 40)
-    assert "too large" in refusal(packed(league_json=b"{}"))
-    monkeypatch.setattr(files, "MAX_FILE_BYTES", 10)
-    assert "too large" in refusal(b" " * 11)
+    for data, limits in (
+        (packed(b" " * 2000), Limits(document=1000)),
+        (packed(b"{}"), Limits(index=40)),
+        (b" " * 11, Limits(file=10)),
+    ):
+        with pytest.raises(NotALeague, match="too large"):
+            read_document(io.BytesIO(data), limits)
 
 
-def test_an_archive_that_lies_about_its_size_is_read_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MAX_DOCUMENT_BYTES", 1 << 20)
-    bomb = packed(league_json=b" " * (50 << 20))
+def test_an_archive_with_a_wrong_size_is_read_only_up_to_the_limit() -> None:
+    limits = Limits(document=1 << 20)
+    bomb = packed(b" " * (50 << 20))
     # It claims to be small, where it begins and in the list at its end.
     size = (50 << 20).to_bytes(4, "little")
     assert bomb.count(size) == 2
-    with pytest.raises(ActionRefused):
-        taken(bomb)
-    with pytest.raises(ActionRefused):
-        taken(bomb.replace(size, (10).to_bytes(4, "little")))
+    for data in (bomb, bomb.replace(size, (10).to_bytes(4, "little"))):
+        with pytest.raises(NotALeague):
+            read_document(io.BytesIO(data), limits)

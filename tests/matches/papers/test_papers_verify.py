@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import zipfile
 from pathlib import Path
@@ -10,27 +9,23 @@ from typing import Any
 
 import pytest
 
-from agents_registry.models import Agent
 from league_sdk.cli import main
-from league_sdk.ledger import export, reading
+from league_sdk.ledger import reading
 from league_sdk.ledger.chain import Broken
 from league_sdk.ledger.verify import NotALedger, verify
 from matches.league.corrections import applying
-from matches.models import Check, Event, League
-from matches.papers import bundle, importing, layout, shape
-from matches.view import sight
+from matches.models import Event, League
 from tests import factories as make
 from tests import rich
 from tests.matches.correcting import do
+from tests.matches.papers.exporting import archived, emptied, exported, taken
 
 pytestmark = pytest.mark.django_db
 
 
-def exported(*, people: bool = True) -> dict[str, Any]:
-    out = io.BytesIO()
-    bundle.write(League.objects.get(pk="fall"), out, people=people)
-    found: dict[str, Any] = json.loads(out.getvalue())
-    return found
+def document(*, people: bool = True) -> dict[str, Any]:
+    fields: dict[str, Any] = json.loads(exported(people=people))
+    return fields
 
 
 def played() -> None:
@@ -50,17 +45,15 @@ def played() -> None:
     do("replay", match_id="R2M1", reason="asked for")
 
 
-def test_the_export_holds_as_a_document_and_as_an_archive(tmp_path: Path, capsys: Any) -> None:
+def test_verify_accepts_the_exported_document_and_archive(tmp_path: Path, capsys: Any) -> None:
     played()
-    assert (export.FORMAT, export.DOCUMENT) == (shape.FORMAT, layout.DOCUMENT)
     league = League.objects.get(pk="fall")
     kept = Event.objects.get(kind="round_completed", data__round_id=1).digest
-    (tmp_path / "league.json").write_text(json.dumps(exported()))
-    with (tmp_path / "league.zip").open("wb") as file:
-        layout.write(league, file, people=True)
+    (tmp_path / "league.json").write_text(json.dumps(document()))
+    (tmp_path / "league.zip").write_bytes(archived())
     for name in ("league.json", "league.zip"):
-        found = verify(reading.read(str(tmp_path / name)), head=kept)
-        assert (found.head, found.events) == (league.ledger_head, league.events.count())
+        verified = verify(reading.read(str(tmp_path / name)), head=kept)
+        assert (verified.head, verified.events) == (league.ledger_head, league.events.count())
         assert main(["verify", str(tmp_path / name), "--head", kept]) == 0
         said = capsys.readouterr().out
         assert said.startswith("HOLDS: league fall")
@@ -69,17 +62,13 @@ def test_the_export_holds_as_a_document_and_as_an_archive(tmp_path: Path, capsys
 
 @pytest.mark.parametrize("frozen", [True, False])
 @pytest.mark.parametrize("people", [True, False])
-def test_a_league_with_everything_in_it_holds_before_and_after_it_was_imported(people: bool, frozen: bool) -> None:
+def test_verify_accepts_the_export_of_a_league_before_and_after_its_import(people: bool, frozen: bool) -> None:
     rich.over(frozen=frozen)
-    before = exported(people=people)
+    before = document(people=people)
     assert verify(before).events == len(before["events"])
-    League.objects.all().delete()
-    Agent.objects.all().delete()
-    Check.objects.all().delete()
-    sight._latest.clear()
-    sight._pasts.clear()
-    importing.import_league(file=io.BytesIO(json.dumps(before).encode()))
-    verify(exported(people=people))
+    emptied()
+    taken(before)
+    verify(document(people=people))
 
 
 @pytest.mark.parametrize(
@@ -96,30 +85,30 @@ def test_a_league_with_everything_in_it_holds_before_and_after_it_was_imported(p
         (lambda one: one["league"]["settings"].update(win_points=1), "the points of the league"),
     ],
 )
-def test_what_was_changed_in_it_is_named(change: Any, problem: str) -> None:
+def test_verify_names_what_was_changed_in_an_export(change: Any, problem: str) -> None:
     make.finish_round(make.playing())
-    found = exported()
-    found["agents"].sort(key=lambda one: str(one["kind"]), reverse=True)
-    change(found)
+    exported_document = document()
+    exported_document["agents"].sort(key=lambda one: str(one["kind"]), reverse=True)
+    change(exported_document)
     with pytest.raises(Broken, match=problem):
-        verify(found)
+        verify(exported_document)
 
 
-def test_one_that_cannot_be_verified_says_why(tmp_path: Path, capsys: Any) -> None:
+def test_verify_says_why_an_export_cannot_be_verified(tmp_path: Path, capsys: Any) -> None:
     played()
     Event.objects.filter(seq=2).update(kind="role_given")
     with pytest.raises(NotALedger, match="made without people, which leaves events out"):
-        verify(exported(people=False))
-    old = exported()
+        verify(document(people=False))
+    old = document()
     old["league"]["ledger_head"] = ""
     old["events"] = [one | {"digest": "", "salt": ""} for one in old["events"]]
     with pytest.raises(NotALedger, match="older than the ledger"):
         verify(old)
     for bad in (
-        exported() | {"events": [{"seq": "1"}]},
-        exported() | {"league": None},
-        exported() | {"events": [exported()["events"][0] | {"at": "yesterday"}]},
-        exported() | {"league": exported()["league"] | {"settings": {"win_points": "many"}}},
+        document() | {"events": [{"seq": "1"}]},
+        document() | {"league": None},
+        document() | {"events": [document()["events"][0] | {"at": "yesterday"}]},
+        document() | {"league": document()["league"] | {"settings": {"win_points": "many"}}},
     ):
         with pytest.raises(NotALedger, match=r"\.$"):
             verify(bad)

@@ -1,4 +1,4 @@
-"""The board of a game in turns, as pages draw it: every game's view, and whatever else a referee may send."""
+"""Boards of turn-based games: the views of all games, and malformed views from referees."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from league_sdk.rules.game import State
 from league_sdk.rules.registry import games, get_game
-from matches.view.boards import read_board, read_steps, time_moves
+from matches.view.boards import Answer, Board, Cell, Move, read_board, read_steps, time_moves
 
 PLAYERS = ("P01", "P02")
 
@@ -26,34 +26,27 @@ def after(game_type: str, *moves: int) -> State:
 
 def seen(game_type: str, *moves: int) -> dict[str, Any]:
     """What the public sees, through JSON as it comes to us."""
-    found: dict[str, Any] = json.loads(json.dumps(get_game(game_type).view(after(game_type, *moves), None)))
-    return found
+    view: dict[str, Any] = json.loads(json.dumps(get_game(game_type).view(after(game_type, *moves), None)))
+    return view
 
 
 def test_a_board_in_play() -> None:
     board = read_board(seen("tic_tac_toe", 4, 0), PLAYERS)
     assert board is not None
-    empty = {"mark": "", "seat": "", "last": False, "won": False}
-    assert board["rows"] == [
-        [{"mark": "O", "seat": "b", "last": True, "won": False}, empty, empty],
-        [empty, {"mark": "X", "seat": "a", "last": False, "won": False}, empty],
-        [empty, empty, empty],
-    ]
-    assert (board["to_move"], board["next"], board["marks"]) == ("P01", 3, {"P01": "X", "P02": "O"})
-    assert board["moves"] == [
-        {"number": 1, "player_id": "P01", "seat": "a", "move": "4"},
-        {"number": 2, "player_id": "P02", "seat": "b", "move": "0"},
-    ]
-    assert board["column_names"] == []
+    empty = Cell("")
+    assert board.rows == [[Cell("O", "b", last=True), empty, empty], [empty, Cell("X", "a"), empty], [empty] * 3]
+    assert (board.to_move, board.next, board.marks) == ("P01", 3, {"P01": "X", "P02": "O"})
+    assert board.moves == [Move(1, "P01", "a", "4"), Move(2, "P02", "b", "0")]
+    assert board.column_names == []
 
 
 def test_a_board_that_is_won() -> None:
     board = read_board(seen("connect_four", 0, 1, 0, 1, 0, 1, 0), PLAYERS)
     assert board is not None
-    won = [(y, x) for y, row in enumerate(board["rows"]) for x, cell in enumerate(row) if cell["won"]]
-    last = [(y, x) for y, row in enumerate(board["rows"]) for x, cell in enumerate(row) if cell["last"]]
-    assert (won, last, board["to_move"]) == ([(2, 0), (3, 0), (4, 0), (5, 0)], [(2, 0)], None)
-    assert board["column_names"] == ["0", "1", "2", "3", "4", "5", "6"]
+    won = [(y, x) for y, row in enumerate(board.rows) for x, cell in enumerate(row) if cell.won]
+    last = [(y, x) for y, row in enumerate(board.rows) for x, cell in enumerate(row) if cell.last]
+    assert (won, last, board.to_move) == ([(2, 0), (3, 0), (4, 0), (5, 0)], [(2, 0)], None)
+    assert board.column_names == ["0", "1", "2", "3", "4", "5", "6"]
 
 
 @pytest.mark.parametrize("name", list(games()))
@@ -74,7 +67,7 @@ SMALL: list[list[str]] = [["X", ""], ["", "O"]]
         [["X"] * 21], [["X"]] * 21, [["X", ["O"]]],
     ],
 )  # fmt: skip
-def test_what_is_no_board_is_not_drawn(board: object) -> None:
+def test_a_malformed_board_is_not_drawn(board: object) -> None:
     assert read_board({"board": board, "to_move": "P01"}, PLAYERS) is None
     assert read_board({}, PLAYERS) is None
 
@@ -90,16 +83,8 @@ def test_what_is_no_board_is_not_drawn(board: object) -> None:
         {"moves": [1] * 401, "column_names": "ab"},
     ],
 )
-def test_what_stands_beside_a_board_may_be_missing_or_wrong(beside: dict[str, Any]) -> None:
-    plain = [{"mark": mark, "seat": "", "last": False, "won": False} for mark in ("X", "", "", "O")]
-    assert read_board({"board": SMALL} | beside, PLAYERS) == {
-        "rows": [plain[:2], plain[2:]],
-        "column_names": [],
-        "marks": {},
-        "moves": [],
-        "to_move": None,
-        "next": 1,
-    }
+def test_malformed_fields_beside_a_board_are_ignored(beside: dict[str, Any]) -> None:
+    assert read_board({"board": SMALL} | beside, PLAYERS) == Board([[Cell(mark) for mark in row] for row in SMALL])
 
 
 def test_long_texts_are_cut() -> None:
@@ -110,8 +95,8 @@ def test_long_texts_are_cut() -> None:
     }
     board = read_board({"board": SMALL} | beside, PLAYERS)
     assert board is not None
-    assert (board["marks"], board["moves"][0]["move"]) == ({"P01": "XXX"}, "y" * 12)
-    assert board["column_names"] == ["zzz", "zzz"]
+    assert (board.marks, board.moves[0].move) == ({"P01": "XXX"}, "y" * 12)
+    assert board.column_names == ["zzz", "zzz"]
 
 
 JUNK: list[Any] = [
@@ -123,7 +108,7 @@ JUNK: list[Any] = [
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(seen("connect_four", 3), st.sampled_from(JUNK))))
 def test_nothing_a_referee_sends_breaks_a_page(view: dict[str, Any]) -> None:
     for board in (read_board(view, PLAYERS), read_board(view | {"board": SMALL}, PLAYERS)):
-        assert board is None or board["rows"][0][0].keys() == {"mark", "seat", "last", "won"}
+        assert board is None or isinstance(board.rows[0][0], Cell)
 
 
 # Replay -------------------------------------------------------------------------------------------
@@ -153,7 +138,7 @@ def test_the_steps_lead_to_the_board(name: str) -> None:
         {"board": None},
     ],
 )
-def test_what_does_not_follow_from_its_moves_is_not_replayed(change: dict[str, Any]) -> None:
+def test_a_board_that_does_not_follow_from_its_moves_is_not_replayed(change: dict[str, Any]) -> None:
     view = seen("tic_tac_toe", 4, 0, 8)
     assert len(read_steps(view, PLAYERS, "tic_tac_toe")) == 3
     assert read_steps(view | change, PLAYERS, "tic_tac_toe") == []
@@ -166,23 +151,19 @@ def test_only_a_game_that_is_known_and_open_is_replayed() -> None:
     assert read_steps({}, PLAYERS, "even_odd") == []
 
 
-def answer(seat: str, key: str, took: str = "5 ms") -> dict[str, str]:
-    return {"seat": seat, "key": key, "took": took}
-
-
 def test_a_move_is_timed_by_the_last_answer_of_its_turn() -> None:
     board = read_board(seen("tic_tac_toe", 4, 0, 8), PLAYERS)
     assert board is not None
-    time_moves(board["moves"], [answer("a", "1-1"), answer("b", "1-3"), answer("b", "1-5", "9 ms")])
-    assert [(move.get("took"), move.get("key"), move.get("tries")) for move in board["moves"]] == [
+    answers = [Answer("a", "5 ms", "1-1"), Answer("b", "5 ms", "1-3"), Answer("b", "9 ms", "1-5")]
+    timed = time_moves(board.moves, answers)
+    assert [(move.took, move.key, move.tries) for move in timed] == [
         ("5 ms", "1-1", 1),
         ("9 ms", "1-5", 2),
-        (None, None, None),
+        ("", "", 0),
     ]
 
 
-def test_answers_that_are_not_those_of_the_moves_time_nothing() -> None:
+def test_answers_that_do_not_match_the_moves_time_nothing() -> None:
     board = read_board(seen("tic_tac_toe", 4, 0), PLAYERS)
     assert board is not None
-    time_moves(board["moves"], [answer("b", "1-1"), answer("a", "1-3")])
-    assert [move.get("took") for move in board["moves"]] == [None, None]
+    assert time_moves(board.moves, [Answer("b", "5 ms", "1-1"), Answer("a", "5 ms", "1-3")]) == board.moves

@@ -1,4 +1,4 @@
-"""Lists that grow with a league: kept for a moment, and given in parts (``matches.view``)."""
+"""Lists that grow with a league: their cache and their parts (``matches.view``)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tests.matches.agent_server import Agents
 
 
 def ask(client: Client, tool: str, **more: Any) -> dict[str, Any]:
-    found: dict[str, Any] = wire.ask(client, tool, {"league_id": "fall"} | more)["data"]
-    return found
+    data: dict[str, Any] = wire.ask(client, tool, {"league_id": "fall"} | more)["data"]
+    return data
 
 
 # What is kept ------------------------------------------------------------------------------------
 
 
-def test_a_large_answer_is_made_once_a_second_and_a_small_one_when_the_league_has_changed() -> None:
+def test_a_large_answer_is_cached_for_a_second_and_a_small_one_until_a_change() -> None:
     clock, made = Clock(100.0), []
     answers: Kept[str] = Kept(100, clock)
 
@@ -46,7 +46,7 @@ def test_a_large_answer_is_made_once_a_second_and_a_small_one_when_the_league_ha
     assert made == ["L", "S", "S", "L"]
 
 
-def test_what_takes_long_to_make_is_kept_longer() -> None:
+def test_an_answer_that_takes_long_to_make_is_cached_longer() -> None:
     clock = Clock(100.0)
     answers: Kept[str] = Kept(100, clock)
 
@@ -55,13 +55,13 @@ def test_what_takes_long_to_make_is_kept_longer() -> None:
         return "slow", 1, True
 
     answers.get("A", 1, slowly)
-    clock.now += 2 * kept.KEPT_TIMES - 0.1
+    clock.now += 2 * kept.KEPT_FACTOR - 0.1
     assert answers.ready("A", 2) == "slow"
     clock.now += 0.2
     assert answers.ready("A", 2) is None
 
 
-def test_what_is_kept_has_a_bound() -> None:
+def test_the_cache_evicts_the_oldest_answers() -> None:
     answers: Kept[str] = Kept(10, Clock(100.0))
     for key in "ABC":
         answers.get(key, 1, lambda: ("x", 4, True))
@@ -69,7 +69,7 @@ def test_what_is_kept_has_a_bound() -> None:
 
 
 @pytest.mark.django_db
-def test_many_who_ask_cost_one_list(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_requests_share_one_list(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     make.playing(players=4)
     made: list[str] = []
     monkeypatch.setattr(lists, "standings", lambda view, want: made.append("made") or lists.rows_of([], want))
@@ -92,7 +92,7 @@ def test_a_result_is_in_the_next_answer_of_a_small_league(client: Client) -> Non
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
-def test_the_parts_of_a_schedule_are_the_whole(client: Client, limit: int) -> None:
+def test_the_parts_of_a_schedule_add_up_to_the_whole(client: Client, limit: int) -> None:
     make.playing(players=6)
     whole = ask(client, "get_schedule")
     assert sorted(whole) == ["rounds"]
@@ -100,10 +100,10 @@ def test_the_parts_of_a_schedule_are_the_whole(client: Client, limit: int) -> No
     cursor = None
     while True:
         part = ask(client, "get_schedule", limit=limit, cursor=cursor)
-        found = [match["match_id"] for one in part["rounds"] for match in one["matches"]]
-        assert 0 < len(found) <= limit
+        match_ids = [match["match_id"] for one in part["rounds"] for match in one["matches"]]
+        assert 0 < len(match_ids) <= limit
         assert part["total"] == 15
-        matches += found
+        matches += match_ids
         cursor = part["next_cursor"]
         if cursor is None:
             break
@@ -111,7 +111,7 @@ def test_the_parts_of_a_schedule_are_the_whole(client: Client, limit: int) -> No
 
 
 @pytest.mark.django_db
-def test_the_parts_of_a_table(client: Client) -> None:
+def test_the_parts_of_a_table_follow_the_cursor(client: Client) -> None:
     make.playing(players=5)
     first = ask(client, "get_standings", query_params={"limit": 3})
     second = ask(client, "get_standings", query_params={"limit": 3, "cursor": first["next_cursor"]})
@@ -127,19 +127,19 @@ def test_a_list_that_is_too_large_is_cut_at_a_row_and_says_so(
 ) -> None:
     make.playing(players=6)
     whole = len(json.dumps(ask(client, tool)))
-    monkeypatch.setattr(lists, "MOST_BYTES", whole // 2)
-    found = wire.post(client, wire.request(tool, {"league_id": "fall"}))
-    part = found.json()["result"]["data"]
+    monkeypatch.setattr(lists, "MAX_BYTES", whole // 2)
+    reply = wire.post(client, wire.request(tool, {"league_id": "fall"}))
+    part = reply.json()["result"]["data"]
     assert part["next_cursor"] is not None
-    assert len(found.content) < whole
+    assert len(reply.content) < whole
     rest = ask(client, tool, cursor=part["next_cursor"])
     assert rest["total"] == part["total"]
 
 
 @pytest.mark.django_db
-def test_in_clothes_that_repeat_it_an_answer_is_cut_earlier(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_in_a_repeating_dialect_is_cut_earlier(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     make.playing(players=10)
-    monkeypatch.setattr(lists, "MOST_BYTES", 20_000)
+    monkeypatch.setattr(lists, "MAX_BYTES", 20_000)
     assert "next_cursor" not in ask(client, "get_schedule")
     called = wire.ask(client, "tools/call", {"name": "get_schedule", "arguments": {"league_id": "fall"}})
     assert called["data"]["next_cursor"]
@@ -154,14 +154,14 @@ def test_in_clothes_that_repeat_it_an_answer_is_cut_earlier(client: Client, monk
         ({"limit": True}, "limit"),
         ({"limit": 1.5}, "limit"),
         ({"limit": "1e3"}, "limit"),
-        ({"limit": lists.MOST_ROWS + 1}, "limit"),
+        ({"limit": lists.MAX_ROWS + 1}, "limit"),
         ({"cursor": 3}, "cursor"),
         ({"cursor": "-1"}, "cursor"),
         ({"cursor": "1.2.3"}, "cursor"),
         ({"cursor": "9" * 40}, "cursor"),
     ],
 )
-def test_a_limit_or_a_cursor_that_is_none(client: Client, params: dict[str, Any], field: str) -> None:
+def test_a_malformed_limit_or_cursor_is_refused(client: Client, params: dict[str, Any], field: str) -> None:
     make.playing(players=2)
     data = wire.refused(client, "get_schedule", {"league_id": "fall"} | params)
     assert (data["error_code"], data["context"]["field"]) == ("E002", f"query_params.{field}")
@@ -187,8 +187,8 @@ def test_lines_made_from_columns_are_those_made_from_instances(frozen: bool) -> 
     view = sight.public(place.league)
     if frozen:
         view = sight.View(place.league, view.moment, now=False)
-    found = json.loads(lists.matches(view, lists.Wanted()).rows)
-    assert found == [queries.match_line(match, view) for match in queries.matches_of(view.league)]
+    lines = json.loads(lists.matches(view, lists.Wanted()).rows)
+    assert lines == [queries.match_line(match, view) for match in queries.matches_of(view.league)]
     rounds = json.loads(lists.schedule(view, lists.Wanted(), wire=True).rows)
     assert rounds == queries.schedule(view, wire=True)
 
@@ -197,7 +197,7 @@ def test_lines_made_from_columns_are_those_made_from_instances(frozen: bool) -> 
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_ping_waits_for_no_list_and_a_kept_one_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_neither_a_ping_nor_a_cached_list_waits_for_a_list_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
     here = Agents()
     await here.in_db(lambda: make.playing(players=4))
 
@@ -220,6 +220,6 @@ async def test_a_ping_waits_for_no_list_and_a_kept_one_for_no_other(monkeypatch:
         assert again["data"]["standings"] == known["data"]["standings"][:2]
     finally:
         held.end()
-    found = await asyncio.gather(*(result(talk) for talk in waiting))
-    count = sum(len(one["matches"]) for one in found[0]["data"]["rounds"])
+    answers = await asyncio.gather(*(result(talk) for talk in waiting))
+    count = sum(len(one["matches"]) for one in answers[0]["data"]["rounds"])
     assert count == await here.in_db(Match.objects.count)

@@ -1,4 +1,4 @@
-"""Whoever names an address that is not theirs reads of what it answers what everybody reads, and is told why."""
+"""Whoever registers an address that is not theirs reads its answers only as the public does, and is told why."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from django.utils import timezone
 from agents_registry.models import Agent
 from league_sdk.protocol import tokens
 from league_sdk.protocol.notes import Code, note
+from league_sdk.protocol.sentences import say
 from league_sdk.protocol.transcript import Wire
 from matches.checks import runs, taking
 from matches.conducting import outgoing, trials
@@ -59,19 +60,21 @@ def register(client: Client, caller: str, **changes: Any) -> str:
 def check(client: Client, token: str, caller: str = STRANGER) -> dict[str, Any]:
     answer = client.post("/api/checks", {"auth_token": token}, content_type="application/json", REMOTE_ADDR=caller)
     assert answer.status_code == 201, answer.content
-    found: dict[str, Any] = answer.json()
-    return found
+    report: dict[str, Any] = answer.json()
+    return report
 
 
 def quoting() -> dict[str, Any]:
     """A report that quotes what came wherever a report may."""
-    why = f"The answer was {SECRET}."
+    words = say("The answer was {said}.", said=SECRET)
+    why, kind = str(words), say("Content-Type was {type}.", type=SECRET)
     clauses = (
-        clause("join.accepts", "fails", why=why, came={"key": SECRET}, http_status=200),
-        clause("http.content_type", "tolerated", why=f"Content-Type was {SECRET}.", came=None, http_status=200),
+        clause("join.accepts", "fails", why=why, why_words=words, came={"key": SECRET}, http_status=200),
+        clause("http.content_type", "tolerated", why=str(kind), why_words=kind, came=None, http_status=200),
         clause("http.reached", "fails", why="nobody listens at its address", came=None, http_status=None),
     )
-    return report(passed=False, clauses=clauses, summary=why, next_step=why)
+    whole = {"summary": why, "next_step": why, "summary_words": words, "next_step_words": words}
+    return report(passed=False, clauses=clauses, **whole)
 
 
 def run() -> None:
@@ -124,7 +127,7 @@ def test_a_stranger_who_named_it_first_reads_nothing_after_its_owner_came(client
 
 @pytest.mark.parametrize("ours", [True, False])
 @pytest.mark.parametrize("player", ["P01", "P02"])
-def test_an_agent_that_answers_with_the_token_is_whose_the_token_is(client: Client, ours: bool, player: str) -> None:
+def test_an_agent_that_answers_with_a_token_belongs_to_its_holder(client: Client, ours: bool, player: str) -> None:
     """One of the site's own referees saw it; a student's may say what it likes."""
     token = answered(client, STRANGER)
     Agent.objects.filter(kind="referee").update(site_key=ours)
@@ -151,12 +154,12 @@ def read(client: Client, found: dict[str, Any]) -> str:
 
 def test_the_report_for_a_token_of_an_address_that_was_only_named(client: Client) -> None:
     make.open_league("fall")
-    found = check(client, register(client, STRANGER))
-    assert found["withheld"].startswith(SENTENCE)
+    report = check(client, register(client, STRANGER))
+    assert report["withheld"].startswith(SENTENCE)
     run()
-    text = read(client, found)
+    text = read(client, report)
     assert (SECRET in text, SENTENCE in text) == (False, True)
-    told = client.get(f"/api/checks/{found['check_id']}").json()
+    told = client.get(f"/api/checks/{report['check_id']}").json()
     assert [(one["verdict"], one["why"], one["came"]) for one in told["report"]["clauses"]] == [
         ("fails", WITHHELD, {"withheld": WITHHELD}),
         ("tolerated", "", None),
@@ -169,10 +172,10 @@ def test_the_report_for_the_agents_own_token_and_machine_is_whole(client: Client
     make.open_league("fall")
     own = register(client, INNER)
     for caller in (INNER, STRANGER):
-        found = check(client, own, caller)
+        report = check(client, own, caller)
         run()
-        text = read(client, found)
-        assert (found["withheld"], SECRET in text, SENTENCE in text) == ("", True, False)
+        text = read(client, report)
+        assert (report["withheld"], SECRET in text, SENTENCE in text) == ("", True, False)
 
 
 def test_with_a_named_agents_token_ones_own_machine_may_be_checked_in_full(client: Client) -> None:
@@ -181,12 +184,12 @@ def test_with_a_named_agents_token_ones_own_machine_may_be_checked_in_full(clien
     assert check(client, register(client, STRANGER), INNER)["withheld"] == ""
 
 
-def test_no_part_is_taken_in_a_check_that_is_read_in_another_way(client: Client) -> None:
+def test_a_redacted_and_a_whole_check_of_an_address_are_separate(client: Client) -> None:
     make.open_league("fall", require_check=True)
     token = register(client, STRANGER)
-    found = check(client, token)
+    report = check(client, token)
     whole = client.post("/api/checks", {"endpoint": ADDRESS}, content_type="application/json", REMOTE_ADDR=INNER).json()
-    assert len({found["check_id"], whole["check_id"], check(client, token)["check_id"]}) == 2
+    assert len({report["check_id"], whole["check_id"], check(client, token)["check_id"]}) == 2
     assert sorted(Check.objects.values_list("withheld", flat=True)) == [False, True]
     # On *my agent* there is a link to the one and not to the other.
     Check.objects.filter(withheld=True).delete()
@@ -211,7 +214,7 @@ def test_a_referee_that_moves_elsewhere_has_to_show_itself_there(client: Client)
         assert check(client, token)["withheld"].startswith(SENTENCE)
 
 
-def test_the_personal_code_shows_whose_it_is(client: Client) -> None:
+def test_a_personal_code_proves_who_owns_an_agent(client: Client) -> None:
     make.open_league("fall")
     people()
     token = register(client, STRANGER, code="dana-code")

@@ -1,4 +1,4 @@
-"""A transcript's lines as everybody reads them: messages of the league whole, of anything else that it came."""
+"""Public transcripts: league messages are shown unchanged, other answers are redacted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from league_sdk.protocol.notes import Code, in_words, note, told
+from league_sdk.protocol.notes import Code, entry_in_words, in_words, note
 from matches.view.public_answers import WITHHELD, for_public
 from tests import factories as make
 
@@ -28,7 +28,7 @@ def shown(body: Any, **more: Any) -> dict[str, Any]:
         "",
     ],
 )
-def test_a_message_of_the_league_is_shown_whole_and_so_is_nothing(body: Any) -> None:
+def test_league_messages_and_empty_answers_are_shown_unchanged(body: Any) -> None:
     assert shown(body, notes=["odd"])["body"] == body
     assert shown(body, notes=["odd"])["notes"] == ["odd"]
 
@@ -50,7 +50,7 @@ def test_a_message_of_the_league_is_shown_whole_and_so_is_nothing(body: Any) -> 
         (SECRET, {}),
     ],
 )
-def test_of_anything_else_what_it_was_taken_for(body: Any, kept: dict[str, Any]) -> None:
+def test_of_other_answers_only_the_recognised_fields_are_shown(body: Any, kept: dict[str, Any]) -> None:
     problem = note(Code.NO_ANSWER_IN_REPLY, seen=str(body)).to_json()
     ours = [note(Code.ASKED_AS, shape="tools_call", method="tools/call").to_json(), note(Code.NESTED).to_json()]
     quoting = [
@@ -69,7 +69,7 @@ def test_of_anything_else_what_it_was_taken_for(body: Any, kept: dict[str, Any])
     assert SECRET not in str(line)
 
 
-def test_the_sentences_of_earlier_versions_tell_the_public_no_more() -> None:
+def test_notes_of_earlier_versions_are_redacted_too() -> None:
     """As transcripts of version 0.0.13 have them."""
     ours = [
         "asked as tools_call: tools/call",
@@ -86,7 +86,7 @@ def test_the_sentences_of_earlier_versions_tell_the_public_no_more() -> None:
         f"a note of {SECRET}",
     ]
     line = shown({"result": {"key": SECRET}}, notes=[*quoting, *ours])
-    assert told(line)["notes"] == ours
+    assert entry_in_words(line)["notes"] == ours
     problems = {
         f"its reply {SECRET} holds no answer, and none followed": "its reply holds no answer, and none followed",
         f"it answered with the error '{SECRET}'": "it answered with an error",
@@ -96,12 +96,12 @@ def test_the_sentences_of_earlier_versions_tell_the_public_no_more() -> None:
         "no answer within 30 s": "no answer within 30 s",
     }
     for problem, left in problems.items():
-        assert told(shown({}, problem=problem))["problem"] == left
+        assert entry_in_words(shown({}, problem=problem))["problem"] == left
         # Its owner and the staff read all of it.
-        assert told({"problem": problem})["problem"].rstrip(")") == problem.rstrip(")")
+        assert entry_in_words({"problem": problem})["problem"].rstrip(")") == problem.rstrip(")")
 
 
-def test_a_complaint_does_not_repeat_what_it_is_about() -> None:
+def test_a_public_game_error_does_not_quote_the_answer() -> None:
     body = {
         "message_type": "GAME_ERROR",
         "message": f"its reply {SECRET} holds no answer, and none followed",
@@ -117,7 +117,13 @@ def test_a_complaint_does_not_repeat_what_it_is_about() -> None:
     assert for_public(wrapped, ("P01", "P02"), "")["body"] == {"method": "notify", "params": expected}
 
 
-def test_what_a_referee_sends_is_shown() -> None:
+def test_messages_of_a_referee_are_shown_unchanged() -> None:
     body = {"message_type": "GAME_INVITATION", "context": {"seen": 1}}
     line = make.line(0, sender="referee:REF01", recipient="player:P01") | {"body": body}
     assert for_public(line, ("P01", "P02"), "")["body"] == body
+
+
+def test_an_agents_own_words_and_how_it_is_called_are_not_public() -> None:
+    for body in (None, {"error": {"code": 1, "message": SECRET}}, {"message_type": "GAME_JOIN_ACK", "accept": True}):
+        line = make.line(1, sender="player:P01", body=body) | {"said": SECRET, "wire": [{"text": SECRET}]}
+        assert SECRET not in str(for_public(line, ("P01", "P02"), "parity_choice"))

@@ -1,4 +1,4 @@
-"""What stands behind an address that is no agent's is read by nobody but the address's owner and the staff.
+"""What a service that is no agent answers is read only by the owner of its address and the staff.
 
 A player's address leads to something of the school that is no agent. A real referee plays matches with it, in which it
 answers in every way that might get out; its reports go to the league as any others, and then everything that anybody
@@ -17,16 +17,16 @@ import pytest
 from aiohttp import web
 from django.test import Client
 
-from agents_registry import registration
-from agents_registry.callers import Caller
+from agents_registry.addresses.callers import Caller
 from agents_registry.models import Agent
-from league_sdk.judging.referee import Referee
+from agents_registry.registering import registration
+from league_sdk.judging.worker.referee import Referee
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
 from matches.audience.pages import match as match_page
 from matches.audience.pages import mine
 from matches.checks import asking
-from matches.checks.asking import NotTheirs
+from matches.checks.asking import NotAllowed
 from matches.league import losses
 from matches.models import Check, Event
 from matches.view.sight import everything
@@ -111,7 +111,7 @@ async def all_played(params: dict[str, Any]) -> list[tuple[dict[str, Any], list[
     return await asyncio.gather(*(played(answers, params) for answers in ANSWERS.values()))
 
 
-def test_nobody_else_reads_what_was_answered(client: Client) -> None:
+def test_only_the_owner_and_the_staff_read_answers_that_are_no_league_messages(client: Client) -> None:
     place = make.playing()
     match = place.match("R1M1")
     params = {
@@ -150,11 +150,11 @@ def test_nobody_else_reads_what_was_answered(client: Client) -> None:
     owned = mine.context(place.league, [match.player_a], match_id="R1M1")
     other = mine.context(place.league, [match.player_b], match_id="R1M1")
     assert [SECRET in str(one) for one in (whole, owned, other)] == [True, True, False]
-    found = [where for where, text in texts(client, place) if SECRET in text]
-    assert found == []
+    readers = [where for where, text in texts(client, place) if SECRET in text]
+    assert readers == []
 
 
-def test_neither_in_what_is_told_of_agents_that_do_not_answer(client: Client) -> None:
+def test_problems_and_reports_do_not_quote_answers_to_the_public(client: Client) -> None:
     """A check's report, the last problem of an agent, a referee that would not begin."""
     place = make.playing()
     match = place.match("R1M1")
@@ -169,9 +169,12 @@ def test_neither_in_what_is_told_of_agents_that_do_not_answer(client: Client) ->
     )
     refused = f"start_match was refused: {{'key': '{SECRET}'}}"
     match.refresh_from_db()
-    lost = losses.NotTaken(match.pk, match.attempt, match.lease_until, refused, refused=True)
+    lost = losses.UntakenStart(match.pk, match.attempt, match.lease_until, refused, refused=True)
     losses.undeliverable(lost)
-    assert Event.objects.get(kind="attempt_lost").data["why"] == "start_match was refused"
+    assert Event.objects.get(kind="attempt_lost").data["why"] == {
+        "code": "REFUSED",
+        "args": {"sentence": "start_match"},
+    }
     assert SECRET in client.get(f"/check/{check.pk}").content.decode()
     assert [where for where, text in texts(client, place) if SECRET in text] == []
 
@@ -181,12 +184,12 @@ def test_neither_in_what_is_told_of_agents_that_do_not_answer(client: Client) ->
 )
 @pytest.mark.parametrize("caller", [Caller("192.0.2.7", direct=False), Caller("127.0.0.1", direct=False), Caller("")])
 def test_no_visitor_has_another_address_called(endpoint: str, caller: Caller) -> None:
-    with pytest.raises(NotTheirs):
+    with pytest.raises(NotAllowed):
         asking.ask(endpoint=endpoint, caller=caller)
     assert Check.objects.count() == 0
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]", "0.0.0.0", "127.1", "2130706433"])
-def test_a_visitors_localhost_is_the_visitors(name: str) -> None:
+def test_localhost_means_the_visitors_own_machine(name: str) -> None:
     check = asking.ask(endpoint=f"http://{name}:9200/mcp", caller=Caller("192.0.2.7"))
     assert check.endpoint == "http://192.0.2.7:9200/mcp"

@@ -1,4 +1,4 @@
-"""The readiness wall: one tile per enrolled student, the one next step, and what it costs."""
+"""The readiness wall: one tile per student with the next step, and its queries."""
 
 from __future__ import annotations
 
@@ -10,21 +10,29 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from agents_registry import registration
-from agents_registry.models import Agent, RosterEntry
+from agents_registry.models import Agent, AgentToken, Kind, RosterEntry
+from agents_registry.registering import registration
+from agents_registry.requests.reading import read_request
+from league_sdk.protocol.notes import Code, note
+from matches.audience.pages import join
+from matches.league import entry
 from matches.models import Check, League
 from matches.view import readiness
-from matches.view.readiness import TileState, wall
+from matches.view.readiness import Ready
+from matches.view.wall import NotRegistered, wall
 from tests import factories as make
+from tests import wire
 from tests.matches.reports import clause, report
 
 pytestmark = pytest.mark.django_db
+REFUSED = str(note(Code.NOBODY_LISTENS))
+PAGE = str(note(Code.WEB_PAGE, status=200))
 
 
 def checked(agent: Agent, *, at: datetime | None = None, running: bool = False, **how: Any) -> Check:
     """A check of an agent's address that has come to its end, or is on its way."""
     now = at or timezone.now()
-    found = report(**how)
+    finished_report = report(**how)
     return Check.objects.create(
         role="player",
         endpoint=agent.endpoint,
@@ -32,9 +40,9 @@ def checked(agent: Agent, *, at: datetime | None = None, running: bool = False, 
         address=agent.endpoint_key,
         agent=agent,
         state="RUNNING" if running else "DONE",
-        report={} if running else found,
-        passed=None if running else found["can_play"],
-        problem="" if running else found["next_step"],
+        report={} if running else finished_report,
+        passed=None if running else finished_report["can_play"],
+        problem="" if running else finished_report["next_step"],
         due_at=now,
         created_at=now,
         finished_at=None if running else now,
@@ -60,7 +68,7 @@ def student(agent: Agent | None, name: str, league_id: str = "fall") -> RosterEn
     return entry
 
 
-def test_every_state_says_its_next_step() -> None:
+def test_every_state_on_the_wall_has_a_next_step() -> None:
     place = make.setting(players=11)
     agents = [member.agent for member in place.players]
     checked(agents[0])
@@ -78,7 +86,7 @@ def test_every_state_says_its_next_step() -> None:
         ("P02", "unreachable", "Start it; check address, port, firewall."),
         ("P03", "wrong_answers", "Choose exactly “even” or “odd”."),
         ("P04", "wrong_answers", "Answer invitations with accept: true."),
-        ("P05", "slow", "Choose within 30 s."),
+        ("P05", "too_slow", "Choose within 30 s."),
         ("P06", "slow", "Accept faster: 3.9 s of 5 s."),
         ("P07", "slow", "Choose faster: 15.0 s of 30 s."),
         ("P08", "checking", "Leave it running."),
@@ -86,17 +94,29 @@ def test_every_state_says_its_next_step() -> None:
         ("P10", "wrong_answers", "Mend what your report says first."),
         ("P11", "not_checked", "Have it checked: page “Check an agent”."),
     ]
-    able = [tile.player_id for tile in wall(place.league) if tile.passed]
+    able = [tile.player_id for tile in wall(place.league) if tile.able]
     assert able == ["P01", "P06", "P07"]
 
 
-def test_half_of_the_time_is_not_slow() -> None:
+def test_an_unreachable_agent_is_told_what_was_found_at_its_address_once_that_is_shown_to_be_its_own() -> None:
+    place = make.setting(players=2)
+    for player, found in zip(place.players, (REFUSED, PAGE), strict=True):
+        registration.note_ping(agent_id=player.agent.pk, problem=found, found=found)
+    assert [step for _who, _state, step in tiles()] == [
+        "Nobody listens at its address. Start it at its port, or with --dial-out.",
+        "A web page is at its address (HTTP 200). Register its own address, or use --dial-out.",
+    ]
+    AgentToken.objects.filter(agent=place.players[1].agent).update(proven=False)
+    assert tiles()[1] == ("P02", "unreachable", "Start it; check address, port, firewall.")
+
+
+def test_an_agent_that_uses_half_of_its_time_is_not_slow() -> None:
     place = make.setting(players=2)
     checked(place.players[0].agent, clauses=(clause("join.in_time", elapsed_ms=2500), clause("choice.in_time")))
     assert tiles()[0][1] == "ready"
 
 
-def test_the_last_verdict_counts_and_the_last_call_more() -> None:
+def test_a_failed_call_outweighs_the_last_check() -> None:
     place = make.setting(players=2)
     agent = place.players[0].agent
     checked(agent, **failing("join.accepts"))
@@ -120,30 +140,30 @@ def test_with_a_roster_every_student_has_one_tile() -> None:
     third.save(update_fields=["owner"])
     student(None, "Cleo")
     student(None, "Bea")
-    found = [(tile.owner, tile.player_id, tile.state, tile.more) for tile in wall(place.league)]
-    assert found == [
-        ("Ada", "P01", TileState.READY, 0),
+    tiles = [(tile.owner, tile.player_id, tile.state, tile.more) for tile in wall(place.league)]
+    assert tiles == [
+        ("Ada", "P01", Ready.READY, 0),
         # Of two agents the one that needs a hand.
-        ("Ben", "P03", TileState.WRONG_ANSWERS, 1),
-        ("", stranger.code, TileState.NOT_CHECKED, 0),
-        ("Bea", "", TileState.NOT_REGISTERED, 0),
-        ("Cleo", "", TileState.NOT_REGISTERED, 0),
+        ("Ben", "P03", Ready.WRONG_ANSWERS, 1),
+        ("", stranger.code, Ready.NOT_CHECKED, 0),
+        ("Bea", "", NotRegistered.NOT_REGISTERED, 0),
+        ("Cleo", "", NotRegistered.NOT_REGISTERED, 0),
     ]
 
 
-def test_an_agent_that_has_left_is_to_register_again() -> None:
+def test_a_retired_agent_is_told_to_register_again() -> None:
     place = make.setting(players=2)
     registration.retire(agent_ids=[place.players[0].agent.pk])
     assert tiles()[0][1:] == ("unreachable", "It has left: register it again.")
 
 
-def test_a_step_says_nothing_of_the_agents_own_words() -> None:
+def test_a_step_does_not_quote_the_agent() -> None:
     place = make.setting(players=1)
     checked(place.players[0].agent, **failing("join.accepts", why="See http://10.1.2.3:8101/mcp <script>"))
     assert [step for _, _, step in tiles()] == ["Answer invitations with accept: true."]
 
 
-def test_a_report_is_read_once() -> None:
+def test_the_wall_reads_each_finished_report_once() -> None:
     place = make.setting(players=3)
     for member in place.players:
         checked(member.agent)
@@ -174,14 +194,40 @@ def test_the_wall_costs_the_same_for_3_and_for_300() -> None:
     for count in (3, 300):
         League.objects.all().delete()
         costs.append(cost(many(count)))
-    assert costs == [4, 4]
+    assert costs == [5, 5]
 
 
-def test_old_findings_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "KEPT_FINDINGS", 2)
+def test_the_cache_of_findings_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "MAX_CACHED_FINDINGS", 2)
     place = make.setting(players=4)
     for member in place.players:
         checked(member.agent)
     assert [state for _, state, _ in tiles()] == ["ready"] * 4
     assert len(readiness._findings) == 2
     assert [state for _, state, _ in tiles()] == ["ready"] * 4
+
+
+def test_the_wall_tells_who_dials_out_and_who_stopped_fetching() -> None:
+    place = make.setting(players=2)
+    fetching, gone = (member.agent for member in place.players)
+    checked(gone)
+    Agent.objects.filter(pk=gone.pk).update(endpoint=f"inbox://{gone.pk}/")
+    registration.note_lines(opened={fetching.pk: "poll", gone.pk: "websocket"}, closed=[], contested=[])
+    assert [tile.line for tile in wall(place.league)] == ["poll", "websocket"]
+    registration.note_lines(opened={}, closed=[gone.pk], contested=[])
+    assert tiles()[1] == ("P02", "unreachable", "Start it: it fetches no messages.")
+
+
+def test_a_personal_code_does_not_have_the_wall_tell_what_is_at_another_machine() -> None:
+    make.open_league("fall")
+    code = student(None, "ada").code
+    params = wire.player_request("Ada", endpoint="http://192.0.2.7:9200/mcp", code=code)
+    request = read_request(params, kind=Kind.PLAYER, caller="192.0.2.66")
+    agent = entry.register_player(request=request, named="fall").agent
+    assert agent is not None
+    registration.note_ping(agent_id=agent.pk, problem=REFUSED, found=REFUSED)
+    assert tiles() == [("P01", "unreachable", "Start it; check address, port, firewall.")]
+    assert [one.reach.found for one in join.arrived(League.objects.get(), "192.0.2.66")] == [""]
+    # The instructor has given the address.
+    Agent.objects.update(by_hand=True)
+    assert tiles()[0][2] == "Nobody listens at its address. Start it at its port, or with --dial-out."

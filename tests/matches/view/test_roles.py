@@ -1,4 +1,4 @@
-"""Every role at every address of the admin, GET and POST. An address that has no line here fails the test."""
+"""Every role at every address of the admin, GET and POST. An address that is missing here fails the test."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from matches.desk.acting import AGENT, Subject
 from matches.desk.actions import ROWS
 from matches.desk.targets import FINDERS
 from matches.league import staffing
-from matches.models import Check, League, Match, Role
+from matches.models import AuditEntry, Check, League, Match, Role
 from matches.view import roles
 from matches.view.roles import Action
 from tests import factories as make
@@ -72,6 +72,15 @@ def _with(*more: object) -> Callable[[make.Setting], tuple[object, ...]]:
 
 def _match(place: make.Setting) -> tuple[object, ...]:
     return (Match.objects.filter(league_id="fall").values_list("pk", flat=True)[0],)
+
+
+def _entry(place: make.Setting) -> tuple[object, ...]:
+    at = place.league.created_at
+    return (
+        AuditEntry.objects.get_or_create(action="league.pause", league_id="fall", via="desk", defaults={"at": at})[
+            0
+        ].pk,
+    )
 
 
 def _user(place: make.Setting) -> tuple[object, ...]:
@@ -132,6 +141,7 @@ LINES: dict[str, list[Line]] = {
         Line(Action.EDIT, 404, 404, _with("passwords.csv")),
     ],
     "matches_league_import": [Line("adds", 200, 200, _nothing)],
+    "matches_league_next_id": [Line("adds", 200, 200, _nothing)],
     # What the admin brings along
     "matches_league_changelist": [Line("opens", 200, 200, _nothing)],
     "matches_league_add": [Line("adds", 200, 200, _nothing)],
@@ -142,6 +152,11 @@ LINES: dict[str, list[Line]] = {
     "matches_match_history": [Line(Action.WATCH, 200, 200, _match)],
     "matches_match_delete": [Line("nobody", 0, 0, _match)],
     "matches_match_change": [Line(Action.WATCH, 200, 0, _match, post_needs="nobody")],
+    "matches_auditentry_changelist": [Line("edits", 200, 200, _nothing)],
+    "matches_auditentry_add": [Line("nobody", 0, 0, _nothing)],
+    "matches_auditentry_history": [Line(Action.EDIT, 200, 200, _entry)],
+    "matches_auditentry_delete": [Line("nobody", 0, 0, _entry)],
+    "matches_auditentry_change": [Line(Action.EDIT, 200, 0, _entry, post_needs="nobody")],
     "matches_agent_check": [Line(Action.RERUN, 405, 302, _player)],
     "agents_registry_agent_changelist": [Line("watches", 200, 200, _nothing)],
     "agents_registry_agent_add": [Line("edits", 302, 302, _nothing)],
@@ -181,7 +196,7 @@ SHOWS_NOTHING = {"autocomplete", "view_on_site"}
 @pytest.fixture
 def place() -> make.Setting:
     """A league in its first round, and another one, with everybody in their roles."""
-    found = make.playing("fall", players=4)
+    place = make.playing("fall", players=4)
     make.open_league("winter")
     adding = Permission.objects.get(codename="add_league")
     for who in WHO:
@@ -197,7 +212,7 @@ def place() -> make.Setting:
         ("winter", "instructor of another league", "instructor"),
     ):
         staffing.give_role(league_id=league_id, username=who, name=name)
-    return found
+    return place
 
 
 def browser_of(who: str) -> Client:
@@ -223,31 +238,38 @@ def addresses(patterns: Any) -> Iterator[URLPattern]:
             yield one
 
 
-def test_every_address_of_the_admin_has_a_line_here() -> None:
+def test_every_address_of_the_admin_is_covered_here() -> None:
     names = {one.name for one in addresses(admin.site.get_urls())}
     assert names - EVERYBODY - SHOWS_NOTHING == set(LINES)
 
 
-def test_who_may_do_what_is_as_it_is_written_here() -> None:
+def test_each_action_needs_the_expected_permission() -> None:
     """The table of actions once more, by what one must be allowed: a slip in a row shows here."""
-    found: dict[str, set[str]] = {}
+    verbs_by_permission: dict[str, set[str]] = {}
     for one in ROWS:
         if one.click is not None:
-            found.setdefault(str(one.needs), set()).add(f"{one.subject.name} {one.name}")
-    assert found == {
+            verbs_by_permission.setdefault(str(one.needs), set()).add(f"{one.subject.name} {one.name}")
+    assert verbs_by_permission == {
         "rerun": {"do check_all", "do check", "match release", "agent ask"},
         "run": {f"do {name}" for name in ("close", "start", "run_all", "pause", "resume", "stop")}
         | {f"plan {name}" for name in ("start", "call-off", "forget")}
         | {f"freeze {name}" for name in ("plan", "call-off", "unveil", "lift")}
         | {"notice withdraw"},
         "correct": {"match cancel"},
-        "edit": {"agent let_judge", "agent bring_back", "name let-in", "name put-aside", "gateway mark"}
+        "edit": {
+            "agent let_judge",
+            "agent bring_back",
+            "agent revoke_tokens",
+            "name let-in",
+            "name put-aside",
+            "gateway mark",
+        }
         | {"gateway take-back", "person take", "roster_entries remove"},
     }
 
 
 @pytest.mark.parametrize("who", WHO)
-@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("method", ["GET", pytest.param("POST", marks=pytest.mark.long)])
 def test_every_role_at_every_address(place: make.Setting, who: str, method: str) -> None:
     wrong, client = [], browser_of(who)
     for name, lines in LINES.items():
@@ -295,7 +317,9 @@ def rows(client: Client, page: str) -> list[str]:
         ("instructor of another league", ["Winter"], ["REF01", "W01"]),
     ],
 )
-def test_lists_show_what_is_ones_own(place: make.Setting, who: str, leagues: list[str], agents: list[str]) -> None:
+def test_lists_of_the_admin_show_only_ones_own_leagues(
+    place: make.Setting, who: str, leagues: list[str], agents: list[str]
+) -> None:
     other = make.join("Other", "winter", port=8199).agent
     Agent.objects.filter(pk=other.pk).update(code="W01")
     client = browser_of(who)
@@ -381,7 +405,7 @@ def test_checks_are_asked_for_within_the_role(place: make.Setting) -> None:
     assert [check.agent_id for check in Check.objects.all()] == [place.players[0].agent.pk]
 
 
-def test_nobody_is_anybody_without_being_of_the_staff(place: make.Setting) -> None:
+def test_a_role_without_staff_status_allows_nothing(place: make.Setting) -> None:
     User.objects.filter(username="instructor").update(is_staff=False)
     left = User.objects.get(username="instructor")
     assert (roles.allowed(left, "fall"), roles.leagues(left, Action.WATCH).count()) == (frozenset(), 0)

@@ -1,4 +1,4 @@
-"""Faults in words: for people, in their language, built from what is known of a fault."""
+"""Faults in words, in the reader's language."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from django.utils import translation
 
-from league_sdk.judging.fault import Fault
-from league_sdk.protocol.faults import SENTENCES, Cause
+from league_sdk.asking.fault import Fault
+from league_sdk.protocol.faults import Cause
 from matches.words import states
+from matches.words.corrections import fault_cause
 
 KNOWN = ("nobody listens at its address", "it refused the invitation", "")
 
@@ -21,14 +22,14 @@ def fault(cause: Cause, detail: str = "") -> dict[str, Any]:
 
 @pytest.mark.parametrize("detail", [*KNOWN, "HTTP 500", "50% of <b>it</b> %(player)s"])
 @pytest.mark.parametrize("cause", Cause)
-def test_in_english_it_is_what_the_referee_says(cause: Cause, detail: str) -> None:
+def test_a_fault_in_english_equals_the_referees_sentence(cause: Cause, detail: str) -> None:
     one = fault(cause, detail)
     assert states.fault_sentence(one) == one["sentence"]
 
 
 def test_every_cause_has_a_label_of_its_own() -> None:
-    labels = [states.fault_cause(cause) for cause in Cause]
-    assert (all(labels), len(set(labels)), states.fault_cause("bad luck"), states.fault_cause("")) == (
+    labels = [fault_cause(cause) for cause in Cause]
+    assert (all(labels), len(set(labels)), fault_cause("bad luck"), fault_cause("")) == (
         True,
         len(Cause),
         "",
@@ -36,12 +37,10 @@ def test_every_cause_has_a_label_of_its_own() -> None:
     )
 
 
-def test_it_is_built_from_the_fields_and_in_the_readers_language(monkeypatch: pytest.MonkeyPatch) -> None:
-    spoken = {text: text.replace("did not answer", "שתק") for text in SENTENCES.values()}
-    monkeypatch.setattr(states, "_", lambda text: spoken.get(text, text))
+def test_a_fault_is_translated_from_its_fields() -> None:
     with translation.override("he"):
         one = fault(Cause.DEADLINE) | {"sentence": "something else"}
-        assert states.fault_sentence(one) == "P02 שתק CHOOSE_PARITY_CALL in 30 s (tries: 4)"
+        assert states.fault_sentence(one) == "P02 לא ענה ל-CHOOSE_PARITY_CALL תוך 30 שנ׳ (ניסיונות: 4)"
 
 
 @pytest.mark.parametrize(
@@ -60,6 +59,6 @@ def test_it_is_built_from_the_fields_and_in_the_readers_language(monkeypatch: py
         ),
     ],
 )
-def test_of_which_too_little_is_known(row: dict[str, Any], sentence: str) -> None:
+def test_a_fault_with_missing_fields_uses_the_referees_sentence(row: dict[str, Any], sentence: str) -> None:
     base = {"player_id": "P02", "error_code": "E001", "message_type": "CHOOSE_PARITY_CALL", "tries": 1}
     assert states.fault_sentence(base | row) == sentence

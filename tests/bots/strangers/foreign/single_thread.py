@@ -1,4 +1,4 @@
-"""A player on http.server with keep-alive and a single thread: single_thread.py LEAGUE NAME."""
+"""A player on http.server with keep-alive and one thread. Usage: single_thread.py LEAGUE NAME."""
 
 import json
 import random
@@ -41,7 +41,7 @@ server = HTTPServer(("127.0.0.1", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 meta = {"display_name": name, "contact_endpoint": f"http://localhost:{server.server_port}/mcp"}
 call = {"jsonrpc": "2.0", "method": "register_player", "params": {"player_meta": meta}, "id": 1}
-request = urllib.request.Request(league, json.dumps(call).encode(), {"Content-Type": "application/json"})  # noqa: S310 - the address is a test
+request = urllib.request.Request(league, json.dumps(call).encode(), {"Content-Type": "application/json"})  # noqa: S310 - the URL comes from a test
 with urllib.request.urlopen(request) as answer:  # noqa: S310 - the same
     me.update(json.load(answer)["result"])
 print("READY", me["player_id"], flush=True)

@@ -1,4 +1,4 @@
-"""What board and charts show of a league: places and points by round, the cross table, answer times, decisions."""
+"""The contents of board and charts: ranks and points by round, cross table, answer times, decisions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pytest
 from django.utils import timezone
 
 from matches.audience import pages
-from matches.audience.pages import PageKey, charts
-from matches.league import curtain, lifecycle
+from matches.audience.pages import PageKey, charts, times
+from matches.audience.pages.parts import Deadline
+from matches.league import freeze, lifecycle
 from matches.league.corrections import applying
 from matches.models import Broadcast, Delivery, League, Message
 from matches.view import courses, sight
@@ -33,24 +34,24 @@ def public(league_id: str = "fall") -> sight.View:
 
 
 def board(league_id: str = "fall", *, staff: bool = False) -> dict[str, Any]:
-    found = pages.context_of(PageKey("board", league_id, staff=staff))
-    assert found is not None
-    return found
+    context = pages.context_of(PageKey("board", league_id, staff=staff))
+    assert context is not None
+    return context
 
 
-def test_the_last_column_is_the_table() -> None:
+def test_the_last_column_of_the_charts_equals_the_table() -> None:
     two_rounds()
     view = public()
-    found = courses.courses(view)
-    assert found.rounds == [1, 2]
-    assert {code: ranks[-1] for code, ranks in found.ranks.items()} == {
-        row.player_id: row.rank for row in view.standings
+    courses_shown = courses.courses(view)
+    assert courses_shown.rounds == [1, 2]
+    assert {code: ranks[-1] for code, ranks in courses_shown.ranks.items()} == {
+        row.player_id: row.tied_rank for row in view.standings
     }
-    assert {code: points[-1] for code, points in found.points.items()} == {
+    assert {code: points[-1] for code, points in courses_shown.points.items()} == {
         row.player_id: row.points for row in view.standings
     }
-    first = {row.player_id: (row.rank, row.points) for row in view.table(before_round=2)}
-    assert {code: (found.ranks[code][0], found.points[code][0]) for code in first} == first
+    first = {row.player_id: (row.tied_rank, row.points) for row in view.table(before_round=2)}
+    assert {code: (courses_shown.ranks[code][0], courses_shown.points[code][0]) for code in first} == first
 
 
 def test_points_of_a_correction_count_from_the_round_in_which_it_was_made() -> None:
@@ -62,18 +63,16 @@ def test_points_of_a_correction_count_from_the_round_in_which_it_was_made() -> N
     do("points", player_id="P03", points=5, reason="helped the others", by="x")
     undone = do("points", player_id="P04", points=7, reason="a mistake", by="x")
     applying.undo(league_id="fall", number=undone.number, reason="was a mistake", by="x")
-    found = courses.courses(public())
-    assert found.points == {"P01": [1, 2], "P02": [-1, 0], "P03": [1, 7], "P04": [1, 2]}
-    assert found.ranks == {"P01": [1, 2], "P02": [4, 4], "P03": [2, 1], "P04": [3, 3]}
+    courses_shown = courses.courses(public())
+    assert courses_shown.points == {"P01": [1, 2], "P02": [-1, 0], "P03": [1, 7], "P04": [1, 2]}
+    assert courses_shown.ranks == {"P01": [1, 2], "P02": [4, 4], "P03": [1, 1], "P04": [1, 2]}
 
 
-def test_of_many_rounds_only_some_have_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chart_of_many_rounds_skips_columns_evenly() -> None:
     place = two_rounds()
     make.playing_on(place)
     make.finish_round(place)
-    whole = courses.courses(public())
-    monkeypatch.setattr(courses, "MOST_ROUNDS", 2)
-    some = courses.courses(public())
+    whole, some = courses.courses(public()), courses.courses(public(), max_columns=2)
     assert (whole.rounds, some.rounds) == ([1, 2, 3], [1, 3])
     assert some.points == {code: points[::2] for code, points in whole.points.items()}
 
@@ -81,44 +80,39 @@ def test_of_many_rounds_only_some_have_a_column(monkeypatch: pytest.MonkeyPatch)
 def test_the_charts_of_a_league_without_results_are_none() -> None:
     make.setting()
     view = public()
-    found = courses.courses(view)
-    assert (charts.ranks(view, found), charts.race(view, found), charts.cross(view), charts.times(view)) == (
-        None,
-        None,
-        None,
-        None,
-    )
+    courses_shown = courses.courses(view)
+    assert [charts.ranks(view, courses_shown), charts.race(view, courses_shown), charts.cross(view)] == [None] * 3
+    assert times.of_league(view) == []
 
 
-def test_lines_stand_in_the_order_of_the_table_and_are_not_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chart_lines_follow_the_table_and_are_limited() -> None:
     two_rounds()
-    monkeypatch.setattr(charts, "MOST_LINES", 3)
     view = public()
-    found = charts.race(view, courses.courses(view))
-    assert found is not None
-    assert [row["player_id"] for row in found["rows"]] == [row.player_id for row in view.standings][:3]
-    assert (found["rounds"], found["left_out"]) == ([1, 2], 1)
+    race = charts.race(view, courses.courses(view), max_lines=3)
+    assert race is not None
+    assert [row.player_id for row in race.rows] == [row.player_id for row in view.standings][:3]
+    assert (race.rounds, race.left_out) == ([1, 2], 1)
 
 
-def letters_of(found: dict[str, Any]) -> dict[str, str]:
+def letters_of(found: charts.Cross) -> dict[str, str]:
     """Each row of the cross table in a word: x for oneself, - for no match."""
     return {
-        row["player_id"]: "".join(
-            "x" if cell is None else "".join(one["letter"] for one in cell) or "-" for cell in row["cells"]
+        row.player.player_id: "".join(
+            "x" if cell is None else "".join(one.letter for one in cell) or "-" for cell in row.cells
         )
-        for row in found["rows"]
+        for row in found.rows
     }
 
 
-def test_the_cross_table_reads_from_the_row() -> None:
+def test_a_cell_of_the_cross_table_is_the_result_of_the_rows_player() -> None:
     place = make.playing(players=4)
     first, second = place.match("R1M1"), place.match("R1M2")
     make.report(first, first.player_a.code)
     make.report(second, **{"winner": None} | make.silent(second, second.player_a.code, second.player_b.code))
-    found = charts.cross(public())
-    assert found is not None
-    signs = letters_of(found)
-    order = [one["player_id"] for one in found["order"]]
+    cross_table = charts.cross(public())
+    assert cross_table is not None
+    signs = letters_of(cross_table)
+    order = list(signs)
     pairs = {(row, other): sign for row, line in signs.items() for other, sign in zip(order, line, strict=True)}
     a, b = first.player_a.code, first.player_b.code
     c, d = second.player_a.code, second.player_b.code
@@ -127,20 +121,19 @@ def test_the_cross_table_reads_from_the_row() -> None:
     assert sorted("".join(signs.values())) == sorted("xxxx" + "-" * 8 + "WLTT")
 
 
-def test_the_cross_table_of_a_league_that_is_over_has_the_order_of_its_table() -> None:
+def test_the_cross_table_of_a_finished_league_is_ordered_by_rank() -> None:
     place = two_rounds()
     make.playing_on(place)
     make.finish_round(place, 1)
     view = public()
-    found = charts.cross(view)
-    assert found is not None and view.moment.state == "COMPLETED"
-    assert [one["player_id"] for one in found["order"]] == [row.player_id for row in view.standings]
+    cross_table = charts.cross(view)
+    assert cross_table is not None and view.moment.state == "COMPLETED"
+    assert [row.player.player_id for row in cross_table.rows] == [row.player_id for row in view.standings]
 
 
-def test_there_is_no_cross_table_of_very_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_no_cross_table_for_too_many_players() -> None:
     two_rounds()
-    monkeypatch.setattr(charts, "MOST_CROSSED", 3)
-    assert charts.cross(public()) == {"too_many": 3}
+    assert charts.cross(public(), max_players=3) == charts.Cross([], too_many=3)
 
 
 def answers(place: make.Setting, match_id: str, *entries: dict[str, Any], attempt: int = 1) -> None:
@@ -161,7 +154,7 @@ def answer(player_id: str, elapsed: Any, limit: Any = 5000, **changes: Any) -> d
     } | changes
 
 
-def test_answer_times_are_those_of_matches_with_a_result() -> None:
+def test_answer_times_count_only_valid_answers_of_matches_with_a_result() -> None:
     place = make.playing(players=4)
     first, second = place.match("R1M1"), place.match("R1M2")
     a, b = first.player_a.code, first.player_b.code
@@ -174,6 +167,7 @@ def test_answer_times_are_those_of_matches_with_a_result() -> None:
         answer(a, 80),
         answer(a, 1, problem="refused"),
         answer(a, 3, message_type="GAME_INVITATION"),
+        answer(a, 4, message_type="GAME_JOIN_ACK"),
         answer(b, 5000),
         answer(b, "soon"),
         answer(b, True),
@@ -183,17 +177,19 @@ def test_answer_times_are_those_of_matches_with_a_result() -> None:
     )
     answers(place, "R1M1", answer(b, 7), attempt=2)
     answers(place, "R1M2", answer(second.player_a.code, 7))
-    found = charts.times(public())
-    assert found is not None
-    rows = [(row["player_id"], row["median"], row["slowest"], row["answers"], row["late"]) for row in found["rows"]]
-    assert rows == [(a, "30 ms", "80 ms", 3, 0), (b, "none in time", "", 1, 1)]
+    rows = {
+        lane.name: [(row.name, row.median, row.slowest, len(row.answers), row.late) for row in lane.rows]
+        for lane in times.of_league(public())
+    }
+    # An invitation is only acknowledged, a choice is thought about: one median of both would tell of neither.
+    assert rows == {"join": [(a, "4 ms", "4 ms", 1, 0)], "choice": [(a, "30 ms", "80 ms", 3, 0), (b, "", "", 1, 1)]}
 
 
-def test_behind_the_curtain_no_chart_moves() -> None:
+def test_charts_of_a_frozen_board_do_not_change() -> None:
     place = make.playing(players=4)
     make.finish_round(place)
     answers(place, "R1M1", answer("P01", 10), answer("P04", 20))
-    curtain.plan(league_id="fall", from_round=2)
+    freeze.plan(league_id="fall", from_round=2)
     lifecycle.start_round(league_id="fall")
     before = pages.fragments(PageKey("charts", "fall"), "en"), pages.fragments(PageKey("board", "fall"), "en")
     make.open_current("fall")
@@ -205,7 +201,7 @@ def test_behind_the_curtain_no_chart_moves() -> None:
     after = pages.fragments(PageKey("charts", "fall"), "en"), pages.fragments(PageKey("board", "fall"), "en")
     assert after == before
     seen = board(staff=True)
-    assert (seen["league"]["behind_curtain"], seen["ranks"]["rounds"]) == (True, [1, 2])
+    assert (seen["league"].as_staff, seen["ranks"].rounds) == ("?as=staff", [1, 2])
 
 
 # The board --------------------------------------------------------------------------------------
@@ -215,42 +211,33 @@ def test_decisions_of_the_instructor_are_shown_with_their_reason() -> None:
     place = make.playing(players=4)
     make.finish_round(place)
     do("points", player_id="P02", points=-2, reason="too many calls", by="x")
-    match = place.match("R1M1")
     do("set_result", match_id="R1M1", status="DRAW", winner=None, reason="the draw was wrong", by="x")
     do("disqualify", player_id="P03", matches_become="keep", reason="plays under two names", by="x")
-    found = board()
-    rows = {row["player_id"]: row for row in found["standings"]}
-    assert (rows["P02"]["given"], rows["P02"]["why"]) == ("−2", "too many calls")
-    assert (rows["P03"]["out"], rows["P03"]["rank"], rows["P03"]["why"]) == (
-        "disqualified",
-        4,
-        "plays under two names",
-    )
-    assert [(one["player_id"], one["points"], one["out"]) for one in found["decisions"]] == [
+    context = board()
+    lines = {line.row.player_id: line for line in context["standings"]}
+    assert (lines["P02"].given, lines["P02"].why) == ("−2", "too many calls")
+    last = lines["P03"]
+    assert (last.row.out, last.row.rank, last.why) == ("disqualified", 4, "plays under two names")
+    assert [(one.player_id, one.points, one.out) for one in context["decisions"]] == [
         ("P02", "−2", None),
         ("P03", "", "disqualified"),
     ]
-    assert {line["match_id"]: line["corrected"] for line in found["results"]} == {
-        match.match_id: "the draw was wrong",
-        "R1M2": "",
-    }
-    assert {one["match_id"]: one["corrected"] for one in found["matches"]} == {
-        match.match_id: "the draw was wrong",
-        "R1M2": "",
-    }
+    corrected = {"R1M1": "the draw was wrong", "R1M2": ""}
+    assert {result.outcome.match_id: result.corrected for result in context["results"]} == corrected
+    assert {match.match_id: match.result.corrected for match in context["matches"]} == corrected
 
 
-def test_a_match_in_play_says_for_whom_it_waits_and_until_when() -> None:
+def test_a_running_match_shows_for_whom_it_waits_and_the_deadline() -> None:
     place = make.playing(players=4)
     match = place.match("R1M1")
     a, b = match.player_a.code, match.player_b.code
 
     def shown() -> tuple[str, Any]:
-        one = next(one for one in board()["matches"] if one["match_id"] == "R1M1")
-        return one["going"], one["deadline"] and {**one["deadline"], "since": one["deadline"]["since"][:4]}
+        one = next(one for one in board()["matches"] if one.match_id == "R1M1")
+        return one.going, one.deadline and one.deadline._replace(since=one.deadline.since[:4])
 
-    def wait(first: str, limit: str) -> dict[str, Any]:
-        return {"since": str(timezone.now().year), "first": first, "limit": limit, "tries": 4}
+    def wait(first: str, limit: str) -> Deadline:
+        return Deadline(str(timezone.now().year), first, limit, 4)
 
     assert shown() == ("handed to a referee", None)
     make.progress(match, state="WAITING_FOR_PLAYERS")
@@ -265,7 +252,7 @@ def test_a_match_in_play_says_for_whom_it_waits_and_until_when() -> None:
     assert shown() == ("both have locked in", wait("30", "127"))
 
 
-def test_who_has_not_been_told_what_others_know_is_behind() -> None:
+def test_a_player_that_misses_an_older_broadcast_is_behind() -> None:
     make.playing(players=4)
     news = Broadcast.objects.create(
         league_id="fall", message_type="LEAGUE_STANDINGS_UPDATE", payload={}, created_at=timezone.now()
@@ -273,31 +260,31 @@ def test_who_has_not_been_told_what_others_know_is_behind() -> None:
     waiting = Delivery.objects.filter(agent__code="P02")
     Delivery.objects.exclude(pk__in=waiting).update(state="SETTLED")
     assert waiting.filter(state="PENDING").exists()
-    behind = {row["player_id"]: row["behind"] for row in board()["standings"]}
+    behind = {line.row.player_id: line.behind for line in board()["standings"]}
     assert behind == dict.fromkeys(["P01", "P02", "P03", "P04"], False)
     Delivery.objects.create(broadcast=news, agent=Delivery.objects.filter(agent__code="P01")[0].agent, state="SETTLED")
-    behind = {row["player_id"]: row["behind"] for row in board()["standings"]}
+    behind = {line.row.player_id: line.behind for line in board()["standings"]}
     assert behind == {"P01": False, "P02": True, "P03": False, "P04": False}
 
 
 def test_sparklines_share_one_scale() -> None:
     two_rounds()
-    found = board()
-    assert found["spark_box"] == "0 -6 3 6"
-    lines = {row["player_id"]: row["spark"] for row in found["standings"]}
+    context = board()
+    assert context["spark_box"] == "0 -6 3 6"
+    lines = {line.row.player_id: line.spark for line in context["standings"]}
     points = courses.courses(public()).points
     assert lines == {code: f"0,0 1,{-one} 2,{-two}" for code, (one, two) in points.items()}
 
 
-def test_final_places_stand_out_while_the_board_is_being_unveiled() -> None:
+def test_final_places_are_marked_while_the_board_is_being_unveiled() -> None:
     place = make.playing(players=4)
     make.finish_round(place)
-    curtain.plan(league_id="fall", from_round=2)
+    freeze.plan(league_id="fall", from_round=2)
     for _round in (2, 3):
         make.playing_on(place)
         make.finish_round(place, 1)
-    curtain.unveil(league_id="fall")
+    freeze.unveil(league_id="fall")
     rows = board()["standings"]
-    assert [row["unveiled"] for row in rows] == [False, False, False, True]
-    assert [row["delta"] for row in rows] == [0, 0, 0, 0]
-    assert [bool(row["spark"]) for row in rows] == [True, True, True, False]
+    assert [row.unveiled for row in rows] == [False, False, False, True]
+    assert [row.delta for row in rows] == [0, 0, 0, 0]
+    assert [bool(row.spark) for row in rows] == [True, True, True, False]

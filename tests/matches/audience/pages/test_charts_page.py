@@ -1,21 +1,18 @@
-"""The pages of the board and the charts: what they cost, what they weigh, whose text they show."""
+"""The board and charts as pages: their queries, their size, and their links."""
 
 from __future__ import annotations
 
 import gzip
 import re
-from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.test import Client
 
-from matches.league import lifecycle
 from matches.models import Delivery, Match, Message
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, assert_costs_the_same, assert_harmless
+from tests.matches.audience.looking import assert_costs_the_same
 from tests.matches.audience.test_pages import many_players
-from tests.matches.correcting import do
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("schedules_at_once")]
 
@@ -45,22 +42,9 @@ def test_the_charts_cost_the_same_for_3_players_and_for_300(client: Client) -> N
     assert_costs_the_same(client, fill)
 
 
-def test_a_name_breaks_out_of_no_chart(client: Client) -> None:
-    place = make.setting(players=0)
-    for number in (1, 2, 3, 4):
-        make.join(HOSTILE, "fall", port=8100 + number)
-    lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
-    make.finish_round(place)
-    do("points", player_id="P01", points=1, reason=HOSTILE, by="x")
-    do("set_result", match_id="R1M1", status="DRAW", winner=None, reason=HOSTILE, by="x")
-    for path in ("/leagues/fall/", "/leagues/fall/charts/"):
-        assert_harmless(client.get(path).content.decode())
-
-
 def test_a_league_without_results_says_so_instead_of_showing_empty_charts(client: Client) -> None:
     make.setting()
-    words = "No match has been played yet. This fills with the results of the first round."
+    words = "No match has been played yet. The chart begins with the results of the first round."
     for path, charts in (("/leagues/fall/", 2), ("/leagues/fall/charts/", 3)):
         text = client.get(path).content.decode()
         assert (text.count(words), text.count("data-plot")) == (charts, 0)
@@ -70,18 +54,18 @@ def test_every_cell_of_the_cross_table_leads_to_its_match(client: Client) -> Non
     place = make.playing(players=4)
     make.finish_round(place)
     text = client.get("/leagues/fall/charts/").content.decode()
-    links = re.findall(r'<a class="x-(\w)" href="([^"]+)">(\w)</a>', text)
+    links = re.findall(r'<a\s+class="x-(\w)" href="([^"]+)">(\w)</a>', text)
     assert sorted(links) == [
         (letter, f"/leagues/fall/matches/{match_id}/", letter) for letter in "LW" for match_id in ("R1M1", "R1M2")
     ]
     assert {client.get(address).status_code for _sign, address, _letter in links} == {200}
 
 
-def test_a_league_of_thirty_is_light_to_load(client: Client) -> None:
+def test_the_board_of_a_league_of_30_loads_less_than_150_kb(client: Client) -> None:
     """Everything the board asks for, compressed as a server or its proxy would; what charts load later included."""
     many_players(30)
     text = client.get("/leagues/board/").content
-    static = Path(settings.BASE_DIR) / "static"
+    [static] = settings.STATICFILES_DIRS
     named = set(re.findall(r'/static/([\w./-]+\.(?:css|js|svg))"', text.decode()))
     later = {str(path.relative_to(static)) for path in (static / "vendor/uplot").glob("uPlot*")} | {"css/plot.css"}
     files = {name: len(gzip.compress((static / name).read_bytes())) for name in named | later}

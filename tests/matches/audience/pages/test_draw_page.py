@@ -1,4 +1,4 @@
-"""The committed draw on the page of a match: what is shown before and after, and what never is (ruling, section 12)."""
+"""The committed draw on the match page: commitment before, seed after the end (ruling, section 12)."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ def told(client: Client, path: str = PATH) -> str:
     """The part of the page that tells of the draw."""
     answer = client.get(path)
     assert answer.status_code == 200
-    found = re.search(r'<section id="fragment-match_draw".*?</section>', answer.content.decode(), re.DOTALL)
-    assert found is not None
-    return html.unescape(found[0])
+    matched = re.search(r'<section id="fragment-match_draw".*?</section>', answer.content.decode(), re.DOTALL)
+    assert matched is not None
+    return html.unescape(matched[0])
 
 
 def check_of(part: str) -> dict[str, Any]:
-    found = re.search(r'data-check="(\{.*?\})"', part)
-    assert found is not None
-    return dict(json.loads(found[1]))
+    matched = re.search(r'data-check="(\{.*?\})"', part)
+    assert matched is not None
+    return dict(json.loads(matched[1]))
 
 
-def test_a_league_without_commitments_says_nothing(client: Client) -> None:
+def test_a_match_without_commitment_shows_nothing_about_the_draw(client: Client) -> None:
     make.playing(players=2)
     # As with a round that an older site has begun.
     Event.objects.filter(kind="round_started").update(data={"round_id": 1})
     assert " hidden>" in told(client)
 
 
-def test_the_commitment_is_shown_as_soon_as_the_round_has_started_and_the_secret_is_not(client: Client) -> None:
+def test_a_running_match_shows_the_commitment_but_not_the_seed(client: Client) -> None:
     make.playing(players=2)
     Match.objects.update(draw_seed=SEED.hex())
     committed()
@@ -99,7 +99,7 @@ def test_a_technical_loss_has_no_number_and_still_a_seed(client: Client) -> None
     assert (check["number"], check["seed"]) == (None, SEED.hex())
 
 
-def test_a_referee_that_does_not_seal_is_named_as_the_reason(client: Client) -> None:
+def test_a_match_of_a_referee_that_does_not_seal_has_no_draw_check(client: Client) -> None:
     place = make.playing(players=2)
     committed()
     make.report(place.match("R1M1"), "P01")

@@ -1,4 +1,4 @@
-"""Expected against received: what we hold up as expected conforms, and what came is marked by what it cost."""
+"""The comparison of answers with the expected ones: the expected ones conform, and deviations are marked."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shlex
 from typing import Any
 
 import pytest
+from django.utils import translation
 
 from agents_registry.models import Agent
 from league_sdk.protocol import schemas
@@ -19,29 +20,30 @@ ME = Agent(code="P01", endpoint="http://192.0.2.7:8101/mcp")
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_what_we_call_expected_conforms(name: str) -> None:
+def test_the_expected_answer_conforms_to_its_schema(name: str) -> None:
     expected = expected_answer(sample(name), "P01")
-    assert expected["message_type"] == schemas.TRAVEL[name].answer
+    assert expected["message_type"] == schemas.MODELS[name].answer
     assert schemas.problems(expected["message_type"], expected | {"auth_token": "tok_own"}) == []
     assert is_usable(sample(name), expected)
     rows = comparison(expected, expected, usable=True)
-    assert {row["mark"] for row in rows} == {"ok"} and not any(row["cost"] for row in rows)
+    assert {row.mark for row in rows} == {"ok"} and not any(row.cost for row in rows)
 
 
 @pytest.mark.parametrize("sent", [None, [], "x", {}, {"message_type": []}, {"message_type": "GAME_OVER"}])
-def test_nothing_is_expected_where_nothing_is_asked(sent: Any) -> None:
+def test_requests_without_an_answer_expect_nothing(sent: Any) -> None:
     assert expected_answer(sent, "P01") == {}
 
 
 def marks(message: dict[str, Any], name: str = "CHOOSE_PARITY_CALL") -> dict[str, tuple[str, bool]]:
     sent = sample(name)
     rows = comparison(expected_answer(sent, "P01"), message, usable=is_usable(sent, message))
-    return {row["name"]: (row["mark"], row["cost"]) for row in rows}
+    return {row.name: (row.mark, row.cost) for row in rows}
 
 
-def test_marks() -> None:
+def test_each_deviation_of_an_answer_has_its_mark_and_cost() -> None:
     right = expected_answer(sample("CHOOSE_PARITY_CALL"), "P01")
-    assert marks(right | {"parity_choice": "Even"})["parity_choice"] == ("wrong", True)
+    assert marks(right | {"parity_choice": "Even"})["parity_choice"] == ("wrong", False)
+    assert marks(right | {"parity_choice": "perhaps"})["parity_choice"] == ("wrong", True)
     assert marks(right | {"match_id": "R9M9"})["match_id"] == ("wrong", False)
     assert marks(right | {"timestamp": "yesterday"})["timestamp"] == ("wrong", False)
     assert marks(right | {"mood": "good"})["mood"] == ("more", False)
@@ -51,6 +53,16 @@ def test_marks() -> None:
     assert marks(without | {"choice": "odd"})["parity_choice"] == ("wrong", False)
     joined = expected_answer(sample("GAME_INVITATION"), "P01")
     assert marks(joined | {"accept": False}, "GAME_INVITATION")["accept"] == ("ok", False)
+
+
+def test_valid_values_in_words_are_in_the_readers_language() -> None:
+    right = expected_answer(sample("CHOOSE_PARITY_CALL"), "P01")
+    with translation.override("he"):
+        rows = comparison(right, right | {"timestamp": "yesterday", "auth_token": "with a space"}, usable=True)
+    shown = {row.name: (row.expected, row.in_words) for row in rows}
+    assert shown["timestamp"] == ("YYYY-MM-DDTHH:MM:SSZ או \u200e+00:00, ב-UTC", True)
+    assert shown["auth_token"] == ("אסימון: תווים מודפסים בלי רווחים", True)
+    assert shown["protocol"] == ('"league.v2"', False)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +79,7 @@ def line(number: int, sender: str, recipient: str, **how: Any) -> Line:
 
 def test_requests_and_answers_are_paired_and_the_others_left_out() -> None:
     call = sample("CHOOSE_PARITY_CALL")
-    found = exchanges(
+    pairs = exchanges(
         [
             line(0, "P01", "REF01", body={"early": 1}),
             line(1, "REF01", "P01", method="choose_parity", message_type="CHOOSE_PARITY_CALL", body=call),
@@ -79,23 +91,45 @@ def test_requests_and_answers_are_paired_and_the_others_left_out() -> None:
         ],
         ME,
     )
-    assert [(one["key"], one["asked"], len(one["answers"])) for one in found] == [
+    assert [(one.key, one.asked, len(one.answers)) for one in pairs] == [
         ("1.0", False, 1),
         ("1.1", True, 2),
         ("1.6", True, 0),
     ]
-    assert [one["again"] for one in found] == [False, True, True]
+    assert [one.again for one in pairs] == [False, True, True]
 
 
-def test_a_body_that_was_cut_is_said_to_be_and_not_sent_again() -> None:
+def test_a_truncated_body_cannot_be_sent_again() -> None:
     long = body_for_transcript(sample("CHOOSE_PARITY_CALL") | {"more": "x" * 9000})
     [one] = exchanges([line(1, "REF01", "P01", method="m", message_type="CHOOSE_PARITY_CALL", body=long)], ME)
-    assert (one["whole"], one["again"], one["curl"]) == (False, False, "")
+    assert (one.whole, one.again, one.curl) == (False, False, "")
 
 
-def test_the_curl_command_sends_exactly_that() -> None:
+def test_the_curl_command_sends_the_recorded_body() -> None:
     body = {"a": "it's $HOME `x` \"\\", "auth_token": "tok_" + "a" * 32, "ע": "ב"}
     words = shlex.split(curl("http://192.0.2.7:8101/mcp?x=1", "/mcp", body))
     assert words[4] == "http://192.0.2.7:8101/mcp?x=1"
     assert json.loads(words[-1]) == body | {"auth_token": "tok_…"}
     assert shlex.split(curl("http://192.0.2.7:8101/mcp?x=1", "/other", body))[4] == "http://192.0.2.7:8101/other"
+
+
+@pytest.mark.parametrize(
+    ("way", "endpoint", "shown"),
+    [
+        ("inbox", "inbox://1", ("inbox", "", "")),
+        ("bridge", "inbox://1", ("bridge", "application/json", "")),
+        ("inbox", ME.endpoint, ("inbox", "", "curl")),
+        ("x", ME.endpoint, ("", "application/json", "curl")),
+        (None, ME.endpoint, ("", "application/json", "curl")),
+    ],
+)
+def test_a_request_says_by_which_way_it_went(way: str | None, endpoint: str, shown: tuple[str, str, str]) -> None:
+    call = sample("CHOOSE_PARITY_CALL")
+    kind = {"shape": "canonical", "method": "choose_parity", "content_type": "application/json"}
+    wire = {"path": "/mcp", "id": 1001, "session": False, "status": 200, "way": way} | kind
+    sent = line(1, "REF01", "P01", method="choose_parity", message_type="CHOOSE_PARITY_CALL", body=call)
+    came = line(2, "P01", "REF01", body={"result": {"parity_choice": "odd"}, "id": 1001}, wire=[wire])
+    [one] = exchanges([sent, came], Agent(code="P01", endpoint=endpoint))
+    assert (one.way, one.answers[0].content_type, one.curl[:4]) == shown
+    # The request is shown under the id of the answer beside it.
+    assert json.loads(one.sent)["id"] == 1001

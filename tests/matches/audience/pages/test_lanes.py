@@ -1,4 +1,4 @@
-"""A match on its time line: what answers what, how it kept its deadline, how long nothing happened."""
+"""The time line of a match: pairs of calls and answers, deadlines, and silences."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from league_sdk.protocol.masking import without_addresses
 from matches.audience.pages.lanes import begin_of, rows_of
-from matches.view.masking import without_addresses
 
 PLAYERS = ("P01", "P02")
 BEGIN = datetime(2025, 1, 15, 10, 15, tzinfo=UTC)
@@ -58,24 +58,24 @@ def heard(n: int, player: str, seconds: float, elapsed_ms: int | None, **changes
 NOTHING = {"http_status": None, "body": None, "problem": "no answer within 30 s"}
 
 
-def rows(*entries: dict[str, Any], steps: Any = (), in_play: bool = False) -> list[dict[str, Any]]:
+def rows(*entries: dict[str, Any], steps: Any = (), in_play: bool = False) -> list[Any]:
     return rows_of(entries, steps, PLAYERS, begun=begin_of(entries, steps), in_play=in_play)
 
 
-def told(found: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    return [(row["key"], row["lane"], row["verdict"], row["said"]) for row in found if row["kind"] == "message"]
+def told(found: list[Any]) -> list[tuple[Any, ...]]:
+    return [(row.key, row.lane, row.verdict, row.said) for row in found if row.kind == "message"]
 
 
 def test_each_answer_belongs_to_the_call_of_its_own_player() -> None:
-    found = rows(call(0, "P01", 0), call(1, "P02", 0), heard(2, "P02", 0.2, 200), heard(3, "P01", 1.5, 1500))
-    assert told(found) == [
+    lane_rows = rows(call(0, "P01", 0), call(1, "P02", 0), heard(2, "P02", 0.2, 200), heard(3, "P01", 1.5, 1500))
+    assert told(lane_rows) == [
         ("1-0", "a", "", ""),
         ("1-1", "b", "", ""),
         ("1-2", "b", "ok", "200 ms of 30 s"),
         ("1-3", "a", "ok", "1.5 s of 30 s"),
     ]
-    assert [row["waits"] for row in found] == ["was", "wam wbs", "wam wbe", "wae"]
-    assert [row.get("used") for row in found] == [None, None, 1, 5]
+    assert [row.waits for row in lane_rows] == ["was", "wam wbs", "wam wbe", "wae"]
+    assert [getattr(row, "used", None) for row in lane_rows] == [None, None, 1, 5]
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_each_answer_belongs_to_the_call_of_its_own_player() -> None:
 def test_an_answer_in_time_wrong_late_or_missing_is_told_apart(
     changes: dict[str, Any], verdict: str, said: str
 ) -> None:
-    found = rows(call(0, "P01", 0), heard(1, "P01", 0.012, 12) | changes)
-    assert told(found)[1] == ("1-1", "a", verdict, said)
+    lane_rows = rows(call(0, "P01", 0), heard(1, "P01", 0.012, 12) | changes)
+    assert told(lane_rows)[1] == ("1-1", "a", verdict, said)
 
 
-def test_where_nothing_came_the_line_of_the_player_is_hollow() -> None:
-    found = rows(call(0, "P01", 0), call(1, "P02", 0), heard(2, "P01", 30, 30_000) | NOTHING)
-    assert [(row["kind"], row["waits"]) for row in found] == [
+def test_a_players_lane_is_hollow_while_no_answer_comes() -> None:
+    lane_rows = rows(call(0, "P01", 0), call(1, "P02", 0), heard(2, "P01", 30, 30_000) | NOTHING)
+    assert [(row.kind, row.waits) for row in lane_rows] == [
         ("message", "was wax"),
         ("message", "wam wax"),
         ("silence", "wam wax"),
@@ -107,33 +107,33 @@ def test_where_nothing_came_the_line_of_the_player_is_hollow() -> None:
     ]
 
 
-def test_what_came_by_a_post_is_measured_from_its_call() -> None:
+def test_an_answer_by_the_players_own_post_is_timed_from_its_call() -> None:
     posted = heard(1, "P01", 4, 0, limit_ms=None, http_status=None, notes=["answered by a POST of its own"])
     assert told(rows(call(0, "P01", 0), posted))[1] == ("1-1", "a", "ok", "4 s of 30 s")
 
 
-def test_who_is_waited_for_is_known_while_it_is_played_only() -> None:
+def test_an_unanswered_call_is_open_only_while_the_match_runs() -> None:
     entries = (call(0, "P01", 0), call(1, "P02", 0), heard(2, "P01", 0.1, 100))
     assert [verdict for _, _, verdict, _ in told(rows(*entries))] == ["", "", "ok"]
-    found = rows(*entries, in_play=True)
-    assert [verdict for _, _, verdict, _ in told(found)] == ["", "open", "ok"]
-    assert (found[1]["limit"], found[1]["waits"], found[2]["waits"]) == ("of 30 s", "wam wbs", "wae wbm")
+    lane_rows = rows(*entries, in_play=True)
+    assert [verdict for _, _, verdict, _ in told(lane_rows)] == ["", "open", "ok"]
+    assert (lane_rows[1].limit, lane_rows[1].waits, lane_rows[2].waits) == ("of 30 s", "wam wbs", "wae wbm")
 
 
-def test_who_has_locked_in_is_not_waited_for() -> None:
+def test_a_player_that_has_locked_in_is_not_waited_for() -> None:
     entries = (call(0, "P01", 0), call(1, "P02", 0))
-    found = rows_of(entries, (), PLAYERS, begun=None, in_play=True, locked_in=["P02"])
-    assert [(verdict, said) for _, _, verdict, said in told(found)] == [("open", ""), ("locked", "has locked in")]
-    assert [row["waits"] for row in found] == ["was", "wam"]
+    lane_rows = rows_of(entries, (), PLAYERS, begun=None, in_play=True, locked_in=["P02"])
+    assert [(verdict, said) for _, _, verdict, said in told(lane_rows)] == [("open", ""), ("locked", "has locked in")]
+    assert [row.waits for row in lane_rows] == ["was", "wam"]
 
 
-def test_an_answer_that_is_complained_about_was_none() -> None:
+def test_an_answer_followed_by_a_game_error_is_wrong() -> None:
     complaint = {"message": 'parity_choice must be exactly "even" or "odd".'}
-    found = rows(
+    lane_rows = rows(
         call(0, "P02", 0), heard(1, "P02", 0.1, 100), call(2, "P02", 0.1, "GAME_ERROR", body=complaint),
         heard(3, "P02", 0.2, 100), call(4, "P02", 0.3), heard(5, "P02", 0.4, 100), call(6, "P02", 0.5, "GAME_OVER"),
     )  # fmt: skip
-    assert [(row["verdict"], row["problem"]) for row in found if row["incoming"]] == [
+    assert [(row.verdict, row.problem) for row in lane_rows if row.incoming] == [
         ("wrong", complaint["message"]),
         ("ok", ""),
         ("ok", ""),
@@ -147,21 +147,21 @@ def test_an_answer_that_is_complained_about_was_none() -> None:
         ({"jsonrpc": "2.0", "id": 7, "result": {"move_data": {"choice": 3}}}, "3"),
         ({"parity_choice": "even"}, "even"),
         ({"result": {"parity_choice": "x" * 50}}, "x" * 20),
-        ({"result": {"parity_choice": ["odd"]}}, ""),
+        ({"result": {"parity_choice": ["odd"]}}, "odd"),
         ({"result": {"parity_choice": True}}, ""),
         ("odd", ""),
         (None, ""),
     ],
 )
-def test_the_move_stands_beside_the_answer_that_made_it(body: Any, choice: str) -> None:
+def test_the_move_is_shown_beside_its_answer(body: Any, choice: str) -> None:
     entries = (call(0, "P01", 0), heard(1, "P01", 0.1, 100, body=body))
-    found = rows_of(entries, (), PLAYERS, begun=None, in_play=False, choice_field="parity_choice")
-    assert [row.get("choice") for row in found] == [None, choice]
+    lane_rows = rows_of(entries, (), PLAYERS, begun=None, in_play=False, choice_field="parity_choice")
+    assert [row.choice for row in lane_rows] == ["", choice]
 
 
-def test_a_silence_says_how_long_it_was_and_is_no_longer_than_the_page() -> None:
-    found = rows(call(0, "P01", 0), heard(1, "P01", 1, 1000), call(2, "P01", 3.1), call(3, "P01", 3000))
-    assert [(row["kind"], row.get("label"), row["gap"]) for row in found] == [
+def test_a_long_silence_is_labelled_and_drawn_in_limited_size() -> None:
+    lane_rows = rows(call(0, "P01", 0), heard(1, "P01", 1, 1000), call(2, "P01", 3.1), call(3, "P01", 3000))
+    assert [(row.kind, getattr(row, "label", None), row.gap) for row in lane_rows] == [
         ("message", None, 0),
         ("message", None, 2),
         ("silence", "2.1 s pass", 2),
@@ -169,7 +169,7 @@ def test_a_silence_says_how_long_it_was_and_is_no_longer_than_the_page() -> None
         ("silence", "49 min 56 s pass", 5),
         ("message", None, 0),
     ]
-    assert [row["offset"] for row in found if row["kind"] == "message"] == ["+0.000", "+1.000", "+3.100", "+3000.000"]
+    assert [row.offset for row in lane_rows if row.kind == "message"] == ["+0.000", "+1.000", "+3.100", "+3000.000"]
 
 
 STEPS = [
@@ -181,9 +181,9 @@ STEPS = [
 ]
 
 
-def test_the_league_and_the_referee_have_lines_of_their_own() -> None:
-    found = rows(call(0, "P01", 0.2), heard(1, "P01", 0.9, 700), call(2, "P01", 1.1), steps=STEPS)
-    assert [row.get("key") or (row["state"], row["lane"]) for row in found if row["kind"] != "silence"] == [
+def test_steps_are_in_the_lane_of_the_league_manager_or_the_referee() -> None:
+    lane_rows = rows(call(0, "P01", 0.2), heard(1, "P01", 0.9, 700), call(2, "P01", 1.1), steps=STEPS)
+    assert [getattr(row, "key", None) or (row.state, row.lane) for row in lane_rows if row.kind != "silence"] == [
         ("READY", "l"),
         ("ASSIGNED", "given"),
         ("WAITING_FOR_PLAYERS", "r"),
@@ -193,21 +193,21 @@ def test_the_league_and_the_referee_have_lines_of_their_own() -> None:
         "1-2",
         ("FINISHED", "reported"),
     ]
-    assert next(row for row in found if row.get("state") == "ASSIGNED")["offset"] == "+0.000"
+    assert next(row for row in lane_rows if getattr(row, "state", None) == "ASSIGNED").offset == "+0.000"
 
 
-def test_a_referee_whose_clock_is_wrong_does_not_mix_up_the_order() -> None:
-    found = rows(call(0, "P01", 7200), heard(1, "P01", 7200.5, 500), steps=STEPS)
-    assert [row.get("key") or row["state"] for row in found if row["kind"] != "silence"] == [
+def test_a_wrong_clock_of_a_referee_does_not_change_the_order() -> None:
+    lane_rows = rows(call(0, "P01", 7200), heard(1, "P01", 7200.5, 500), steps=STEPS)
+    assert [getattr(row, "key", None) or row.state for row in lane_rows if row.kind != "silence"] == [
         "READY", "ASSIGNED", "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "1-0", "1-1", "FINISHED",
     ]  # fmt: skip
 
 
 def test_a_match_without_a_message_was_ended_by_the_league() -> None:
-    assert [row["lane"] for row in rows(steps=[{"state": "FINISHED", "at": at(3)}])] == ["l"]
+    assert [row.lane for row in rows(steps=[{"state": "FINISHED", "at": at(3)}])] == ["l"]
 
 
-def test_nobodys_address_is_shown() -> None:
+def test_addresses_in_texts_are_masked() -> None:
     seen = 'found at http://10.0.0.7:8101/mcp, not "https://me.example/x?y=1".'
     assert without_addresses(seen) == 'found at [address] not "[address]".'
 
@@ -228,7 +228,7 @@ JUNK: list[Any] = [None, True, -1, 10**30, 1.5, float("nan"), "", "P01", "player
         max_size=6,
     )
 )  # fmt: skip
-def test_nothing_a_referee_sends_breaks_the_line(changes: list[dict[str, Any]]) -> None:
+def test_no_transcript_of_a_referee_breaks_the_time_line(changes: list[dict[str, Any]]) -> None:
     entries = [call(n, "P01", n) | change for n, change in enumerate(changes)]
-    found = rows(*entries, in_play=True)
-    assert [row["key"] for row in found if row["kind"] == "message"] == [f"1-{n}" for n in range(len(entries))]
+    lane_rows = rows(*entries, in_play=True)
+    assert [row.key for row in lane_rows if row.kind == "message"] == [f"1-{n}" for n in range(len(entries))]

@@ -73,7 +73,7 @@ def grid(page: str) -> str:
 
 def cells(page: str) -> list[str]:
     """Every cell of the grid: its mark, or nothing."""
-    return [mark.strip() for mark in re.findall(r'<span class="cell[^"]*">([^<]*)', grid(page))]
+    return [mark.strip() for mark in re.findall(r'<span\s+class="cell[^"]*">([^<]*)', grid(page))]
 
 
 def test_the_board_grows_with_every_move(client: Client) -> None:
@@ -96,7 +96,7 @@ def test_the_board_grows_with_every_move(client: Client) -> None:
     assert match.match_id == "R1M1"
 
 
-def test_a_board_can_be_heard(client: Client) -> None:
+def test_a_screen_reader_is_told_what_colours_and_marks_show(client: Client) -> None:
     """A screen reader is told what colours and marks show: the last move, the line, empty cells."""
     show(playing("connect_four"), 3)
     shown = grid(page_of(client))
@@ -122,7 +122,7 @@ def test_lines_of_the_board_page_say_whose_turn_it_is_and_how_it_ended(client: C
     assert client.get("/").status_code == 200
 
 
-def test_a_match_that_broke_off_keeps_its_board_and_one_that_never_began_has_none(client: Client) -> None:
+def test_an_unfinished_match_shows_its_board_if_it_had_a_move(client: Client) -> None:
     playing("tic_tac_toe")
     game, state = after("tic_tac_toe", 4)
     finish(reload(), game.unfinished(state), "P01", status="TECHNICAL_LOSS")
@@ -132,7 +132,7 @@ def test_a_match_that_broke_off_keeps_its_board_and_one_that_never_began_has_non
     assert 'class="grid"' not in page_of(client)
 
 
-def test_numbers_show_what_was_chosen_and_the_sum(client: Client) -> None:
+def test_the_numbers_game_shows_both_choices_and_the_sum(client: Client) -> None:
     playing("even_odd_numbers")
     game = get_game("even_odd_numbers")
     state = game.apply(game.apply(game.new_state(("P01", "P02")), "P01", 3), "P02", 5)
@@ -145,7 +145,7 @@ def test_numbers_show_what_was_chosen_and_the_sum(client: Client) -> None:
     assert "P02 won · 15 odd" in text
 
 
-def test_a_league_whose_game_is_gone_is_still_shown(client: Client) -> None:
+def test_a_league_whose_game_is_not_installed_is_still_shown(client: Client) -> None:
     """The package that brought it was removed, or fails to load."""
     playing("tic_tac_toe")
     League.objects.update(game_type="removed_game")

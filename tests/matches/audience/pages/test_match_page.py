@@ -1,4 +1,4 @@
-"""The page of a match: why it ended as it did, whose fault it was, its attempts, its messages, and the freeze."""
+"""The match page: reason, faults, attempts, messages, and the freeze."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def words(page: str) -> str:
 
 def part(page: str, element: str, name: str) -> str:
     """The text of the first element of a class."""
-    found = re.search(rf'<{element} class="{name}.*?</{element}>', page, re.DOTALL)
-    return words(found[0]) if found else ""
+    matched = re.search(rf'<{element} class="{name}.*?</{element}>', page, re.DOTALL)
+    return words(matched[0]) if matched else ""
 
 
 def page_of(client: Client, path: str = PATH) -> str:
@@ -51,7 +51,7 @@ def fault(player: str, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def test_a_sealed_result_that_nobody_told_says_so_until_it_is_corrected(client: Client) -> None:
+def test_a_sealed_result_says_if_players_may_not_know_it(client: Client) -> None:
     place = make.playing(players=2)
     make.report(place.match("R1M1"), "P01")
     untold = "The result counts, but the players may not have heard it."
@@ -79,7 +79,7 @@ def lose(place: make.Setting, *faults: dict[str, Any], **changes: Any) -> None:
     assert make.report(match, None, **told)["status"] == "ACCEPTED"
 
 
-def test_why_and_whose_fault_in_one_sentence(client: Client) -> None:
+def test_a_technical_loss_says_why_and_whose_fault_it_is(client: Client) -> None:
     place = make.playing(players=2)
     lose(place, fault("P02"))
     page = page_of(client)
@@ -89,13 +89,13 @@ def test_why_and_whose_fault_in_one_sentence(client: Client) -> None:
     assert part(page, "ul", "blame") == "P02 deadline the player's side · E001 · 4 tries"
 
 
-def test_both_may_be_at_fault(client: Client) -> None:
+def test_a_match_lost_by_both_names_both_faults(client: Client) -> None:
     place = make.playing(players=2)
     lose(place, fault("P01", cause="CONNECT", error_code="E009"), fault("P02", cause="REFEREE"))
     page = page_of(client)
     assert part(page, "p", "verdict") == (
-        "both absent P01 could not be reached for CHOOSE_PARITY_CALL (tries: 4); the referee failed while P02 was "
-        "asked for an answer to CHOOSE_PARITY_CALL (tries: 4): technical loss."
+        "both lost (P01: connection, P02: referee) P01 could not be reached for CHOOSE_PARITY_CALL (tries: 4); "
+        "the referee failed while P02 was asked for an answer to CHOOSE_PARITY_CALL (tries: 4): technical loss."
     )
     assert part(page, "ul", "blame") == (
         "P01 connection the player's side · E009 · 4 tries P02 referee the referee's side · E001 · 4 tries"
@@ -113,7 +113,7 @@ def test_a_win_says_the_number_and_what_each_chose(client: Client) -> None:
     ]
 
 
-def test_attempts_are_apart_and_say_what_became_of_them(client: Client) -> None:
+def test_each_attempt_has_its_own_messages_and_outcome(client: Client) -> None:
     place = make.playing(players=2, referees=2)
     first = place.referee_of("R1M1").agent.code
     make.progress(place.match("R1M1"), transcript=[make.line(0)])
@@ -131,7 +131,7 @@ def test_attempts_are_apart_and_say_what_became_of_them(client: Client) -> None:
     assert re.findall(r'id="msg-(\d-\d)"', page) == ["1-0", "2-0", "2-1"]
 
 
-def test_a_correction_is_seen_with_its_reason_and_what_was_before(client: Client) -> None:
+def test_a_corrected_match_shows_the_reason_and_the_reported_result(client: Client) -> None:
     place = make.playing(players=2)
     make.report(place.match("R1M1"), "P01")
     how: dict[str, Any] = {"league_id": "fall", "by": "ada"}
@@ -174,7 +174,7 @@ def many(count: int) -> None:
     make.report(place.match("R1M1"), "P01", transcript=entries)
 
 
-def test_messages_are_fetched_apart_and_name_no_address(client: Client, admin_client: Client) -> None:
+def test_messages_are_fetched_separately_with_masked_addresses(client: Client, admin_client: Client) -> None:
     many(2)
     page = page_of(client)
     assert re.findall(r'<a href="(messages\?[^"]+)">', page) == ["messages?message=1-0", "messages?message=1-1"]

@@ -1,4 +1,4 @@
-"""The verdict on one's own agent: one word, and the one thing to do."""
+"""The verdict on the page My agent."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.template.loader import render_to_string
 from django.utils import timezone
 
-from agents_registry.callers import Caller
+from agents_registry.addresses.callers import Caller
 from agents_registry.models import Agent
+from agents_registry.registering import registration
+from league_sdk.protocol.notes import Code, note
 from matches.audience.pages import mine
 from matches.checks import asking, runs, taking
 from matches.league import lifecycle
@@ -37,13 +40,13 @@ def state(word: str) -> Callable[[Agent], None]:
 
 
 CASES: list[tuple[Callable[[Agent], None], str, str, bool]] = [
-    (lambda agent: None, "do", "Registered, not checked", False),
-    (lambda agent: checked(agent, passed=None), "wait", "Being checked", True),
+    (lambda agent: None, "do", "Not checked", False),
+    (lambda agent: checked(agent, passed=None), "wait", "Checking", True),
     (lambda agent: checked(agent, passed=True), "ready", "Ready", True),
-    (lambda agent: checked(agent, passed=False), "do", "Not ready", True),
+    (lambda agent: checked(agent, passed=False), "do", "Wrong answers", True),
     (state("SUSPENDED"), "do", "Suspended", False),
     (state("SHUTDOWN"), "do", "Shut down", False),
-    (state("ACTIVE"), "do", "Not reached", False),
+    (state("ACTIVE"), "do", "Unreachable", False),
     (lambda agent: League.objects.update(out={agent.code: "withdrawn"}), "out", "Out of the league", False),  # type: ignore[func-returns-value]
     (lambda agent: League.objects.update(left_out={agent.code: "failed"}), "out", "Not in the schedule", False),  # type: ignore[func-returns-value]
     (lambda agent: lifecycle.stop(league_id="fall"), "out", "The league is over", False),  # type: ignore[func-returns-value]
@@ -51,23 +54,25 @@ CASES: list[tuple[Callable[[Agent], None], str, str, bool]] = [
 
 
 @pytest.mark.parametrize(("happens", "word", "headline", "has_report"), CASES, ids=[case[2] for case in CASES])
-def test_verdict(happens: Callable[[Agent], None], word: str, headline: str, has_report: bool) -> None:
+def test_the_verdict_on_an_agent_has_one_word_and_one_headline(
+    happens: Callable[[Agent], None], word: str, headline: str, has_report: bool
+) -> None:
     place = make.setting()
     happens(place.players[0].agent)
     agent = place.players[0].fresh()
-    found = mine.verdict(place.league, agent, readiness.readiness([agent])[agent.pk])
-    assert (found["word"], found["headline"], bool(found["report"])) == (word, headline, has_report)
-    assert found["text"]
+    verdict = mine.verdict(place.league, agent, readiness.readiness([agent])[agent.pk])
+    assert (verdict.word, verdict.headline, bool(verdict.report)) == (word, headline, has_report)
+    assert verdict.text
 
 
-def test_a_league_that_checks_by_itself_says_so() -> None:
+def test_an_unchecked_agent_waits_if_the_league_demands_a_check() -> None:
     place = make.setting(require_check=True)
     agent = place.players[0].agent
-    found = mine.verdict(place.league, agent, readiness.readiness([agent])[agent.pk])
-    assert (found["word"], found["headline"]) == ("wait", "Waiting for its check")
+    verdict = mine.verdict(place.league, agent, readiness.readiness([agent])[agent.pk])
+    assert (verdict.word, verdict.headline) == ("wait", "Not checked")
 
 
-def test_the_match_that_is_on_at_an_address() -> None:
+def test_the_running_match_at_an_agents_address_is_found() -> None:
     place = make.setting()
     agent = place.players[0].agent
     assert mine.in_play(agent) is None
@@ -75,3 +80,34 @@ def test_the_match_that_is_on_at_an_address() -> None:
     assert mine.in_play(agent) in place.states()
     make.finish_round(place)
     assert mine.in_play(agent) is None
+
+
+def test_the_page_says_how_the_agent_is_reached_what_a_call_found_and_what_to_do() -> None:
+    place = make.setting()
+    agent = place.players[0].agent
+
+    def shown(*, proven: bool) -> str:
+        context = mine.context(place.league, [agent], proven=proven)
+        return " ".join(render_to_string("leagues/mine_part.html", context).split())
+
+    # Nobody has called it so far, and nothing else is said.
+    assert "The league will call your agent at its address: it has not done so yet." in shown(proven=True)
+    registration.note_ping(agent_id=agent.pk, problem="refused", found=str(note(Code.NOBODY_LISTENS)))
+    agent = place.players[0].fresh()
+    for text in ("The league calls your agent at its address.", agent.endpoint, "Start it at its port, or with"):
+        assert text in shown(proven=True)
+    assert "The last call at its address found: nobody listens at its address." in shown(proven=True)
+    # Somebody who only named an address is told nothing of what is there.
+    assert "nobody listens" not in shown(proven=False)
+    assert "Start it at its port" not in shown(proven=False)
+
+
+@pytest.mark.parametrize(("port", "waits"), [(8101, True), (8102, True), (9999, False)])
+def test_no_trial_is_sent_to_a_program_that_plays_under_another_path(port: int, waits: bool) -> None:
+    """Its owner may be a rival, whose address somebody has named with another path or a question mark."""
+    place = make.playing(players=2)
+    assert sorted(player.agent.endpoint for player in place.players) == [
+        f"http://localhost:{number}/mcp" for number in (8101, 8102)
+    ]
+    other = make.join("Other", endpoint=f"http://127.0.0.1:{port}/mcp?1").agent
+    assert mine.in_play(other) == ("R1M1" if waits else None)

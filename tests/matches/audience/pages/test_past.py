@@ -1,4 +1,4 @@
-"""The past of a league: at every moment its table and its matches are what they were then."""
+"""Views of the past: table and matches are as they were at that event."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from matches.models import Event, League, Match
 from matches.view import queries, sight
 from matches.view.sight import View
 from tests import factories as make
-from tests.matches.league.test_lifecycle_machine import LeagueMachine
+from tests.matches.league_machine import LeagueMachine
 
 pytestmark = pytest.mark.django_db
 START = datetime(2025, 1, 15, 10, 15, tzinfo=UTC)
@@ -63,11 +63,12 @@ class RememberingMachine(LeagueMachine):
                 assert states(view) == then[1]
 
 
-def test_every_moment_of_every_history_is_as_it_was() -> None:
+@pytest.mark.parametrize("examples", [3, pytest.param(15, marks=pytest.mark.long)])
+def test_a_view_of_the_past_equals_what_was_seen_then(examples: int) -> None:
     run_state_machine_as_test(
         RememberingMachine,
         settings=settings(
-            max_examples=15,
+            max_examples=examples,
             stateful_step_count=25,
             deadline=None,
             database=None,
@@ -76,17 +77,17 @@ def test_every_moment_of_every_history_is_as_it_was() -> None:
     )
 
 
-def test_a_match_in_play_is_shown_as_it_was_going() -> None:
+def test_a_past_view_shows_a_running_match_as_it_was_then() -> None:
     place = make.setting(players=4)
     opening.close_registration(league_id="fall")
     lifecycle.start_round(league_id="fall")
-    found: dict[int, Any] = {place.league.event_seq: ("READY", 0)}
+    states_by_event: dict[int, Any] = {place.league.event_seq: ("READY", 0)}
     assert states(sight.past(place.league, place.league.event_seq - 1))["R1M1"] == ("PENDING", 0)
     make.open_current("fall")
 
     def note(expected: tuple[str, int]) -> None:
         record("fall", EventKind.SETTINGS_CHANGED)
-        found[place.league.event_seq] = expected
+        states_by_event[place.league.event_seq] = expected
 
     make.look()
     note(("ASSIGNED", 1))
@@ -99,10 +100,10 @@ def test_a_match_in_play_is_shown_as_it_was_going() -> None:
     note(("ASSIGNED", 2))
     match = place.match("R1M1")
     make.report(match, match.player_a.code)
-    found[place.league.event_seq] = ("FINISHED", 2)
+    states_by_event[place.league.event_seq] = ("FINISHED", 2)
     lifecycle.pause(league_id="fall")
-    assert {seq: states(sight.past(place.league, seq))["R1M1"] for seq in found} == found
-    assert states(sight.past(place.league, max(found)))["R2M1"] == ("PENDING", 0)
+    assert {seq: states(sight.past(place.league, seq))["R1M1"] for seq in states_by_event} == states_by_event
+    assert states(sight.past(place.league, max(states_by_event)))["R2M1"] == ("PENDING", 0)
 
 
 def then(match: Match, *, seconds: int, frozen: bool = False) -> str:
@@ -117,7 +118,7 @@ def steps(*told: tuple[str, int]) -> list[dict[str, str]]:
     return [play.lifecycle_step(state, START + timedelta(seconds=second)) for state, second in told]
 
 
-def test_a_slow_clock_of_a_referee_brings_nothing_forward() -> None:
+def test_a_slow_referees_clock_does_not_show_later_attempts() -> None:
     match = make.playing().match("R1M1")
     match.lifecycle = steps(("ASSIGNED", 1), ("READY", 5), ("ASSIGNED", 6), ("COLLECTING_CHOICES", 2), ("FINISHED", 9))
     assert [then(match, seconds=second) for second in (0, 1, 4, 5, 6, 9)] == [
@@ -131,13 +132,13 @@ def test_a_slow_clock_of_a_referee_brings_nothing_forward() -> None:
     ]
 
 
-def test_in_front_of_a_curtain_only_what_we_timed_ourselves_counts() -> None:
+def test_a_frozen_view_uses_only_times_of_the_league_manager() -> None:
     match = make.playing().match("R1M1")
     match.lifecycle = steps(("ASSIGNED", 1), ("WAITING_FOR_PLAYERS", 2), ("COLLECTING_CHOICES", 3))
     assert [then(match, seconds=second, frozen=True) for second in (0, 2, 4)] == ["READY", "ASSIGNED", "ASSIGNED"]
 
 
-def test_who_is_there_is_said_of_the_past_only_when_it_is_sure() -> None:
+def test_a_past_view_says_who_joined_only_if_it_is_certain() -> None:
     from_row = make.playing().match("R1M1")
     shown = {}
     for state in ("WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER"):
@@ -148,8 +149,8 @@ def test_who_is_there_is_said_of_the_past_only_when_it_is_sure() -> None:
     row = queries.matches_of(League.objects.get()).get(match_id="R1M1")
     marks = {}
     for state, seq in shown.items():
-        player = parts.player_dict(row.player_a, sight.past(League.objects.get(), seq), row)
-        marks[state] = (player["joined"], player["locked_in"])
+        player = parts.match_row(row, sight.past(League.objects.get(), seq)).a
+        marks[state] = (player.joined, player.locked_in)
     assert marks == {
         "WAITING_FOR_PLAYERS": (False, False),
         "COLLECTING_CHOICES": (True, False),
@@ -157,10 +158,10 @@ def test_who_is_there_is_said_of_the_past_only_when_it_is_sure() -> None:
     }
 
 
-def test_the_way_to_a_moment_is_short_from_anywhere(
+def test_any_past_moment_is_folded_from_few_events(
     monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
-    monkeypatch.setattr(sight, "EVERY", 4)
+    monkeypatch.setattr(sight, "EVENTS_PER_CACHED_MOMENT", 4)
     place = make.playing(players=4)
     make.finish_round(place)
     events = [sight.Happened(*row) for row in place.league.events.values_list("seq", "kind", "data", "at", "digest")]
@@ -169,13 +170,13 @@ def test_the_way_to_a_moment_is_short_from_anywhere(
         sight.everything(place.league)
     longest = []
     read = sight._read
-    monkeypatch.setattr(sight, "_read", lambda rows: longest.append(len(found := read(rows))) or found)
+    monkeypatch.setattr(sight, "_read", lambda rows: longest.append(len(event_rows := read(rows))) or event_rows)
     for seq in range(1, len(events) + 1):
         assert sight.moment(place.league, seq) == fold(Moment(), events[:seq])
-    assert max(longest) <= sight.EVERY
+    assert max(longest) <= sight.EVENTS_PER_CACHED_MOMENT
 
 
-def test_a_demo_that_begins_afresh_has_no_past_of_the_one_before() -> None:
+def test_a_restarted_demo_league_has_no_results_of_the_previous_one() -> None:
     place = make.playing(players=4)
     make.finish_round(place)
     last = place.league.event_seq

@@ -1,8 +1,7 @@
-"""The page of a player: its figures, what it keeps to itself, what it costs."""
+"""The player page: its figures, what it must not show, its queries."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -15,11 +14,12 @@ from django.utils import timezone
 from agents_registry.models import Agent, RosterEntry
 from matches.audience import pages
 from matches.audience.pages import PageKey
-from matches.audience.pages.player_figures import choices, span
+from matches.audience.pages.player import choices
+from matches.audience.pages.times import Dot, span
 from matches.league import lifecycle, opening
 from matches.models import Match, Message
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, assert_costs_the_same, assert_harmless, hostile_league
+from tests.matches.audience.looking import HOSTILE, assert_costs_the_same
 from tests.matches.correcting import do
 from tests.matches.reports import clause
 from tests.matches.view.test_readiness_wall import checked
@@ -30,9 +30,9 @@ PATH = "/leagues/fall/players/P01/"
 
 def shown(player_id: str = "P01", *, staff: bool = False) -> dict[str, Any]:
     """The context of a player's page."""
-    found = pages.context_of(PageKey("player", "fall", player_id, staff))
-    assert found is not None
-    return found
+    context = pages.context_of(PageKey("player", "fall", player_id, staff))
+    assert context is not None
+    return context
 
 
 def times(match: Match, *answers: tuple[str, str, Any, Any, str]) -> list[dict[str, Any]]:
@@ -47,8 +47,8 @@ def times(match: Match, *answers: tuple[str, str, Any, Any, str]) -> list[dict[s
 
 def mine(place: make.Setting, round_number: int) -> Match:
     """P01's match of a round."""
-    found = Match.objects.filter(league_id="fall", round__number=round_number)
-    match_id = next(one.match_id for one in found if "P01" in (one.player_a.code, one.player_b.code))
+    matches = Match.objects.filter(league_id="fall", round__number=round_number)
+    match_id = next(one.match_id for one in matches if "P01" in (one.player_a.code, one.player_b.code))
     return place.match(match_id)
 
 
@@ -89,54 +89,44 @@ def a_season() -> tuple[make.Setting, list[Match]]:
     return place, [first, second, mine(place, 3)]
 
 
-def test_what_the_page_knows_of_a_player() -> None:
+def test_the_player_page_has_record_matches_choices_rivals_and_faults() -> None:
     _, (first, second, third) = a_season()
-    found = shown()
-    record = found["player"]["record"]
-    assert {name: record[name] for name in ("played", "wins", "technical_losses", "points", "form")} == {
+    context = shown()
+    record = context["player"].record
+    assert {name: getattr(record, name) for name in ("played", "wins", "technical_losses", "points", "form")} == {
         "played": 2,
         "wins": 1,
         "technical_losses": 1,
         "points": 3,
         "form": ["W", "T"],
     }
-    lines = [
-        (line["match_id"], line["opponent"]["player_id"], line.get("choice"), line["letter"])
-        for line in found["matches"]
-    ]
+    lines = [(line.match_id, line.opponent.player_id, line.choice, line.letter) for line in context["matches"]]
     assert lines == [
         (first.match_id, opponent(first), "even", "W"),
         (second.match_id, opponent(second), "", "T"),
-        (third.match_id, opponent(third), None, ""),
+        (third.match_id, opponent(third), "", ""),
     ]
-    assert (found["next"]["match_id"], found["next"]["state"]) == (third.match_id, "ASSIGNED")
-    assert found["choices"] == [
-        {"choice": "even", "n": 1, "won": 1, "most": 1},
-        {"choice": "odd", "n": 0, "won": 0, "most": 1},
-    ]
-    groups = [(one["letters"], [o["player_id"] for o in one["opponents"]]) for one in found["rivals"]["groups"]]
+    assert (context["next"].match_id, context["next"].state) == (third.match_id, "ASSIGNED")
+    assert context["choices"] == [("even", 1, 1, 1), ("odd", 0, 0, 1)]
+    groups = [(one.letters, [player.player_id for player in one.opponents]) for one in context["rivals"].groups]
     assert groups == [("W", [opponent(first)]), ("LT", [opponent(second)])]
-    assert [(one["match_id"], one["cause"], one["sentence"]) for one in found["faults"]] == [
+    assert [(one.match_id, one.cause, one.sentence) for one in context["faults"]] == [
         (second.match_id, "deadline", "P01 did not answer GAME_INVITATION in 5 s (tries: 4)")
     ]
 
 
-def test_answer_times_are_those_of_its_answers() -> None:
+def test_the_player_page_times_only_the_players_own_answers() -> None:
     a_season()
     lanes = shown()["times"]
-    assert [(one["name"], one["n"], one["late"], one["median"], one["slowest"], one["limit"]) for one in lanes] == [
+    assert [(one.name, len(one.answers), one.late, one.median, one.slowest, one.limit_label) for one in lanes] == [
         ("join", 3, 2, "10 ms", "10 ms", "5 s"),
         ("choice", 1, 0, "30 ms", "30 ms", "30 s"),
     ]
-    assert lanes[0]["dots"] == [
-        {"x": "27.0", "late": False},
-        {"x": "100", "late": True},
-        {"x": "100", "late": True},
-    ]
-    assert [tick["label"] for tick in lanes[1]["ticks"]] == ["1 ms", "10 ms", "100 ms", "1 s"]
+    assert lanes[0].dots == [Dot("27.0", late=False), *[Dot("100", late=True)] * 2]
+    assert [tick.label for tick in lanes[1].ticks] == ["1 ms", "10 ms", "100 ms", "1 s"]
 
 
-def test_a_match_in_play_tells_neither_choice_nor_times(client: Client) -> None:
+def test_a_running_match_shows_neither_choices_nor_times(client: Client) -> None:
     _, (_, _, third) = a_season()
     entries = times(third, ("P01", "CHOOSE_PARITY_RESPONSE", 7777, 30_000, ""))
     make.progress(
@@ -146,13 +136,13 @@ def test_a_match_in_play_tells_neither_choice_nor_times(client: Client) -> None:
         locked_in=["P01"],
         transcript=entries,
     )
-    found = shown()
-    assert (found["matches"][2].get("choice"), found["next"]["state"]) == (None, "COLLECTING_CHOICES")
-    assert [one["n"] for one in found["times"]] == [3, 1]
+    context = shown()
+    assert (context["matches"][2].choice, context["next"].state) == ("", "COLLECTING_CHOICES")
+    assert [len(one.answers) for one in context["times"]] == [3, 1]
     assert "7.78" not in client.get(PATH).content.decode()
 
 
-def test_a_span_in_words() -> None:
+def test_a_time_is_written_in_ms_or_s() -> None:
     assert [span(n) for n in (0, 999, 1000, 1500, 30_000, 61_234)] == [
         "0 ms",
         "999 ms",
@@ -164,28 +154,27 @@ def test_a_span_in_words() -> None:
 
 
 def test_many_different_choices_share_the_last_bar() -> None:
-    matches = [{"choice": str(n % 11), "letter": "W" if n < 11 else "L"} for n in range(22)]
-    bars = choices(matches)
-    assert ([bar["choice"] for bar in bars][-1], len(bars)) == ("others", 9)
-    assert [(bar["n"], bar["won"], bar["most"]) for bar in bars] == [(2, 1, 6)] * 8 + [(6, 3, 6)]
+    bars = choices((str(n % 11), n < 11) for n in range(22))
+    assert (bars[-1].choice, len(bars)) == ("others", 9)
+    assert [(bar.times, bar.won, bar.longest) for bar in bars] == [(2, 1, 6)] * 8 + [(6, 3, 6)]
 
 
-def test_corrections_that_touched_it_stand_there(client: Client) -> None:
+def test_the_player_page_lists_corrections_of_its_matches(client: Client) -> None:
     _, (first, _, _) = a_season()
     do("void", match_id=first.match_id, reason="The referee was wrong", by="instructor")
     for player_id, count in (("P01", 1), (opponent(first), 1)):
-        found = shown(player_id)
-        assert [one["match_id"] for one in found["corrections"]] == [first.match_id] * count
+        context = shown(player_id)
+        assert [one["match_id"] for one in context["corrections"]] == [first.match_id] * count
     assert "The referee was wrong" in client.get(PATH).content.decode()
-    assert shown()["matches"][0]["letter"] == "C"
+    assert shown()["matches"][0].letter == "C"
 
 
-def test_the_report_is_for_the_staff_and_the_verdict_for_all(client: Client) -> None:
+def test_only_the_staff_sees_the_report_of_a_players_check(client: Client) -> None:
     place = make.setting(players=2)
     agent = place.players[0].agent
     done = checked(agent, passed=False, clauses=(clause("join.accepts", "fails"),), next_step=f"Mend {agent.endpoint}")
     public = client.get(PATH).content.decode()
-    assert 'data-ready="failed"' in public
+    assert 'data-ready="wrong_answers"' in public
     assert [secret for secret in (str(done.pk), agent.endpoint, "8101") if secret in public] == []
     assert client.get(f"{PATH}?as=staff").status_code == 403
     client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
@@ -194,7 +183,7 @@ def test_the_report_is_for_the_staff_and_the_verdict_for_all(client: Client) -> 
     assert f"Mend {agent.endpoint}" in staff
 
 
-def test_who_brought_the_agent_stays_private(client: Client) -> None:
+def test_the_player_page_does_not_name_the_owner(client: Client) -> None:
     place, _ = a_season()
     entry = RosterEntry.objects.create(league_id="fall", name="Dana Real", email="dana@school.example", code="dana4711")
     Agent.objects.filter(pk=place.players[0].agent.pk).update(owner=entry)
@@ -205,7 +194,7 @@ def test_who_brought_the_agent_stays_private(client: Client) -> None:
     assert [secret for secret in private if secret in text] == []
 
 
-def test_behind_the_curtain_the_page_stands_still() -> None:
+def test_the_player_page_of_a_frozen_board_does_not_change() -> None:
     place = make.veiled()
     lifecycle.start_league(league_id="fall")
     before = pages.fragments(PageKey("player", "fall", "P01"), "en")
@@ -214,9 +203,9 @@ def test_behind_the_curtain_the_page_stands_still() -> None:
     checked(place.players[0].agent)
     Agent.objects.filter(code="P01").update(display_name="Renamed", state="SUSPENDED")
     assert pages.fragments(PageKey("player", "fall", "P01"), "en") == before
-    found = shown()
-    assert ([line["hidden"] for line in found["matches"]], found["next"]) == ([False, True, True], None)
-    assert [line["letter"] for line in shown(staff=True)["matches"]][1] != ""
+    context = shown()
+    assert ([line.hidden for line in context["matches"]], context["next"]) == ([False, True, True], None)
+    assert [line.letter for line in shown(staff=True)["matches"]][1] != ""
 
 
 def test_a_player_that_was_left_out_has_a_page() -> None:
@@ -224,44 +213,12 @@ def test_a_player_that_was_left_out_has_a_page() -> None:
     for member in place.players[:2]:
         checked(member.agent)
     opening.close_registration(league_id="fall")
-    found = shown("P03")
-    assert (found["player"]["left_out"], found["player"]["record"], found["matches"]) == (True, None, [])
-
-
-@pytest.mark.parametrize(
-    "path", ["/leagues/fall/players/P99/", "/leagues/fall/players/REF01/", "/leagues/no/players/P01/"]
-)
-def test_there_is_no_page_for_others(client: Client, path: str) -> None:
-    make.playing(players=2)
-    assert client.get(path).status_code == 404
-
-
-def test_first_load_and_push_are_the_same_text(client: Client) -> None:
-    a_season()
-    text = client.get(PATH).content.decode()
-    found = pages.fragments(PageKey("player", "fall", "P01"), "en")
-    assert found is not None
-    assert [name for name, html in found.items() if html.strip() not in text] == []
-
-
-def test_hostile_texts_are_shown_and_nothing_else(client: Client) -> None:
-    place = hostile_league()
-    fault = {"player_id": "P01", "error_code": HOSTILE, "message_type": HOSTILE, "cause": HOSTILE, "sentence": HOSTILE}
-    make.report(
-        place.match("R1M1"),
-        "P02",
-        status="TECHNICAL_LOSS",
-        faults=[fault, fault | {"cause": "HTTP_STATUS", "limit_s": 5, "detail": HOSTILE}],
-        result={"winner": "P02", "score": {}, "details": {"choices": {"P01": HOSTILE, "P02": [HOSTILE]}}},
-    )
-    for path in (PATH, "/leagues/fall/players/P02/"):
-        text = client.get(path).content.decode()
-        assert_harmless(text)
-        assert re.findall(r'style="', text) == []
+    context = shown("P03")
+    assert (context["player"].left_out, context["player"].record, context["matches"]) == (True, None, [])
 
 
 def played(count: int) -> str:
-    """A league of so many whose first player has that many matches with transcripts and results."""
+    """A league whose first player has ``count`` matches with transcripts; the path of this player's page."""
     place = make.setting("many", players=2)
     now = timezone.now()
     others = make.crowd("many", count, letter="X")
@@ -282,7 +239,7 @@ def test_the_page_costs_the_same_for_3_matches_and_for_300(client: Client) -> No
     assert_costs_the_same(client, played)
 
 
-def test_the_figures_cost_one_query() -> None:
+def test_the_player_page_reads_messages_with_one_query() -> None:
     a_season()
     with CaptureQueriesContext(connection) as captured:
         shown()

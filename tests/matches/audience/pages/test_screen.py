@@ -1,4 +1,4 @@
-"""The projector: which scenes there are when, what they keep to themselves, what they cost."""
+"""The projector: its scenes in each phase, what it must not show, its queries."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from agents_registry.models import Agent, RosterEntry
 from matches.audience import pages
 from matches.audience.pages import PageKey, screen
 from matches.audience.pages.screen import sheets
-from matches.league import curtain, lifecycle, opening
+from matches.league import freeze, lifecycle, opening
 from matches.models import League, Notice
+from matches.view import sight
 from tests import factories as make
-from tests.matches.audience.looking import HOSTILE, Tags, assert_costs_the_same, assert_harmless
+from tests.matches.audience.looking import HOSTILE, Tags, assert_costs_the_same
 from tests.matches.audience.test_pages import many_players
 from tests.matches.correcting import do
 from tests.matches.reports import clause
@@ -33,16 +34,16 @@ STAFF = PageKey("screen", "fall", staff=True)
 
 def shown(key: PageKey = KEY) -> dict[str, Any]:
     """The screen's context."""
-    found = pages.context_of(key)
-    assert found is not None
-    return found
+    context = pages.context_of(key)
+    assert context is not None
+    return context
 
 
 def scenes(key: PageKey = KEY) -> list[str]:
     """The scenes that are in turn, in order."""
-    found = pages.fragments(key, "en")
-    assert found is not None
-    return re.findall(r'data-scene="([\w-]+)"', "".join(found.values()))
+    fragments = pages.fragments(key, "en")
+    assert fragments is not None
+    return re.findall(r'data-scene="([\w-]+)"', "".join(fragments.values()))
 
 
 def public_text(client: Client) -> str:
@@ -55,7 +56,7 @@ def public_text(client: Client) -> str:
 # Scenes -----------------------------------------------------------------------------------------
 
 
-def test_the_scenes_of_an_evening() -> None:
+def test_the_projector_shows_the_right_scenes_in_each_phase_of_a_league() -> None:
     place = make.setting(players=4)
     seen = [scenes()]
     opening.close_registration(league_id="fall")
@@ -87,7 +88,7 @@ def test_a_stopped_league_keeps_its_table() -> None:
     assert (shown()["mode"], "standings-1" in scenes()) == ("play", True)
 
 
-def test_a_league_without_anybody_still_shows_where_to_register(client: Client) -> None:
+def test_an_empty_league_shows_where_to_register(client: Client) -> None:
     make.open_league("fall")
     text = client.get(PATH).content.decode()
     assert "Nobody has registered yet." in text
@@ -107,13 +108,13 @@ def test_a_league_without_anybody_still_shows_where_to_register(client: Client) 
 )
 def test_the_table_is_split_so_that_it_can_be_read(players: int, columns: list[list[int]]) -> None:
     many_playing(players)
-    found = shown(PageKey("screen", "board"))["standings"]
-    assert [[len(rows) for rows in sheet["columns"]] for sheet in found] == columns
-    ranks = [row["rank"] for sheet in found for rows in sheet["columns"] for row in rows]
+    standings = shown(PageKey("screen", "board"))["standings"]
+    assert [[len(rows) for rows in sheet.columns] for sheet in standings] == columns
+    ranks = [line.row.rank for sheet in standings for rows in sheet.columns for line in rows]
     assert ranks == list(range(1, players + 1))
 
 
-def test_sheets_are_filled_alike() -> None:
+def test_sheets_are_filled_evenly() -> None:
     assert sheets([], 5) == []
     assert [len(one) for one in sheets(range(11), 5)] == [4, 4, 3]
 
@@ -125,32 +126,31 @@ def test_matches_in_play_come_first_and_show_no_choice(client: Client) -> None:
     a, b = second.player_a.code, second.player_b.code
     make.progress(second, state="COLLECTING_CHOICES", joined=[a, b], locked_in=[a], view={"choices": {a: "odd"}})
     [sheet] = shown()["match_sheets"]
-    assert [match["match_id"] for match in sheet] == ["R1M2", "R1M1"]
+    assert [match.match_id for match in sheet] == ["R1M2", "R1M1"]
     duel = re.findall(r'id="duel-R1M2".*?</li>', public_text(client), re.S)[0]
     assert ("has locked in" in duel, re.findall(r"\b(?:even|odd)\b", duel)) == (True, [])
 
 
-def test_the_chart_is_of_the_rounds_that_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_projectors_chart_shows_only_finished_rounds() -> None:
     place = make.playing(players=4)
     make.finish_round(place)
     assert shown()["ranks"] is None
     make.playing_on(place)
     make.finish_round(place)
-    found = shown()["ranks"]
-    assert (found["rounds"], [row["values"][-1] for row in found["rows"]]) == ([1, 2], [1, 2, 3, 4])
+    chart = shown()["ranks"]
+    assert (chart.rounds, [row.values[-1] for row in chart.rows]) == ([1, 2], [1, 2, 2, 4])
     make.playing_on(place)
     match = place.match("R3M1")
     make.report(match, match.player_b.code)
     # A result of the round that is on is not in it, a correction of an earlier one is.
-    assert shown()["ranks"] == found
-    leader = found["rows"][0]["player_id"]
+    assert shown()["ranks"] == chart
+    leader = chart.rows[0].player_id
     do("disqualify", player_id=leader, reason="Two agents", by="x", matches_become="keep")
-    assert shown()["ranks"]["rows"][-1]["player_id"] == leader
-    monkeypatch.setattr(screen, "MOST_IN_CHART", 3)
-    assert shown()["ranks"] is None
+    assert shown()["ranks"].rows[-1].player_id == leader
+    assert screen.ranks(sight.public(place.league), max_players=3) is None
 
 
-def test_an_announcement_stands_whatever_is_shown(client: Client) -> None:
+def test_the_projector_shows_the_latest_notice_to_everybody(client: Client) -> None:
     make.setting(players=2)
     now = timezone.now()
     for text, gone in (("Old", None), (f"We begin at six {HOSTILE}", None), ("Taken down", now)):
@@ -181,8 +181,8 @@ def enrolled() -> make.Setting:
 def test_the_wall_says_where_to_register_and_who_is_missing(client: Client) -> None:
     enrolled()
     wall = shown()["wall"]
-    assert (wall["total"], wall["able"], wall["missing"]) == (4, 0, 2)
-    assert [(one["state"], one["n"]) for one in wall["counts"]] == [
+    assert (wall.total, wall.able, wall.missing) == (4, 0, 2)
+    assert wall.counts == [
         ("not_registered", 2),
         ("unreachable", 1),
         ("not_checked", 1),
@@ -194,7 +194,7 @@ def test_the_wall_says_where_to_register_and_who_is_missing(client: Client) -> N
     assert text.count('class="tile"') == 4
 
 
-def test_people_are_named_on_the_wall_of_the_staff_only(client: Client) -> None:
+def test_only_the_staffs_wall_shows_names_of_students(client: Client) -> None:
     place = enrolled()
     text = public_text(client)
     private = [f"{name}Real" for name in ("Dana", "Noam", "Tal")] + [
@@ -213,13 +213,13 @@ def test_people_are_named_on_the_wall_of_the_staff_only(client: Client) -> None:
     assert [secret for secret in private[3:] if secret in staff] == []
 
 
-def test_a_hundred_tiles_are_one_sheet_and_more_are_two() -> None:
+def test_more_than_100_tiles_are_split_into_two_sheets() -> None:
     many(100)
-    found = shown(PageKey("screen", "wall"))["wall"]
-    assert [len(sheet) for sheet in found["sheets"]] == [75, 75]
+    wall = shown(PageKey("screen", "wall"))["wall"]
+    assert [len(sheet) for sheet in wall.sheets] == [75, 75]
     RosterEntry.objects.filter(agents=None).delete()
-    found = shown(PageKey("screen", "wall"))["wall"]
-    assert ([len(sheet) for sheet in found["sheets"]], found["size"]) == ([100], 100)
+    wall = shown(PageKey("screen", "wall"))["wall"]
+    assert ([len(sheet) for sheet in wall.sheets], wall.size) == ([100], 100)
 
 
 # Freeze and end ---------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def frozen() -> make.Setting:
     return place
 
 
-def test_behind_the_curtain_the_screen_stands_still() -> None:
+def test_a_frozen_projector_does_not_change() -> None:
     place = make.veiled()
     lifecycle.start_league(league_id="fall")
     before = pages.fragments(KEY, "en")
@@ -247,9 +247,9 @@ def test_behind_the_curtain_the_screen_stands_still() -> None:
     assert shown(STAFF)["mode"] == "finale"
 
 
-def test_frozen_from_the_first_round_on_there_is_no_wall() -> None:
+def test_a_league_frozen_from_round_1_shows_no_readiness_wall() -> None:
     place = make.setting(players=4)
-    curtain.plan(league_id="fall", from_round=1)
+    freeze.plan(league_id="fall", from_round=1)
     lifecycle.start_league(league_id="fall")
     before = pages.fragments(KEY, "en")
     checked(place.players[0].agent)
@@ -260,24 +260,49 @@ def test_frozen_from_the_first_round_on_there_is_no_wall() -> None:
 
 def test_the_reveal_goes_from_the_last_place_up_to_the_champion() -> None:
     frozen()
-    final = [row["player_id"] for sheet in shown(STAFF)["standings"] for row in sheet["columns"][0]]
+    final = [line.row.player_id for sheet in shown(STAFF)["standings"] for line in sheet.columns[0]]
     told = []
     for _ in range(3):
-        curtain.unveil(league_id="fall")
-        found = shown()
-        rows = [(row["player_id"], row["place"]) for row in found["reveal"]["rows"]]
+        freeze.unveil(league_id="fall")
+        reveal = shown()["reveal"]
+        rows = [(line.row.player_id, line.place) for line in reveal.rows]
         told.append([place for _, place in rows])
         newest = next(player_id for player_id, place in rows if place == "newest")
-        assert (scenes(), newest) == (["reveal"], final[found["reveal"]["veiled"]])
-        assert [player_id for player_id, place in rows if place == "known"] == final[found["reveal"]["veiled"] + 1 :]
+        assert (scenes(), newest) == (["reveal"], final[reveal.veiled])
+        assert [player_id for player_id, place in rows if place == "known"] == final[reveal.veiled + 1 :]
     assert told == [
         ["veiled", "veiled", "veiled", "newest"],
         ["veiled", "veiled", "newest", "known"],
         ["veiled", "newest", "known", "known"],
     ]
-    curtain.unveil(league_id="fall")
+    freeze.unveil(league_id="fall")
     assert shown()["mode"] == "finale"
-    assert [row["player_id"] for row in shown()["podium"]] == final[:3]
+    assert [row.player_id for row in (*shown()["champions"], *shown()["podium"])] == final[:3]
+
+
+def test_all_who_share_the_first_place_are_champions(client: Client) -> None:
+    place = make.playing(players=4)
+    make.finish_round(place, None)
+    for _ in range(2):
+        make.playing_on(place)
+        make.finish_round(place, None)
+    context = shown()
+    assert [row.player_id for row in context["champions"]] == ["P01", "P02", "P03", "P04"]
+    assert context["podium"] == []
+    page = client.get("/leagues/fall/").content.decode()
+    assert re.findall(r'champion-word">\s*(\w+)', page) == ["Champions"]
+    assert len(re.findall(r"<bdi[^>]*>=1</bdi>", page)) == 4
+    assert "The league is over. Champions: Player 1, Player 2, Player 3, Player 4." in page
+
+
+def test_nobody_is_champion_of_a_table_of_zeros(client: Client) -> None:
+    place = make.playing(players=2)
+    match = place.match("R1M1")
+    make.report(match, None, **make.silent(match, "P01", "P02"))
+    context = shown()
+    assert (context["champions"], [row.place for row in context["podium"]]) == ([], ["=1", "=1"])
+    page = client.get("/leagues/fall/").content.decode()
+    assert ("champion-word" in page, "data-lead" in page, '<bdi dir="ltr">=1</bdi>' in page) == (False, False, True)
 
 
 def test_the_reveal_shows_the_rows_around_the_newest() -> None:
@@ -289,10 +314,9 @@ def test_the_reveal_shows_the_rows_around_the_newest() -> None:
         unveiled=10,
     )
     league = League.objects.get()
-    view = pages.sight.public(league)
-    found = screen._reveal(view)
-    assert [row["place"] for row in found["rows"]] == ["veiled"] * 4 + ["newest"] + ["known"] * 4
-    assert (found["above"], found["below"], found["veiled"]) == (16, 5, 20)
+    reveal = screen.reveal_of(sight.public(league))
+    assert [line.place for line in reveal.rows] == ["veiled"] * 4 + ["newest"] + ["known"] * 4
+    assert (reveal.rows[0].row.rank, reveal.veiled) == (17, 20)
 
 
 # What it costs, and hostile names ---------------------------------------------------------------
@@ -313,40 +337,7 @@ def test_the_screen_costs_the_same_for_3_and_for_300(client: Client, fill: Any) 
     assert_costs_the_same(client, fill)
 
 
-def test_hostile_names_are_shown_and_nothing_else(client: Client) -> None:
-    place = make.setting(players=0)
-    League.objects.update(display_name=HOSTILE[:64])
-    for number in (1, 2):
-        make.join(HOSTILE, "fall", port=8100 + number)
-    pictures = [client.get(PATH)]
-    lifecycle.start_league(league_id="fall")
-    make.open_current("fall")
-    make.look()
-    pictures.append(client.get(PATH))
-    make.report(
-        place.match("R1M1"),
-        "P01",
-        reason=HOSTILE,
-        result={"winner": "P01", "score": {}, "details": {"drawn_number": HOSTILE, "choices": {"P01": HOSTILE}}},
-    )
-    pictures.append(client.get(PATH))
-    for answer in pictures:
-        text = answer.content.decode()
-        assert_harmless(text)
-        assert 'style="' not in text
-
-
-def test_first_load_and_push_are_the_same_text(client: Client) -> None:
-    place = make.setting(players=4)
-    for step in (lambda: None, lambda: make.playing_on(place)):
-        step()
-        text = client.get(PATH).content.decode()
-        found = pages.fragments(KEY, "en")
-        assert found is not None
-        assert [name for name, html in found.items() if html.strip() not in text] == []
-
-
-def test_there_are_no_controls(client: Client) -> None:
+def test_the_projector_has_no_controls(client: Client) -> None:
     make.playing(players=2)
     tags = [tag for tag, _ in Tags(client.get(PATH).content.decode()).found]
     assert [tag for tag in tags if tag in ("button", "input", "select", "nav", "form")] == []

@@ -1,4 +1,4 @@
-"""The check of an agent on the site: the form, the report, the JSON, and the API; who may ask and how often."""
+"""The check of an agent: form, report, JSON and API; who may request one, and how often."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from agents_registry.callers import Caller
+from agents_registry.addresses.callers import Caller
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.checks import asking, runs, taking
@@ -56,12 +56,14 @@ def test_the_form_says_what_localhost_means(client: Client, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/check", "/check/"])
-def test_asking_leads_to_the_report(client: Client, path: str) -> None:
+def test_requesting_a_check_redirects_to_its_report(client: Client, path: str) -> None:
     answer = client.post(path, {"endpoint": "localhost:8101", "role": "player"}, REMOTE_ADDR="192.0.2.7")
     check = Check.objects.get()
     assert (answer.status_code, answer["Location"]) == (303, f"/check/{check.pk}")
     assert (check.endpoint, check.asked_by, check.state) == ("http://192.0.2.7:8101/mcp", "192.0.2.7", "WANTED")
     assert "address was localhost, called at 192.0.2.7" in client.get(answer["Location"]).content.decode()
+    client.cookies["django_language"] = "he"
+    assert "הכתובת הייתה localhost; הקריאות נשלחות אל 192.0.2.7" in client.get(answer["Location"]).content.decode()
 
 
 @pytest.mark.parametrize(
@@ -77,13 +79,15 @@ def test_asking_leads_to_the_report(client: Client, path: str) -> None:
         ({"endpoint": "http://192.0.2.7:8101/\x00"}, 422, "Null characters are not allowed."),
     ],
 )
-def test_a_refusal_is_a_sentence_on_the_form(client: Client, form: dict[str, str], status: int, sentence: str) -> None:
+def test_a_refused_check_shows_the_reason_on_the_form(
+    client: Client, form: dict[str, str], status: int, sentence: str
+) -> None:
     answer = client.post("/check", form, REMOTE_ADDR="192.0.2.7")
     assert (answer.status_code, Check.objects.count()) == (status, 0)
     assert sentence in shown(answer).replace("&#x27;", "'")
 
 
-def test_the_sixth_within_a_minute_is_refused_until_a_minute_has_passed(client: Client) -> None:
+def test_the_sixth_check_within_a_minute_is_refused(client: Client) -> None:
     def ask(number: int) -> Any:
         return client.post("/check", {"endpoint": f"localhost:{8100 + number}"}, REMOTE_ADDR="192.0.2.7")
 
@@ -98,7 +102,7 @@ def test_the_sixth_within_a_minute_is_refused_until_a_minute_has_passed(client: 
     assert ask(5).status_code == 303
 
 
-def test_with_tokens_a_class_behind_one_address_asks_for_as_many_as_it_has_agents(client: Client) -> None:
+def test_checks_with_a_token_are_limited_per_agent_and_not_per_address(client: Client) -> None:
     make.open_league("fall")
     class_ = [make.join(f"Agent {n}", "fall", endpoint=f"http://198.51.100.{n}:8101/mcp") for n in range(1, 11)]
     tokens = [member.token for member in class_]
@@ -114,13 +118,13 @@ def test_with_tokens_a_class_behind_one_address_asks_for_as_many_as_it_has_agent
     assert [ask(tokens[0]), ask(tokens[1])] == [429, 303]
 
 
-def test_a_wrong_token_again_and_again_waits(client: Client) -> None:
+def test_repeated_wrong_tokens_are_refused_with_429(client: Client) -> None:
     form = {"endpoint": "", "auth_token": "tok_" + "0" * 32}
-    found = [client.post("/check", form, REMOTE_ADDR="192.0.2.7").status_code for _ in range(21)]
-    assert found == [403] * 20 + [429]
+    status_codes = [client.post("/check", form, REMOTE_ADDR="192.0.2.7").status_code for _ in range(21)]
+    assert status_codes == [403] * 20 + [429]
 
 
-def test_with_an_agents_token_its_address_is_checked_from_elsewhere(client: Client) -> None:
+def test_an_agents_token_allows_a_check_of_its_address_from_elsewhere(client: Client) -> None:
     make.open_league("fall")
     member = make.join("Ada", "fall", endpoint=OTHER)
     answer = client.post("/check", {"endpoint": "", "auth_token": member.token}, REMOTE_ADDR="192.0.2.7")
@@ -142,19 +146,19 @@ def test_the_instructor_may_check_any_address_from_the_page(client: Client) -> N
     assert post(client, {"endpoint": "http://198.51.100.9:8101/mcp"}, REMOTE_ADDR="192.0.2.7").status_code == 403
 
 
-def test_behind_a_proxy_nobody_is_near(client: Client) -> None:
+def test_a_caller_behind_a_proxy_has_no_own_address(client: Client) -> None:
     answer = client.post("/check", {"endpoint": OWN}, headers={"X-Forwarded-For": "192.0.2.7"})
     assert (answer.status_code, Check.objects.count()) == (403, 0)
     text = client.get("/check", headers={"X-Forwarded-For": "192.0.2.7"}).content.decode()
     assert "cannot be seen behind this site" in text
 
 
-def test_other_methods_are_refused(client: Client) -> None:
+def test_the_check_pages_refuse_other_methods(client: Client) -> None:
     check = asked()
     assert [client.put("/check").status_code, client.post(f"/check/{check.pk}").status_code] == [405, 405]
 
 
-def test_asking_takes_a_form_of_ours() -> None:
+def test_requesting_a_check_needs_a_csrf_token() -> None:
     assert Client(enforce_csrf_checks=True).post("/check", {"endpoint": OWN}).status_code == 403
 
 
@@ -170,7 +174,7 @@ def headline(client: Client, check: Check) -> str:
     return str(found)
 
 
-def test_the_report_from_waiting_to_its_verdict(client: Client) -> None:
+def test_the_headline_of_a_report_follows_the_state_of_the_check(client: Client) -> None:
     check = asked()
     seen = [headline(client, check)]
     [job] = taking.take(now=timezone.now())
@@ -186,14 +190,14 @@ def test_the_report_from_waiting_to_its_verdict(client: Client) -> None:
     assert seen == [
         "Waiting for its turn: one check at a time per address, and none during a match.",
         "Running: 1 clause so far.",
-        "This agent cannot play here yet.",
-        "This agent can play here as it is.",
+        "Wrong answers: This agent cannot play here yet.",
+        "Ready: This agent can play here as it is.",
         "The check could not be carried out. That says nothing about the agent.",
     ]
     assert "The check did not end within 120 s." in text_of(client, again)
 
 
-def test_a_failing_agent_is_told_what_to_mend_first_and_shown_the_clause(client: Client) -> None:
+def test_a_failed_report_names_what_to_mend_first_and_links_its_clause(client: Client) -> None:
     failed = clause(
         "choice.legal", "fails", why="parity_choice was maybe.", came={"result": {"parity_choice": "maybe"}}
     )
@@ -213,10 +217,10 @@ def test_the_first_load_and_the_live_push_are_the_same_text(client: Client) -> N
 
     def compare() -> bool:
         """Whether the page has a socket."""
-        found = pages.fragments(PageKey("check", item=str(check.pk)), "en")
-        assert found is not None
+        fragments = pages.fragments(PageKey("check", item=str(check.pk)), "en")
+        assert fragments is not None
         text = text_of(client, check)
-        assert [name for name, html in found.items() if html.strip() not in text] == []
+        assert [name for name, html in fragments.items() if html.strip() not in text] == []
         return f'data-socket="/ws/checks/{check.pk}/?language=en"' in text
 
     seen = [compare()]
@@ -229,7 +233,7 @@ def test_the_first_load_and_the_live_push_are_the_same_text(client: Client) -> N
     assert seen == [True, True, False, False]
 
 
-def test_hostile_texts_are_shown_and_nothing_else(client: Client) -> None:
+def test_hostile_texts_do_not_break_out_of_a_report(client: Client) -> None:
     odd = clause(
         "x", "fails", title=HOSTILE, why=HOSTILE, expected=HOSTILE, source=HOSTILE, sent={HOSTILE: 1}, came=HOSTILE
     )
@@ -249,7 +253,7 @@ def test_hostile_texts_are_shown_and_nothing_else(client: Client) -> None:
 @pytest.mark.parametrize(
     "path", [f"/check/{NOBODYS}", f"/check/{NOBODYS}.json", "/check/1", "/check/%00", "/check/x.json"]
 )
-def test_a_check_that_is_not_there_is_a_404(client: Client, path: str) -> None:
+def test_an_unknown_check_page_is_a_404(client: Client, path: str) -> None:
     assert client.get(path).status_code == 404
 
 
@@ -260,20 +264,20 @@ def test_a_report_costs_the_same_for_3_clauses_and_for_150(client: Client) -> No
         check = done(asked(), clauses=tuple(clause(f"c.{number}") for number in range(count)))
         with make.counting(costs):
             text_of(client, check)
-    assert costs == [1, 1, 1]
+    assert costs == [2, 2, 2]
 
 
-def test_the_json_of_a_report(client: Client) -> None:
+def test_the_json_of_a_report_equals_that_of_the_api(client: Client) -> None:
     check = done(asked(), passed=False)
-    found = client.get(f"/check/{check.pk}.json").json()
-    assert found["report"] == report(passed=False)
-    assert (found["state"], found["passed"], found["endpoint"], found["url"]) == (
+    answer = client.get(f"/check/{check.pk}.json").json()
+    assert answer["report"] == report(passed=False)
+    assert (answer["state"], answer["passed"], answer["endpoint"], answer["url"]) == (
         "DONE",
         False,
         OWN,
         f"/check/{check.pk}",
     )
-    assert client.get(f"/api/checks/{check.pk}").json() == found
+    assert client.get(f"/api/checks/{check.pk}").json() == answer
 
 
 # The API ----------------------------------------------------------------------------------------
@@ -284,23 +288,23 @@ def post(client: Client, body: Any, key: str = "", **how: Any) -> Any:
     return client.post("/api/checks", body, content_type="application/json", headers=headers, **how)
 
 
-def test_the_instructor_has_any_address_checked(client: Client, api_key: str) -> None:
+def test_the_api_lets_the_instructor_check_any_address(client: Client, api_key: str) -> None:
     for number in range(7):
         assert post(client, {"endpoint": f"http://198.51.100.4:{8100 + number}/mcp"}, api_key).status_code == 201
-    found = post(client, {"endpoint": "http://198.51.100.4:8100/mcp"}, api_key).json()
-    assert found == client.get(f"/api/checks/{found['check_id']}").json()
-    assert (found["state"], found["report"], found["clauses"]) == ("WANTED", None, 0)
+    answer = post(client, {"endpoint": "http://198.51.100.4:8100/mcp"}, api_key).json()
+    assert answer == client.get(f"/api/checks/{answer['check_id']}").json()
+    assert (answer["state"], answer["report"], answer["clauses"]) == ("WANTED", None, 0)
     assert Check.objects.count() == 7
 
 
-def test_the_public_has_its_own_address_checked(client: Client) -> None:
+def test_the_api_lets_the_public_check_only_its_own_address(client: Client) -> None:
     assert post(client, {"endpoint": OWN}).status_code == 201
     refused = post(client, {"endpoint": OTHER})
     assert (refused.status_code, refused.json()["field"]) == (403, None)
     assert refused.json()["error"].startswith("This is not your own address (you call from 127.0.0.1)")
 
 
-def test_a_wrong_key_is_refused(client: Client, api_key: str) -> None:
+def test_the_api_refuses_a_wrong_key(client: Client, api_key: str) -> None:
     assert post(client, {"endpoint": OWN}, "wrong").status_code == 401
     assert Check.objects.count() == 0
 
@@ -316,17 +320,17 @@ def test_a_wrong_key_is_refused(client: Client, api_key: str) -> None:
         ({}, 422, "endpoint"),
     ],
 )
-def test_what_cannot_be_asked_names_its_field(client: Client, body: Any, status: int, field: str) -> None:
+def test_the_api_names_the_invalid_field(client: Client, body: Any, status: int, field: str) -> None:
     refused = post(client, body)
     assert (refused.status_code, refused.json()["field"]) == (status, field)
 
 
-def test_the_api_refuses_the_sixth_within_a_minute(client: Client) -> None:
+def test_the_api_refuses_the_sixth_check_within_a_minute(client: Client) -> None:
     assert [post(client, {"endpoint": f"localhost:{8100 + n}"}).status_code for n in range(6)] == [201] * 5 + [429]
 
 
 @pytest.mark.parametrize("check_id", [NOBODYS, "1", "%00"])
-def test_an_unknown_check_is_a_404(client: Client, check_id: str) -> None:
+def test_an_unknown_check_in_the_api_is_a_404(client: Client, check_id: str) -> None:
     assert client.get(f"/api/checks/{check_id}").status_code == 404
 
 

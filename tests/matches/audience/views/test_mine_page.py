@@ -1,4 +1,4 @@
-"""My agent: who gets in, what is shown of whom, and that nothing secret stands on the page."""
+"""The page My agent: who may open it, and what it shows and does not show."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from agents_registry import credentials, roster
-from agents_registry.attempts import SAME_SECRET
 from agents_registry.models import Kind
-from agents_registry.requests import read_request
+from agents_registry.rate_limits.attempts import SAME_SECRET
+from agents_registry.registering import credentials
+from agents_registry.requests.reading import read_request
+from agents_registry.rosters import roster
 from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.transcript import Wire, entry
 from matches.conducting import trials
-from matches.league import curtain
 from matches.league import entry as entering
+from matches.league import freeze
 from matches.models import Message, Notice
 from tests import factories as make
 from tests import wire
@@ -30,7 +31,7 @@ PATH = "/leagues/fall/mine/"
 
 @pytest.fixture(autouse=True)
 def _fresh() -> Iterator[None]:
-    """Nothing of other tests is remembered."""
+    """Forget the trials of other tests."""
     trials._trials.clear()
     yield
     trials._trials.clear()
@@ -89,7 +90,7 @@ def asked(place: make.Setting, answer: Any, **how: Any) -> Any:
 # Who gets in ------------------------------------------------------------------------------------
 
 
-def test_the_token_opens_and_closing_shuts(client: Client) -> None:
+def test_a_token_opens_my_agent_until_it_is_closed(client: Client) -> None:
     place = make.setting()
     answer = show(client, f"  {place.players[0].token} ")
     assert (answer.status_code, answer["Location"]) == (303, PATH)
@@ -101,13 +102,13 @@ def test_the_token_opens_and_closing_shuts(client: Client) -> None:
 @pytest.mark.parametrize(
     "secret", ["", " ", "tok_" + "0" * 32, "x" * 201, "nobody", HOSTILE, "\x00", "tok_\u202e", "שלום", "' OR 1=1 --"]
 )
-def test_what_is_nobodys_does_not_open(client: Client, secret: str) -> None:
+def test_an_unknown_secret_does_not_open_my_agent(client: Client, secret: str) -> None:
     make.setting()
     assert show(client, secret).status_code == 403
     assert not is_open(client)
 
 
-def test_other_leagues_referees_and_league_tokens_do_not_open(client: Client) -> None:
+def test_tokens_of_other_leagues_and_of_referees_do_not_open_my_agent(client: Client) -> None:
     place = make.setting()
     make.open_league("spring")
     other = make.join("Stranger", "spring", port=8190)
@@ -140,7 +141,7 @@ def test_a_personal_code_opens_all_its_agents_and_no_others(client: Client) -> N
     assert re.findall(r'\?agent=(\w+)"', text) == ["P01", "P02"]
     assert "Two" in text and "Other" not in text
     assert '<span class="pid">P02</span> <bdi>Two</bdi> <span class="quiet"' in text_of(client, f"{PATH}?agent=P02")
-    # Another's id is none of theirs: the first of their own is shown.
+    # The id of somebody else's agent is ignored: their own first agent is shown.
     assert '<span class="pid">P01</span> <bdi>One</bdi> <span class="quiet"' in text_of(client, f"{PATH}?agent=P03")
     shown = [word for word in ("dana", "Dana", "eli", "8103") if word in text]
     assert shown == []
@@ -157,7 +158,7 @@ def test_a_person_without_an_agent_is_sent_to_the_join_page(client: Client) -> N
     assert show(client, "dana-code", "/leagues/spring/mine/").status_code == 303
 
 
-def test_a_revoked_token_and_a_new_code_shut_the_door(client: Client) -> None:
+def test_a_revoked_token_or_a_replaced_code_ends_the_access(client: Client) -> None:
     place = make.setting()
     show(client, place.players[0].token)
     credentials.revoke_tokens(agent_ids=[place.players[0].agent.pk])
@@ -168,17 +169,17 @@ def test_a_revoked_token_and_a_new_code_shut_the_door(client: Client) -> None:
     assert not is_open(client)
 
 
-def test_the_same_wrong_value_again_and_again_waits_and_nobody_else_does(client: Client) -> None:
+def test_a_repeated_wrong_secret_is_limited_for_its_caller_alone(client: Client) -> None:
     place = make.setting()
     wrong = "tok_" + "0" * 32
-    most = SAME_SECRET.amount
-    assert [show(client, wrong).status_code for _ in range(most + 1)] == [403] * most + [429]
+    max_tries = SAME_SECRET.amount
+    assert [show(client, wrong).status_code for _ in range(max_tries + 1)] == [403] * max_tries + [429]
     assert show(client, "another").status_code == 403
     assert client.post(PATH, {"secret": wrong}, REMOTE_ADDR="192.0.2.9").status_code == 403
     assert show(client, place.players[0].token).status_code == 303
 
 
-def test_a_form_of_ours_is_needed_and_nothing_is_cached(client: Client) -> None:
+def test_my_agent_needs_a_csrf_token_and_is_never_cached(client: Client) -> None:
     place = make.setting()
     strict = Client(enforce_csrf_checks=True)
     assert [strict.post(f"{PATH}{end}").status_code for end in ("", "close", "again")] == [403] * 3
@@ -189,7 +190,7 @@ def test_a_form_of_ours_is_needed_and_nothing_is_cached(client: Client) -> None:
     assert client.get("/leagues/none/mine/").status_code == 404
 
 
-def test_a_prepared_session_is_not_taken_over(client: Client) -> None:
+def test_entering_a_secret_replaces_the_session_key(client: Client) -> None:
     place = make.setting()
     people()
     show(client, "dana-code")
@@ -201,23 +202,23 @@ def test_a_prepared_session_is_not_taken_over(client: Client) -> None:
 # What is shown ----------------------------------------------------------------------------------
 
 
-def test_a_wrong_answer_is_shown_against_what_was_expected(client: Client) -> None:
+def test_a_wrong_answer_is_compared_with_the_expected_one(client: Client) -> None:
     place = make.playing()
     who = asked(place, {"jsonrpc": "2.0", "id": 1, "result": {"parity_choice": "maybe"}})
     show(client, who.token)
     text = text_of(client)
-    [found] = re.findall(r'class="exchange" id="x(\S+)" data-mark="(\w+)"', text)
-    assert found == ("1.0", "wrong")
-    # The choice cost the try; what else is missing was tolerated.
-    assert re.findall(r'<tr data-mark="(\w+)" data-cost><th scope="row" dir="ltr">(\w+)', text) == [
+    [exchange] = re.findall(r'class="exchange" id="x(\S+)" data-mark="(\w+)"', text)
+    assert exchange == ("1.0", "wrong")
+    # The wrong choice made the answer unusable; the missing fields were tolerated.
+    assert re.findall(r'<tr data-mark="(\w+)" data-cost><th scope="row" dir="ltr" translate="no">(\w+)', text) == [
         ("wrong", "parity_choice")
     ]
-    assert '<tr data-mark="missing"><th scope="row" dir="ltr">timestamp' in text
+    assert '<tr data-mark="missing"><th scope="row" dir="ltr" translate="no">timestamp' in text
     assert "&quot;maybe&quot;" in text and "even, odd" in text
     assert "curl -sS -X POST" in text
 
 
-def test_a_right_answer_is_as_expected_and_how_it_was_put_is_shown(client: Client) -> None:
+def test_a_right_answer_is_shown_with_the_http_request_that_brought_it(client: Client) -> None:
     place = make.playing()
     right = {
         "protocol": "league.v2",
@@ -245,7 +246,7 @@ def test_a_right_answer_is_as_expected_and_how_it_was_put_is_shown(client: Clien
     assert "secret-path" not in public and "wire" not in public
 
 
-def test_nothing_of_the_other_side_and_no_secret(client: Client) -> None:
+def test_my_agent_shows_no_messages_of_the_opponent_and_no_token(client: Client) -> None:
     place = make.playing()
     who = asked(place, {"result": {"parity_choice": "odd", "auth_token": "tok_" + "d" * 32}})
     match = place.match("R1M1")
@@ -258,9 +259,9 @@ def test_nothing_of_the_other_side_and_no_secret(client: Client) -> None:
     assert re.findall(r"tok_[0-9a-f]{8,}", text) == []
 
 
-def test_own_matches_stay_after_a_freeze_and_there_is_no_table(client: Client) -> None:
+def test_a_freeze_does_not_hide_an_agents_own_matches(client: Client) -> None:
     place = make.setting()
-    curtain.plan(league_id="fall", from_round=1)
+    freeze.plan(league_id="fall", from_round=1)
     make.playing_on(place)
     who = asked(place, {"result": {"parity_choice": "odd"}})
     make.finish_round(place)
@@ -270,7 +271,7 @@ def test_own_matches_stay_after_a_freeze_and_there_is_no_table(client: Client) -
     assert "standings" not in re.sub(r"your_standings", "", text)
 
 
-def test_notices_to_the_room_and_to_this_student_only(client: Client) -> None:
+def test_my_agent_shows_notices_to_everybody_and_to_its_owner_only(client: Client) -> None:
     place = make.setting()
     now = timezone.now()
     for text, agent, gone in (
@@ -289,7 +290,7 @@ def test_notices_to_the_room_and_to_this_student_only(client: Client) -> None:
     assert "for another" not in text and "taken back" not in text
 
 
-def test_hostile_answers_are_shown_and_nothing_else(client: Client) -> None:
+def test_hostile_answers_do_not_break_out_of_my_agent(client: Client) -> None:
     place = make.playing()
     deep: Any = HOSTILE
     for _ in range(12):
@@ -331,7 +332,7 @@ def test_the_page_costs_the_same_for_3_matches_and_for_19(client: Client) -> Non
     assert costs[0] == costs[1]
 
 
-def test_the_part_is_what_the_page_has(client: Client) -> None:
+def test_the_partial_page_is_contained_in_the_whole_page(client: Client) -> None:
     place = make.playing()
     who = asked(place, {"result": {"parity_choice": "odd"}})
     show(client, who.token)
@@ -339,14 +340,14 @@ def test_the_part_is_what_the_page_has(client: Client) -> None:
     assert part.startswith('<section id="fragment-mine"') and part.strip() in text_of(client)
 
 
-# Once more --------------------------------------------------------------------------------------
+# Send it again --------------------------------------------------------------------------------------
 
 
 def again(client: Client, who: make.Member, **changes: str) -> Any:
     return client.post(f"{PATH}again", {"agent": who.agent.code, "match": "R1M1", "entry": "1.0"} | changes)
 
 
-def test_a_request_is_put_down_to_be_sent_again(client: Client) -> None:
+def test_a_request_can_be_sent_again_when_no_match_is_running(client: Client) -> None:
     place = make.playing()
     who = asked(place, {"result": {"parity_choice": "odd"}})
     show(client, who.token)
@@ -362,7 +363,7 @@ def test_a_request_is_put_down_to_be_sent_again(client: Client) -> None:
     assert "On its way." in text_of(client)
 
 
-def test_only_own_requests_that_are_there_are_sent_again(client: Client) -> None:
+def test_only_existing_requests_to_ones_own_agent_are_sent_again(client: Client) -> None:
     place = make.playing()
     who = asked(place, {"result": {"parity_choice": "odd"}})
     make.finish_round(place)

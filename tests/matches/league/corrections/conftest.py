@@ -1,4 +1,4 @@
-"""What the tests of corrections share."""
+"""Fixtures of the tests of corrections."""
 
 from __future__ import annotations
 

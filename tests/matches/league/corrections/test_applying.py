@@ -25,7 +25,7 @@ from tests.matches.correcting import (
     rows,
     undo,
 )
-from tests.matches.league.test_lifecycle_races import before
+from tests.matches.races import before
 
 pytestmark = pytest.mark.django_db
 
@@ -69,7 +69,7 @@ def test_every_kind_does_what_its_preview_showed_and_is_undone_whole(
     if place.match("R2M1").state == "FINISHED" or "matches_become" not in changes:
         assert now == was
     else:
-        # The match of the round that is on was decided, and begins anew.
+        # The match of the running round was decided, and is READY again.
         assert now[:2] == was[:2]
         assert (place.match("R2M1").state, place.match("R2M1").attempt) == ("READY", 1)
     agree(place)
@@ -86,7 +86,7 @@ def test_what_each_kind_makes_of_the_table(place: make.Setting) -> None:
         ("set_result", {"match_id": "R1M1", "status": "TECHNICAL_LOSS"}, {"P01": 0}),
         ("replay", {"match_id": "R1M1"}, {"P01": 0}),
         ("points", {"player_id": "P01", "points": -2}, {"P01": 1}),
-        # Of a player that is taken out, R2M1 against P03, which is on, is decided, too.
+        # R2M1 of P01 against P03 is in play, and is decided, too.
         ("withdraw", {"player_id": "P01", "matches_become": "keep"}, {"P03": 6}),
         ("withdraw", {"player_id": "P01", "matches_become": "void"}, {"P01": 0}),
         ("disqualify", {"player_id": "P01", "matches_become": "lose"}, {"P01": 0, "P02": 3, "P03": 6}),
@@ -97,13 +97,13 @@ def test_what_each_kind_makes_of_the_table(place: make.Setting) -> None:
     assert [one.number for one in Correction.objects.order_by("pk")] == list(range(1, 10))
 
 
-def test_the_record_keeps_what_there_was(place: make.Setting) -> None:
+def test_a_correction_keeps_the_earlier_result(place: make.Setting) -> None:
     old = place.match("R1M1")
     made = do("set_result", match_id="R1M1", status="WIN", winner="P02")
     new = place.match("R1M1")
     assert (new.status, new.winner and new.winner.code, new.reason) == ("WIN", "P02", WHY)
     assert (new.details, new.finished_at, new.attempt) == (old.details, old.finished_at, 1)
-    assert made.before["matches"]["R1M1"]["columns"]["winner"] == "P01"
+    assert made.before["matches"]["R1M1"]["outcome"]["winner_id"] == "P01"
     assert made.after["matches"]["R1M1"]["winner_id"] == "P02"
     assert (made.made_by, made.kind, made.reason) == ("ada", "set_result", WHY)
     undone = undo(1)
@@ -114,7 +114,7 @@ def test_the_record_keeps_what_there_was(place: make.Setting) -> None:
     assert (outcome.correction, outcome.winner) == (None, "P01")
 
 
-def test_undoing_the_second_brings_back_the_first(place: make.Setting) -> None:
+def test_undoing_the_second_correction_restores_the_first(place: make.Setting) -> None:
     do("set_result", match_id="R1M1", status="DRAW")
     do("void", match_id="R1M1")
     with pytest.raises(ActionRefused, match="undo #2 first"):
@@ -189,15 +189,15 @@ def test_before_the_schedule_there_is_nothing_to_correct() -> None:
 # Two at once -------------------------------------------------------------------------------------
 
 
-def test_two_at_once_and_one_is_refused(monkeypatch: pytest.MonkeyPatch, place: make.Setting) -> None:
+def test_of_two_corrections_at_once_one_is_refused(monkeypatch: pytest.MonkeyPatch, place: make.Setting) -> None:
     before(monkeypatch, applying, "_before", lambda: do("points", player_id="P01", points=3))
     with pytest.raises(applying.LookAgain):
         do("points", player_id="P01", points=3)
-    # Here the other one is inside of the transaction that is taken back.
+    # Here the other correction is inside the transaction that is rolled back.
     assert not Correction.objects.exists()
 
 
-def test_a_match_that_changes_meanwhile_is_left_alone(monkeypatch: pytest.MonkeyPatch, place: make.Setting) -> None:
+def test_a_match_that_changes_meanwhile_is_not_corrected(monkeypatch: pytest.MonkeyPatch, place: make.Setting) -> None:
     match = place.match("R2M1")
     before(monkeypatch, applying, "_write", lambda: make.report(match, match.player_a.code))
     with pytest.raises(applying.LookAgain):
@@ -205,13 +205,13 @@ def test_a_match_that_changes_meanwhile_is_left_alone(monkeypatch: pytest.Monkey
     assert not Correction.objects.exists()
 
 
-def test_what_was_shown_is_what_is_done_or_nothing(place: make.Setting) -> None:
+def test_a_correction_does_what_its_preview_showed_or_nothing(place: make.Setting) -> None:
     wish = Wish("set_result", WHY, match_id="R2M1", status="DRAW")
     shown = queries.plan_for(place.league, wish).fingerprint
     match = place.match("R2M1")
     make.progress(match, state="COLLECTING_CHOICES")
     make.report(place.match("R2M2"), None)
-    # Neither a step of the match nor a result elsewhere makes a difference to what it does.
+    # Progress of the match, and results of others, do not change the effect of the correction.
     assert queries.plan_for(place.league, wish).fingerprint == shown
     make.report(place.match("R2M1"), match.player_a.code)
     with pytest.raises(applying.LookAgain):

@@ -22,9 +22,10 @@ from matches.league.corrections import applying, plans, queries
 from matches.league.corrections.plans import Wish
 from matches.league.corrections.queries import plan_for, plan_to_undo, preview
 from matches.league.errors import ActionRefused
-from matches.models import Correction, Match
+from matches.models import Correction
 from matches.view import sight
 from tests import factories as make
+from tests.matches.correcting import agree
 from tests.matches.machine import RolledBack
 
 WHY = "a reason"
@@ -105,7 +106,7 @@ class Corrections(RolledBack):
             assert "first" in str(refusal)
             return
         self.undo(number)
-        # The table before a later one was that with this one.
+        # The tables that were kept for later corrections included this one: they are not comparable any more.
         at = next(at for at, (one, _) in enumerate(self.stack) if one == number)
         self.stack = self.stack[:at] + [(one, None) for one, _ in self.stack[at + 1 :]]
 
@@ -117,7 +118,7 @@ class Corrections(RolledBack):
 
     @rule(winner=st.sampled_from([0, 1, None]))
     def play_on(self, winner: int | None) -> None:
-        """What is open is played; where nothing is, the next round is."""
+        """Play the open matches, or start the next round."""
         known = sight.everything(self.place.league).moment.outcomes
         make.finish_round(self.place, winner)
         if self.place.league.state == "RUNNING" and "READY" not in self.place.states().values():
@@ -131,17 +132,8 @@ class Corrections(RolledBack):
     def rows_and_history_agree(self) -> None:
         if not hasattr(self, "place"):
             return
-        events = sight._read(self.place.league.events.order_by("seq"))
-        moment = fold(Moment(), events)
-        in_rows = {
-            one.match_id: (one.status, one.winner and one.winner.code, one.reason, one.details, one.faults)
-            for one in Match.objects.filter(state="FINISHED").select_related("winner")
-        }
-        told = {
-            match_id: (one.status, one.winner, one.reason, dict(one.details), list(one.faults))
-            for match_id, one in moment.outcomes.items()
-        }
-        assert in_rows == told
+        agree(self.place)
+        moment = sight.everything(self.place.league).moment
         assert {code: entry["word"] for code, entry in self.place.league.out.items()} == moment.out
 
     @invariant()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.db.models import Q
 
-from agents_registry import registration
-from matches.league.corrections.planning import fate
+from agents_registry.registering import registration
+from matches.league.corrections.planning import result_without_play
 from matches.league.errors import ActionRefused
 from matches.models import Match
 from matches.view import sight
@@ -59,7 +59,7 @@ def test_who_had_been_shut_down_before_is_not_brought_back_by_undoing(place: mak
     registration.retire(agent_ids=[place.players[0].agent.pk])
     do("withdraw", player_id="P01", matches_become="void")
     undo(1)
-    # But for the match that was decided, which is played after all.
+    # Except for the match that the correction had decided, which is played.
     make.report(place.match("R2M2"), None)
     assert place.match("R2M1").state in ("READY", "ASSIGNED")
 
@@ -112,6 +112,6 @@ def _opponent(match: Match, code: str) -> str:
 
 def test_how_a_match_with_players_that_are_out_ends() -> None:
     keep, void = {"matches": "keep"}, {"matches": "void"}
-    assert fate(("A", "B"), {"A": keep}) == ("TECHNICAL_LOSS", "B")
-    assert fate(("A", "B"), {"A": keep, "B": keep}) == ("TECHNICAL_LOSS", None)
-    assert fate(("A", "B"), {"A": keep, "B": void}) == ("CANCELLED", None)
+    assert result_without_play(("A", "B"), {"A": keep}) == ("TECHNICAL_LOSS", "B")
+    assert result_without_play(("A", "B"), {"A": keep, "B": keep}) == ("TECHNICAL_LOSS", None)
+    assert result_without_play(("A", "B"), {"A": keep, "B": void}) == ("CANCELLED", None)

@@ -57,7 +57,7 @@ def test_the_league_waits_for_an_earlier_match_before_it_ends(place: make.Settin
         make.report(place.match(match_id), place.match(match_id).player_a.code)
     assert place.league.state == "RUNNING"
     view = sight.everything(place.league)
-    assert "1 match is played again" in parts.league_of(view)["headline"]
+    assert "1 match is played again" in parts.league_of(view).headline
     make.report(assigned(place, "R1M1"), "P02")
     assert place.league.state == "COMPLETED"
     assert place.events()[-1] == "league_completed"
@@ -159,7 +159,7 @@ def test_setting_the_result_of_the_last_open_match_ends_the_round(place: make.Se
     assert place.events()[-1] == "round_completed"
     assert make.report(match, match.player_a.code)["duplicate"]
     undo(1)
-    # Its round is over, and stays so.
+    # Its round stays COMPLETED.
     assert place.match("R2M2").state == "READY"
     make.report(assigned(place, "R2M2"), None)
     assert place.events().count("round_completed") == 2

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from matches.league import curtain, lifecycle
+from matches.league import freeze, lifecycle
 from matches.league.corrections import queries
 from matches.league.corrections.plans import Wish
 from matches.models import Broadcast, Delivery, League
@@ -67,18 +67,18 @@ def test_a_frozen_board_hides_corrections_from_everybody(client: Any) -> None:
     assert corrections_of(sight.public(place.league)) == []
     assert len(corrections_of(sight.everything(place.league))) == 3
     assert Broadcast.objects.count() == sent
-    curtain.lift(league_id="fall")
+    freeze.lift(league_id="fall")
     assert sight.public(place.league).standings == rows(place) != table
     assert [one["number"] for one in corrections_of(sight.public(place.league))] == [3, 2, 1]
 
 
-def test_a_match_played_again_behind_the_curtain_is_finished_after_it_was_lifted() -> None:
+def test_a_replay_of_a_frozen_league_is_finished_after_the_freeze() -> None:
     place = make.playing(players=4)
-    curtain.plan(league_id="fall", from_round=2)
+    freeze.plan(league_id="fall", from_round=2)
     over(place)
     do("replay", match_id="R1M1")
-    curtain.lift(league_id="fall")
-    # The players of the match that is still to be played are not sent home yet.
+    freeze.lift(league_id="fall")
+    # The players of the replayed match are not shut down yet.
     assert sorted(one.fresh().state for one in place.players) == ["ACTIVE", "ACTIVE", "SHUTDOWN", "SHUTDOWN"]
     make.report(assigned(place, "R1M1"), "P02")
     assert {one.fresh().state for one in place.players} == {"SHUTDOWN"}
@@ -122,7 +122,9 @@ def test_a_match_played_again_behind_the_curtain_is_finished_after_it_was_lifted
         ),
     ],
 )
-def test_in_words(place: make.Setting, kind: str, changes: dict[str, Any], done: str, undone: str) -> None:
+def test_corrections_and_their_undoing_are_told_in_sentences(
+    place: make.Setting, kind: str, changes: dict[str, Any], done: str, undone: str
+) -> None:
     do(kind, **changes)
     undo(1)
     told = place.league.events.filter(kind__in=("corrected", "correction_undone")).order_by("seq")
@@ -140,7 +142,7 @@ def test_corrections_of_one_match_and_of_one_player(place: make.Setting) -> None
     assert [one["number"] for one in corrections_of(view, player_id="P02")] == [2, 1]
 
 
-def test_a_hostile_reason_is_only_a_reason(client: Any, place: make.Setting) -> None:
+def test_a_hostile_reason_is_escaped(client: Any, place: make.Setting) -> None:
     reason = "<script>alert(1)</script> %(player)s %s {0}"
     do("void", match_id="R1M1", reason=reason)
     page = client.get("/leagues/fall/").content.decode()

@@ -1,0 +1,1 @@
+"""Where agents are and where requests come from: addresses read, allowed, compared."""

@@ -1,0 +1,48 @@
+"""The address by which whoever sends a request reaches the site."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from agents_registry.addresses.callers import sender_of
+
+
+def is_local(url: str) -> bool:
+    """Whether an address refers to the reader's own machine, such as localhost."""
+    host = (urlsplit(url).hostname or "").lower()
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host in ("", "localhost") or host.endswith(".localhost")
+
+
+def base_url(asked: str, public: str) -> str:
+    """The site's address for other machines: that of the request, unless it is a local one.
+
+    Args:
+        asked: scheme and host of the request.
+        public: ``LEAGUE_PUBLIC_URL``; for its own host its scheme is used, as a proxy may terminate https.
+    """
+    same = urlsplit(asked).netloc.lower() == urlsplit(public).netloc
+    return public.rstrip("/") if same or (is_local(asked) and not is_local(public)) else asked
+
+
+def address_to_show(request: HttpRequest) -> str:
+    """Scheme, host and port of the site for a page: readers pass on what stands there."""
+    return base_url(_asked(request), settings.LEAGUE_PUBLIC_URL)
+
+
+def address_to_answer(request: HttpRequest) -> str:
+    """Scheme, host and port of the site for the program that sends a request, which has just reached it there.
+
+    Behind a proxy that may not be what stands in the request: some tunnels write ``localhost`` into ``Host``.
+    """
+    return address_to_show(request) if sender_of(request).proxied else _asked(request)
+
+
+def _asked(request: HttpRequest) -> str:
+    return f"{request.scheme}://{request.get_host()}"

@@ -1,0 +1,58 @@
+"""The last call from outside this machine that this process has seen: it shows that the site can be reached."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from django.utils import timezone
+
+from agents_registry.addresses.callers import Caller
+from league_sdk.transport import machine
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A call from outside.
+
+    Attributes:
+        at: when it came.
+        address: the caller's; empty if the proxy did not say it.
+        proxied: a trusted proxy or tunnel passed it on.
+    """
+
+    at: datetime
+    address: str
+    proxied: bool = False
+
+
+class Seen:
+    """What a process has seen.
+
+    Attributes:
+        latest: the last call from outside; None before the first.
+    """
+
+    def __init__(self) -> None:
+        self.latest: Sighting | None = None
+
+    def note(self, caller: Caller) -> None:
+        """Note who calls, if that is from outside; a tunnel shows that it works whoever calls through it."""
+        if caller.proxied or is_outside(caller.ip):
+            self.latest = Sighting(timezone.now(), caller.ip, caller.proxied)
+
+
+@lru_cache(maxsize=4096)
+def is_outside(address: str) -> bool:
+    """Whether an IP address is that of another machine; an address that is none, or empty, is nobody's."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return not (ip.is_loopback or machine.is_own(ip))
+
+
+seen = Seen()
+"""Of this process."""

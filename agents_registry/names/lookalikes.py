@@ -1,0 +1,150 @@
+"""Names that look like another's (decision 16): a stranger is refused, the instructor may let it in.
+
+A name is compared when a player first registers for a league, or a referee first registers. An agent that is known
+there by its name and address (ruling, section 8) is not compared again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import zip_longest
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from agents_registry.models import Agent, AgentToken, Kind, NameLook, NameRefused
+from agents_registry.names.looks import looks, looks_of
+from agents_registry.requests.reading import Request
+from league_sdk.protocol import tokens
+
+MAX_REFUSED_PER_LEAGUE, MAX_REFUSED_PER_ADDRESS = 100, 20
+"""How many refused names are kept for the instructor: the latest."""
+
+
+def resembled(*, request: Request, league_id: str | None, is_known: bool) -> Agent | None:
+    """The agent whose name a new agent's name looks like, if the new one is kept out for that (L003); else None.
+
+    It is not kept out if it ``is_known``, if it has the token of the first agent with such a name (later ones may be
+    anybody's copies), or if the instructor has let this name and address in.
+
+    Exact copies of a name are not kept out: they are shown with a number (ruling, section 8). Nor is anybody kept out
+    of the lobby: the leagues compare the players that they take from it (:class:`NamesPresent`).
+
+    Changes: once it is let in, its refusals are deleted, and with them the instructor's permission.
+
+    Args:
+        league_id: the league; None for the lobby, and for a referee of the site.
+        is_known: the request has the personal code of somebody on the roster, or the site's own key.
+    """
+    if league_id is None and request.kind == Kind.PLAYER:
+        return None
+    peers = Agent.objects.filter(kind=request.kind, league_id=league_id)
+    first = peers.filter(looks__look__in=looks(request.name)).exclude(name=request.name).order_by("pk").first()
+    if first is None or peers.filter(name=request.name).exists():
+        return None
+    refusals = _refusals_of(request, league_id)
+    has_token = AgentToken.objects.filter(agent=first, sha256=tokens.digest(request.token)).exists()
+    if not (is_known or has_token or refusals.filter(let_in=True).exists()):
+        return first
+    refusals.delete()
+    return None
+
+
+def _refusals_of(agent: Agent | Request, league_id: str | None) -> QuerySet[NameRefused]:
+    return NameRefused.objects.filter(
+        league_id=league_id, kind=agent.kind, name=agent.name, endpoint_key=agent.endpoint_key
+    )
+
+
+class NamesPresent:
+    """The names of a league's players, read once while others are moved into it from the lobby."""
+
+    def __init__(self, league_id: str) -> None:
+        self._league_id = league_id
+        self._by_look: dict[str, dict[str, Agent]] = {}
+        rows = NameLook.objects.filter(agent__league_id=league_id, agent__kind=Kind.PLAYER).select_related("agent")
+        for row in rows.order_by("agent_id", "pk"):
+            self._by_look.setdefault(row.look, {}).setdefault(row.agent.name, row.agent)
+        let_in = NameRefused.objects.filter(league_id=league_id, kind=Kind.PLAYER, let_in=True)
+        self._let_in = set(let_in.values_list("name", "endpoint_key"))
+
+    def resembled(self, agent: Agent) -> Agent | None:
+        """The player whose name a player of the lobby looks like, if that keeps it out; else None."""
+        if (agent.name, agent.endpoint_key) in self._let_in:
+            return None
+        same_look = [self._by_look.get(look, {}) for look in looks_of(agent.name)]
+        if any(agent.name in by_name for by_name in same_look):
+            return None
+        return next((other for by_name in same_look for other in by_name.values()), None)
+
+    def add(self, agent: Agent) -> None:
+        """Add a player that was moved into the league, and delete its refusal."""
+        for look in looks_of(agent.name, agent.display_name):
+            self._by_look.setdefault(look, {}).setdefault(agent.name, agent)
+        if (agent.name, agent.endpoint_key) in self._let_in:
+            _refusals_of(agent, self._league_id).delete()
+
+
+def remember(agents: Iterable[Agent], *, new: bool = False) -> None:
+    """Store the looks of the names of these agents (saved rows), for comparing later names with them.
+
+    Args:
+        new: the agents have no rows of looks yet.
+    """
+    agents = list(agents)
+    if not new:
+        NameLook.objects.filter(agent__in=agents).delete()
+    rows = (NameLook(agent=agent, look=look) for agent in agents for look in looks_of(agent.name, agent.display_name))
+    NameLook.objects.bulk_create(rows, batch_size=500)
+
+
+def note_refused(*, league_id: str | None, agent: Agent | Request, resembled: Agent) -> None:
+    """Note for the instructor that a name was refused; only the latest are kept.
+
+    Changes: a row per league (None: the site), name and address; old rows are deleted.
+    """
+    caller = agent.registered_from
+    facts = {"resembles": resembled, "caller": caller, "endpoint": agent.endpoint, "at": timezone.now()}
+    NameRefused.objects.update_or_create(
+        league_id=league_id, kind=agent.kind, name=agent.name, endpoint_key=agent.endpoint_key, defaults=facts
+    )
+    waiting = NameRefused.objects.filter(league_id=league_id, let_in=False).order_by("-at", "-pk")
+    for rows, limit in ((waiting.filter(caller=caller), MAX_REFUSED_PER_ADDRESS), (waiting, MAX_REFUSED_PER_LEAGUE)):
+        NameRefused.objects.filter(pk__in=list(rows.values_list("pk", flat=True)[limit:])).delete()
+
+
+def let_in(*, refused_id: int) -> None:
+    """Let the next registration of this name and address in, although the name looks like another's."""
+    NameRefused.objects.filter(pk=refused_id).update(let_in=True)
+
+
+def put_aside(*, refused_id: int) -> None:
+    """Take a refused name off the list; it stays refused, and is listed again when it registers again."""
+    NameRefused.objects.filter(pk=refused_id).delete()
+
+
+def refused(*, league_id: str, everywhere: bool) -> list[NameRefused]:
+    """READ: the refused names of a league that are not let in: the latest of each address, then the ones before.
+
+    So nobody can push the names of others down the list by being refused again and again.
+
+    Args:
+        everywhere: also those of referees of the site.
+    """
+    where = Q(league_id=league_id) | Q(league__isnull=True, kind=Kind.REFEREE) if everywhere else Q(league_id=league_id)
+    rows = NameRefused.objects.filter(where, let_in=False).select_related("resembles")
+    by_caller: dict[str, list[NameRefused]] = defaultdict(list)
+    for row in rows.order_by("-at", "-pk"):
+        by_caller[row.caller].append(row)
+    return [row for turn in zip_longest(*by_caller.values()) for row in turn if row is not None]
+
+
+def sentence(name: str, resembled: Agent) -> str:
+    """Why a name is refused and what to do, in words for the agent's owner."""
+    return (
+        f'The name "{name}" looks like "{resembled.display_name}" ({resembled.code}), who has registered already. '
+        f"Choose a name that nobody takes for that one. If both are yours, send the auth_token of {resembled.code}, or "
+        "your personal code where the league has a roster. Otherwise ask the instructor: one click on the desk lets "
+        "this name in."
+    )

@@ -1,0 +1,128 @@
+"""Looks of names: people confuse two names that have a look in common (Unicode's UTS 39, section 4). No database.
+
+The package ``confusable-homoglyphs`` has Unicode's list of confusable letters; only its data is used.
+Decision 16 says what looks are for and what they do not cover.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import islice
+from typing import TypeVar
+
+from agents_registry.models import MAX_LOOK_CHARS
+
+T = TypeVar("T")
+
+MAX_SIMILAR = 5
+"""How many similar names are listed for one name."""
+EMPTY_LOOK = " "
+"""The look of a name with only invisible characters; no other name has it. (An empty look would mean "not known".)"""
+
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Unicode's Default_Ignorable_Code_Point: characters that are not shown."""
+_BLANK = re.compile("[\u2800\u3000]")
+"""Characters that are shown as a space; normalising turns all other spaces into one."""
+_MARK = "\u200e"
+"""The data puts this mark around letters that are written from right to left."""
+_DOTTED_TWICE = re.compile("(?<=[ij])\u0307+")
+"""A combining dot above a letter that has a dot."""
+_REPEATED = re.compile(r"(.)\1+", re.DOTALL)
+
+
+@lru_cache(maxsize=20_000)
+def looks(name: str) -> frozenset[str]:
+    """The looks of a name: one or two texts, of at most ``MAX_LOOK_CHARS`` characters, for comparing only.
+
+    Two names look alike if they have a look in common. Invisible characters, repeated marks and the number of spaces
+    do not matter. There is one look with the capitals ("AIice" looks like "Alice" because of its capital I) and one
+    without ("ALICE" looks like "Alice").
+    """
+    text = _without_hidden(unicodedata.normalize("NFKC", name))
+    return frozenset((_finished(_alike_as_one(text)), _finished(text)))
+
+
+def _without_hidden(text: str) -> str:
+    return _BLANK.sub(" ", _INVISIBLE.sub("", text))
+
+
+def _finished(text: str) -> str:
+    small = _alike_as_one(_without_hidden(text.casefold())).casefold()
+    small = _DOTTED_TWICE.sub("", _REPEATED.sub(_each_mark_once, small)).replace("vv", "w")
+    return " ".join(small.split())[:MAX_LOOK_CHARS].strip() or EMPTY_LOOK
+
+
+def alike(items: Iterable[T], names: Callable[[T], Sequence[str]]) -> list[tuple[T, list[T]]]:
+    """The items whose names look like those of others, each with at most ``MAX_SIMILAR`` others, in one pass.
+
+    Args:
+        names: of an item: its name, then what else it is shown as. Items of the same name are copies (ruling,
+            section 8) and do not count as similar.
+    """
+    named = [(item, names(item)[0], looks_of(*names(item))) for item in items]
+    by_look: dict[str, dict[str, T]] = defaultdict(dict)
+    for item, name, item_looks in named:
+        for look in item_looks:
+            by_look[look].setdefault(name, item)
+    pairs = []
+    for item, name, item_looks in named:
+        others: dict[str, T] = {}
+        for look in item_looks:
+            # One more than are listed: the item's own name may be among them.
+            for other in islice(by_look[look], MAX_SIMILAR + 1):
+                if other != name:
+                    others.setdefault(other, by_look[look][other])
+        if others:
+            pairs.append((item, list(others.values())[:MAX_SIMILAR]))
+    return pairs
+
+
+def looks_of(*names: str) -> list[str]:
+    """The looks of all these names, each once and in a fixed order."""
+    return sorted({look for name in names for look in looks(name)})
+
+
+def _alike_as_one(text: str) -> str:
+    decomposed = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFD", decomposed.translate(_prototypes()))
+
+
+def _each_mark_once(repeated: re.Match[str]) -> str:
+    """Two equal combining marks look like one; letters may repeat."""
+    return repeated[1] if unicodedata.combining(repeated[1]) else repeated[0]
+
+
+@cache
+def _prototypes() -> dict[int, str]:
+    """Each letter that looks like others, and the one text (its prototype) that replaces all of them.
+
+    The data lists each pair in both directions. In Unicode's list every letter leads to one prototype, so the pairs
+    form stars with the prototype in the centre; only a prototype may have several letters ("rn" for "m").
+    """
+    near: dict[str, set[str]] = defaultdict(set)
+    raw = files("confusable_homoglyphs").joinpath("confusables.json").read_text(encoding="utf-8")
+    for one, others in json.loads(raw).items():
+        for other in others:
+            pair = _plain(one), _plain(other["c"])
+            if pair[0] != pair[1]:
+                near[pair[0]].add(pair[1])
+                near[pair[1]].add(pair[0])
+    prototypes = {}
+    for letter, others in near.items():
+        middle = max((letter, *others), key=lambda text: (len(text) > 1, len(near[text]), text.isascii(), text))
+        if len(letter) == 1 and letter != middle:
+            prototypes[ord(letter)] = middle
+    return prototypes
+
+
+def _plain(text: str) -> str:
+    return text.replace(_MARK, "") or text

@@ -1,0 +1,1 @@
+"""How often anybody may try something."""

@@ -1,0 +1,1 @@
+"""WRITES: every change of an agent, from its registration on."""

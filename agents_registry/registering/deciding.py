@@ -1,0 +1,174 @@
+"""Decide whether a registration is taken, and as whom (ruling, sections 8 and 9). Pure: reads and writes no row.
+
+``registration`` collects the :class:`Facts`, calls :func:`decide`, and writes what was :class:`Taken`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from agents_registry.addresses.reading import comes_from
+from agents_registry.models import Agent, Kind
+from agents_registry.requests.reading import Request
+from league_sdk.protocol.states import AgentState
+
+
+class Way(StrEnum):
+    """How an agent is known that is taken: not yet, already, or as a player that waits in the lobby."""
+
+    NEW = "new"
+    AGAIN = "again"
+    FROM_LOBBY = "from the lobby"
+
+
+class Why(StrEnum):
+    """Why a registration is not taken."""
+
+    NOT_THE_SAME = "it is known, and the caller showed neither its token, its owner's code nor its machine"
+    LOOKS_LIKE = "it is not known, and its name looks like another's"
+    CROWDED = "it is not known, and too many others are there already"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known when an agent registers.
+
+    Attributes:
+        known: the agent with this name and address; None if there is none yet.
+        in_lobby: the known agent waits in the lobby, and the request is for a league.
+        owner_id: the person on the league's roster whose personal code the request has.
+        has_site_key: the request has the key of the site's own referees.
+        has_token: the request has a token of the known agent.
+        token_is_proven: the known agent has answered at its own address with that token.
+        resembled: the agent whose name the new name looks like, if the new one is kept out for that.
+        crowd: why there is no room for a new agent; empty if there is room.
+    """
+
+    request: Request
+    known: Agent | None = None
+    in_lobby: bool = False
+    owner_id: int | None = None
+    has_site_key: bool = False
+    has_token: bool = False
+    token_is_proven: bool = False
+    resembled: Agent | None = None
+    crowd: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A registration that is not taken.
+
+    Attributes:
+        agent: the known agent, or the one whose name the new name looks like.
+        text: for ``CROWDED``, what to do.
+    """
+
+    why: Why
+    agent: Agent | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A registration that is taken: what changes in the agent, besides what it says of itself.
+
+    Attributes:
+        comes_back: it was shut down; its count of silences is reset.
+        forgets: forget the dialect that the earlier program understood. A player may be another program each time; a
+            referee is one if its version or address is another.
+        proven: it is certain that the new token is in the hands of the agent.
+        at_home: it registered from the machine of its address, or the instructor let it in: it is there now.
+        moved: its address is another one than before.
+        doubts: no earlier token is proven any more: it was proven at another address.
+        voids: earlier tokens that are not proven are void; with ``voids_all`` all of them.
+        begins_anew: a referee was started again: the attempts that it had are lost.
+    """
+
+    way: Way
+    state: AgentState
+    owner_id: int | None
+    trusted: bool
+    site_key: bool
+    comes_back: bool
+    forgets: bool
+    proven: bool
+    at_home: bool
+    moved: bool
+    doubts: bool
+    voids: bool
+    voids_all: bool
+    begins_anew: bool
+
+
+def decide(facts: Facts) -> Taken | Refused:
+    """Whether a registration is taken, and as whom."""
+    if facts.resembled is not None:
+        return Refused(Why.LOOKS_LIKE, facts.resembled)
+    if facts.known is None:
+        crowded = bool(facts.crowd) and not facts.has_site_key
+        return Refused(Why.CROWDED, text=facts.crowd) if crowded else _taken(facts, Agent(), Way.NEW)
+    if not (facts.has_site_key or _proves(facts, facts.known)):
+        return Refused(Why.NOT_THE_SAME, facts.known)
+    return _taken(facts, facts.known, Way.FROM_LOBBY if facts.in_lobby else Way.AGAIN)
+
+
+def _proves(facts: Facts, known: Agent) -> bool:
+    """Whether the caller proved that it is this agent (ruling, section 8).
+
+    Somebody else's personal code proves that it is not. For a referee of the site it is not enough to call from the
+    same machine: that has other users, and behind a proxy every caller seems to be there.
+    """
+    if known.readmit or facts.has_token:
+        return True
+    return _shows_itself(facts, known.owner_id, known.endpoint, site_key=known.site_key)
+
+
+def _shows_itself(facts: Facts, owner_id: int | None, endpoint: str, *, site_key: bool) -> bool:
+    """Whether the caller has the owner's personal code, or calls from the machine of the endpoint."""
+    if facts.owner_id is not None and owner_id is not None:
+        return owner_id == facts.owner_id
+    return not site_key and comes_from(endpoint, facts.request.caller)
+
+
+def _is_at_home(request: Request) -> bool:
+    """Whether the request comes from the machine that its address names: whose code it has does not matter."""
+    return not request.has_inbox_only and comes_from(request.endpoint, request.caller)
+
+
+def _taken(facts: Facts, before: Agent, way: Way) -> Taken:
+    """What changes in an agent that is taken; ``before`` is its row until now, a blank one if it is new."""
+    request, key = facts.request, facts.has_site_key
+    again = way is Way.AGAIN
+    key_now = request.key_in(before.league_id)
+    # Also on the way from the lobby, where an agent with a token may come with an address in place of its inbox.
+    moved = way is not Way.NEW and before.endpoint_key != key_now
+    owner_id, site_key = before.owner_id or facts.owner_id, before.site_key or key
+    comes_back = before.state == AgentState.SHUTDOWN
+    state = AgentState.REGISTERED if comes_back else AgentState(before.state)
+    if request.kind == Kind.REFEREE and state == AgentState.SUSPENDED:
+        state = AgentState.ACTIVE
+    # Nobody can name the inbox of somebody else: who registers it first is this agent, and later its token shows it.
+    is_its_inbox = request.has_inbox_only and (way is Way.NEW or facts.has_token)
+    shown = key or is_its_inbox or _shows_itself(facts, owner_id, request.endpoint, site_key=site_key)
+    return Taken(
+        way=way,
+        state=state,
+        owner_id=owner_id,
+        # The instructor trusted a referee at its old address; only its token shows that this is the same one.
+        trusted=key or (before.trusted and (facts.has_token or not moved)),
+        site_key=site_key,
+        comes_back=comes_back,
+        forgets=request.kind == Kind.PLAYER or (before.endpoint_key, before.version) != (key_now, request.version),
+        proven=shown or (facts.token_is_proven and not moved),
+        at_home=_is_at_home(request) or (before.readmit and not moved),
+        moved=moved,
+        doubts=moved and not shown,
+        # Somebody else may have registered this address first. Their tokens are void as soon as the agent itself
+        # registers, or the instructor lets it in because it has no proof.
+        voids=way is not Way.NEW and (shown or (before.readmit and not facts.has_token)),
+        # The agent that had this name and port before is not the site's referee.
+        voids_all=again and key and not before.site_key,
+        begins_anew=again and request.kind == Kind.REFEREE and request.sends_progress,
+    )

@@ -1,0 +1,64 @@
+"""WRITES: what was found out about an agent's dialect and where its server listens (ruling, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from agents_registry.models import Agent
+from agents_registry.requests.reading import MAX_NOTES
+from league_sdk.dialects.memory import read_learned
+from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
+
+
+def learn_dialect(
+    *, agent_id: int, spoken: Mapping[str, str], learned: Mapping[str, Any] | None = None, registration: str = ""
+) -> None:
+    """Store how an agent speaks (checked by the caller); what is known of other message types stays.
+
+    Args:
+        spoken: by message type, the shape that it understood.
+        learned: what :meth:`league_sdk.dialects.memory.Memory.shared` gives; None if nothing is known of it.
+        registration: the one that this was found out of; empty for the present one. Of another nothing is stored.
+    """
+    agent = Agent.objects.filter(pk=agent_id).only("spoken", "learned", "registrations").first()
+    if agent is None or registration not in ("", agent.registration):
+        return
+    more = dict(learned or {})
+    if "own" in more:
+        # All of it goes into each start_match, which a referee takes up to a size: so does what several have found.
+        more["own"] = read_learned({"own": agent.learned.get("own", {}) | more["own"]}).get("own", {})
+    changed = {"spoken": {**agent.spoken, **spoken}, "learned": {**agent.learned, **more}}
+    if changed != {"spoken": agent.spoken, "learned": agent.learned}:
+        # Another registration may have come in between.
+        Agent.objects.filter(pk=agent_id, registrations=agent.registrations).update(**changed)
+
+
+def add_notes(*, agent_id: int, notes: Sequence[str], registration: str = "") -> None:
+    """Append notes about an agent, for its owner and the staff; each once, and the newest are kept.
+
+    Args:
+        registration: the one that they are about; empty for the present one. Of another nothing is stored.
+    """
+    agent = Agent.objects.filter(pk=agent_id).only("notes", "registrations").first() if notes else None
+    if agent is None or registration not in ("", agent.registration):
+        return
+    kept = [*agent.notes, *(note for note in notes if note not in agent.notes)]
+    Agent.objects.filter(pk=agent_id, registrations=agent.registrations).update(notes=kept[-MAX_NOTES:])
+
+
+def learn_path(*, agent_id: int, path: str) -> None:
+    """Call an agent from now on at another path (checked by the caller), and tell the owner by a note.
+
+    It is still known by the address that it registered: ``endpoint_key`` does not change.
+    """
+    agent = Agent.objects.filter(pk=agent_id).first()
+    if agent is None:
+        return
+    endpoint = urlunsplit(urlsplit(agent.endpoint)._replace(path=path, fragment=""))
+    if endpoint != agent.endpoint and len(endpoint) <= MAX_ENDPOINT_CHARS:
+        note = f"address was {agent.endpoint}, found at {endpoint}"
+        Agent.objects.filter(pk=agent_id, endpoint=agent.endpoint).update(
+            endpoint=endpoint, notes=[*agent.notes, note][-MAX_NOTES:]
+        )

@@ -1,0 +1,352 @@
+"""WRITES: every change of an agent: registering, trust, silence and recovery.
+
+The caller decides which league an agent belongs to (``matches.league.entry``); this module only identifies the agent.
+Implements 004 2.8, 4.1, 4.2, 5.11 and the ruling's sections 8 and 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from agents_registry.addresses.reading import inbox_url
+from agents_registry.models import Agent, AgentToken, Kind
+from agents_registry.names import lookalikes
+from agents_registry.registering import deciding, ids, places
+from agents_registry.registering.deciding import Facts, Refused, Taken, Way
+from agents_registry.requests.reading import Request
+from agents_registry.rosters import roster
+from league_sdk.protocol import tokens
+from league_sdk.protocol.errors import InvalidFormat
+from league_sdk.protocol.states import AGENT_ARROWS, AgentState
+from storage.prepared import Sql, swap
+
+MAX_TOKENS_PER_AGENT = 16
+"""The newest tokens of an agent that registers again and again are kept; every start_match carries all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """An accepted registration.
+
+    Attributes:
+        auth_token: stored as a hash only: it cannot be shown again.
+        again: the agent was known.
+        proven: it came from the agent's own address, or with its token or its owner's personal code.
+    """
+
+    agent: Agent
+    auth_token: str
+    again: bool
+    proven: bool
+
+
+class NotTaken(Exception):
+    """A registration was refused (``refusal`` says why); nothing was changed."""
+
+    def __init__(self, refusal: Refused) -> None:
+        super().__init__(refusal.why)
+        self.refusal = refusal
+
+
+class Moved(Exception):
+    """A known agent was moved into a league, or removed, while it registered again: look for it once more."""
+
+
+def register(*, request: Request, league_id: str | None, promised: str = "") -> Registered:
+    """Register an agent, for the first time or again.
+
+    A player that waits in the lobby and registers for a league moves there and keeps its id.
+
+    Changes: the agent's row is made or updated, a token is added. Nothing is sent.
+
+    Args:
+        league_id: the league it registers for; None for the lobby and for the site's referees.
+        promised: for the lobby, the league that the agent was told.
+
+    Raises:
+        NotTaken: with one of the reasons of :class:`agents_registry.registering.deciding.Why`.
+        Moved: it is in another league or the lobby by now; nothing was changed.
+    """
+    for _ in range(20):
+        try:
+            with transaction.atomic():
+                return _register(request, league_id, promised)
+        except IntegrityError:
+            # Two registrations chose the same free id at the same time (PostgreSQL only): choose again.
+            continue
+    raise InvalidFormat("No free id was found; try again.")
+
+
+def _register(request: Request, league_id: str | None, promised: str) -> Registered:
+    now = timezone.now()
+    facts = _facts(request, league_id)
+    taken = deciding.decide(facts)
+    if isinstance(taken, Refused):
+        raise NotTaken(taken)
+    agent = facts.known
+    if agent is None:
+        agent = places.new_agent(
+            kind=request.kind, name=request.name, league_id=league_id, wanted=request.wanted_id, promised=promised
+        )
+    elif facts.in_lobby and league_id is not None:
+        places.move(agent, league_id)
+    agent.registered_from = agent.registered_from or (request.registered_from if taken.way is not Way.AGAIN else "")
+    agent.promised_league_id = promised or agent.promised_league_id
+    agent.notes = [*request.notes, *_another_id(agent, request, league_id)]
+    agent.state, agent.owner_id = taken.state, taken.owner_id
+    agent.trusted, agent.site_key = taken.trusted, taken.site_key
+    agent.silences = 0 if taken.comes_back else agent.silences
+    if taken.forgets:
+        agent.spoken, agent.learned = {}, {}
+    agent.registrations += 1
+    if taken.at_home or taken.moved:
+        agent.shown_at = now if taken.at_home else None
+    agent.readmit, agent.heard_at, agent.problem, agent.call_found = False, now, "", ""
+    # An address that its caller has not proven to be its own may be a stranger's, who is not to be called for that.
+    agent.check_wanted = agent.check_wanted or (request.asks_for_call and taken.proven)
+    _describe(agent, request)
+    if _void(agent, taken) or taken.begins_anew:
+        agent.token_epoch += 1
+    agent.save()
+    if request.has_inbox_only and agent.endpoint != inbox_url(agent.pk):
+        # Only now is there a primary key.
+        agent.endpoint = inbox_url(agent.pk)
+        agent.save(update_fields=["endpoint"])
+    lookalikes.remember([] if taken.way is Way.AGAIN else [agent], new=taken.way is Way.NEW)
+    token = tokens.new_token()
+    AgentToken.objects.create(agent=agent, sha256=tokens.digest(token), created_at=now, proven=taken.proven)
+    kept = agent.tokens.order_by("-pk").values_list("pk", flat=True)[:MAX_TOKENS_PER_AGENT]
+    agent.tokens.exclude(pk__in=list(kept)).delete()
+    return Registered(agent=agent, auth_token=token, again=taken.way is Way.AGAIN, proven=taken.proven)
+
+
+def _facts(request: Request, league_id: str | None) -> Facts:
+    """What is known of an agent that registers; looks up only what the decision needs."""
+    known = _locked(find_known(request, league_id))
+    owner = roster.find_owner(league_id, request.codes)
+    has_key = request.kind == Kind.REFEREE and request.brings(settings.LEAGUE_REFEREE_KEY)
+    in_lobby, resembled, crowd = False, None, ""
+    if known is None:
+        is_known = has_key or owner is not None
+        resembled = lookalikes.resembled(request=request, league_id=league_id, is_known=is_known)
+        if resembled is None and league_id is not None and request.kind == Kind.PLAYER:
+            known = _locked(find_known(request, None))
+            in_lobby = known is not None
+        if resembled is None and known is None and not has_key:
+            crowd = places.crowd(request, league_id)
+    token = None
+    if known is not None and request.token:
+        token = known.tokens.filter(sha256=tokens.digest(request.token)).first()
+    return Facts(
+        request=request,
+        known=known,
+        in_lobby=in_lobby,
+        owner_id=owner.pk if owner is not None else None,
+        has_site_key=has_key,
+        has_token=token is not None,
+        token_is_proven=token is not None and token.proven,
+        resembled=resembled,
+        crowd=crowd,
+    )
+
+
+def _another_id(agent: Agent, request: Request, league_id: str | None) -> list[str]:
+    """A note for an agent that asked for another id than it has."""
+    wanted = request.wanted_id
+    if not wanted or agent.code == wanted:
+        return []
+    free = ids.is_free(wanted, ids.taken(request.kind, league_id, lobby=False))
+    why = "but was known before" if free else "which is taken"
+    return [f"asked for {wanted}, {why}; is {agent.code}"]
+
+
+def _void(agent: Agent, taken: Taken) -> bool:
+    """Void earlier tokens as decided; whether any was voided."""
+    if taken.doubts:
+        agent.tokens.update(proven=False)
+    if not taken.voids:
+        return False
+    return bool(agent.tokens.filter(**({} if taken.voids_all else {"proven": False})).delete()[0])
+
+
+def _locked(agent: Agent | None) -> Agent | None:
+    """Lock the row of a known agent and read it again: other changes of it wait until it is registered."""
+    if agent is None:
+        return None
+    locked = Agent.objects.select_for_update(no_key=True).filter(pk=agent.pk, league_id=agent.league_id).first()
+    if locked is None:
+        raise Moved
+    return locked
+
+
+def _describe(agent: Agent, request: Request) -> None:
+    """Replace what an agent said of itself before."""
+    agent.sender_name = request.sender_name
+    agent.wanted_id = request.wanted_id
+    agent.endpoint = agent.endpoint if request.has_inbox_only and agent.is_inbox_only else request.endpoint
+    agent.endpoint_key = request.key_in(agent.league_id)
+    agent.version = request.version
+    agent.game_types = list(request.game_types)
+    agent.max_concurrent = request.max_concurrent
+    agent.sends_progress = request.sends_progress
+    agent.dialect = request.shape
+
+
+def find_known(request: Request, league_id: str | None) -> Agent | None:
+    """The agent of a league (None: of the lobby or the site) that a request registers again, if there is one."""
+    peers = Agent.objects.filter(kind=request.kind, league_id=league_id, name=request.name)
+    agent = peers.filter(endpoint_key=request.key_in(league_id)).first()
+    if agent is None and request.token:
+        agent = _on_another_way(request, peers)
+    if agent is None and request.kind == Kind.REFEREE:
+        # A referee is known by its name, port and path, whatever its host is called.
+        tail = request.endpoint_key.partition("|")[2]
+        # The database finds others, too: SQLite ignores case here, and a path may hold a bar.
+        candidates = peers.filter(endpoint_key__endswith=f"|{tail}").order_by("pk")
+        return next((peer for peer in candidates if peer.endpoint_key.partition("|")[2] == tail), None)
+    return agent
+
+
+def _on_another_way(request: Request, peers: QuerySet[Agent]) -> Agent | None:
+    """The agent with the request's token that had an address before and now has an inbox only, or the other way round.
+
+    An agent that falls back from one way of being reached to the other is the same agent (ruling, section 13).
+    """
+    agent = peers.filter(tokens__sha256=tokens.digest(request.token)).first()
+    return agent if agent is not None and agent.is_inbox_only != request.has_inbox_only else None
+
+
+def activate(*, agent_ids: Iterable[int]) -> None:
+    """REGISTERED to ACTIVE: the league starts."""
+    Agent.objects.filter(pk__in=list(agent_ids), state=AgentState.REGISTERED).update(state=AgentState.ACTIVE)
+
+
+def retire(*, agent_ids: Iterable[int]) -> None:
+    """The league is over: its players are SHUTDOWN until they register again."""
+    sources = [state for state, targets in AGENT_ARROWS.items() if AgentState.SHUTDOWN in targets]
+    Agent.objects.filter(pk__in=list(agent_ids), state__in=sources).update(state=AgentState.SHUTDOWN)
+
+
+def count_answers(*, agent_ids: Collection[int]) -> None:
+    """Players answered in a match: reset their count of silences; a suspended player is ACTIVE again."""
+    _heard(agent_ids, silences=0)
+
+
+_RECOVERED = Sql(f"CASE WHEN state = '{AgentState.SUSPENDED}' THEN '{AgentState.ACTIVE}' ELSE state END")
+
+
+def _heard(agent_ids: Collection[int], **also: Any) -> None:
+    """Agents gave a sign of life: note it, and SUSPENDED to ACTIVE, in one statement."""
+    swap(Agent, {"heard_at": timezone.now(), "problem": "", "state": _RECOVERED, **also}, pk=list(agent_ids))
+
+
+def count_silence(*, agent_id: int, suspend_after: int, shutdown_after: int, problem: str) -> None:
+    """A player lost a match by silence (E001, E009): it is suspended after some, shut down after more."""
+    Agent.objects.filter(pk=agent_id).update(silences=F("silences") + 1, problem=problem[:200])
+    Agent.objects.filter(
+        pk=agent_id, silences__gte=suspend_after, state__in=[AgentState.ACTIVE, AgentState.REGISTERED]
+    ).update(state=AgentState.SUSPENDED)
+    Agent.objects.filter(pk=agent_id, silences__gte=shutdown_after, state=AgentState.SUSPENDED).update(
+        state=AgentState.SHUTDOWN
+    )
+
+
+def heard_from_referee(*, agent_id: int) -> None:
+    """A referee gave a sign of life: if it was suspended it judges again."""
+    _heard([agent_id])
+
+
+def suspend_referee(*, agent_id: int, problem: str) -> None:
+    """A referee gave no sign of life, or could not be reached: it is given no match until it does."""
+    Agent.objects.filter(pk=agent_id, state__in=[AgentState.ACTIVE, AgentState.REGISTERED]).update(
+        state=AgentState.SUSPENDED, problem=problem[:200]
+    )
+
+
+def expect_again(*, names: Iterable[str]) -> None:
+    """The site's own referees are about to start: none is given a match before it has registered."""
+    Agent.objects.filter(kind=Kind.REFEREE, league__isnull=True, name__in=list(names)).exclude(
+        state=AgentState.SHUTDOWN
+    ).update(state=AgentState.SUSPENDED)
+
+
+def want_ping(*, agent_ids: Iterable[int]) -> None:
+    """Have the conductor ping agents; the result appears in their rows."""
+    Agent.objects.filter(pk__in=list(agent_ids)).update(check_wanted=True)
+
+
+def note_lines(*, opened: Mapping[int, str], closed: Iterable[int], contested: Iterable[int]) -> None:
+    """Agents that dial out opened or closed their line (ruling, section 13): pages and the desk show it.
+
+    Args:
+        opened: by agent, the way of its line that is open: ``poll`` or ``websocket``.
+        closed: agents that have no line any more.
+        contested: agents whose line was taken over again and again.
+    """
+    now = timezone.now()
+    for way in sorted(set(opened.values())):
+        agents = [agent for agent, its in opened.items() if its == way]
+        # Whoever fetches its messages is there: no problem of an earlier call remains.
+        Agent.objects.filter(pk__in=agents).update(line=way, line_seen_at=now, heard_at=now, problem="")
+    Agent.objects.filter(pk__in=list(closed)).update(line="", line_seen_at=now)
+    Agent.objects.filter(pk__in=list(contested)).update(contested_at=now)
+
+
+def note_ping(*, agent_id: int, problem: str, found: str | None = None) -> None:
+    """The result of a ping; an empty problem means that the agent answered.
+
+    Args:
+        found: what was found at its address in place of an agent, empty for an agent; None if it was not called there.
+    """
+    now = timezone.now()
+    Agent.objects.filter(pk=agent_id).update(
+        check_wanted=False,
+        checked_at=now,
+        problem=problem[:200],
+        **({} if found is None else {"call_found": found[:200]}),
+    )
+    if not problem:
+        Agent.objects.filter(pk=agent_id).update(heard_at=now)
+        # A referee that answers is given matches again; a player recovers by answering in a match.
+        Agent.objects.filter(pk=agent_id, kind=Kind.REFEREE, state=AgentState.SUSPENDED).update(state=AgentState.ACTIVE)
+
+
+def note_found(*, agent_id: int, found: str | None) -> None:
+    """What was found at the address of an agent that dials out, as in :func:`note_ping`: it answers over its line."""
+    if found is not None:
+        Agent.objects.filter(pk=agent_id).update(call_found=found[:200])
+
+
+def trust(*, agent_ids: Iterable[int], trusted: bool = True) -> None:
+    """The instructor lets referees judge, or not any more."""
+    Agent.objects.filter(pk__in=list(agent_ids), kind=Kind.REFEREE).update(trusted=trusted)
+
+
+def readmit(*, agent_ids: Iterable[int]) -> None:
+    """The next registration of each of these players needs no proof, once."""
+    Agent.objects.filter(pk__in=list(agent_ids)).update(readmit=True)
+
+
+def bring_back(*, agent_ids: Iterable[int]) -> None:
+    """The instructor brings shut-down players back for the rounds that are not yet played."""
+    Agent.objects.filter(pk__in=list(agent_ids), state=AgentState.SHUTDOWN).update(
+        state=AgentState.REGISTERED, silences=0
+    )
+
+
+def save_from_admin(agent: Agent) -> None:
+    """Write what the instructor edited in the admin (trust, readmission, owner, name)."""
+    agent.save(update_fields=["trusted", "readmit", "owner", "display_name"])
+    lookalikes.remember([agent])
+
+
+def forget_players(*, league_id: str) -> None:
+    """Remove the players of the demo league before it starts anew."""
+    Agent.objects.filter(league_id=league_id, kind=Kind.PLAYER).delete()

@@ -1,0 +1,1 @@
+"""What an agent says of itself in a registration request. No database."""

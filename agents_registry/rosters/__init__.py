@@ -1,0 +1,1 @@
+"""Who may bring agents to a league."""

@@ -1,0 +1,37 @@
+"""What an answer of a player says, or why it is none that counts (ruling, sections 6 and 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from league_sdk.dialects import answers
+from league_sdk.protocol.errors import MissingField
+from league_sdk.rules.game import Game, State
+
+
+def read_join(message: Mapping[str, Any]) -> bool:
+    """Whether the player accepts its invitation.
+
+    Raises:
+        MissingField: E003, the answer does not say it.
+    """
+    accepted = answers.accepted(message)
+    if accepted is None:
+        raise MissingField("The answer has no accept.", field="accept", expected="true or false")
+    return accepted
+
+
+def read_move(message: Mapping[str, Any], game: Game, state: State, player_id: str) -> Any:
+    """The player's move, which is legal in this state.
+
+    Raises:
+        MissingField: E003, there is none.
+        LeagueError: the game refuses it.
+    """
+    move = answers.choice(message, game.choice_field)
+    if move is None:
+        expected = ", ".join(game.valid_choices)
+        raise MissingField(f"The answer has no {game.choice_field}.", field=game.choice_field, expected=expected)
+    game.apply(state, player_id, move)
+    return move

@@ -1,0 +1,32 @@
+"""The one way into a check, for the command line and for a site."""
+
+from __future__ import annotations
+
+from league_sdk.conformance.manager import check_manager
+from league_sdk.conformance.player import check_player
+from league_sdk.conformance.referee import check_referee
+from league_sdk.conformance.report import Report
+from league_sdk.conformance.subject import Subject
+from league_sdk.conformance.verdicts import OnClause
+from league_sdk.transport.client import Caller
+
+CHECKS = {"player": check_player, "referee": check_referee, "manager": check_manager}
+"""How an agent is checked, by role."""
+
+
+async def check(subject: Subject, client: Caller, on_clause: OnClause | None = None) -> Report:
+    """Check an agent, whatever it does.
+
+    Args:
+        subject: the agent.
+        client: the transport; its policy decides what may be called, or it is the line of an agent that dials out.
+        on_clause: told of each clause as it is decided.
+
+    Returns:
+        The report; ``can_play`` says whether a league can use the agent.
+
+    Raises:
+        OSError: a port for the agent's own calls cannot be had; of a player such calls are then not heard, unless the
+            subject says where to listen.
+    """
+    return await CHECKS[subject.role](subject, client, on_clause)

@@ -1,0 +1,1 @@
+"""What the check demands of agents, as data: a table of rules for each role."""

@@ -1,0 +1,139 @@
+"""Answers that the player under check sends by a POST of its own, proven as a referee has them proven."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from league_sdk.asking.callbacks import find_seat
+from league_sdk.asking.mailbox import Mailbox
+from league_sdk.conformance.listener import Listener
+from league_sdk.dialects import inbound
+from league_sdk.dialects.words import ANSWERS
+from league_sdk.protocol import tokens
+from league_sdk.protocol.errors import InvalidFormat, LeagueError, MissingField
+from league_sdk.protocol.sentences import Sentence, _, ours
+from league_sdk.simulated_league import Identity, Match
+
+_NOT_HERE, _NO_MATCH_ID = _("This match is not being played here."), _("match_id is missing.")
+_REFUSALS = (
+    _NOT_HERE,
+    _NO_MATCH_ID,
+    _("auth_token is missing."),
+    _("This is not the token of a player of the match."),
+    _("Nothing of the kind was asked for."),
+    _("This answer came after the verdict; it changes nothing."),
+)
+"""Why a POST is refused, here and in a match, as far as it is translated."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    player_id: str
+    league_token: str
+    known: Collection[str]
+
+    def owns(self, token: str) -> bool:
+        return tokens.digest(token) in self.known
+
+
+@dataclass(slots=True)
+class OpenMatch:
+    """The match that the check plays now.
+
+    Attributes:
+        door: the secret at the end of the path that only the player was told.
+        refused: why a POST for it was refused last; empty if none was.
+    """
+
+    league_id: str
+    match_id: str
+    door: str
+    seat: _Seat
+    mailbox: Mailbox = field(default_factory=Mailbox)
+    refused: str = ""
+
+    @property
+    def seats(self) -> tuple[_Seat, ...]:
+        return (self.seat,)
+
+
+class Posts(Listener):
+    """Takes the player's answers to the match that is played now, at a port of its own or from the league manager.
+
+    A POST is proven by a token of the player, as in a match, if nobody knows the player's tokens by the secret path.
+    With a token that may be somebody else's at the player's address, it also has to show what only the program that is
+    called was told, the match or the path: whoever registers another's address gets a token as well.
+
+    Args:
+        known: the SHA-256 of the tokens of all that are registered at the player's address; None where nobody knows
+            them, as it is not registered.
+        own: those of them that are certainly of the program there: with them a POST need not name its match, as in a
+            match.
+    """
+
+    minds_headers = True
+
+    def __init__(self, known: Collection[str] | None = None, own: Collection[str] = ()) -> None:
+        super().__init__(self._answer)
+        self._known, self._own = known, own
+        self._match: OpenMatch | None = None
+
+    @property
+    def refused(self) -> Sentence | str:
+        """Why a POST for the match that is played now was refused last; empty if none was."""
+        return ours(self._match.refused, _REFUSALS) if self._match is not None else ""
+
+    def open(self, match: Match, who: Identity) -> OpenMatch:
+        """Hear answers to this match from now on, and to none before it."""
+        now = self._match
+        if now is None or now.door != match.door:
+            seat = _Seat(who.player_id, who.league_token, self._known or ())
+            now = self._match = OpenMatch(who.league_id, match.match_id, match.door, seat)
+        return now
+
+    def relayed(self, message_type: str, message: Mapping[str, Any]) -> None:
+        """Take an answer that the player sent to the league manager, which has proven that it is for this check."""
+        match = self._match
+        if match is not None and message.get("match_id", message.get("game_id")) in (match.match_id, None):
+            self._deliver(match, message_type, dict(message))
+
+    async def _answer(self, came: inbound.Inbound, body: Any, path: str) -> dict[str, Any]:
+        """Answer what a referee would.
+
+        Raises:
+            TokenMissing, TokenInvalid: E011, E012.
+            OutOfTime, InvalidFormat: E001, E002, nothing waits for it.
+        """
+        match = self._match
+        if match is None or came.name not in ANSWERS:
+            return {"status": "RECEIVED"}
+        try:
+            self._prove(match, came.message, is_told=path.endswith(f"/{match.door}"))
+        except LeagueError as error:
+            match.refused = error.message
+            raise
+        return match.mailbox.deliver(match.seat.player_id, came.name, came.message)
+
+    def _prove(self, match: OpenMatch, message: Mapping[str, Any], *, is_told: bool) -> None:
+        """Refuse a POST that is not the player's; ``is_told`` says whether it came by the secret path."""
+        if self._known is None and is_told:
+            return
+        named = message.get("match_id", message.get("game_id"))
+        if find_seat([(match, match.mailbox)], message, trusted_token="") is None:
+            raise InvalidFormat(_NOT_HERE, field="match_id", seen=named)
+        if named is None and not (is_told or self._is_own(message)):
+            raise MissingField(_NO_MATCH_ID, field="match_id", expected="the match that this answers")
+
+    def _is_own(self, message: Mapping[str, Any]) -> bool:
+        """Whether the token of a POST is certainly of the program at the player's address."""
+        return tokens.digest(str(message.get("auth_token") or message.get("league_token"))) in self._own
+
+    @staticmethod
+    def _deliver(match: OpenMatch, message_type: str, message: dict[str, Any]) -> None:
+        try:
+            match.mailbox.deliver(match.seat.player_id, message_type, message)
+        except LeagueError as error:
+            # Its sender has its receipt already, as in a match.
+            match.refused = error.message

@@ -1,0 +1,117 @@
+"""The side of the check that asks a player (:class:`league_sdk.asking.request.Side`), as a referee asks in a match."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from league_sdk.asking.call_result import CallResult
+from league_sdk.asking.clock import Clock
+from league_sdk.asking.mailbox import Mailbox
+from league_sdk.conformance.exchange import Exchange, Line, Stopped, answered_by_post
+from league_sdk.conformance.posts import OpenMatch
+from league_sdk.conformance.subject import Limits
+from league_sdk.dialects.answers import accepted
+from league_sdk.dialects.hunt import Proposal
+from league_sdk.match_messages import Receiver
+from league_sdk.protocol.messages import MessageType
+from league_sdk.protocol.states import MatchState
+
+LATE_POST_S = 0.3
+"""How long a message by POST is waited for after a reply that is a yes, but no message."""
+RESERVE_S = 10.0
+"""Of the time of the check, for what comes after a request that is never answered."""
+
+
+@dataclass(slots=True)
+class CheckSide:
+    """Asks the player under check for one thing, and keeps the exchange that decides.
+
+    Attributes:
+        invites: whether it is asked to join, not to move.
+        how: further arguments of :meth:`Line.ask`.
+        decisive: the exchange of the last try; None before any.
+    """
+
+    line: Line
+    to: Receiver
+    match: OpenMatch
+    limits: Limits
+    invites: bool
+    how: Mapping[str, Any] = field(default_factory=dict)
+    clock: Clock = field(default_factory=Clock)
+    decisive: Exchange | None = None
+    _reply: Exchange | None = None
+    _sent: Mapping[str, Any] | None = None
+    _sent_at: float = 0.0
+
+    @property
+    def player_id(self) -> str:
+        return self.match.seat.player_id
+
+    @property
+    def mailbox(self) -> Mailbox:
+        return self.match.mailbox
+
+    @property
+    def patience(self) -> Limits:
+        return self.limits
+
+    @property
+    def state(self) -> str:
+        return MatchState.WAITING_FOR_PLAYERS if self.invites else MatchState.COLLECTING_CHOICES
+
+    @property
+    def message(self) -> Mapping[str, Any]:
+        """The message as it was sent last."""
+        return self._sent or {}
+
+    def receiver(self) -> Receiver:
+        return self.to
+
+    async def ask(self, message: dict[str, Any], *, limit_s: float, only: Proposal | None) -> CallResult:
+        self._reply = await self.line.ask(message, limit_s=limit_s, only=only, **self.how)
+        return self._reply.result
+
+    async def tell(self, message: dict[str, Any], *, limit_s: float, hidden: bool) -> object:
+        # What stops the check stops the next try, too.
+        with suppress(Stopped):
+            return await self.line.ask(message, limit_s=limit_s, patient=False)
+        return None
+
+    def sent(self, message: dict[str, Any]) -> None:
+        self._sent, self._sent_at = message, self.clock.monotonic()
+
+    def came(
+        self, result: CallResult, *, asked: str, answer_type: MessageType, limit_s: float | None, hidden: bool
+    ) -> None:
+        if asked:
+            self.decisive = self._reply
+            return
+        elapsed_ms = round((self.clock.monotonic() - self._sent_at) * 1000)
+        self.line.count(None)
+        self.decisive = answered_by_post(Exchange(self._sent, elapsed_ms=elapsed_ms), result.message)
+
+    def excuses(self, result: CallResult, *, message_type: str) -> bool:
+        """Never: the check knows nothing that would excuse a try, and blames nobody for one."""
+        return False
+
+    async def late_post(self, exchange: Exchange) -> Exchange:
+        """After a reply that is a yes and no message: the message that follows it by POST, if one does.
+
+        A referee has its answer by then; the report is about the message.
+        """
+        arrived: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+
+        def repeated(_player: str, _type: str, message: Mapping[str, Any], _in_time: bool) -> None:
+            if not arrived.done():
+                arrived.set_result(message)
+
+        self.mailbox.on_repeat = repeated
+        await asyncio.wait([arrived], timeout=LATE_POST_S)
+        if not arrived.done() or accepted(arrived.result()) is False:
+            return exchange
+        return answered_by_post(exchange, arrived.result())

@@ -1,0 +1,25 @@
+"""The exchange of servers that understand every dialect: a request is answered in the shape it came in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from league_sdk.dialects import inbound
+from league_sdk.protocol.dispatch import Exchange, Post
+
+
+class AnyDialect(Exchange[inbound.Inbound]):
+    """One request in any shape, and its reply in the same (ruling, sections 2 and 3)."""
+
+    registers = False
+    """Whether a name and an address are a registration, as at ``/register``."""
+
+    def understand(self, body: Any, post: Post) -> inbound.Inbound:
+        """See :class:`Exchange`; a token in the head counts as one in the message."""
+        asked = inbound.read(body, register=self.registers)
+        inbound.with_bearer(asked, post.authorization)
+        return asked
+
+    def dress(self, asked: inbound.Inbound, message: Any) -> Any:
+        """See :class:`Exchange`; an answer has the shape of its question."""
+        return inbound.reply(asked, message)

@@ -1,0 +1,96 @@
+"""Open sessions with MCP servers: each is kept for the next call, and ended with DELETE when it is not used any more.
+
+A server keeps something for every session, so none is left open that we know of. No I/O: the caller sends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from league_sdk.dialects.session import Holder, Session
+
+IDLE_S = 120.0
+"""Seconds without a call after which a session is ended: longer than a player may think about a move."""
+END_S = 1.0
+"""Seconds for the end of one session, or of all when the caller stops."""
+MAX_ENDING = 50
+"""Sessions that are ended at the same time."""
+Delete = Callable[[str, Mapping[str, str]], Awaitable[object]]
+"""Sends DELETE to an address with headers, and raises nothing."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    holder: Holder
+    session: Session
+    url: str
+    used_at: float
+
+
+class KeptSessions:
+    """The open sessions of one caller.
+
+    Args:
+        delete: sends DELETE within :data:`END_S` seconds.
+        idle_s: seconds without a call after which a session is ended.
+        now: monotonic seconds.
+    """
+
+    def __init__(self, delete: Delete, *, idle_s: float = IDLE_S, now: Callable[[], float] = time.monotonic) -> None:
+        self._delete, self._idle_s, self._now = delete, idle_s, now
+        self._kept: dict[int, _Kept] = {}
+        self._tending: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def use(self, holder: Holder, url: str) -> None:
+        """Note that a holder's session is used, or has just been opened, at an address; needs a running event loop.
+
+        A session that it replaces is forgotten: its server has said that it is over. One that an agent gave over its
+        line is not ended: the address that it registered may be anybody's, whom DELETE would cost something.
+        """
+        if holder.session is None or not holder.session.id or holder.session.way:
+            self._kept.pop(id(holder), None)
+            return
+        self._kept[id(holder)] = _Kept(holder, holder.session, url, self._now())
+        if self._tending is None or self._tending.done():
+            self._tending = asyncio.create_task(self._tend())
+
+    async def drop(self, holder: Holder) -> None:
+        """End the session of a holder that is not kept any more."""
+        await self._end([kept] if (kept := self._kept.get(id(holder))) is not None else [])
+
+    async def end_idle(self) -> None:
+        """End the sessions that nobody has used for so long."""
+        before = self._now() - self._idle_s
+        await self._end([kept for kept in self._kept.values() if kept.used_at <= before])
+
+    async def aclose(self) -> None:
+        """End all sessions, within :data:`END_S` seconds."""
+        if self._tending is not None:
+            self._tending.cancel()
+            await asyncio.gather(self._tending, return_exceptions=True)
+        try:
+            async with asyncio.timeout(END_S):
+                await self._end(list(self._kept.values()))
+        except TimeoutError:
+            # Servers end them by themselves after a while.
+            self._kept.clear()
+
+    async def _tend(self) -> None:
+        while self._kept:
+            await asyncio.sleep(self._idle_s / 2)
+            await self.end_idle()
+
+    async def _end(self, over: list[_Kept]) -> None:
+        for one in over:
+            # The next call opens a new one.
+            del self._kept[id(one.holder)]
+            if one.holder.session == one.session:
+                one.holder.session, one.holder.wants_session = None, True
+        for at in range(0, len(over), MAX_ENDING):
+            await asyncio.gather(*(self._delete(one.url, one.session.headers()) for one in over[at : at + MAX_ENDING]))

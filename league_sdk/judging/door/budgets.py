@@ -1,0 +1,262 @@
+"""How many requests and bytes a referee's door takes, and from whom (decision 13).
+
+A seat in play has a path that only its player was told, and a budget of its own, which its player's auth_token in the
+head of a request shows as well. The league manager sends its token in
+the head of a request, and has no budget. All others share one budget, of which one address gets only a part.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+from typing import Final
+
+from league_sdk.protocol import tokens
+
+STRANGER: Final = "stranger"
+LEAGUE: Final = "league manager"
+MONITOR: Final = "looks in"
+"""Asks for /health or /metrics."""
+SEAT: Final = "seat"
+MONITORED_PATHS = ("/health", "/metrics")
+
+KIB = 1024
+MAX_ADDRESSES = 4096
+MAX_PENDING_BYTES = 8 << 20
+"""Of all bodies that judging has not answered yet, without the league manager's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A rate limit: so much per second on average, and ``burst`` at once."""
+
+    per_s: float
+    burst: float
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one account may use.
+
+    Attributes:
+        requests: how many.
+        size: bytes of heads and bodies.
+        pending: requests at the same time whose bodies are being read, or that judging has not answered.
+    """
+
+    requests: Rate
+    size: Rate
+    pending: int
+
+
+STRANGERS_LIMITS = Limits(Rate(100, 400), Rate(1024 * KIB, 4096 * KIB), 64)
+ADDRESS_LIMITS = Limits(Rate(50, 200), Rate(512 * KIB, 2048 * KIB), 32)
+SEAT_LIMITS = Limits(Rate(20, 40), Rate(128 * KIB, 512 * KIB), 4)
+MONITOR_LIMITS = Limits(Rate(20, 200), Rate(64 * KIB, 256 * KIB), 16)
+
+
+class Bucket:
+    """A token bucket.
+
+    Args:
+        rate: how fast it fills, and how much it holds.
+        clock: seconds.
+    """
+
+    __slots__ = ("_at", "_clock", "_left", "_rate")
+
+    def __init__(self, rate: Rate, clock: Callable[[], float]) -> None:
+        self._rate = rate
+        self._clock = clock
+        self._left = rate.burst
+        self._at = clock()
+
+    def has_any(self) -> bool:
+        """Whether anything is left."""
+        now = self._clock()
+        self._left = min(self._rate.burst, self._left + (now - self._at) * self._rate.per_s)
+        self._at = now
+        return self._left > 0
+
+    def take(self, amount: float) -> bool:
+        """Use this much if anything is left, even if it leaves a debt; returns whether anything was left."""
+        if not self.has_any():
+            return False
+        self._left -= amount
+        return True
+
+
+class Account:
+    """The budget of one seat, one address, or all strangers."""
+
+    __slots__ = ("limits", "pending", "requests", "size")
+
+    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+        self.limits = limits
+        self.requests = Bucket(limits.requests, clock)
+        self.size = Bucket(limits.size, clock)
+        self.pending = 0
+
+
+class Budgets:
+    """Knows who is calling, and what is left for whom.
+
+    Args:
+        clock: seconds.
+        max_addresses: how many have a budget at once; the one that was silent longest loses its, and gets a new one.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, max_addresses: int = MAX_ADDRESSES) -> None:
+        self._clock = clock
+        self._max_addresses = max_addresses
+        self._seats: dict[str, Account] = {}
+        self._players: dict[str, str] = {}
+        self._strangers = Account(STRANGERS_LIMITS, clock)
+        self._addresses: OrderedDict[tuple[str, str], Account] = OrderedDict()
+        self._league_digest = ""
+        self._pending_bytes = 0
+        self.turned_away: Counter[str] = Counter()
+        """How many requests and connections were refused, by the kind of caller."""
+
+    # What judging tells -----------------------------------------------------------------------
+
+    def open_seats(self, secrets: Iterable[str]) -> None:
+        """These seats are in play now."""
+        for secret in secrets:
+            self._seats.setdefault(secret, Account(SEAT_LIMITS, self._clock))
+
+    def know_players(self, digests: Mapping[str, str]) -> None:
+        """Set by the SHA-256 of its player's auth_token the secret of a seat in play; more may follow."""
+        self._players |= digests
+
+    def close_seats(self, secrets: Iterable[str]) -> None:
+        """These seats are not in play any more; who still calls there is a stranger."""
+        for secret in secrets:
+            self._seats.pop(secret, None)
+        self._players = {digest: secret for digest, secret in self._players.items() if secret in self._seats}
+
+    def expect_league(self, digest: str) -> None:
+        """Set the SHA-256 of the league manager's token; empty for none."""
+        self._league_digest = digest
+
+    # Who is calling ---------------------------------------------------------------------------
+
+    def is_league(self, token: object) -> bool:
+        """Whether this is the league manager's token."""
+        return isinstance(token, str) and bool(token) and tokens.same(tokens.digest(token), self._league_digest)
+
+    def is_known(self, caller: str) -> bool:
+        """Whether a caller is the league manager or the player of a seat that is still in play."""
+        return caller == LEAGUE or caller in self._seats
+
+    def seat_at(self, path: str) -> str:
+        """The secret of the seat in play that a path belongs to; empty if there is none."""
+        secret = path.partition("?")[0].rpartition("/")[2].lower()
+        return secret if secret in self._seats else ""
+
+    def caller(self, path: str, authorization: str) -> str:
+        """Who is calling, according to the head alone: a seat's secret, or one of the names above."""
+        scheme, _, token = authorization.strip().partition(" ")
+        token = token.strip() if scheme.lower() == "bearer" else ""
+        if self.is_league(token):
+            return LEAGUE
+        if secret := self.seat_at(path):
+            return secret
+        if path.partition("?")[0] in MONITORED_PATHS:
+            return MONITOR
+        return self._players.get(tokens.digest(token), STRANGER) if token and self._players else STRANGER
+
+    # What is left -----------------------------------------------------------------------------
+
+    def _accounts(self, caller: str, address: str) -> tuple[Account, ...]:
+        if caller == LEAGUE:
+            return ()
+        if caller in self._seats:
+            return (self._seats[caller],)
+        if caller == MONITOR:
+            return (self._of_address(caller, address, MONITOR_LIMITS),)
+        # The seat of a caller may have been closed since its connection began.
+        return (self._of_address(STRANGER, address, ADDRESS_LIMITS), self._strangers)
+
+    def _of_address(self, caller: str, address: str, limits: Limits) -> Account:
+        key = caller, network_of(address)
+        if key not in self._addresses:
+            self._addresses[key] = Account(limits, self._clock)
+            while len(self._addresses) > self._max_addresses:
+                self._addresses.popitem(last=False)
+        self._addresses.move_to_end(key)
+        return self._addresses[key]
+
+    def has_room(self, caller: str, address: str) -> bool:
+        """Whether a request of this caller would be taken; uses nothing, and counts a refusal."""
+        accounts = self._accounts(caller, address)
+        room = all(account.requests.has_any() and account.size.has_any() for account in accounts)
+        return room or self._refuse(caller)
+
+    def take_request(self, caller: str, address: str) -> bool:
+        """Take one request if every budget of the caller allows it; counts a refusal."""
+        accounts = self._accounts(caller, address)
+        # A request that one budget refuses must not use up another.
+        if not all(account.requests.has_any() for account in accounts):
+            return self._refuse(caller)
+        return all(account.requests.take(1) for account in accounts)
+
+    def take_bytes(self, caller: str, address: str, size: int) -> bool:
+        """Take so many bytes if every budget of the caller allows it; counts a refusal."""
+        accounts = self._accounts(caller, address)
+        if not all(account.size.has_any() for account in accounts):
+            return self._refuse(caller)
+        return all(account.size.take(size) for account in accounts)
+
+    @contextmanager
+    def pending_request(self, caller: str, address: str) -> Iterator[bool]:
+        """Count a request as pending for the time of the context; yields whether the budgets allow it."""
+        accounts = self._accounts(caller, address)
+        if any(account.pending >= account.limits.pending for account in accounts):
+            yield self._refuse(caller)
+            return
+        for account in accounts:
+            account.pending += 1
+        try:
+            yield True
+        finally:
+            for account in accounts:
+                account.pending -= 1
+
+    @contextmanager
+    def pending_body(self, caller: str, size: int) -> Iterator[bool]:
+        """Count a body as waiting for judging for the time of the context; yields whether there is room for it."""
+        if caller == LEAGUE:
+            yield True
+            return
+        if self._pending_bytes + size > MAX_PENDING_BYTES:
+            yield self._refuse(caller)
+            return
+        self._pending_bytes += size
+        try:
+            yield True
+        finally:
+            self._pending_bytes -= size
+
+    def kind(self, caller: str) -> str:
+        """The kind of a caller, without its secret."""
+        return caller if caller in (LEAGUE, MONITOR, STRANGER) else SEAT
+
+    def _refuse(self, caller: str) -> bool:
+        self.turned_away[self.kind(caller)] += 1
+        return False
+
+
+def network_of(address: str) -> str:
+    """The address that shares a budget: of IPv6 the /64 network, because one customer has all its addresses."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv6Address):
+        return str(parsed.ipv4_mapped) if parsed.ipv4_mapped else parsed.exploded[:19]
+    return str(parsed)

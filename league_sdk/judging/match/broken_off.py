@@ -1,0 +1,11 @@
+"""The two exceptions that end an attempt at a match without a verdict."""
+
+from __future__ import annotations
+
+
+class MachineFailed(Exception):
+    """This referee's own probe says that its machine can call nobody; another referee may. The text is the evidence."""
+
+
+class Fenced(Exception):
+    """The match may be another referee's by now, so its players must not be called any more."""

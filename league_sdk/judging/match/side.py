@@ -1,0 +1,89 @@
+"""The side of a referee that asks one player in a match (:class:`league_sdk.asking.request.Side`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from league_sdk.asking.call_result import CallResult
+from league_sdk.asking.clock import Clock
+from league_sdk.asking.mailbox import Mailbox
+from league_sdk.dialects.hunt import Proposal
+from league_sdk.judging.match.brief import Seat
+from league_sdk.judging.match.broken_off import MachineFailed
+from league_sdk.judging.match.conversation import Conversation
+from league_sdk.match_messages import Receiver
+from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.messages import MessageType
+
+MAX_EXCUSED_TRIES = 3
+"""Tries of one match, in all its attempts, that are excused by a failure of this side; the next one counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefereeSide:
+    """Asks the player at one seat; everything goes on the transcript of the match."""
+
+    talk: Conversation
+    seat: Seat
+
+    @property
+    def player_id(self) -> str:
+        return self.seat.player_id
+
+    @property
+    def mailbox(self) -> Mailbox:
+        return self.talk.mailbox
+
+    @property
+    def clock(self) -> Clock:
+        return self.talk.clock
+
+    @property
+    def patience(self) -> LeagueSettings:
+        return self.talk.brief.settings
+
+    @property
+    def state(self) -> str:
+        return self.talk.log.state
+
+    def receiver(self) -> Receiver:
+        return self.talk.brief.to(self.seat)
+
+    async def ask(self, message: dict[str, Any], *, limit_s: float, only: Proposal | None) -> CallResult:
+        return await self.talk.call(self.talk.ask, self.seat, message, limit_s=limit_s, only=only)
+
+    async def tell(self, message: dict[str, Any], *, limit_s: float, hidden: bool) -> object:
+        return await self.talk.tell(self.seat, message, limit_s=limit_s, hidden=hidden)
+
+    def sent(self, message: dict[str, Any]) -> None:
+        self.talk.record_sent(self.seat, message, False)
+
+    def came(
+        self, result: CallResult, *, asked: str, answer_type: MessageType, limit_s: float | None, hidden: bool
+    ) -> None:
+        self.talk.record_result(self.seat, result, asked, answer_type, limit_s, hidden)
+
+    def excuses(self, result: CallResult, *, message_type: str) -> bool:
+        """Whether our own failure excuses a try; the number of excuses per match is limited (ruling, section 12).
+
+        Raises:
+            MachineFailed: this machine has no network any more, and no attempt of the match was lost for that yet.
+        """
+        brief, log = self.talk.brief, self.talk.log
+        used = brief.excused + len(log.excused)
+        counts = used >= MAX_EXCUSED_TRIES
+        if counts and not result.connected and brief.attempt == 1:
+            # Only in the first attempt: if a second referee has no network either, the try counts.
+            raise MachineFailed(result.excuse)
+        if used <= MAX_EXCUSED_TRIES:
+            log.excused.append(
+                {
+                    "player_id": self.seat.player_id,
+                    "message_type": message_type,
+                    "evidence": result.excuse,
+                    "at": self.talk.clock.now().isoformat(),
+                    "counted": "yes" if counts else "no",
+                }
+            )
+        return not counts

@@ -1,0 +1,1 @@
+"""What a referee counts, logs and traces."""

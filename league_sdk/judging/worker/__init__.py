@@ -1,0 +1,1 @@
+"""What a referee process does: it takes matches, plays them, keeps its leases and reports."""

@@ -1,0 +1,307 @@
+"""A referee: it takes matches, plays several at once, reports them, keeps its leases, and drains before it ends.
+
+One asyncio process; an exception inside one match ends that match only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from league_sdk.asking.callbacks import RELAYED_FOR, find_seat
+from league_sdk.judging.calls.canary import Canary
+from league_sdk.judging.match.brief import read_brief
+from league_sdk.judging.match.broken_off import Fenced, MachineFailed
+from league_sdk.judging.observing import telemetry
+from league_sdk.judging.worker.heartbeat import Heartbeat, Key, RunningMatch
+from league_sdk.judging.worker.league_link import LeagueLink, Refused
+from league_sdk.judging.worker.match_runner import Dependencies, MatchRunner, SealRefused
+from league_sdk.judging.worker.shown import MatchesShown
+from league_sdk.protocol import tokens
+from league_sdk.protocol.errors import InternalError, InvalidFormat, TokenInvalid
+from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.notes import Code, note
+from league_sdk.rules.registry import games
+from league_sdk.transport.client import CallFailed
+from league_sdk.transport.policy import EndpointPolicy
+
+logger = logging.getLogger(__name__)
+
+MAX_FORWARDED_CALLBACKS = 16
+"""Callbacks on their way to the league manager at once. Anyone may send one, and they must not delay heartbeats."""
+
+
+MAX_FINISHED = 10_000
+"""Matches that are over and still known, so that a repeated start_match does not play them again."""
+
+
+class Referee:
+    """Plays the matches that the league manager gives it.
+
+    Args:
+        link: the line to the league manager, registered.
+        endpoint: this referee's own address, for the players; empty if they are told the league manager's, which passes
+            their answers on: to a referee that dials out, and to one behind a tunnel.
+        league_endpoint: that address of the league manager; empty: the one that the link calls.
+        max_concurrent: matches at once.
+        uses: the outside world; None for the real one.
+    """
+
+    def __init__(
+        self,
+        link: LeagueLink,
+        *,
+        endpoint: str,
+        league_endpoint: str = "",
+        max_concurrent: int,
+        uses: Dependencies | None = None,
+    ) -> None:
+        self._link = link
+        self._endpoint = endpoint
+        self._league_endpoint = league_endpoint or link.url
+        self._max = max_concurrent
+        uses = uses or Dependencies()
+        self._clock = uses.clock
+        self._canary = uses.canary or Canary(self._clock)
+        self._running: dict[Key, RunningMatch] = {}
+        # The conversation of each match that is over.
+        self._finished: dict[Key, str] = {}
+        self.shown = MatchesShown(self._running)
+        """What its players are shown of their matches."""
+        self._heartbeat = Heartbeat(
+            link,
+            self._running,
+            self._clock,
+            interval_s=uses.progress_interval_s,
+            lost=self._give_up,
+            handed_back=self._remove,
+        )
+        self._runner = MatchRunner(link, self._heartbeat, self._running, self._canary, uses)
+        self.seats_changed: Callable[[], None] = lambda: None
+        """Called when a match begins or ends, because the door has to know which seats are in play."""
+        self._forwarding = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def draining(self) -> bool:
+        """Whether it takes no new match because it is leaving."""
+        return self._heartbeat.leaving
+
+    @property
+    def in_play(self) -> int:
+        """How many matches are being played here."""
+        return len(self._running)
+
+    @property
+    def open_seats(self) -> set[str]:
+        """The secrets of the paths at which players of matches in play send callbacks."""
+        return {seat.door for match in self._running.values() for seat in match.brief.seats}
+
+    def players_at(self, doors: Collection[str]) -> dict[str, str]:
+        """By the SHA-256 of its player's auth_token, each of these paths' secrets.
+
+        A token that is not proven yet may have been given to somebody who only named the player's address.
+        """
+        return {
+            digest: seat.door
+            for match in self._running.values()
+            for seat in match.brief.seats
+            if seat.door in doors
+            for digest in seat.token_digests
+            if digest not in seat.unproven
+        }
+
+    def late_s(self, within_s: float) -> float:
+        """For how many of the last ``within_s`` seconds this process was late."""
+        now = self._clock.monotonic()
+        return self._canary.late_s(now - within_s, now)
+
+    # Taking matches --------------------------------------------------------------------------
+
+    def start_match(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Take a match, or say why not; idempotent by league, match and attempt (ruling, section 10).
+
+        A match that is over is played again if it comes in another conversation: the league has begun anew, as the
+        demo does and a restored backup may.
+
+        Raises:
+            TokenInvalid: E012, the message does not carry our own league_token.
+            MissingField, InvalidFormat: E003, E002.
+        """
+        who = self._link.identity
+        token = params.get("auth_token")
+        if who is None or not isinstance(token, str) or not tokens.same(token, who.league_token):
+            raise TokenInvalid(
+                "start_match is taken from the league manager only.",
+                field="auth_token",
+                expected="the league_token of this referee",
+            )
+        brief = read_brief(
+            params,
+            referee_id=who.referee_id,
+            referee_endpoint=self._endpoint or self._league_endpoint,
+            relayed=not self._endpoint,
+        )
+        if brief.key in self._running or self._finished.get(brief.key) == brief.conversation_id:
+            return {"accepted": True, "reason": None}
+        if brief.game_type not in games():
+            return {"accepted": False, "reason": f"this referee has no rules for {brief.game_type}"}
+        if self.draining:
+            return {"accepted": False, "reason": "this referee is leaving"}
+        # The league manager fills a place as soon as it has the report of the match, before we have its answer.
+        if sum(not match.over for match in self._running.values()) >= self._max:
+            return {"accepted": False, "reason": f"this referee plays {self._max} matches already"}
+        for key in [key for key in self._running if key[:2] == brief.key[:2]]:
+            if key > brief.key:
+                return {"accepted": False, "reason": f"attempt {key[2]} is being played"}
+            self._give_up(key)
+        policy = EndpointPolicy.from_params(params.get("endpoint_policy"))
+        match = self._running[brief.key] = self._heartbeat.start_match(brief, policy)
+        self.shown.forget(brief.key)
+        self._idle.clear()
+        self.seats_changed()
+        self._canary.start()
+        match.task = asyncio.create_task(self._play(match), name=f"match {brief.match_id}")
+        return {"accepted": True, "reason": None}
+
+    async def callback(self, message_type: str, message: dict[str, Any]) -> dict[str, Any]:
+        """Take an answer that a player sends by a POST of its own; forward it if the match is played elsewhere.
+
+        Returns the fields of the answer to it.
+
+        Raises:
+            TokenMissing, TokenInvalid: E011, E012, the sender is not proven.
+            OutOfTime: E001, it came after the verdict.
+            InvalidFormat: E002, no such answer was asked for.
+            InternalError: E009, too many are being forwarded at the moment.
+        """
+        who = self._link.identity
+        matches = [(match.brief, match.mailbox) for match in self._running.values()]
+        addressee = find_seat(matches, message, trusted_token=who.league_token if who else "")
+        if addressee is not None:
+            seat, mailbox = addressee
+            return mailbox.deliver(seat.player_id, message_type, message)
+        if RELAYED_FOR in message:
+            raise InvalidFormat("This match is not being played here.", field="match_id", seen=message.get("match_id"))
+        if self._forwarding >= MAX_FORWARDED_CALLBACKS:
+            raise InternalError("Too many answers are being passed on; send this one again.")
+        self._forwarding += 1
+        try:
+            return await self._link.forward(message_type, message)
+        finally:
+            self._forwarding -= 1
+
+    # Playing ---------------------------------------------------------------------------------
+
+    async def _play(self, match: RunningMatch) -> None:
+        with telemetry.playing(match.brief.about):
+            await self._play_to_report(match)
+
+    async def _play_to_report(self, match: RunningMatch) -> None:
+        """Play a match and report it; whatever goes wrong in it ends this match only."""
+        brief = match.brief
+        try:
+            await self._runner.play(match)
+        except asyncio.CancelledError:
+            self._end(match)
+            raise
+        except Fenced:
+            logger.error("no heartbeat accepted for too long: giving up %s", brief.match_id)
+            self._end(match)
+        except MachineFailed as error:
+            logger.error("match %s of %s is handed back: %s", brief.match_id, brief.league_id, error)
+            self._fail(match, Cause.REFEREE, str(error))
+        except SealRefused:
+            logger.error("the verdict of %s was not sealed", brief.match_id)
+            self._fail(match, Cause.LEAGUE, str(note(Code.VERDICT_NOT_TAKEN)))
+        except Refused as error:
+            logger.error("the result of %s was refused: %s", brief.match_id, error)
+            self._fail(match, Cause.LEAGUE, str(note(Code.RESULT_NOT_TAKEN, sentence=str(error))))
+        except Exception as error:
+            logger.exception("match %s of %s failed here", brief.match_id, brief.league_id)
+            self._fail(match, Cause.REFEREE, str(note(Code.REFEREE_ERROR, kind=type(error).__name__)))
+        else:
+            telemetry.ended()
+            if match.told is not None:
+                self.shown.remember(match.told)
+            self._end(match)
+
+    def _fail(self, match: RunningMatch, cause: Cause, why: str) -> None:
+        """Have the next progress report give a match back, so that it is played again."""
+        match.failed = (cause, why)
+        telemetry.ended(cause)
+        self._heartbeat.mark_changed(match.brief.key)
+
+    def _end(self, match: RunningMatch) -> None:
+        """A match is over here; if another one has taken its place, that one continues."""
+        if self._running.get(match.brief.key) is match:
+            self._remove(match.brief.key)
+
+    def _remove(self, key: Key) -> None:
+        ended = self._running.pop(key, None)
+        if ended is not None:
+            self._finished[key] = ended.brief.conversation_id
+            self.seats_changed()
+        while len(self._finished) > MAX_FINISHED:
+            self._finished.pop(next(iter(self._finished)))
+        if not self._running:
+            self._canary.stop()
+            self._idle.set()
+
+    def _give_up(self, key: Key) -> None:
+        """Stop calling the players of a match, at once."""
+        match = self._running.get(key)
+        if match is not None and match.task is not None:
+            match.task.cancel()
+            self._remove(key)
+
+    # Heartbeat and leaving -------------------------------------------------------------------
+
+    async def keep_reporting(self) -> None:
+        """Report progress for ever; give up each match of which no report was accepted for too long."""
+        while True:
+            await self._heartbeat.wait_until_due()
+            try:
+                await self._heartbeat.send()
+            except (CallFailed, TimeoutError) as error:
+                logger.warning("the league manager does not answer: %s", str(error) or "not within the lease")
+            except Refused as error:
+                logger.warning("the league manager refuses our progress: %s", error)
+                if error.error_code in ("E012", "E013"):
+                    await self._register_again()
+            for key, match in list(self._running.items()):
+                if match.left_s() <= 0:
+                    logger.error("no heartbeat accepted for %.1f s: giving up %s", match.silent_s(), key[1])
+                    self._give_up(key)
+            await self._heartbeat.pause()
+
+    async def _register_again(self) -> None:
+        for key in list(self._running):
+            self._give_up(key)
+        await self._link.register()
+
+    async def drain(self, patience_s: float) -> None:
+        """Take no new match, give those near their end ``patience_s`` seconds, hand the others back."""
+        self._heartbeat.leave()
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._idle.wait()
+        except TimeoutError:
+            logger.info("handing back %d matches", len(self._running))
+        for match in self._running.values():
+            if match.task is not None:
+                match.task.cancel()
+        if self._running:
+            try:
+                async with asyncio.timeout(1):
+                    await self._heartbeat.hand_back()
+            except (CallFailed, Refused, TimeoutError) as error:
+                logger.warning("the matches could not be handed back: %s", error)
+
+    async def aclose(self) -> None:
+        """Close every connection to players, and the canary's."""
+        await self._canary.aclose()
+        await self._runner.aclose()

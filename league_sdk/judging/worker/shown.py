@@ -1,0 +1,128 @@
+"""What a referee shows of its matches: to a player of a match what everybody may see of it while it is played, and
+after GAME_OVER what that message told (ruling, sections 3 and 12; 004 5.4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from league_sdk.judging.match.told import Told
+from league_sdk.judging.worker.heartbeat import Key, RunningMatch
+from league_sdk.protocol.errors import InvalidFormat, LeagueError, TokenInvalid, TokenMissing
+
+MAX_TOLD = 1_000
+"""Matches that are over here and whose players may still ask what they were told."""
+
+Asked = Mapping[str, Any]
+"""The fields of a question: ``match_id``, ``auth_token``, perhaps ``league_id``."""
+
+
+class MatchesShown:
+    """Answers the players who ask for their matches.
+
+    Args:
+        running: the matches in play; the referee adds and removes.
+    """
+
+    def __init__(self, running: Mapping[Key, RunningMatch]) -> None:
+        self._running = running
+        self._told: dict[tuple[str, str], Told] = {}
+
+    def remember(self, told: Told) -> None:
+        """A match is over here."""
+        self._told.pop((told.league_id, told.match_id), None)
+        self._told[told.league_id, told.match_id] = told
+        while len(self._told) > MAX_TOLD:
+            del self._told[next(iter(self._told))]
+
+    def forget(self, key: Key) -> None:
+        """A match begins: what an earlier play of it came to is not its result."""
+        self._told.pop(key[:2], None)
+
+    def state(self, asked: Asked) -> dict[str, Any]:
+        """Answer get_match_state: the public view of a match in play, for a player of it.
+
+        Raises:
+            TokenMissing: E011, no auth_token.
+            InvalidFormat: no such match here.
+            TokenInvalid: E012, it is not that of a player of the match.
+        """
+        match = self._in_play(asked)
+        if match is None:
+            raise _unknown(asked)
+        log = match.log
+        return {
+            "match_id": match.brief.match_id,
+            "attempt": match.brief.attempt,
+            "state": log.state,
+            "joined": log.joined,
+            "locked_in": log.locked_in,
+            "view": log.view,
+        }
+
+    def told(self, asked: Asked) -> Told:
+        """What the players of a match were told, for a player of it; it answers the steps of the match.
+
+        Whoever is no player of the match learns nothing that :meth:`state` does not say as well.
+
+        Raises:
+            TokenMissing: E011, no auth_token.
+            InvalidFormat: not all players were told yet, or there is no such match here.
+            TokenInvalid: E012, the match is in play, and this is not the token of a player of it, or it is not proven.
+        """
+        match = self._in_play(asked)
+        if match is None:
+            for told in self._told.values():
+                if _is_meant((told.league_id, told.match_id, told.attempt), asked) and told.owns(asked["auth_token"]):
+                    return told
+            raise _unknown(asked)
+        if match.told is None:
+            raise InvalidFormat(
+                "This match is in play: its steps are told after GAME_OVER.",
+                field="match_id",
+                seen=asked.get("match_id"),
+                expected="a match whose players were all told its end",
+            )
+        if not match.told.owns(asked["auth_token"]):
+            raise TokenInvalid(
+                "Your player has not answered with this token yet.",
+                field="auth_token",
+                expected="a token that its answers carry",
+            )
+        return match.told
+
+    def _in_play(self, asked: Asked) -> RunningMatch | None:
+        """The match in play that a player of it asks for; None if none here is meant.
+
+        Raises:
+            TokenMissing, TokenInvalid: E011, E012.
+        """
+        token = asked.get("auth_token")
+        if token in (None, ""):
+            raise TokenMissing("auth_token is missing.", field="auth_token", expected="your own auth_token")
+        # Several leagues have a match R1M1: without league_id, the token shows which one is meant.
+        meant = [match for key, match in self._running.items() if _is_meant(key, asked)]
+        for match in meant:
+            if isinstance(token, str) and any(seat.owns(token) for seat in match.brief.seats):
+                return match
+        if meant:
+            raise TokenInvalid(
+                "Only the players of a match may ask.", field="auth_token", expected="your own auth_token"
+            )
+        return None
+
+
+def _is_meant(key: Key, asked: Asked) -> bool:
+    league_id = asked.get("league_id")
+    return key[1] == asked.get("match_id") and (league_id is None or key[0] == league_id)
+
+
+def _unknown(asked: Asked) -> LeagueError:
+    return InvalidFormat(
+        "This match is not being played here.",
+        field="match_id",
+        seen=asked.get("match_id"),
+        expected="a match in play",
+        legacy_code="G003",
+    )

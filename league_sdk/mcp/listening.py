@@ -1,0 +1,147 @@
+"""Who is told of what changes: streams of the stateless era, and sessions of the handshake era."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from league_sdk.mcp.errors import Busy, InvalidParams
+from league_sdk.mcp.registry import Registry
+
+MAX_LISTENERS = 2_000
+"""When one more comes, a caller with the most of them loses its oldest, and nobody else does."""
+MAX_LISTENERS_PER_CALLER = 100
+MAX_URIS = 50
+"""The most resources of one listener."""
+
+Kind = Literal["tools", "prompts", "resources"]
+Tell = Callable[[str, dict[str, Any]], None]
+"""Sends a notification: its method and params."""
+_FIELDS: dict[Kind, str] = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+}
+
+
+@dataclass(slots=True)
+class Filter:
+    """What a listener wants to be told.
+
+    Attributes:
+        lists: the lists whose changes it wants to know.
+        uris: the resources whose changes it wants to know.
+    """
+
+    lists: set[Kind] = field(default_factory=set)
+    uris: set[str] = field(default_factory=set)
+
+    @classmethod
+    def read(cls, wanted: Any, registry: Registry) -> Filter:
+        """Read ``notifications`` of ``subscriptions/listen``; what this server does not offer is left out.
+
+        Raises:
+            InvalidParams: it is no filter.
+        """
+        if not isinstance(wanted, dict):
+            raise InvalidParams("notifications must be an object.")
+        lists = {kind for kind, name in _FIELDS.items() if wanted.get(name) is True and registry.changes}
+        uris = wanted.get("resourceSubscriptions") or []
+        if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris) or len(uris) > MAX_URIS:
+            raise InvalidParams(f"resourceSubscriptions must be at most {MAX_URIS} addresses.")
+        return cls(lists, {uri for uri in uris if any(registry.resources_at(uri))})
+
+    def as_json(self) -> dict[str, Any]:
+        """What the listener will be told, in the words of ``subscriptions/listen``."""
+        told: dict[str, Any] = {_FIELDS[kind]: True for kind in _FIELDS if kind in self.lists}
+        return told | ({"resourceSubscriptions": sorted(self.uris)} if self.uris else {})
+
+
+@dataclass(eq=False, slots=True)
+class Listener:
+    """One that is told of changes.
+
+    Attributes:
+        wanted: of what.
+        caller: where it is.
+        tell: sends it a notification.
+        close: ends its stream in good order.
+    """
+
+    wanted: Filter
+    caller: str
+    tell: Tell
+    close: Callable[[], None]
+
+    def updated(self, changed: set[str]) -> None:
+        """Tell it that resources have changed, if it wants to know of them."""
+        for uri in sorted(self.wanted.uris & changed):
+            self.tell("notifications/resources/updated", {"uri": uri})
+
+
+class Listeners:
+    """Everybody who is told of changes, in this process."""
+
+    def __init__(self) -> None:
+        self._all: dict[Listener, None] = {}
+        self._by_caller: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, wanted: Filter, caller: str, tell: Tell, close: Callable[[], None]) -> Listener:
+        """Tell somebody from now on.
+
+        Raises:
+            Busy: too many at this caller's are told already.
+        """
+        if self._by_caller[caller] >= MAX_LISTENERS_PER_CALLER:
+            raise Busy("Too many streams are open: close some of them.")
+        if len(self._all) >= MAX_LISTENERS:
+            self._make_room()
+        listener = Listener(wanted, caller, tell, close)
+        self._all[listener] = None
+        self._by_caller[caller] += 1
+        return listener
+
+    def remove(self, listener: Listener) -> None:
+        """Tell somebody no longer."""
+        if self._all.pop(listener, self) is not self:
+            self._by_caller -= Counter([listener.caller])
+
+    def _make_room(self) -> None:
+        crowd = self._by_caller.most_common(1)[0][0]
+        oldest = next(one for one in self._all if one.caller == crowd)
+        self.remove(oldest)
+        oldest.close()
+
+    def uris(self) -> set[str]:
+        """The resources that anybody wants to know about."""
+        return {uri for listener in self._all for uri in listener.wanted.uris}
+
+    def updated(self, uris: Iterable[str]) -> None:
+        """Tell everybody concerned that resources have changed."""
+        changed = set(uris)
+        for listener in list(self._all):
+            listener.updated(changed)
+
+    async def updated_in_turn(self, uris: Iterable[str]) -> None:
+        """The same; in between the event loop does what else there is, as many listeners take long."""
+        changed = set(uris)
+        for listener in list(self._all):
+            listener.updated(changed)
+            await asyncio.sleep(0)
+
+    def list_changed(self, kind: Kind) -> None:
+        """Tell everybody concerned that a list of what is offered has changed."""
+        for listener in list(self._all):
+            if kind in listener.wanted.lists:
+                listener.tell(f"notifications/{kind}/list_changed", {})
+
+    def close(self) -> None:
+        """End all streams: the server stops."""
+        for listener in list(self._all):
+            listener.close()

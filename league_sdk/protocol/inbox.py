@@ -1,0 +1,56 @@
+"""What a referee and the site say to each other about a message to a player that dials out (ruling, section 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+SCHEME = "inbox"
+"""Of the address of an agent that has no ``contact_endpoint``."""
+DIALS_OUT = ("poll", "websocket")
+"""Values of ``delivery`` of agents that fetch their messages."""
+DELIVER_PATH = "/inbox/deliver"
+KEY_HEADER = "X-Inbox-Key"
+"""The key of the seat, from ``start_match``."""
+LIMIT_HEADER = "X-Inbox-Limit"
+"""Seconds for which the referee waits for the answer."""
+OUTCOME_HEADER = "X-Inbox-Outcome"
+GRACE_HEADER = "X-Inbox-Grace"
+"""Seconds within which the player must have taken the message, else it counts as not connected."""
+
+PATH_HEADER = "X-Inbox-Path"
+"""The path at which the player's server is asked, if it is another than that of its address."""
+SERVER_HEADERS = "mcp-"
+"""How headers begin that a referee sends for the player's server, in lower case."""
+
+
+def as_called(*, path: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    """What a message says, beside its body, to a program that relays it to a server; only what there is.
+
+    Args:
+        path: at which the server is asked; empty for that of its address.
+        headers: of the call; those that do not begin with SERVER_HEADERS are left out. Names in any case.
+    """
+    held = {name.lower(): value for name, value in headers.items()}
+    kept = {name: value for name, value in held.items() if name.startswith(SERVER_HEADERS) and value}
+    return ({"path": path} if path else {}) | ({"headers": kept} if kept else {})
+
+
+class Way(StrEnum):
+    """By which way an answer of an agent came that was not the reply to a POST at its address."""
+
+    INBOX = "inbox"
+    """Its own JSON-RPC response; there was no HTTP around it."""
+    BRIDGE = "bridge"
+    """The HTTP reply of its server, which a program that relays handed on."""
+
+
+class Outcome(StrEnum):
+    """What became of a message to an agent that dials out."""
+
+    ANSWERED = "answered"
+    NOT_CONNECTED = "not_connected"
+    SILENT = "silent"
+    TOO_LARGE = "too_large"
+    """It answered with more than is read of an agent, once its answer is written as the site writes JSON."""

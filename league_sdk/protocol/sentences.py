@@ -1,0 +1,169 @@
+"""What a check says: an English text with places, and the facts that fill them (our choice).
+
+A report has every sentence in English, and beside it the text and its facts: so whoever shows it can translate the text
+and leave the facts as they are, of which many are the agent's own words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from league_sdk.protocol import notes
+from league_sdk.protocol.notes import Note
+
+MAX_DEPTH = 6
+"""How deep sentences are read that stand in sentences; ours have three levels."""
+_PLACE = re.compile(r"\{(\w+)\}")
+_BEGINS = re.compile(r"\{(\w+)\}(?! [a-z])")
+_WORD = re.compile(r"[a-z]+[ ,:;.]")
+_TWO_NAMES = re.compile(r"[a-z]+_[a-z_]+ or [a-z]+_[a-z_]+")
+_VALUES = re.compile(r"[\w.]+(, [\w.]+)*")
+_OR_NULL = " or null"
+
+
+def _(text: str) -> str:
+    """Mark a text for the translators."""
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A text and what is put into it.
+
+    Attributes:
+        text: in English, with places such as ``{said}``; written by us, never by an agent.
+        facts: by the name of its place: another sentence, a note, or a word, number or quotation as it is.
+    """
+
+    text: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """The sentence in English."""
+        return self.in_words(str)
+
+    def in_words(self, translate: Callable[[str], str]) -> str:
+        """The sentence in another language.
+
+        Args:
+            translate: translates a text.
+        """
+        return "".join(piece for piece, _is_fact in self.pieces(translate))
+
+    def pieces(self, translate: Callable[[str], str]) -> Iterator[tuple[str, bool]]:
+        """The pieces of the sentence in another language, each with whether it is a fact that is not translated.
+
+        A sentence or note that begins this one gets a capital letter, unless its first word is the name of a field.
+
+        Args:
+            translate: translates a text.
+        """
+        begins = _BEGINS.match(self.text)
+        for number, piece in enumerate(_PLACE.split(translate(self.text) if self.text else "")):
+            if number % 2 == 0:
+                found = [(piece, False)] if piece else []
+            elif piece not in self.facts:
+                found = [(f"{{{piece}}}", False)]
+            else:
+                found = list(_pieces(self.facts[piece], translate))
+                if begins and number == 1 and piece == begins[1] and not isinstance(self.facts[piece], str):
+                    found[:1] = [_begun(*one) for one in found[:1]]
+            yield from found
+
+    def used(self) -> Sentence:
+        """The same without facts that have no place in it."""
+        places = _PLACE.findall(self.text)
+        return Sentence(self.text, {name: fact for name, fact in self.facts.items() if name in places})
+
+    def cleaned(self, clean: Callable[[str], str]) -> Sentence:
+        """The same with every quotation cleaned.
+
+        Args:
+            clean: takes a text that may be an agent's, and returns what may be shown of it.
+        """
+        return Sentence(self.text, {name: _cleaned(fact, clean) for name, fact in self.facts.items()})
+
+    def to_json(self) -> dict[str, Any]:
+        """What a report stores, and :func:`read` reads."""
+        return {"text": self.text, "facts": {name: _json(fact) for name, fact in self.facts.items()}}
+
+
+def say(text: str, /, **facts: Sentence | Note | str | int | None) -> Sentence:
+    """Make a sentence.
+
+    Args:
+        text: marked for the translators.
+        facts: what is put into its places.
+    """
+    return Sentence(text, facts)
+
+
+def ours(text: str, known: Collection[str]) -> Sentence | str:
+    """A text that may be one of ours, as a sentence that is translated; any other stays a fact.
+
+    Args:
+        text: of an error.
+        known: those that are marked for the translators.
+    """
+    return Sentence(text) if text in known else text
+
+
+def expectation(expected: str) -> Sentence:
+    """The valid values of a field, as :class:`~league_sdk.protocol.schemas.Problem` has them, as a sentence."""
+    if _TWO_NAMES.fullmatch(expected):
+        first, _or, second = expected.split()
+        return say(_("{first} or {second}"), first=first, second=second)
+    if expected.endswith(_OR_NULL):
+        return say(_("{expected} or null"), expected=expectation(expected.removesuffix(_OR_NULL)))
+    if _VALUES.fullmatch(expected):
+        return say("{values}", values=expected)
+    return Sentence(expected)
+
+
+def read(value: object, depth: int = 0) -> Sentence | None:
+    """Read a sentence from a report; None if there is none, as in reports of earlier versions.
+
+    Args:
+        value: the JSON of a sentence.
+        depth: in how many sentences it stands.
+    """
+    if not isinstance(value, Mapping) or not isinstance(text := value.get("text"), str) or depth > MAX_DEPTH:
+        return None
+    facts = value.get("facts")
+    given = facts.items() if isinstance(facts, Mapping) else ()
+    return Sentence(text, {str(name): _read_fact(fact, depth + 1) for name, fact in given})
+
+
+def _read_fact(value: object, depth: int) -> Sentence | Note | str:
+    if isinstance(value, Mapping):
+        return read(value, depth) or notes.read(value)
+    return str(value)
+
+
+def _pieces(fact: object, translate: Callable[[str], str]) -> Iterator[tuple[str, bool]]:
+    if isinstance(fact, Sentence):
+        return fact.pieces(translate)
+    if isinstance(fact, Note):
+        return iter([(fact.sentence(translate), False)])
+    return iter([(str(fact), True)])
+
+
+def _begun(text: str, is_fact: bool) -> tuple[str, bool]:
+    return (text[:1].upper() + text[1:] if not is_fact and _WORD.match(text) else text), is_fact
+
+
+def _cleaned(fact: Any, clean: Callable[[str], str]) -> Any:
+    if isinstance(fact, Sentence):
+        return fact.cleaned(clean)
+    if isinstance(fact, Note):
+        return Note(fact.code, {name: _cleaned(value, clean) for name, value in fact.args.items()})
+    return fact if isinstance(fact, int) else clean(str(fact))
+
+
+def _json(fact: Any) -> Any:
+    if isinstance(fact, Sentence | Note):
+        return fact.to_json()
+    return fact if isinstance(fact, int) else str(fact)

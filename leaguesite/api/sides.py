@@ -1,0 +1,264 @@
+"""What the API does with each kind of subject of the table of actions: how it is found, and what is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from typing_extensions import TypedDict
+
+from agents_registry.models import Agent, RosterEntry
+from agents_registry.rosters.roster import Counts
+from league_sdk.protocol.schemas.parts import says
+from league_sdk.protocol.transcript import is_storable
+from leaguesite.api.base import refusals
+from leaguesite.api.staff import (
+    PlanRow,
+    RoleRow,
+    SettingsRow,
+    plan_line,
+    role_lines,
+    settings_line,
+)
+from matches.audience.pages import notices
+from matches.audience.pages.notices import NoticeRow
+from matches.checks import report
+from matches.checks.report import CheckRow
+from matches.desk import acting
+from matches.desk.acting import DeskAction, Subject
+from matches.desk.facts import agents
+from matches.desk.options import GatewayMark
+from matches.desk.targets import MAX_BIGINT
+from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.league.leagues import find_match, get_league
+from matches.models import League
+from matches.view import queries, referees, sight, summaries
+from matches.view.rows import AgentRow, FreezeRow, LeagueRow, MatchRow
+
+Fields = dict[str, Any]
+WITH_LEAGUE = refusals(401, 404, 409, 422, 429)
+
+
+class RefereeRow(TypedDict):
+    """Whether a referee may judge."""
+
+    referee_id: Annotated[str, says("The referee.")]
+    league_id: Annotated[str | None, says("Its league; null: it judges in every league.")]
+    trusted: Annotated[bool, says("Whether it is given matches.")]
+
+
+class NameDecided(TypedDict):
+    """What became of a name that looks like another's."""
+
+    number: Annotated[int, says("The number of the refused registration.")]
+    came_in: Annotated[
+        bool, says("Whether its agent is in the league now; else it may register again, if it was let in.")
+    ]
+
+
+class RosterImported(TypedDict):
+    """What a roster file changed."""
+
+    added: Annotated[int, says("People who are new.")]
+    updated: Annotated[int, says("People whose name or code changed.")]
+    unchanged: Annotated[int, says("People who were on it just so.")]
+
+
+class RosterRemoved(TypedDict):
+    """What was taken off a roster."""
+
+    removed: Annotated[int, says("How many people were on it and are not any more.")]
+
+
+class Side(NamedTuple):
+    """How the API handles one kind of subject: what an action is done to.
+
+    Attributes:
+        find: turns the fields of path and body into the arguments of the verb.
+        answer: makes the answer of the same fields and of what the verb returned.
+        schema: of the answer, for the document.
+        refused: the schemas of refusals by status, for the document.
+    """
+
+    find: Callable[[Fields], Fields]
+    answer: Callable[[Fields, Any], Any]
+    schema: Any
+    refused: dict[int, Any] = WITH_LEAGUE
+
+
+def _of_league(line: Callable[[League], Any]) -> Callable[[Fields, Any], Any]:
+    """An answer that shows the league as it is now."""
+    return lambda fields, _done: line(get_league(fields["league_id"]))
+
+
+def _league_line(league: League) -> LeagueRow:
+    return summaries.league_line(sight.everything(league))
+
+
+def _find_match(fields: Fields) -> Fields:
+    find_match(fields["league_id"], fields["match_id"])
+    return fields
+
+
+def _match_line(fields: Fields, done: Any) -> MatchRow:
+    match = find_match(fields["league_id"], fields["match_id"])
+    return queries.match_line(match, sight.everything(match.league))
+
+
+def _find_referee(fields: Fields) -> Fields:
+    referee = referees.find_referee(fields["referee_id"].replace("\x00", "\ufffd"), fields["league_id"])
+    if referee is None:
+        raise NotFound(_("There is no referee %(referee)s.") % {"referee": fields["referee_id"]})
+    return {"agent_ids": [referee.pk], "trusted": fields["trusted"]}
+
+
+def _referee_line(fields: Fields, done: Any) -> RefereeRow:
+    return {"referee_id": fields["referee_id"], "league_id": fields["league_id"], "trusted": fields["trusted"]}
+
+
+def _agent(fields: Fields) -> Agent:
+    """A player of a league, or a referee that could judge in it; of two with one id the league's own.
+
+    Raises:
+        NotFound: there is no such league, or no such agent in it.
+    """
+    league = get_league(fields["league_id"])
+    matching = [agent for agent in agents(league) if agent.code == fields["agent_id"]]
+    if not matching:
+        named = {"agent": fields["agent_id"], "league": league.pk}
+        raise NotFound(_("There is no agent %(agent)s in %(league)s.") % named)
+    return min(matching, key=lambda agent: agent.league_id is None)
+
+
+def _find_agent(fields: Fields) -> Fields:
+    return {"agent_ids": [_agent(fields).pk]}
+
+
+def _agent_line(fields: Fields, done: Any) -> AgentRow:
+    return queries.agent_line(_agent(fields))
+
+
+def _find_to_check(fields: Fields) -> Fields:
+    agent = _agent(fields)
+    if agent.site_key:
+        raise ActionRefused(_("The site's own referees take matches from this site only: there is nothing to check."))
+    return {"agent_ids": [agent.pk]}
+
+
+def _edited(fields: Fields) -> Fields:
+    """The agent with what is to be changed; the verb writes it."""
+    agent = _agent(fields)
+    for name in ("display_name", "trusted", "readmit"):
+        if fields[name] is not None:
+            setattr(agent, name, fields[name])
+    if fields["owner"] is not None:
+        agent.owner = _person(agent, fields["owner"])
+    if not is_storable(agent.display_name):
+        raise Invalid(
+            _("%(field)s holds a character that cannot be stored.") % {"field": "display_name"}, field="display_name"
+        )
+    try:
+        agent.clean_fields(exclude={one.name for one in Agent._meta.fields} - {"display_name"})
+    except ValidationError as error:
+        raise Invalid(f"display_name: {error.message_dict['display_name'][0]}", field="display_name") from None
+    return {"agent": agent}
+
+
+def _person(agent: Agent, number: int) -> RosterEntry | None:
+    """The person on the roster of an agent's league; None for 0."""
+    if number == 0:
+        return None
+    person = RosterEntry.objects.filter(league_id=agent.league_id, pk=number).first() if agent.league_id else None
+    if person is None:
+        raise Invalid(_("There is no person %(number)d on the roster.") % {"number": number}, field="owner")
+    return person
+
+
+def _find_host(fields: Fields) -> Fields:
+    return {"hosts": [fields["host"]], "gateway": fields["gateway"]}
+
+
+def _host_line(fields: Fields, done: list[str]) -> Fields:
+    return {"host": done[0], "gateway": fields["gateway"]}
+
+
+def _find_settings(fields: Fields) -> Fields:
+    league = get_league(fields["league_id"])
+    name, settings = fields["display_name"], fields["settings"]
+    return {
+        "league_id": league.pk,
+        "display_name": league.display_name if name is None else name,
+        "settings": league.settings if settings is None else settings,
+    }
+
+
+def _find_time(fields: Fields) -> Fields:
+    if "when" not in fields:
+        return fields
+    return {"league_id": fields["league_id"], "at": fields["when"], "all_rounds": fields["all_rounds"]}
+
+
+def _find_numbered(fields: Fields) -> Fields:
+    number = {"number": min(fields["number"], MAX_BIGINT)} if "number" in fields else {}
+    return fields | number
+
+
+def _name_decided(fields: Fields, done: Any) -> NameDecided:
+    return {"number": fields["number"], "came_in": done is True}
+
+
+def _real(fields: Fields) -> str:
+    """The id of a league that is not the demo, as the desk has no such pages for that one."""
+    league = get_league(fields["league_id"])
+    if league.demo:
+        raise ActionRefused(_("The demo league has players of its own: choose another league."))
+    return league.pk
+
+
+def _find_role(fields: Fields) -> Fields:
+    given: Fields = {name: fields[name] for name in ("username", "name") if name in fields}
+    number: Fields = {"role_id": min(fields["number"], MAX_BIGINT)} if "number" in fields else {}
+    return {"league_id": _real(fields), **given, **number}
+
+
+def _imported(fields: Fields, done: Counts) -> RosterImported:
+    return {"added": done.added, "updated": done.updated, "unchanged": done.unchanged}
+
+
+def _removed(fields: Fields, done: int) -> RosterRemoved:
+    return {"removed": done}
+
+
+_LEAGUE = Side(dict, _of_league(_league_line), LeagueRow)
+_OF_SUBJECT: dict[Subject, Side] = {
+    acting.SITE: _LEAGUE,
+    acting.LEAGUE: _LEAGUE,
+    acting.MATCH: Side(_find_match, _match_line, MatchRow),
+    acting.AGENT: Side(_find_agent, _agent_line, AgentRow),
+    acting.NAME: Side(_find_numbered, _name_decided, NameDecided),
+    acting.GATEWAY: Side(_find_host, _host_line, GatewayMark, refusals(401, 422, 429)),
+    acting.PLAN: Side(_find_time, _of_league(plan_line), PlanRow),
+    acting.FREEZE: Side(dict, _of_league(summaries.freeze_line), FreezeRow),
+    acting.NOTICE: Side(_find_numbered, lambda _fields, done: notices.wire(done), NoticeRow),
+    acting.PERSON: Side(_find_role, _of_league(role_lines), list[RoleRow]),
+}
+_OF_ACTION: dict[tuple[Subject, str], Side] = {
+    (acting.LEAGUE, "edit"): Side(_find_settings, _of_league(settings_line), SettingsRow),
+    (acting.LEAGUE, "add_player"): Side(dict, lambda _fields, done: queries.agent_line(done), AgentRow),
+    (acting.AGENT, "let_judge"): Side(_find_referee, _referee_line, RefereeRow),
+    (acting.AGENT, "check"): Side(_find_to_check, lambda _fields, done: report.wire(done[0]), CheckRow),
+    (acting.AGENT, "edit"): Side(_edited, _agent_line, AgentRow),
+    (acting.ROSTER, "import"): Side(
+        lambda fields: {"league_id": _real(fields), "text": fields["text"]}, _imported, RosterImported
+    ),
+    (acting.ROSTER, "remove"): Side(
+        lambda fields: {"league_id": _real(fields), "entry_ids": fields["people"]}, _removed, RosterRemoved
+    ),
+}
+
+
+def side_of(action: DeskAction) -> Side:
+    """How the API handles an action: as all of its subject, unless it has a way of its own."""
+    return _OF_ACTION.get((action.subject, action.name)) or _OF_SUBJECT[action.subject]

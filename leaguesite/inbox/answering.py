@@ -1,0 +1,234 @@
+"""What comes to an inbox over HTTP, answered on the event loop once it is known who asks (ruling, section 13).
+
+Nothing here knows how the request came: through Django (``views``), or past it where the caller was known a moment ago
+(``quick``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl
+
+from league_sdk.protocol import rpc
+from league_sdk.protocol.errors import InvalidFormat, LeagueError, TokenInvalid, TooOften
+from league_sdk.protocol.inbox import GRACE_HEADER, LIMIT_HEADER, OUTCOME_HEADER, PATH_HEADER, Outcome, as_called
+from league_sdk.protocol.limits import MAX_ANSWER_BYTES, MAX_JSON_DEPTH
+from leaguesite.inbox import cursors
+from leaguesite.inbox.admission import SEATS
+from leaguesite.serving.refusals import refusal
+from matches.inbox import calling
+from matches.inbox.hub import hub
+from matches.inbox.lines import Offer
+
+MAX_WAIT_S = 25.0
+"""The longest wait of one poll: shorter than routers and proxies keep a silent connection."""
+MAX_FIELDS = 10
+"""How many fields the query of a poll may have."""
+MAX_RESPONSES = 64
+"""How many responses one POST may bring."""
+MAX_DEPTH = MAX_JSON_DEPTH - 3
+"""How deep a message may be nested: the answer to a poll has three levels around it."""
+MAX_LIMIT_S = 120.0
+"""The longest that a referee may have the league manager wait for one answer."""
+
+
+class TakenOver(InvalidFormat):
+    """A newer line of the agent took this one over; it has to stop."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A newer poll or socket of this agent took over.",
+            field="inbox",
+            seen="two programs, or two polls at once, with this agent's auth_token",
+            expected="one line for each agent: stop this one",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request at an inbox.
+
+    Attributes:
+        method: GET or POST.
+        query: the query string.
+        headers: names in lower case.
+    """
+
+    method: str
+    query: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who asks, and whose inbox it is about.
+
+    Attributes:
+        agent: the primary key of the agent whose inbox it is.
+        address: the IP address of the caller.
+        token: the SHA-256 of the auth_token that opened the inbox; empty for a referee that brings a message.
+        seat: for which that referee asks.
+    """
+
+    agent: int
+    address: str = ""
+    token: str = ""
+    seat: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of JSON."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def head(self) -> dict[str, str]:
+        """All of its headers."""
+        own = {"Content-Type": "application/json", "Content-Length": str(len(self.body)), "Cache-Control": "no-store"}
+        return own | self.headers
+
+
+def refused(error: LeagueError, status: int | None = None) -> Answer:
+    """An error in the form that every error of the league manager has, under a status of HTTP."""
+    if status is None:
+        statuses = {TooOften: 429, TokenInvalid: 401, TakenOver: 409}
+        status = next((status for kind, status in statuses.items() if isinstance(error, kind)), 400)
+    headers = {"Retry-After": str(error.context.get("retry_after_s", 1))} if isinstance(error, TooOften) else {}
+    return Answer(status, refusal(error), headers)
+
+
+async def answer(who: Who, asked: Asked) -> Answer:
+    """Answer an agent at its inbox, or a referee that brings a message for it."""
+    try:
+        if not who.token:
+            return await _deliver(who, asked)
+        if asked.method != "GET":
+            return Answer(200, rpc.dumps(take(who.agent, rpc.loads(asked.body))))
+        query = _query(asked.query)
+        found = await poll(who, wait=query.get("wait", ""), after=query.get("after", ""))
+        return Answer(200, rpc.dumps(found))
+    except LeagueError as error:
+        return refused(error)
+
+
+def seconds_of(value: Any, *, name: str, longest: float) -> float:
+    """A number of seconds, or a text with one; the longest for an empty text or None."""
+    try:
+        seconds = -1.0 if isinstance(value, bool) else float(longest if value in ("", None) else value)
+    except (ValueError, TypeError, OverflowError):
+        seconds = -1.0
+    if not seconds >= 0:
+        expected = f"seconds from 0 to {longest:g}"
+        raise InvalidFormat(f"{name} cannot be read.", field=name, seen=value, expected=expected)
+    return min(seconds, longest)
+
+
+def _query(text: str) -> dict[str, str]:
+    try:
+        return dict(parse_qsl(text, max_num_fields=MAX_FIELDS))
+    except ValueError:
+        raise InvalidFormat(
+            "The query cannot be read.",
+            field="query",
+            seen=text,
+            expected=f"wait and after; at most {MAX_FIELDS} fields",
+        ) from None
+
+
+async def poll(who: Who, *, wait: Any, after: Any, name: str = "wait", bring: Any = None) -> dict[str, Any]:
+    """Open a line of an agent, and wait on it for messages.
+
+    Args:
+        who: the agent.
+        wait: for how many seconds at most, as it was sent; empty or None for the longest.
+        after: the cursor, as it was sent; empty or None for an agent that has nothing.
+        name: of ``wait`` where it was sent, for the error.
+        bring: responses as :func:`take` takes them, which are taken first; None for none.
+
+    Returns ``messages`` and ``next``, and what :func:`take` says of the responses if there were any.
+
+    Raises:
+        InvalidFormat: something cannot be read; then no response was taken, and no older line taken over.
+        TooOften: too many lines are open; the same.
+        TakenOver: a newer line was opened meanwhile.
+    """
+    wait_s = seconds_of(wait, name=name, longest=MAX_WAIT_S)
+    if not isinstance(after, str | None):
+        raise InvalidFormat("after cannot be read.", field="after", seen=after, expected="next of the answer before")
+    known = cursors.read(after or "")
+    with SEATS.taken(who.address):
+        taken = {} if bring is None else take(who.agent, bring)
+        with hub.line(who.agent, "poll", token=who.token, known=known) as line:
+            offers = hub.due(line)
+            try:
+                async with asyncio.timeout(wait_s):
+                    while not (offers or line.over or hub.closing):
+                        await line.news.wait()
+                        offers = hub.due(line)
+            except TimeoutError:
+                pass  # Nothing came: the answer is an empty list.
+            if line.taken_over:
+                raise TakenOver
+            return _messages(offers, known, hub.waiting(who.agent)) | taken
+
+
+def _messages(offers: Sequence[Offer], known: set[int], waiting: Sequence[int]) -> dict[str, Any]:
+    """The answer to a poll; each cursor says that the agent has this message and those before it."""
+    has = known.intersection(waiting)
+    messages = []
+    for offer in offers:
+        has = has | {offer.id}
+        one = {"cursor": cursors.write(has), **calling.deadline(offer), "request": offer.request}
+        messages.append(one | {"http": offer.http})
+    return {"messages": messages, "next": cursors.write(has)}
+
+
+def take(agent: int, message: Any) -> dict[str, Any]:
+    """Take responses of an agent: {"responses": [...]}, a list of them, or one alone.
+
+    Returns how many were ``accepted``, and the ids of those for which nobody waits (``not_awaited``).
+
+    Raises:
+        InvalidFormat: they cannot be read; none was taken.
+    """
+    responses = message.get("responses", message) if isinstance(message, dict) else message
+    responses = responses if isinstance(responses, list) else [responses]
+    wrong = not responses or len(responses) > MAX_RESPONSES
+    if wrong or not all(isinstance(one, dict) and "id" in one for one in responses):
+        raise InvalidFormat(
+            "The responses cannot be read.",
+            field="responses",
+            seen=message,
+            expected=f'{{"responses": [...]}} with 1 to {MAX_RESPONSES} JSON-RPC responses, each with its id',
+        )
+    ids = [one["id"] for one in responses if not hub.answer(agent, one)]
+    # Not an error: an answer may come too late, or twice.
+    return {"accepted": len(responses) - len(ids), "not_awaited": ids}
+
+
+async def _deliver(who: Who, asked: Asked) -> Answer:
+    message = rpc.loads(asked.body)
+    limit_s = seconds_of(asked.headers.get(LIMIT_HEADER.lower(), ""), name=LIMIT_HEADER, longest=MAX_LIMIT_S)
+    grace_s = seconds_of(asked.headers.get(GRACE_HEADER.lower(), ""), name=GRACE_HEADER, longest=limit_s / 2)
+    if not isinstance(message, dict):
+        raise InvalidFormat("A message must be an object.", field="body", seen=message, expected="a JSON object")
+    if not rpc.depth_ok(message, MAX_DEPTH):
+        # What stands around it would make the whole poll unreadable to the agent, with the messages of others in it.
+        expected = f"at most {MAX_DEPTH} levels"
+        raise InvalidFormat("A message is nested too deep.", field="body", seen="more", expected=expected)
+    http = as_called(path=asked.headers.get(PATH_HEADER.lower(), ""), headers=asked.headers)
+    limits = {"limit_s": limit_s, "grace_s": grace_s}
+    outcome, response = await calling.hand_over(who.agent, message, **limits, http=http, seat=who.seat)
+    body = rpc.dumps(response)
+    if len(body) > MAX_ANSWER_BYTES:
+        # A short answer may be long here (1e15 is). The referee would not read it, and take that for our failure.
+        outcome, body = Outcome.TOO_LARGE, b"{}"
+    status = 200 if outcome is Outcome.ANSWERED else 504
+    return Answer(status, body, {OUTCOME_HEADER: outcome.value})

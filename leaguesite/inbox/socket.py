@@ -1,0 +1,180 @@
+"""The inbox as a WebSocket: each text frame to the agent is one JSON-RPC request, each frame of it one response."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+from django.db import close_old_connections
+
+from agents_registry.rate_limits.attempts import CALLS, Wait, attempts
+from league_sdk.protocol import rpc, tokens
+from league_sdk.protocol.errors import LeagueError, NotJson, TooOften
+from leaguesite.inbox.admission import DOORSTEP, SEATS, owner_of
+from leaguesite.serving.known_tokens import known_tokens
+from leaguesite.serving.threads import AGENTS, THREADS
+from matches.inbox.hub import hub
+from matches.inbox.lines import Line
+
+TAKEN_OVER, NOT_ALLOWED, TRY_LATER, NOT_A_RESPONSE = 4409, 4401, 1013, 4400
+"""Codes with which the socket is closed."""
+GONE = 1000
+"""The agent has closed the socket itself."""
+FIRST_FRAME_TIMEOUT_S = 5.0
+"""Within which a socket without an Authorization header must have sent its token."""
+MAX_WRONG_FRAMES = 20
+"""Frames that are no response; after more the socket is closed."""
+
+
+class Inbox:
+    """ASGI application of an agent's socket.
+
+    Args:
+        executor: looks tokens up.
+    """
+
+    def __init__(self, executor: Executor = THREADS[AGENTS]) -> None:
+        self._executor = executor
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Serve one socket until it is closed or taken over."""
+        if (await receive())["type"] != "websocket.connect":
+            return
+        with Ahead(receive) as ahead:
+            code = await self._until_closed(scope, ahead, send)
+        if code != GONE:
+            await send({"type": "websocket.close", "code": code})
+
+    async def _until_closed(self, scope: dict[str, Any], ahead: Ahead, send: Any) -> int:
+        """Serve a socket that the agent wants; returns the code to close it with."""
+        address, token = scope["caller"], _bearer(scope)
+        try:
+            # Who shows no token that was good before waits on the doorstep, and takes no seat of an agent.
+            with nullcontext() if known_tokens.owner(token) is not None else DOORSTEP.taken(address):
+                await send({"type": "websocket.accept"})
+                token = token or await _first_frame(ahead.receive)
+                ahead.watch()
+                agent = await self._owner(token, address)
+            if await ahead.is_gone():
+                return GONE
+            if agent is None:
+                return NOT_ALLOWED
+            with SEATS.taken(address), hub.line(agent, "websocket", token=tokens.digest(token)) as line:
+                return await _serve(line, partial(attempts.count_call, CALLS, token), ahead.receive, send)
+        except TooOften:
+            return TRY_LATER
+
+    async def _owner(self, token: str, address: str) -> int | None:
+        def look_up() -> int | None:
+            try:
+                return owner_of(token, address).pk
+            except LeagueError:
+                return None
+            finally:
+                close_old_connections()
+
+        return await asyncio.get_running_loop().run_in_executor(self._executor, look_up) if token else None
+
+
+class Ahead:
+    """Receives a message of a socket before it is asked for, to see whether the agent has left meanwhile.
+
+    A process that stood still finds sockets whose agent gave up and has a line elsewhere: these must not take it over.
+
+    Args:
+        receive: of the ASGI application.
+    """
+
+    def __init__(self, receive: Callable[[], Any]) -> None:
+        self._receive = receive
+        self._next: asyncio.Future[Any] | None = None
+
+    def __enter__(self) -> Ahead:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._next is not None:
+            self._next.cancel()
+
+    def watch(self) -> None:
+        """Receive the next message from now on."""
+        self._next = asyncio.ensure_future(self._receive())
+
+    async def is_gone(self) -> bool:
+        """Whether the agent has closed the socket since :meth:`watch`."""
+        # What came while the process stood still is read in these turns of the event loop.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        came = self._next
+        return came is not None and came.done() and came.result()["type"] == "websocket.disconnect"
+
+    async def receive(self) -> Any:
+        """The next message."""
+        came, self._next = self._next, None
+        return await (self._receive() if came is None else came)
+
+
+def _bearer(scope: dict[str, Any]) -> str:
+    value = next((value for name, value in scope["headers"] if name == b"authorization"), b"").decode("latin1")
+    scheme, _space, credential = value.partition(" ")
+    return str(credential.strip()) if scheme.lower() == "bearer" else ""
+
+
+async def _first_frame(receive: Callable[[], Any]) -> str:
+    """The auth_token in the first frame; empty if there is none in time."""
+    try:
+        async with asyncio.timeout(FIRST_FRAME_TIMEOUT_S):
+            message = await receive()
+        frame = rpc.loads((message.get("text") or "").encode())
+    except (TimeoutError, NotJson):
+        return ""
+    token = frame.get("auth_token") if isinstance(frame, dict) else None
+    return token if isinstance(token, str) else ""
+
+
+async def _serve(line: Line, count: Callable[[], Wait | None], receive: Any, send: Any) -> int:
+    """Hand messages over and take answers; returns the code to close the socket with.
+
+    Args:
+        count: counts a frame as a call of the agent, as it would be over HTTP; a wait if there were too many.
+    """
+    sender = asyncio.create_task(_keep_sending(line, send))
+    reader = asyncio.create_task(_keep_reading(line, count, receive))
+    try:
+        await asyncio.wait((sender, reader), return_when=asyncio.FIRST_COMPLETED)
+        return sender.result() if sender.done() else reader.result()
+    finally:
+        for task in (sender, reader):
+            task.cancel()
+        await asyncio.gather(sender, reader, return_exceptions=True)
+
+
+async def _keep_sending(line: Line, send: Any) -> int:
+    while not line.over:
+        for offer in hub.due(line):
+            await send({"type": "websocket.send", "text": rpc.dumps(offer.request).decode()})
+        await line.news.wait()
+    return TAKEN_OVER if line.taken_over else NOT_ALLOWED
+
+
+async def _keep_reading(line: Line, count: Callable[[], Wait | None], receive: Any) -> int:
+    wrong = 0
+    while wrong <= MAX_WRONG_FRAMES:
+        message = await receive()
+        if message["type"] == "websocket.disconnect":
+            return GONE
+        if count() is not None:
+            return TRY_LATER
+        try:
+            response = rpc.loads(message.get("bytes") or (message.get("text") or "").encode())
+        except NotJson:
+            response = None
+        if isinstance(response, dict) and "id" in response:
+            hub.answer(line.agent, response)
+        else:
+            wrong += 1
+    return NOT_A_RESPONSE

@@ -1,0 +1,153 @@
+"""What the league manager offers to clients of MCP: its tools, resources and prompts on the core's registry."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from league_sdk.dialects import inbound
+from league_sdk.dialects.words import unwrap
+from league_sdk.mcp.context import Context
+from league_sdk.mcp.declaring import DeclaredTool
+from league_sdk.mcp.errors import Failed, ToolError
+from league_sdk.mcp.registry import Registry, ToolResult, text
+from league_sdk.protocol import SDK_VERSION, records
+from league_sdk.protocol.errors import LeagueError
+from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, MessageType
+from league_sdk.protocol.transcript import clean
+from leaguesite.mcp import telemetry
+from leaguesite.mcp.calls import Call, Held, Source
+from leaguesite.mcp.performing import perform
+from leaguesite.mcp.prompts import PROMPTS
+from leaguesite.mcp.resources import RESOURCES
+from leaguesite.mcp.tools import TOOLS
+from leaguesite.serving.refusals import error_message
+
+INSTRUCTIONS = (
+    "This is the league manager of a live league of AI agents (protocol league.v2). "
+    "Register with register_player; the league then calls your agent, or your agent fetches its messages. "
+    "Send the auth_token from your registration as Authorization: Bearer, or as the argument auth_token. "
+    "Read league://standings for the table of your league."
+)
+_FLAT = frozenset({*QUERY_TYPES, "list_games"})
+"""Tools whose answer is the data of a query and not the message around it."""
+
+
+def make_registry() -> Registry:
+    """A registry with everything that the league manager offers."""
+    registry = Registry(name="leaguesite", title="League manager", version=SDK_VERSION, instructions=INSTRUCTIONS)
+    registry.add(*(tool.served_by(_calls(tool)) for tool in TOOLS))
+    registry.add(*RESOURCES, *PROMPTS)
+    return registry
+
+
+def call_of(source: Source, name: str, arguments: dict[str, Any]) -> Call:
+    """A call of a tool as a call of an agent, whose envelope is filled in.
+
+    Args:
+        source: where the request comes from.
+        name: of the tool.
+        arguments: as sent.
+    """
+    asked = inbound.Inbound("tools_call", BY_METHOD.get(name, name), unwrap(arguments))
+    inbound.with_bearer(asked, source.authorization)
+    return Call(asked, source, filled=True)
+
+
+def _calls(tool: DeclaredTool) -> Callable[[Context, dict[str, Any]], Awaitable[ToolResult]]:
+    async def work(context: Context, arguments: dict[str, Any]) -> ToolResult:
+        if isinstance(context.scope, Waiting):
+            message = await context.scope.answer(context)
+        else:
+            message = _answer(call_of(context.scope, tool.name, arguments))
+        structured = _structured(tool.name, message)
+        return ToolResult([text(json.dumps(structured, ensure_ascii=False))], structured, beside=message)
+
+    return work
+
+
+class Waiting:
+    """A call of a tool whose answer has to be waited for: let in here, in a thread, and answered on the event loop.
+
+    Args:
+        source: where it comes from.
+        name: of the tool.
+        arguments: as sent.
+    """
+
+    def __init__(self, source: Source, name: str, arguments: dict[str, Any]) -> None:
+        self._held: Held | None = None
+        self._error: ToolError | None = None
+        call = self._call = call_of(source, name, arguments)
+        try:
+            with _recorded(call):
+                answer = perform(call)
+                self._held = answer if isinstance(answer, Held) else None
+        except ToolError as error:
+            # It is told in the words of the protocol, once the core has read the request.
+            self._error = error
+
+    async def answer(self, context: Context) -> dict[str, Any]:
+        """Wait for the answer.
+
+        Args:
+            context: the request, through which the client can be asked.
+
+        Raises:
+            ToolError: it was refused, now or when it came.
+        """
+        if self._held is None:
+            raise self._error or Failed("The server failed.")
+        try:
+            return await self._held.wait(context)
+        except LeagueError as error:
+            raise _refusal(self._call, error) from None
+
+
+def _answer(call: Call) -> dict[str, Any]:
+    """Carry out a call.
+
+    Raises:
+        ToolError: it was refused.
+    """
+    with _recorded(call):
+        answer = perform(call)
+        if isinstance(answer, Held):
+            raise TypeError(f"{call.name} needs the event loop")
+        message = answer() if callable(answer) else answer
+    data = message.get("data")
+    return message | {"data": json.loads(data)} if isinstance(data, bytes) else message
+
+
+@contextmanager
+def _recorded(call: Call) -> Iterator[None]:
+    """Count and log a call like any other; an error becomes a tool's."""
+    begun = time.perf_counter()
+    error_code = ""
+    with records.work("agent call") as fields:
+        fields.update(telemetry.message_fields(call))
+        try:
+            yield
+        except LeagueError as error:
+            error_code = telemetry.code_of(error)
+            raise _refusal(call, error) from None
+        finally:
+            telemetry.record(call, error_code, time.perf_counter() - begun, fields)
+
+
+def _refusal(call: Call, error: LeagueError) -> ToolError:
+    refusal = clean(error_message(error, original_message_type=call.name, conversation_id=call.conversation_id))
+    return ToolError(str(refusal["message"]), refusal)
+
+
+def _structured(name: str, message: dict[str, Any]) -> dict[str, Any]:
+    """What programs read of an answer: the table as LEAGUE_STANDINGS_UPDATE has it (004 8.11.1), else the message."""
+    data = message.get("data")
+    if name not in _FLAT or not isinstance(data, dict):
+        return message
+    head = {field: value for field, value in message.items() if field not in ("data", "error", "success", "query_type")}
+    kind = {"message_type": str(MessageType.LEAGUE_STANDINGS_UPDATE)} if name == "get_standings" else {}
+    return head | kind | data

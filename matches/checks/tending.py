@@ -1,0 +1,116 @@
+"""WRITES: checks that nobody has to ask for: those that a league demands, and those after a registration."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from agents_registry.models import Agent, Kind
+from league_sdk.protocol.states import AgentState, LeagueState
+from matches.checks import ways
+from matches.checks.asking import queue_agent
+from matches.checks.runs import REGISTRATION
+from matches.checks.taking import asked_lately, place_of, places
+from matches.models import Check, CheckState
+from matches.view import readiness
+
+FIRST_CHECK_DELAY_S = 3.0
+"""After a registration: more than half of the agents register before they open their port (our choice)."""
+RETRY_BACKOFF_S = 5.0
+MAX_RETRY_BACKOFF_S = 600.0
+MAX_ATTEMPTS = 20
+"""Checks that a league demands between one registration of an agent and the next."""
+MAX_PER_HOUR, MIN_INTERVAL_S = 6, 60.0
+"""Checks of one agent that its registrations ask for, however often it registers, and the time between them."""
+MAX_WAITING, MAX_PER_PLACE_AND_HOUR = 1000, 300
+"""So many checks that registrations ask for may wait, or be asked for at one place; a later one asks for none."""
+MAX_TRIES_UNREACHED, TRIES_WINDOW_S = 4, 300.0
+"""An agent that does not answer after its registration is tried so often, within so many seconds."""
+
+
+def after_registration(*, agent: Agent, now: datetime | None = None) -> Check | None:
+    """Queue the check of a player that has registered, if its league is open; nobody has to ask for it.
+
+    To be called only where the registration came from the agent's own address, or with its token or its owner's
+    personal code, or where the agent has an inbox only: else anybody could have the site call a stranger.
+
+    Returns the check; None when the site or the league does without, or too many wait or were made already.
+    """
+    now = now or timezone.now()
+    league = agent.league
+    if not settings.LEAGUE_CHECK_ON_REGISTRATION or agent.kind != Kind.PLAYER:
+        return None
+    if league is not None and (league.state != LeagueState.REGISTRATION or league.demo or league.rules.require_check):
+        # A league that demands a check asks for it by itself.
+        return None
+    with transaction.atomic():
+        times = list(asked_lately(now).filter(agent=agent).order_by("-due_at").values_list("due_at", flat=True))
+        here = places(asked_lately(now))[place_of(ways.place_address(agent))]
+        waiting = Check.objects.filter(state=CheckState.WANTED, asked_by=REGISTRATION).count()
+        if len(times) >= MAX_PER_HOUR or here >= MAX_PER_PLACE_AND_HOUR or waiting >= MAX_WAITING:
+            return None
+        due_at = now + timedelta(seconds=FIRST_CHECK_DELAY_S)
+        if times:
+            due_at = max(due_at, times[0] + timedelta(seconds=MIN_INTERVAL_S))
+        return queue_agent(agent, Check(asked_by=REGISTRATION, due_at=due_at, created_at=now))
+
+
+def _try_again(now: datetime) -> int:
+    """Queue one more check of agents that did not answer the one that their registration asked for."""
+    lately = Check.objects.filter(asked_by=REGISTRATION, created_at__gt=now - timedelta(seconds=TRIES_WINDOW_S))
+    silent = lately.filter(state=CheckState.DONE, passed=False).exclude(agent__problem="")
+    agents = Agent.objects.filter(pk__in=silent.values("agent")).select_related("league").order_by("pk")
+    queued = 0
+    for agent in agents:
+        own = list(lately.filter(agent=agent).order_by("created_at"))
+        finished_at = own[-1].finished_at if own else None
+        if finished_at is None or len(own) >= MAX_TRIES_UNREACHED:
+            continue
+        due_at = finished_at + timedelta(seconds=RETRY_BACKOFF_S * 2 ** (len(own) - 1))
+        with transaction.atomic():
+            queue_agent(agent, Check(asked_by=REGISTRATION, due_at=max(due_at, now), created_at=now))
+        queued += 1
+    return queued
+
+
+def tend(*, now: datetime) -> int:
+    """Queue the checks that leagues with ``require_check`` demand: after each registration, and again with a growing
+    backoff while they fail; and once more those of agents that did not answer after their registration. Returns how
+    many were queued."""
+    queued = _try_again(now)
+    leagues = list(readiness.asking_leagues())
+    if not leagues:
+        return queued
+    players = list(
+        Agent.objects.filter(kind=Kind.PLAYER, league__in=leagues)
+        .exclude(state=AgentState.SHUTDOWN)
+        .select_related("league")
+        .annotate(came_at=Max("tokens__created_at"))
+        .order_by("pk")
+    )
+    known = readiness.history(players)
+    leagues_by_id = {league.pk: league for league in leagues}
+    for player in players:
+        due_at = _due_at(player.came_at or player.registered_at, readiness.lines_of(player, known, leagues_by_id))
+        if due_at is not None:
+            with transaction.atomic():
+                queue_agent(player, Check(asked_by="", due_at=max(due_at, now), created_at=now))
+            queued += 1
+    return queued
+
+
+def _due_at(came_at: datetime, lines: list[readiness.Line]) -> datetime | None:
+    """When the next check that a league demands of an agent is due; None for never."""
+    if any(line.open for line in lines):
+        return None
+    since = [line for line in lines if line.created_at >= came_at]
+    if not since:
+        return came_at + timedelta(seconds=FIRST_CHECK_DELAY_S)
+    last = since[-1]
+    if last.passed or len(since) >= MAX_ATTEMPTS or last.finished_at is None:
+        return None
+    return last.finished_at + timedelta(seconds=min(RETRY_BACKOFF_S * 2 ** (len(since) - 1), MAX_RETRY_BACKOFF_S))

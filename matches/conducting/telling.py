@@ -1,0 +1,180 @@
+"""Tell players broadcasts: those that are MCP servers in their version of MCP, in a session if they want one.
+
+A player is asked what it is (:mod:`league_sdk.dialects.discovery`) when it does not understand the first broadcast of
+its registration, before any match of it begins: so this costs no match time, and a player that understands is not
+asked. It uses no database: what is found is returned to the conductor, which shares it with all referees.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count
+from typing import Any
+
+from league_sdk.dialects import discovery, session
+from league_sdk.dialects.answers import Understanding, read_answer, understanding
+from league_sdk.dialects.kept import END_S, KeptSessions
+from league_sdk.dialects.memory import Memory
+from league_sdk.protocol import own_words
+from league_sdk.transport.client import CallFailed, Client, Line, Reply
+from matches.conducting.parcels import Parcel
+
+DISCOVERY_S = 3.0
+"""For finding out what a player is; in this time its other messages wait, and nobody else's."""
+MAX_DISCOVERIES = 3
+"""Of one registration in one process: its first, and more if it wants another session than was found."""
+MAX_HOLDERS = 1000
+"""MCP servers whose sessions are kept for the next broadcast."""
+MAX_NAMED = 3
+"""Arguments without a value that are named in one note."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found out of one registration of an agent; empty if nothing was.
+
+    Attributes:
+        spoken, learned: as :func:`agents_registry.registering.learned.learn_dialect` takes them.
+        notes: for the owner and the staff.
+    """
+
+    registration: str = ""
+    spoken: dict[str, str] = field(default_factory=dict)
+    learned: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.spoken or self.notes or self.learned is not None)
+
+
+class Telling:
+    """Tells players broadcasts, and keeps what it knows of those that are MCP servers.
+
+    Args:
+        client: ends sessions.
+        now: monotonic seconds.
+    """
+
+    def __init__(self, client: Client, now: Callable[[], float] = time.monotonic) -> None:
+        self._client, self._now = client, now
+        self._holders: dict[str, Memory] = {}
+        self._asked: dict[str, int] = {}
+        self._noted: dict[tuple[str, str], None] = {}
+        self._sessions = KeptSessions(self._delete, now=now)
+
+    async def tell(self, line: Line, parcel: Parcel) -> Found:
+        """Send a broadcast, and once more in another way if it was not understood and the player is an MCP server.
+
+        Args:
+            line: to the player.
+
+        Raises:
+            CallFailed: no answer came.
+        """
+        end = self._now() + parcel.limit_s
+        ids = partial(next, count(parcel.delivery_pk * 100))
+        send = partial(self._send, partial(line.post, parcel.endpoint), parcel, ids, end)
+        holder = self._holder(parcel)
+        reply = await send(parcel.body, holder)
+        found = Found(parcel.registration)
+        if parcel.retold is not None and self._may_ask(parcel, reply):
+            memory = await self._discover(line, parcel, ids, end)
+            found = replace(found, spoken=memory.spoken, learned=memory.shared())
+            if memory.mcp:
+                body, unfilled = parcel.retold(memory)
+                parcel = replace(parcel, unfilled=unfilled)
+                reply = await send(body, memory)
+        for body in parcel.also:
+            await send(body, holder)
+        return replace(found, notes=self._notes(parcel, reply))
+
+    async def aclose(self) -> None:
+        """End all sessions."""
+        await self._sessions.aclose()
+
+    async def _send(
+        self,
+        post: Callable[..., Awaitable[Reply]],
+        parcel: Parcel,
+        ids: Callable[[], int],
+        end: float,
+        body: bytes,
+        holder: Memory | None,
+    ) -> Reply:
+        left_s = max(0.001, end - self._now())
+        if holder is None:
+            return await post(body, limit_s=left_s)
+        self._sessions.use(holder, parcel.endpoint)
+        try:
+            return await session.through(post, body, holder, ids, limit_s=left_s, now=self._now)
+        finally:
+            self._sessions.use(holder, parcel.endpoint)
+
+    def _holder(self, parcel: Parcel) -> Memory | None:
+        """What is known of a player that is an MCP server; None for any other. It belongs to a registration."""
+        known = self._holders.pop(parcel.registration, None)
+        if known is None and not (parcel.learned.get("mcp") or parcel.learned.get("session")):
+            return None
+        if known is None:
+            known = Memory()
+            known.learn_from({}, parcel.learned)
+        self._keep(parcel.registration, known)
+        return known
+
+    def _keep(self, registration: str, holder: Memory) -> None:
+        self._holders[registration] = holder
+        while len(self._holders) > MAX_HOLDERS:
+            # Its session is ended when it has not been used for a while.
+            del self._holders[next(iter(self._holders))]
+
+    def _may_ask(self, parcel: Parcel, reply: Reply) -> bool:
+        """Whether a player is asked what it is: it has not understood, and nobody has asked, or it has changed."""
+        if self._asked.get(parcel.registration, 0) >= MAX_DISCOVERIES:
+            return False
+        if session.is_wanted(reply.status, reply.body):
+            return True
+        return "mcp" not in parcel.learned and not _is_understood(parcel, reply)
+
+    async def _discover(self, line: Line, parcel: Parcel, ids: Callable[[], int], end: float) -> Memory:
+        asked = self._asked.pop(parcel.registration, 0)
+        self._asked[parcel.registration] = asked + 1
+        while len(self._asked) > MAX_HOLDERS:
+            del self._asked[next(iter(self._asked))]
+        memory = Memory()
+        limit_s = min(DISCOVERY_S, max(0.001, end - self._now()))
+        try:
+            post = partial(line.post, parcel.endpoint)
+            await discovery.discover(post, memory, ids, limit_s=limit_s, now=self._now)
+        except CallFailed:
+            # It has answered the broadcast itself: whatever it is, it is called without MCP.
+            memory.mcp = memory.mcp or ""
+        self._sessions.use(memory, parcel.endpoint)
+        if memory.mcp:
+            self._keep(parcel.registration, memory)
+        return memory
+
+    def _notes(self, parcel: Parcel, reply: Reply) -> tuple[str, ...]:
+        """What the owner should know of this broadcast, once for each type and registration."""
+        notes = [f"{parcel.kind}: no message has a value for {', '.join(parcel.unfilled[:MAX_NAMED])}"]
+        notes = notes if parcel.unfilled else []
+        result = reply.body.get("result") if isinstance(reply.body, dict) else None
+        if isinstance(result, dict) and result.get("isError") is True:
+            notes.append(f"{parcel.kind}: its tool failed: {own_words.words_of(reply.body) or 'it gave no reason'}")
+        if not notes or (parcel.registration, parcel.kind) in self._noted:
+            return ()
+        self._noted[parcel.registration, parcel.kind] = None
+        while len(self._noted) > MAX_HOLDERS:
+            del self._noted[next(iter(self._noted))]
+        return tuple(notes)
+
+    async def _delete(self, url: str, headers: Any) -> None:
+        await self._client.delete(url, headers, limit_s=END_S)
+
+
+def _is_understood(parcel: Parcel, reply: Reply) -> bool:
+    answer = read_answer(reply.body, rpc_id=parcel.delivery_pk)
+    said = understanding(answer, status=reply.status, readable=not reply.problem, message_type=parcel.kind)
+    return said is not Understanding.NOT_UNDERSTOOD

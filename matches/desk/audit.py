@@ -1,0 +1,112 @@
+"""Who did what, as a list of the admin with filters, and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.admin import ModelAdmin
+
+from matches.desk.access import OwnRows
+from matches.models import AuditEntry, Via
+from matches.papers.tables import BOM, escape
+from matches.view import roles
+from matches.view.roles import Action
+
+MAX_CSV_ENTRIES = 100_000
+COLUMNS = ("at", "account", "via", "action", "league_id", "target", "asked", "changes")
+
+
+@admin.register(AuditEntry)
+class AuditAdmin(OwnRows, ModelAdmin):
+    """Every action of a person. An instructor sees those in the own leagues, a superuser all of them.
+
+    Nobody edits or deletes an entry here.
+    """
+
+    list_display = ("when", "who", "action", "league_id", "target", "what")
+    list_display_links = None
+    fields = list_display
+    list_filter = (
+        *("at", "via"),
+        *((name, admin.AllValuesFieldListFilter) for name in ("account", "action", "league_id")),
+    )
+    search_fields = ("account", "action", "league_id", "target")
+    ordering = ("-id",)
+    show_full_result_count = False
+    list_per_page = 100
+    change_list_template = "admin/matches/audit_list.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
+        entries: QuerySet[AuditEntry] = super().get_queryset(request)
+        if request.user.is_superuser:
+            return entries
+        return entries.filter(league_id__in=roles.leagues(request.user, Action.EDIT).values("pk"))
+
+    def has_view_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
+        return bool(request.user.is_superuser) or self.may(request, obj, Action.EDIT)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
+        return False
+
+    @admin.display(description=gettext_lazy("at"), ordering="at")
+    def when(self, entry: AuditEntry) -> str:
+        return render_to_string("admin/time.html", {"at": entry.at})
+
+    @admin.display(description=gettext_lazy("who"), ordering="account")
+    def who(self, entry: AuditEntry) -> str:
+        return entry.account or _("a script with the API key")
+
+    @admin.display(description=gettext_lazy("what was asked for, and what changed"))
+    def what(self, entry: AuditEntry) -> str:
+        return render_to_string("admin/matches/audit_what.html", {"entry": entry})
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """The list; with ``csv`` in the query what the filters leave of it, as a file."""
+        query = request.GET.copy()
+        is_file = query.pop("csv", None) is not None
+        if is_file:
+            # The admin refuses parameters that it does not know.
+            request.GET = QueryDict(query.urlencode(), encoding=query.encoding)
+        link = f"{query.urlencode()}&csv=1".lstrip("&")
+        page = super().changelist_view(request, {**(extra_context or {}), "csv_query": link})
+        if not is_file or not isinstance(page, TemplateResponse):
+            # What the admin refuses, it has answered already.
+            return page
+        entries = (page.context_data or {})["cl"].queryset
+        response = HttpResponse(_as_csv(entries[:MAX_CSV_ENTRIES]), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = 'attachment; filename="who-did-what.csv"'
+        return response
+
+
+def _as_csv(entries: Iterable[AuditEntry]) -> str:
+    text = io.StringIO()
+    text.write(BOM)
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for entry in entries:
+        row = {name: getattr(entry, name) for name in COLUMNS}
+        row |= {"asked": _in_words(entry.asked), "changes": _changes_in_words(entry.changes)}
+        row["account"] = entry.account or ("API key" if entry.via == Via.API else "")
+        writer.writerow([escape(cell) for cell in row.values()])
+    return text.getvalue()
+
+
+def _in_words(asked: dict[str, Any]) -> str:
+    return "; ".join(f"{name}: {value}" for name, value in asked.items())
+
+
+def _changes_in_words(changes: dict[str, Any]) -> str:
+    return "; ".join(f"{name}: {before} -> {after}" for name, (before, after) in changes.items())

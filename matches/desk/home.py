@@ -1,0 +1,75 @@
+"""READS: the first page of the admin: every league of the person, its next step, and what is wrong in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.admin.utils import quote
+from django.http import HttpRequest
+from django.urls import reverse
+
+from matches.desk import controls, overview, problems
+from matches.desk.acting import Button, Problem
+from matches.desk.facts import OVER, Facts
+from matches.models import League
+from matches.view import roles
+from matches.view.roles import Action
+from matches.words import states
+
+MAX_IN_DETAIL = 6
+"""Leagues whose problems and next step are worked out, the newest first: each costs some queries."""
+MAX_OTHERS = 20
+"""Further leagues that are listed; the list of leagues has them all."""
+
+
+@dataclass(frozen=True)
+class LeagueLine:
+    """A league on the desk's first page.
+
+    Attributes:
+        league: the league.
+        state: in words.
+        headline: what is happening in it now.
+        url: of its desk; ``board`` that of its public board.
+        step: the button or link that usually comes next; None if the person may not use it, or there is none.
+        problems: what is wrong, the worst first.
+    """
+
+    league: League
+    state: str
+    headline: str
+    url: str
+    board: str
+    step: Button | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """Add to the context of the admin's first page: ``leagues_now``, ``leagues_other``, ``may_open``.
+
+    Leagues that are not over come first; the demo league is the last of them. Unfold calls this function.
+    """
+    mine = roles.leagues(request.user, Action.WATCH)
+    now = list(mine.exclude(state__in=OVER).order_by("demo", "-created_at")[: MAX_IN_DETAIL + MAX_OTHERS])
+    over = list(mine.filter(state__in=OVER).order_by("-completed_at", "-created_at")[:MAX_OTHERS])
+    said = overview.headlines([*now, *over])
+    latest, rest = over[:1], over[1:]
+    detailed = [*now[:MAX_IN_DETAIL], *latest]
+    return context | {
+        "leagues_now": [_in_detail(league, said[league.pk], request.user) for league in detailed],
+        "leagues_other": [_line(league, said[league.pk]) for league in [*now[MAX_IN_DETAIL:], *rest]],
+        "may_open": request.user.has_perm("matches.add_league"),
+    }
+
+
+def _line(league: League, headline: str, **more: Any) -> LeagueLine:
+    desk = reverse("admin:matches_league_change", args=[quote(league.pk)])
+    board = reverse("board", args=[league.pk])
+    return LeagueLine(league, states.league_state(league.state), headline, desk, board, **more)
+
+
+def _in_detail(league: League, headline: str, user: Any) -> LeagueLine:
+    facts = Facts(league, roles.allowed(user, league.pk))
+    step = next((button for button in controls.buttons(facts) if button.is_next), None)
+    return _line(league, headline, step=step, problems=tuple(problems.problems(facts)))

@@ -1,0 +1,143 @@
+"""Connects the hubs of a site's processes over the channel layer: poll, socket and caller may be at three of them.
+
+Every message goes to all processes, as none knows where an agent's line is. All of it may be lost: a caller then waits
+until its limit, as it does for an agent that is away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+from itertools import repeat
+from typing import Any
+
+from channels.layers import BaseChannelLayer, get_channel_layer
+
+from league_sdk.protocol import rpc
+from matches.inbox.hub import Hub
+from matches.inbox.lines import Line, Offer
+from matches.push.notify import PROCESS_ID, RESUBSCRIBE_BACKOFF_S, SEND_TIMEOUT_S
+
+logger = logging.getLogger(__name__)
+
+GROUP = "inbox"
+ANNOUNCE_INTERVAL_S = 15.0
+"""Between two announcements of lines that stay open, so that the other processes know which agents dial out."""
+MAX_QUEUED = 10_000
+_EARLIER = "poll"
+"""The way of lines at a process of the version before, which tells none and runs until it is replaced."""
+
+
+class Others:
+    """The hubs of the other processes, as a hub sees them (:class:`matches.inbox.hub.Between`).
+
+    Args:
+        hub: the one of this process.
+    """
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue(MAX_QUEUED)
+
+    # What this hub says ----------------------------------------------------------------------
+
+    def offered(self, offer: Offer) -> None:
+        # Seconds left, and not a time: the clocks of processes, and of machines, differ.
+        body = rpc.dumps(offer.request).decode()
+        http = rpc.dumps(offer.http).decode()
+        self._say("offered", id=offer.id, agent=offer.agent, request=body, left_s=offer.left_s, http=http)
+
+    def withdrawn(self, offer_id: int, agent: int) -> None:
+        self._say("withdrawn", id=offer_id, agent=agent)
+
+    def taken(self, offer_id: int) -> None:
+        self._say("taken", id=offer_id)
+
+    def answered(self, offer_id: int, agent: int, response: dict[str, Any]) -> None:
+        self._say("answered", id=offer_id, agent=agent, response=rpc.dumps(response).decode())
+
+    def opened(self, line: Line) -> None:
+        self._say("opened", agent=line.agent, way=line.way, at=line.opened_at)
+
+    def _say(self, what: str, **fields: Any) -> None:
+        try:
+            self._outgoing.put_nowait({"type": "inbox.said", "from": PROCESS_ID, "what": what, **fields})
+        except asyncio.QueueFull:
+            logger.warning("a message to the other processes is lost: the channel layer takes none")
+
+    # What the others say ---------------------------------------------------------------------
+
+    def hear(self, message: dict[str, Any]) -> None:
+        """Carry out what another process said; its own messages come back to a process, too."""
+        if message.get("from") == PROCESS_ID:
+            return
+        hub, what = self._hub, message["what"]
+        if what == "offered":
+            request, http = (rpc.loads(message[part].encode()) for part in ("request", "http"))
+            ends_at = time.monotonic() + message["left_s"]
+            hub.hear_offer(Offer(message["id"], message["agent"], request, ends_at, http))
+        elif what == "withdrawn":
+            hub.hear_withdrawn(message["id"], message["agent"])
+        elif what == "taken":
+            hub.hear_taken(message["id"])
+        elif what == "answered":
+            hub.hear_answer(message["id"], message["agent"], rpc.loads(message["response"].encode()))
+        elif what == "opened":
+            for offer in hub.hear_opened(message["agent"], message.get("way", _EARLIER), message.get("at")):
+                self.offered(offer)
+        elif what == "open":
+            ways = message.get("ways") or repeat(_EARLIER)
+            hub.hear_open(dict(zip(message["agents"], ways, strict=False)))
+
+    # Tasks -----------------------------------------------------------------------------------
+
+    async def keep_talking(self) -> None:
+        """Send, receive and announce until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for work in (self._keep_sending, partial(_keep_hearing, self.hear), self._keep_announcing):
+                tasks.create_task(work())
+
+    async def _keep_announcing(self) -> None:
+        while True:
+            await asyncio.sleep(ANNOUNCE_INTERVAL_S)
+            if lines := self._hub.lines():
+                self._say("open", agents=[line.agent for line in lines], ways=[line.way for line in lines])
+
+    async def _keep_sending(self) -> None:
+        failed = False
+        while True:
+            message = await self._outgoing.get()
+            try:
+                async with asyncio.timeout(SEND_TIMEOUT_S):
+                    await _layer().group_send(GROUP, message)
+                failed = False
+            except Exception as error:
+                # Redis is away. Its callers wait, as for an agent that is away; the log says so once per outage.
+                if not failed:
+                    logger.warning("the channel layer took no message of an inbox (%s)", type(error).__name__)
+                failed = True
+
+
+def _layer() -> BaseChannelLayer:
+    layer = get_channel_layer()
+    if layer is None:
+        raise RuntimeError("There is no channel layer: see CHANNEL_LAYERS in the settings.")
+    return layer
+
+
+async def _keep_hearing(hear: Callable[[dict[str, Any]], None]) -> None:
+    layer, pause = _layer(), RESUBSCRIBE_BACKOFF_S[0]
+    while True:
+        try:
+            channel = await layer.new_channel(GROUP)
+            await layer.group_add(GROUP, channel)
+            pause = RESUBSCRIBE_BACKOFF_S[0]
+            while True:
+                hear(await layer.receive(channel))
+        except Exception as error:
+            logger.warning("the channel layer failed (%s): subscribing again in %.1f s", type(error).__name__, pause)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, RESUBSCRIBE_BACKOFF_S[1])

@@ -1,0 +1,180 @@
+"""Call an agent: through its inbox while it has a line, else at its address."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.utils import timezone
+
+from agents_registry.models import Agent
+from league_sdk.protocol import notes, rpc
+from league_sdk.protocol.envelope import stamp
+from league_sdk.protocol.inbox import SCHEME, Outcome, as_called
+from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.notes import Code
+from league_sdk.transport.client import Caller, NotReached, Reply
+from league_sdk.transport.relayed import not_connected, reply_of, unanswered
+from matches.inbox.hub import hub
+from matches.inbox.lines import NotAnswered, NotConnected, Offer
+from matches.observing import metrics
+
+
+async def hand_over(
+    agent: int,
+    message: dict[str, Any],
+    *,
+    limit_s: float,
+    grace_s: float,
+    http: Mapping[str, Any] | None = None,
+    seat: str = "",
+) -> tuple[Outcome, dict[str, Any]]:
+    """Put a JSON-RPC request into an agent's inbox and wait for what comes of it.
+
+    Args:
+        http: path and headers of the call, for a program that relays it to a server.
+        seat: the seat for which a referee asks; empty for the league manager.
+
+    Returns the outcome, and the agent's JSON-RPC response; empty if it did not answer.
+    """
+    response: dict[str, Any] = {}
+    try:
+        response = await hub.ask(agent, message, limit_s=limit_s, grace_s=grace_s, http=http, seat=seat)
+        outcome = Outcome.ANSWERED
+    except NotConnected:
+        outcome = Outcome.NOT_CONNECTED
+    except NotAnswered:
+        outcome = Outcome.SILENT
+    metrics.INBOX_MESSAGES.labels(outcome.value).inc()
+    return outcome, response
+
+
+def deadline(offer: Offer) -> dict[str, Any]:
+    """When the caller of an offer stops waiting, as the agent is told it."""
+    ends = timezone.now() + timedelta(seconds=offer.left_s)
+    return {"deadline": stamp(ends), "seconds_left": round(offer.left_s, 3)}
+
+
+CONNECT_GRACE_S = LeagueSettings().connect_grace_s
+"""For what the league manager itself says to agents."""
+
+
+@dataclass(frozen=True, slots=True)
+class InboxLine:
+    """The league manager's line to one agent through its inbox, and through nothing else.
+
+    Attributes:
+        agent: the agent's primary key.
+        grace_s: within how many seconds it must take a message, else it is not connected; at most half of the limit.
+    """
+
+    agent: int
+    grace_s: float = CONNECT_GRACE_S
+
+    async def post(self, url: str, message: Any, *, limit_s: float, headers: Mapping[str, str] | None = None) -> Reply:
+        """Send a JSON-RPC request and return the reply, as :meth:`Client.post` does.
+
+        Args:
+            url: for an agent without an address ``inbox:`` with the path at which its server is asked.
+            message: an object, or the bytes of one.
+
+        Raises:
+            TimedOut: E001, it took the message and did not answer.
+            NotReached: E009, it was not connected, or its bridge could not reach its server.
+            Broken: E009.
+        """
+        target = urlsplit(url)
+        request = rpc.loads(message) if isinstance(message, bytes) else message
+        http = as_called(path=target.path if target.scheme == SCHEME else "", headers=headers or {})
+        grace_s, asked_at = min(self.grace_s, limit_s / 2), time.monotonic()
+        outcome, response = await hand_over(self.agent, request, limit_s=limit_s, grace_s=grace_s, http=http)
+        if outcome is Outcome.ANSWERED:
+            return await reply_of(response, time.monotonic() - asked_at)
+        raise not_connected() if outcome is Outcome.NOT_CONNECTED else unanswered()
+
+    async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:
+        """There is no way: an inbox takes JSON-RPC requests. The agent's server ends such a session by itself."""
+
+    def under_same_policy(self, agent_type: str) -> InboxLine:
+        """The line of another caller: an agent that dials out has one."""
+        return self
+
+    async def aclose(self) -> None:
+        """There is nothing to close: the line is the agent's."""
+
+
+_PERHAPS_THERE = (Code.OTHER_JSON, Code.NOT_IN_TIME)
+"""What a call found that an agent may be at the address after all: one that knows no pings, or a slow one."""
+
+
+def has_line_only(agent: Agent) -> bool:
+    """Whether an agent is reached over its line and not at its address: the last call there found no agent.
+
+    Such an address names nothing. Behind routers of their own two agents may both be 192.168.1.5:8101: they are two
+    programs, and neither is called there.
+    """
+    if not agent.call_found or not hub.dials_out(agent.pk):
+        return False
+    found = notes.read(agent.call_found)
+    return not (isinstance(found, notes.Note) and found.code in _PERHAPS_THERE)
+
+
+async def _always() -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLine:
+    """The league manager's line to one agent: through its inbox while the agent dials out, else to its address.
+
+    Attributes:
+        client: calls addresses.
+        agent: the agent's primary key.
+        grace_s: as that of an :class:`InboxLine`; None: as for what the league manager itself says.
+        may_call: whether the address of an agent whose line is gone may be called now.
+    """
+
+    client: Caller
+    agent: int
+    grace_s: float | None = None
+    may_call: Callable[[], Awaitable[bool]] = _always
+
+    async def post(self, url: str, message: Any, *, limit_s: float, headers: Mapping[str, str] | None = None) -> Reply:
+        """Send a JSON-RPC request and return the reply, as :meth:`Client.post` does.
+
+        Raises:
+            TimedOut: E001.
+            NotReached, Broken: E009.
+        """
+        has_address = urlsplit(url).scheme != SCHEME
+        if has_address and not hub.dials_out(self.agent) and await self.may_call():
+            return await self.client.post(url, message, limit_s=limit_s, headers=headers)
+        grace_s = self.grace_s
+        if grace_s is None:
+            # An agent with an address is called there if its line is gone: less time is spent on waiting for the line.
+            grace_s = min(CONNECT_GRACE_S, limit_s / 4) if has_address else CONNECT_GRACE_S
+        asked_at = time.monotonic()
+        try:
+            return await InboxLine(self.agent, grace_s).post(url, message, limit_s=limit_s, headers=headers)
+        except NotReached as error:
+            if not has_address or error.connected or not await self.may_call():
+                raise
+        left_s = limit_s - (time.monotonic() - asked_at)
+        return await self.client.post(url, message, limit_s=left_s, headers=headers)
+
+    async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:
+        """As :meth:`league_sdk.transport.client.Client.delete`; of an agent that dials out nothing is deleted."""
+        if urlsplit(url).scheme != SCHEME and not hub.dials_out(self.agent):
+            await self.client.delete(url, headers, limit_s=limit_s)
+
+    def under_same_policy(self, agent_type: str) -> AgentLine:
+        """The line of another caller to the same agent."""
+        return replace(self, client=self.client.under_same_policy(agent_type))
+
+    async def aclose(self) -> None:
+        """Close the client."""
+        await self.client.aclose()

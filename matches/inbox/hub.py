@@ -1,0 +1,350 @@
+"""The inboxes of a process: messages that a caller waits for, and the lines on which agents fetch them.
+
+An agent that dials out opens a line: a long poll or a socket. What a referee or the league manager has to say to it is
+offered on that line, and its answer goes back to whoever asked (ruling, section 13). Nothing is stored: an inbox holds
+only what a caller still waits for. All of it happens on the event loop of the process; :mod:`matches.inbox.between`
+connects the hubs of several processes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from matches.inbox.lines import Between, Line, NotAnswered, NotConnected, Offer
+from matches.observing import metrics
+
+MAX_OFFERS_PER_AGENT = 64
+"""Messages that may wait for one agent at once: all its matches, each tried again in several ways of speaking."""
+MAX_OFFERS_PER_SEAT = 32
+"""How many of them may be of one seat: its referee cannot fill the inbox against the player's other matches."""
+MAX_STRAYS, STRAYS_INTERVAL_S = 64, 1.0
+"""Answers of one agent to messages that are not known here which the other processes are asked about."""
+TAKEOVER_INTERVAL_S, CONTESTED_TAKEOVERS = 60.0, 3
+"""So many takeovers of a line within so many seconds are shown to the agent's owner and on the desk."""
+LINGER_S = 30.0
+"""An agent that had a line so many seconds ago is expected to open the next one: between two polls it has none."""
+_PROCESS_BITS = 6
+_PROCESS = secrets.randbits(_PROCESS_BITS)
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A caller in this process that waits for an agent's answer."""
+
+    taken: asyncio.Event = field(default_factory=asyncio.Event)
+    answer: asyncio.Future[dict[str, Any]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+class Hub:
+    """The inboxes of this process.
+
+    Attributes:
+        between: connects it with the hubs of other processes; None for the only process of a site.
+        on_change: called with an agent, and its line or None, when a line was opened or the last one was closed.
+        on_contest: called with an agent when its line was taken over again and again.
+        closing: the process is about to stop; polls end, and agents come back to another process or the next one.
+    """
+
+    def __init__(self) -> None:
+        self.between: Between | None = None
+        self.closing = False
+        self.on_change: Callable[[int, Line | None], None] = lambda agent, line: None
+        self.on_contest: Callable[[int], None] = lambda agent: None
+        self._offers: dict[int, dict[int, Offer]] = {}
+        self._calls: dict[int, _Call] = {}
+        self._lines: dict[int, Line] = {}
+        self._seen: dict[int, tuple[float, str]] = {}
+        self._takeovers: dict[int, deque[float]] = {}
+        self._strays: dict[int, deque[float]] = {}
+        self._valid_at: dict[str, float] = {}
+        self._last_id = 0
+
+    # Callers ---------------------------------------------------------------------------------
+
+    async def ask(
+        self,
+        agent: int,
+        request: dict[str, Any],
+        *,
+        limit_s: float,
+        grace_s: float,
+        http: Mapping[str, Any] | None = None,
+        seat: str = "",
+    ) -> dict[str, Any]:
+        """Offer a JSON-RPC request to an agent and wait for its answer.
+
+        Args:
+            agent: its primary key.
+            request: as it would have been POSTed; its id may be anything.
+            limit_s: seconds until the answer must be here.
+            grace_s: seconds until an agent without a line must have opened one.
+            http: path and headers of the call, for a program that relays it to a server.
+            seat: the seat for which a referee asks; empty for the league manager.
+
+        Returns the agent's JSON-RPC response with the id of ``request``.
+
+        Raises:
+            NotConnected: nobody took it within the grace, or too many messages wait for this agent or seat.
+            NotAnswered: it was taken, and no answer came in time.
+        """
+        held = self._offers.setdefault(agent, {})
+        of_seat = sum(one.seat == seat for one in held.values()) if seat else 0
+        if len(held) >= MAX_OFFERS_PER_AGENT or of_seat >= MAX_OFFERS_PER_SEAT:
+            raise NotConnected
+        number = self._next_id()
+        called = {**(http or {}), **({"id": request["id"]} if "id" in request else {})}
+        offer = Offer(number, agent, request | {"id": number}, time.monotonic() + limit_s, called, seat)
+        call = self._calls[number] = _Call()
+        held[number] = offer
+        try:
+            self._tell(agent)
+            if self.between is not None:
+                self.between.offered(offer)
+            if not await _within(min(grace_s, limit_s), call.taken.wait()):
+                raise NotConnected
+            if not await _within(offer.left_s, asyncio.wait([call.answer])):
+                raise NotAnswered
+            return _with_id(call.answer.result(), request)
+        finally:
+            self._drop(number, agent)
+            del self._calls[number]
+            if self.between is not None:
+                self.between.withdrawn(number, agent)
+
+    def dials_out(self, agent: int) -> bool:
+        """Whether the agent has a line, here or at another process, or had one a moment ago."""
+        return bool(self.way(agent))
+
+    def way(self, agent: int) -> str:
+        """The way of the line that :meth:`dials_out` tells of, ``poll`` or ``websocket``; empty if there is none."""
+        if (line := self._lines.get(agent)) is not None:
+            return line.way
+        seen_at, way = self._seen.get(agent, (0.0, ""))
+        return way if time.monotonic() - seen_at < LINGER_S else ""
+
+    def lines(self) -> list[Line]:
+        """The lines that are open at this process."""
+        return list(self._lines.values())
+
+    # Lines -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def line(self, agent: int, way: str, *, token: str, known: Collection[int] = ()) -> Iterator[Line]:
+        """Open a line of an agent for as long as the context lasts; an older line of it is taken over.
+
+        Args:
+            agent: its primary key.
+            way: ``poll`` or ``websocket``.
+            token: the SHA-256 of the auth_token that opens it.
+            known: the messages that the agent says it has.
+        """
+        line = Line(agent, way, token, set(known))
+        self._take_over(agent)
+        self._lines[agent] = line
+        line.news.set()
+        if self.between is not None:
+            self.between.opened(line)
+        self.on_change(agent, line)
+        try:
+            yield line
+        finally:
+            if self._lines.get(agent) is line:
+                del self._lines[agent]
+                self._seen[agent] = (time.monotonic(), way)
+                self.on_change(agent, None)
+
+    def revoke(self, tokens: Collection[str], valid: Collection[str], at: float) -> None:
+        """End the lines whose token is not valid any more.
+
+        Args:
+            tokens: the SHA-256 of the tokens that were looked up; a line that was opened meanwhile has another.
+            valid: those of them that are valid.
+            at: when they were looked up, in monotonic seconds.
+        """
+        self._valid_at = dict.fromkeys(valid, at)
+        for line in self._lines.values():
+            if line.token in tokens and line.token not in valid:
+                line.revoked = True
+                line.news.set()
+
+    def valid_at(self, token: str) -> float:
+        """When a token was last known to be valid, if a line of it was open then; else long before."""
+        return self._valid_at.get(token, -math.inf)
+
+    def close(self) -> None:
+        """End the polls, and let none wait any more."""
+        self.closing = True
+        for line in self._lines.values():
+            line.news.set()
+
+    def due(self, line: Line) -> list[Offer]:
+        """Hand over what waits for a line and was not handed over on it yet, the oldest first."""
+        line.news.clear()
+        offers = [one for one in self._open(line.agent) if one.id not in line.known]
+        for offer in offers:
+            line.known.add(offer.id)
+            self._took(offer)
+        return offers
+
+    def waiting(self, agent: int) -> list[int]:
+        """The ids of the messages that wait for an agent, handed over or not."""
+        return [offer.id for offer in self._open(agent)]
+
+    def answer(self, agent: int, response: dict[str, Any]) -> bool:
+        """Take an agent's JSON-RPC response to a message of its inbox.
+
+        Returns whether somebody waits for it; anything else, such as a second answer or one to another agent's message,
+        changes nothing.
+        """
+        number = response.get("id")
+        if not isinstance(number, int) or isinstance(number, bool):
+            return False
+        offer = self._offers.get(agent, {}).get(number)
+        if offer is None:
+            # The caller may be at another process, which knows whose message it was.
+            if self.between is None or not self._may_ask_others(agent):
+                return False
+            self.between.answered(number, agent, response)
+            return True
+        self._drop(number, agent)
+        if number in self._calls:
+            self._settle(number, response)
+        elif self.between is not None:
+            self.between.answered(number, agent, response)
+        return True
+
+    # What other processes say ----------------------------------------------------------------
+
+    def hear_offer(self, offer: Offer) -> None:
+        """A caller elsewhere offers a message; kept only if the agent has a line here."""
+        if offer.agent in self._lines:
+            self._offers.setdefault(offer.agent, {}).setdefault(offer.id, offer)
+            self._tell(offer.agent)
+
+    def hear_withdrawn(self, offer_id: int, agent: int) -> None:
+        """A caller elsewhere waits no longer."""
+        if offer_id not in self._calls:
+            self._drop(offer_id, agent)
+
+    def hear_taken(self, offer_id: int) -> None:
+        """A message of a caller here was handed over elsewhere."""
+        if (call := self._calls.get(offer_id)) is not None:
+            call.taken.set()
+
+    def hear_answer(self, offer_id: int, agent: int, response: dict[str, Any]) -> None:
+        """An agent answered elsewhere."""
+        if offer_id in self._offers.get(agent, {}) and offer_id in self._calls:
+            self._drop(offer_id, agent)
+            self._settle(offer_id, response)
+
+    def hear_opened(self, agent: int, way: str, at: float | None = None) -> list[Offer]:
+        """An agent opened a line elsewhere: an older line of it here ends. Returns what callers here have for it.
+
+        Args:
+            agent: its primary key.
+            way: ``poll`` or ``websocket``.
+            at: when, in seconds; None from a process of an earlier version. Word of a line that was opened before the
+                one here may come late: its agent has left that line since.
+        """
+        here = self._lines.get(agent)
+        if here is not None and at is not None and at < here.opened_at:
+            return []
+        self._take_over(agent)
+        self._seen[agent] = (time.monotonic(), way)
+        return [offer for offer in self._open(agent) if offer.id in self._calls]
+
+    def hear_open(self, ways: Mapping[int, str]) -> None:
+        """These agents have lines elsewhere, of these ways."""
+        self._seen.update({agent: (time.monotonic(), way) for agent, way in ways.items()})
+
+    # -----------------------------------------------------------------------------------------
+
+    def _next_id(self) -> int:
+        """An id that no other message has: the time in microseconds; its lowest bits differ between processes."""
+        now = time.time_ns() // 1000 >> _PROCESS_BITS
+        self._last_id = max(self._last_id + 1, now)
+        return self._last_id << _PROCESS_BITS | _PROCESS
+
+    def _may_ask_others(self, agent: int) -> bool:
+        """Whether the other processes are asked about one more answer: an agent may send any number of made-up ones."""
+        now, times = time.monotonic(), self._strays.setdefault(agent, deque(maxlen=MAX_STRAYS))
+        if len(times) == MAX_STRAYS and now - times[0] < STRAYS_INTERVAL_S:
+            return False
+        times.append(now)
+        return True
+
+    def _open(self, agent: int) -> list[Offer]:
+        """What waits for an agent; what came from elsewhere and is over is dropped."""
+        held, now = self._offers.get(agent, {}), time.monotonic()
+        for over in [one.id for one in held.values() if one.ends_at <= now and one.id not in self._calls]:
+            self._drop(over, agent)
+        return sorted(self._offers.get(agent, {}).values(), key=lambda one: one.id)
+
+    def _drop(self, offer_id: int, agent: int) -> None:
+        held = self._offers.get(agent)
+        if held is not None:
+            held.pop(offer_id, None)
+            if not held:
+                del self._offers[agent]
+
+    def _tell(self, agent: int) -> None:
+        if (line := self._lines.get(agent)) is not None:
+            line.news.set()
+
+    def _took(self, offer: Offer) -> None:
+        if (call := self._calls.get(offer.id)) is not None:
+            call.taken.set()
+        elif self.between is not None:
+            self.between.taken(offer.id)
+
+    def _settle(self, offer_id: int, response: dict[str, Any]) -> None:
+        call = self._calls[offer_id]
+        call.taken.set()
+        if not call.answer.done():
+            call.answer.set_result(response)
+
+    def forget(self) -> None:
+        """Forget agents whose last line was closed long ago. To be called now and then."""
+        oldest = time.monotonic() - max(LINGER_S, TAKEOVER_INTERVAL_S)
+        self._seen = {agent: seen for agent, seen in self._seen.items() if seen[0] > oldest}
+        self._takeovers = {agent: times for agent, times in self._takeovers.items() if times[-1] > oldest}
+        self._strays = {agent: times for agent, times in self._strays.items() if times[-1] > oldest}
+
+    def _take_over(self, agent: int) -> None:
+        older = self._lines.pop(agent, None)
+        if older is None:
+            return
+        older.taken_over = True
+        older.news.set()
+        metrics.INBOX_TAKEOVERS.inc()
+        now, times = time.monotonic(), self._takeovers.setdefault(agent, deque(maxlen=CONTESTED_TAKEOVERS))
+        times.append(now)
+        if len(times) == CONTESTED_TAKEOVERS and now - times[0] <= TAKEOVER_INTERVAL_S:
+            self.on_contest(agent)
+
+
+async def _within(limit_s: float, work: Any) -> bool:
+    """Whether something was done within so many seconds."""
+    try:
+        async with asyncio.timeout(limit_s):
+            await work
+    except TimeoutError:
+        return False
+    return True
+
+
+def _with_id(response: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
+    """The response under the id of the request that the caller made."""
+    return response | {"id": request.get("id")}
+
+
+hub = Hub()
+"""Of this process."""

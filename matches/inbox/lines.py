@@ -1,0 +1,93 @@
+"""What waits for agents that dial out, and the lines on which they fetch it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+class NotConnected(Exception):
+    """The agent had no line on which the message could be handed over in time."""
+
+
+class NotAnswered(Exception):
+    """The agent took the message and did not answer in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A message that waits for an agent.
+
+    Attributes:
+        id: the JSON-RPC id that the agent sees; never used twice.
+        agent: the agent's primary key.
+        request: the JSON-RPC request, with that id.
+        ends_at: when its caller stops waiting, in monotonic seconds of this process.
+        http: for a program that relays it to a server: the id that the caller gave it, if any, and the path and the
+            headers of the call, if there are any (:func:`league_sdk.protocol.inbox.as_called`).
+        seat: for which a referee asks; empty for the league manager, and at other processes than the caller's.
+    """
+
+    id: int
+    agent: int
+    request: dict[str, Any]
+    ends_at: float
+    http: Mapping[str, Any] = field(default_factory=dict)
+    seat: str = ""
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until its caller stops waiting."""
+        return max(0.0, self.ends_at - time.monotonic())
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """A poll or a socket on which an agent fetches its messages.
+
+    Attributes:
+        agent: the agent's primary key.
+        way: ``poll`` or ``websocket``.
+        token: the SHA-256 of the auth_token that opened it.
+        known: ids of the messages that were handed over on it, or that the agent says it has.
+        news: set when there may be something to hand over, or when the line is taken over.
+        taken_over: a newer line of the agent was opened; this one has to end.
+        revoked: the token that opened it is not valid any more; it has to end.
+        opened_at: the time by the clock of the process that holds it, in seconds.
+    """
+
+    agent: int
+    way: str
+    token: str
+    known: set[int] = field(default_factory=set)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    taken_over: bool = False
+    revoked: bool = False
+    opened_at: float = field(default_factory=time.time)
+
+    @property
+    def over(self) -> bool:
+        """Whether it has to end."""
+        return self.taken_over or self.revoked
+
+
+class Between(Protocol):
+    """What a hub tells the hubs of the other processes."""
+
+    def offered(self, offer: Offer) -> None:
+        """A caller here has a message for an agent whose line may be elsewhere."""
+
+    def withdrawn(self, offer_id: int, agent: int) -> None:
+        """That caller waits no longer."""
+
+    def taken(self, offer_id: int) -> None:
+        """A message of a caller elsewhere was handed over here."""
+
+    def answered(self, offer_id: int, agent: int, response: dict[str, Any]) -> None:
+        """An agent answered here what a caller elsewhere asked."""
+
+    def opened(self, line: Line) -> None:
+        """An agent opened a line here: its lines elsewhere end, and callers elsewhere offer again."""

@@ -1,0 +1,131 @@
+"""Writes down which agents have a line: pages and the desk show how an agent is reached, in every process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Executor
+from typing import TypeVar
+
+from django.db import DatabaseError, close_old_connections
+
+from agents_registry.models import Agent
+from agents_registry.registering import credentials, registration
+from matches.inbox.hub import LINGER_S, Hub
+from matches.inbox.lines import Line
+from matches.observing import metrics
+from matches.push import notify
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+FLUSH_INTERVAL_S = 0.5
+"""Between two writes: the lines of a class that arrives at once are one statement."""
+REFRESH_INTERVAL_S = 15.0
+"""Between two writes of a line that stays open, one that is not refreshed belonged to a process that was killed; and
+between two looks whether the tokens of open lines are still valid."""
+
+
+class Presence:
+    """Keeps the rows of agents that dial out true, as far as the lines of this process go.
+
+    Args:
+        hub: whose lines are written down.
+        executor: a thread for database work.
+        linger_s: a line that was closed counts as open for so long, as a poll is followed by the next.
+    """
+
+    def __init__(self, hub: Hub, executor: Executor, *, linger_s: float = LINGER_S) -> None:
+        self._hub = hub
+        self._executor = executor
+        self._linger_s = linger_s
+        self._open: dict[int, str] = {}
+        self._opened: dict[int, str] = {}
+        self._closing: dict[int, asyncio.TimerHandle] = {}
+        self._closed: set[int] = set()
+        self._contested: set[int] = set()
+        self._changes: set[int] = set()
+        hub.on_change, hub.on_contest = self._changed, self._contested.add
+
+    async def keep_writing(self) -> None:
+        """Write until cancelled."""
+        loop = asyncio.get_running_loop()
+        refresh_at = loop.time() + REFRESH_INTERVAL_S
+        while True:
+            await asyncio.sleep(FLUSH_INTERVAL_S)
+            if loop.time() >= refresh_at:
+                refresh_at = loop.time() + REFRESH_INTERVAL_S
+                self._opened = self._open | self._opened
+                self._hub.forget()
+                await self.end_revoked()
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write what has changed since the last time."""
+        opened, closed, contested = self._opened, self._closed, self._contested.copy()
+        if not (opened or closed or contested):
+            return
+        self._opened, self._closed = {}, set()
+        self._contested.clear()
+        seen, self._changes = self._changes, set()
+        for way in ("poll", "websocket"):
+            metrics.INBOX_LINES.labels(way).set(sum(its == way for its in self._open.values()))
+        if not await self._in_thread(lambda: _write(opened, closed, contested, seen)):
+            # The lines themselves work, and the next write has these, too.
+            self._opened, self._closed = opened | self._opened, closed | self._closed
+            self._contested.update(contested)
+            self._changes |= seen
+
+    async def end_revoked(self) -> None:
+        """End the lines whose token was revoked; a poll ends soon by itself, a socket would stay open."""
+        tokens, now = {line.token for line in self._hub.lines()}, time.monotonic()
+        if tokens and (valid := await self._in_thread(lambda: credentials.valid_digests(tokens))) is not None:
+            self._hub.revoke(tokens, valid, now)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T | None:
+        """The result of database work; None if the database is away or busy."""
+
+        def run() -> T:
+            try:
+                return work()
+            finally:
+                close_old_connections()
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, run)
+        except DatabaseError:
+            logger.warning("the rows of agents that dial out could not be used; the next try follows", exc_info=True)
+            return None
+
+    def _changed(self, agent: int, line: Line | None) -> None:
+        loop = asyncio.get_running_loop()
+        if line is None:
+            self._closing[agent] = loop.call_later(self._linger_s, self._close, agent)
+            return
+        if (timer := self._closing.pop(agent, None)) is not None:
+            timer.cancel()
+        self._closed.discard(agent)
+        if self._open.get(agent) != line.way:
+            self._open[agent] = self._opened[agent] = line.way
+            self._changes.add(agent)
+
+    def _close(self, agent: int) -> None:
+        self._closing.pop(agent, None)
+        if self._open.pop(agent, None) is not None:
+            self._opened.pop(agent, None)
+            self._closed.add(agent)
+            self._changes.add(agent)
+
+
+def _write(
+    opened: Mapping[int, str], closed: Collection[int], contested: Collection[int], seen: Collection[int]
+) -> bool:
+    """Write lines down, and tell browsers that show leagues of agents that came or went."""
+    registration.note_lines(opened=opened, closed=closed, contested=contested)
+    leagues = Agent.objects.filter(pk__in=list(seen), league__isnull=False).values_list("league_id", flat=True)
+    for league_id in set(leagues):
+        notify.push(league_id)
+    return True

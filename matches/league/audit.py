@@ -1,0 +1,51 @@
+"""WRITES: the log of who did what.
+
+``matches.desk.acting.carry_out`` writes the entries of the table of actions; logins, exports and accounts in the admin,
+which are no rows of it, have calls of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils import timezone
+
+from league_sdk.protocol.limits import MAX_ID_CHARS
+from league_sdk.protocol.transcript import storable
+from matches.models import AuditEntry, Via
+from matches.models.audit import MAX_TARGET_CHARS
+from matches.models.desk import MAX_USER_CHARS
+
+
+def note(
+    *,
+    by: Any,
+    action: str,
+    league_id: str = "",
+    target: str = "",
+    asked: Mapping[str, Any] | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> None:
+    """Write down what somebody has done, in the transaction in which it was done.
+
+    Its many arguments are the columns of an entry; most are empty for most actions.
+
+    Args:
+        by: the user; None for a script with the API key.
+        action: what was done, such as ``league.start``.
+        league_id: the league that it was done in, if there is one.
+        target: what it was done to besides the league.
+        asked: what was asked for, without secrets.
+        changes: what it changed: by name, what was before and what is now.
+    """
+    AuditEntry.objects.create(
+        at=timezone.now(),
+        account="" if by is None else by.get_username()[:MAX_USER_CHARS],
+        via=Via.API if by is None else Via.DESK,
+        action=action,
+        league_id=storable(league_id)[:MAX_ID_CHARS],
+        target=storable(target)[:MAX_TARGET_CHARS],
+        asked=dict(asked or {}),
+        changes=dict(changes or {}),
+    )

@@ -1,0 +1,79 @@
+"""Find a league by its id, move its state, and refuse what its state forbids."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from league_sdk.protocol.states import LeagueState
+from matches.league.errors import ActionRefused, NotFound
+from matches.models import League, Match
+from matches.view import queries
+from storage.prepared import Prepared
+
+_SELDOM = ("frozen", "starts_at", "started_at", "completed_at")
+LEAGUE = Prepared(lambda *, pk: League.objects.filter(pk=pk).defer(*_SELDOM), pk=str)
+"""Find the league of an agent's call; the rarely needed columns are loaded when they are read."""
+
+
+def get_league(league_id: str) -> League:
+    """A league by its id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    # No id contains NUL, and PostgreSQL refuses a parameter that does.
+    league = League.objects.filter(pk=league_id.replace("\x00", "\ufffd")).first()
+    if league is None:
+        raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
+    return league
+
+
+def find_match(league_id: str, match_id: str) -> Match:
+    """A match of a league.
+
+    Raises:
+        NotFound: there is no such league, or no such match in it.
+    """
+    league = get_league(league_id)
+    # No id holds a NUL, and PostgreSQL would not even look for one.
+    wanted = match_id.replace("\x00", "\ufffd")
+    match = queries.matches_of(league).select_related("league").filter(match_id=wanted).first()
+    if match is None:
+        raise NotFound(_("%(league)s has no match %(match)s.") % {"league": league.pk, "match": match_id})
+    return match
+
+
+def named(league: League) -> dict[str, str]:
+    """The arguments of a sentence that names a league."""
+    return {"league": league.display_name}
+
+
+def move(league: League, old: LeagueState, new: LeagueState) -> None:
+    """Compare-and-swap of the league's state.
+
+    Raises:
+        ActionRefused: someone else moved it first.
+    """
+    if not League.objects.filter(pk=league.pk, state=old).update(state=new):
+        raise ActionRefused(_("%(league)s has just changed: look again.") % named(league))
+    league.state = new
+
+
+def refuse_over(league: League) -> None:
+    """Refuse an action that needs a league that has not ended.
+
+    Raises:
+        ActionRefused: it is COMPLETED or STOPPED.
+    """
+    if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED):
+        raise ActionRefused(_("%(league)s is over: create a new league to play again.") % named(league))
+
+
+def refuse_paused(league: League) -> None:
+    """Refuse an action that a pause forbids.
+
+    Raises:
+        ActionRefused: it is paused.
+    """
+    if league.paused:
+        raise ActionRefused(_("%(league)s is paused: resume it first.") % named(league))

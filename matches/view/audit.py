@@ -1,0 +1,178 @@
+"""READS: what the log of who did what says of an action: what it is done to, what was asked for, what it changes.
+
+Secrets stay out by construction: of columns and arguments only those that are listed here are read, and of a setting
+that is a code only that it changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from django.db.models import Model
+
+from agents_registry.models import Agent, Gateway, RosterEntry
+from league_sdk.protocol.transcript import storable
+from matches.models import Correction, League, Match, Notice, Role
+
+Values = dict[str, Any]
+HIDDEN_SETTINGS = ("settings.registration_code",)
+HIDDEN = "(hidden)"
+MAX_ROWS = 100
+"""An action on more rows than this is recorded without what each of them became."""
+MAX_VALUE_CHARS = 200
+
+LEAGUE_FIELDS = (
+    *("display_name", "state", "paused", "starts_at", "starts_all", "freeze_from", "frozen_seq", "unveiled"),
+    *("left_out", "out"),
+)
+AGENT_FIELDS = ("state", "trusted", "readmit", "by_hand", "display_name", "check_wanted", "owner_id")
+MATCH_FIELDS = ("state", "status", "winner__code", "attempt")
+TEXTS = frozenset(
+    (
+        *("kind", "reason", "match_id", "player_id", "status", "winner", "matches_become", "name", "username", "host"),
+        *("display_name", "game_type", "wanted_id"),
+    )
+)
+"""Arguments whose texts are recorded; numbers, times and booleans are recorded under any name."""
+
+
+def named(given: Mapping[str, Any]) -> Values:
+    """The arguments of a verb by name, with the fields of those that are objects, such as what a correction asks for.
+
+    The number of a correction that is undone stands for its match as well.
+    """
+    flat: Values = {}
+    for name, value in given.items():
+        flat |= _fields_of(value) if is_dataclass(value) and not isinstance(value, type) else {name: value}
+    if flat.get("number") is not None and "reason" in flat:
+        made = Correction.objects.filter(league_id=storable(str(flat.get("league_id"))), number=flat["number"]).first()
+        flat["match_id"] = made.match_id if made is not None else ""
+    return flat
+
+
+def _fields_of(value: Any) -> Values:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def league_of(given: Mapping[str, Any], result: Any) -> str:
+    """The id of the league that an action was done in, or that it made: an import names its league in the file."""
+    league = getattr(result, "league", None)
+    return str(given.get("league_id") or (league.pk if isinstance(league, League) else ""))
+
+
+def target_of(given: Mapping[str, Any]) -> str:
+    """What an action is done to besides its league, by the arguments of its verb."""
+    if match_id := given.get("match_id"):
+        return str(match_id)
+    if ids := _agent_ids(given):
+        return ", ".join(Agent.objects.filter(pk__in=ids[:MAX_ROWS]).order_by("pk").values_list("code", flat=True))
+    if hosts := given.get("hosts"):
+        return ", ".join(map(str, hosts))
+    if "role_id" in given:
+        role = Role.objects.select_related("user").filter(pk=given["role_id"]).first()
+        return role.user.get_username() if role is not None else ""
+    return str(given["number"]) if "number" in given else ""
+
+
+def asked_of(given: Mapping[str, Any]) -> Values:
+    """What an action was asked to do, by the arguments of its verb."""
+    return {name: value for name, value in _flat(given) if name not in ("league_id", "number", "agent_ids")}
+
+
+def _flat(given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    for name, value in given.items():
+        if isinstance(value, Enum):
+            yield name, str(value.value)
+        elif isinstance(value, bool | int | float):
+            yield name, value
+        elif isinstance(value, datetime):
+            yield name, value.isoformat()
+        elif isinstance(value, str) and name in TEXTS and value:
+            yield name, _cut(value)
+
+
+def snapshot(given: Mapping[str, Any]) -> Values:
+    """What an action is done to, as it stands, by the arguments of its verb: what differs afterwards was changed."""
+    league_id = storable(str(given.get("league_id") or ""))
+    values: Values = {}
+    if league_id:
+        values |= _league(league_id)
+    if given.get("match_id"):
+        matches = Match.objects.filter(league_id=league_id, match_id=storable(str(given["match_id"])))
+        values |= _rows(matches, MATCH_FIELDS, "match_id")
+    if ids := _agent_ids(given):
+        values |= _rows(Agent.objects.filter(pk__in=ids), AGENT_FIELDS, "code")
+    if "hosts" in given:
+        values["gateways"] = sorted(Gateway.objects.values_list("host", flat=True))
+    return values
+
+
+def _league(league_id: str) -> Values:
+    # Before a league is opened, it stands as the defaults have it.
+    league = League.objects.filter(pk=league_id).first() or League(pk=league_id)
+    values = {name: getattr(league, name) for name in LEAGUE_FIELDS}
+    for name, value in league.rules.model_dump().items():
+        values[f"settings.{name}"] = value
+    values["rounds"] = dict(league.rounds.order_by("number").exclude(state="PENDING").values_list("number", "state"))
+    values["roles"] = dict(Role.objects.filter(league=league).values_list("user__username", "name"))
+    values["people on the roster"] = RosterEntry.objects.filter(league=league).count()
+    values["players"] = Agent.objects.filter(league=league).count()
+    values["notices"] = Notice.objects.filter(league=league, withdrawn_at__isnull=True).count()
+    values["corrections"] = Correction.objects.filter(league=league, undone_at__isnull=True).count()
+    return values
+
+
+def _rows(rows: Any, columns: tuple[str, ...], key: str) -> Values:
+    values: Values = {}
+    for row in rows.order_by("pk").values(key, *columns)[:MAX_ROWS]:
+        name = row.pop(key)
+        values |= {f"{name} {column.removesuffix('__code')}": value for column, value in row.items()}
+    return values
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any], hidden: Iterable[str] = HIDDEN_SETTINGS) -> Values:
+    """What differs, by name, as ``[before, after]``.
+
+    Args:
+        before, after: two snapshots.
+        hidden: names of secrets: only that they changed is said.
+    """
+    names = [*before, *(name for name in after if name not in before)]
+    differing = [name for name in names if before.get(name) != after.get(name)]
+    return {
+        name: [HIDDEN if name in hidden else _shown(side.get(name)) for side in (before, after)]
+        for name in differing[: 4 * MAX_ROWS]
+    }
+
+
+def row_values(row: Model) -> Values:
+    """The columns of a row that is edited in the admin as it is, such as an account."""
+    columns = {field.name: field.value_from_object(row) for field in row._meta.concrete_fields}
+    several = {
+        field.name: sorted(str(one) for one in getattr(row, field.name).all()) for field in row._meta.many_to_many
+    }
+    return {**columns, **several}
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, bool | int | float) or value is None:
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return _cut(", ".join(f"{key}: {one}" for key, one in value.items()))
+    return _cut(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+
+
+def _cut(text: str) -> str:
+    text = storable(text)
+    return text if len(text) <= MAX_VALUE_CHARS else f"{text[: MAX_VALUE_CHARS - 1]}…"
+
+
+def _agent_ids(given: Mapping[str, Any]) -> list[int]:
+    agent = given.get("agent")
+    return [agent.pk] if isinstance(agent, Agent) else list(given.get("agent_ids", ()))

@@ -1,0 +1,39 @@
+"""The site's address as a page shows it, and as a program that has reached the site is told it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import RequestFactory
+
+from agents_registry.addresses.callers import Caller, note_sender
+from agents_registry.addresses.public import address_to_answer, address_to_show, base_url
+
+PUBLIC = "http://192.0.2.7:8000"
+
+
+@pytest.mark.parametrize(
+    ("asked", "public", "shown"),
+    [
+        ("http://127.0.0.1:8000", PUBLIC, PUBLIC),
+        ("http://localhost:8000", PUBLIC, PUBLIC),
+        ("http://[::1]:8000", PUBLIC, PUBLIC),
+        ("http://10.0.0.5:8000", PUBLIC, "http://10.0.0.5:8000"),
+        ("http://league.example.org", "https://league.example.org", "https://league.example.org"),
+        ("http://LEAGUE.example.org", "https://league.example.org", "https://league.example.org"),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000", "http://127.0.0.1:8000"),
+    ],
+)
+def test_a_page_shows_an_address_that_other_machines_reach(asked: str, public: str, shown: str) -> None:
+    assert base_url(asked, public) == shown
+
+
+@pytest.mark.parametrize("proxied", [True, False])
+def test_a_program_is_told_where_it_has_come_in(settings: Any, proxied: bool) -> None:
+    """Behind a tunnel that writes localhost into Host it has come in at the public address."""
+    settings.LEAGUE_PUBLIC_URL, settings.ALLOWED_HOSTS = "https://league.example.org", ["localhost"]
+    request = RequestFactory(headers={"host": "localhost:8000"}).get("/")
+    note_sender(request, Caller("192.0.2.9", proxied=proxied))
+    assert address_to_show(request) == "https://league.example.org"
+    assert address_to_answer(request) == ("https://league.example.org" if proxied else "http://localhost:8000")

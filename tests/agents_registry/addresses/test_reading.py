@@ -1,0 +1,116 @@
+"""Addresses at registration: corrected where the machine is obvious, refused where it is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from agents_registry.models import Agent
+from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS
+from tests import factories as make
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+
+
+def register(client: Client, caller: str = "127.0.0.1", **changes: Any) -> dict[str, Any]:
+    return wire.ask(client, "register_player", wire.player_request(**changes), caller=caller)
+
+
+HERE, ELSEWHERE, MENDED = "127.0.0.1", "192.0.2.7", "http://192.0.2.7:8101/mcp"
+NO_SCHEME, NO_PATH = "address had no http://, http is used", "address had no path, called at /mcp"
+
+
+def moved(host: str, caller: str = ELSEWHERE) -> str:
+    return f"address was {host}, called at {caller}"
+
+
+@pytest.mark.parametrize(
+    ("given", "caller", "kept", "notes"),
+    [
+        ("http://localhost:8101/mcp", HERE, "http://localhost:8101/mcp", []),
+        ("http://localhost:8101/mcp", "::ffff:127.0.0.1", "http://localhost:8101/mcp", []),
+        ("http://localhost:8101/mcp", ELSEWHERE, MENDED, [moved("localhost")]),
+        ("http://localhost:8101/mcp", f"::ffff:{ELSEWHERE}", MENDED, [moved("localhost")]),
+        ("http://127.0.0.1:8101/mcp", "2001:db8::7", "http://[2001:db8::7]:8101/mcp", [moved(HERE, "2001:db8::7")]),
+        ("http://0.0.0.0:8101/mcp", HERE, "http://127.0.0.1:8101/mcp", [moved("0.0.0.0", HERE)]),
+        ("http://10.1.2.3:8101", ELSEWHERE, "http://10.1.2.3:8101/mcp", [NO_PATH]),
+        ("192.0.2.7:8101/mcp", ELSEWHERE, MENDED, [NO_SCHEME]),
+        ("localhost:8101", ELSEWHERE, MENDED, [NO_SCHEME, moved("localhost"), NO_PATH]),
+        ("[2001:db8::7]:8101/a", "::1", "http://[2001:db8::7]:8101/a", [NO_SCHEME]),
+        (" http://10.1.2.3:8101/mcp ", ELSEWHERE, "http://10.1.2.3:8101/mcp", []),
+        ("https://agents.example/a/b?c=d", ELSEWHERE, "https://agents.example/a/b?c=d", []),
+        # From another machine, every spelling of "this machine" means the caller's.
+        *(
+            (f"http://{host}:8101/mcp", ELSEWHERE, MENDED, [moved(read)])
+            for host, read in (
+                ("127.1", HERE),
+                ("2130706433", HERE),
+                ("0x7f000001", HERE),
+                ("127.0.0.2", "127.0.0.2"),
+                ("[::ffff:127.0.0.1]", HERE),
+                ("[0:0:0:0:0:0:0:1]", "::1"),
+                ("localhost.", "localhost"),
+                ("me.localhost", "me.localhost"),
+            )
+        ),
+        # Other loopback addresses count as other machines.
+        ("http://127.0.0.2:8101/mcp", "127.0.0.3", "http://127.0.0.2:8101/mcp", []),
+        ("http://127.0.0.2:8101/mcp", HERE, "http://127.0.0.2:8101/mcp", []),
+        ("http://[2001:0db8:0:0::7]:8101/mcp", ELSEWHERE, "http://[2001:db8::7]:8101/mcp", []),
+    ],
+)
+def test_an_address_is_corrected(client: Client, given: str, caller: str, kept: str, notes: list[str]) -> None:
+    make.open_league("fall")
+    register(client, caller=caller, endpoint=given)
+    agent = Agent.objects.get()
+    assert (agent.endpoint, agent.notes) == (kept, notes)
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        5,
+        ["http://localhost:8101/mcp"],
+        "localhost",
+        "8101",
+        "example/mcp",
+        "ftp://localhost/mcp",
+        "javascript:alert(1)",
+        "http://",
+        "http:///mcp",
+        "http://localhost:0/mcp",
+        "http://localhost:99999/mcp",
+        "http://localhost:port/mcp",
+        "http://user:password@localhost:8101/mcp",
+        "http://localhost:8101/mcp#here",
+        "http://[::1/mcp",
+        "http://local host:8101/mcp",
+        "http://localhost:8101/\r\nHost: other",
+        "http://localhost:8101/<script>",
+        "http://mañana.example/mcp",
+        "http://localhost:8101/" + "a" * MAX_ENDPOINT_CHARS,
+        "http://" + "a" * (MAX_ENDPOINT_CHARS - 7),
+        # Its key is one character longer than the address, and too long.
+        "http://[::1]/" + "a" * (MAX_ENDPOINT_CHARS - 13),
+    ],
+)
+def test_junk_for_an_address_is_refused(client: Client, junk: Any) -> None:
+    make.open_league("fall")
+    data = wire.refused(client, "register_player", wire.player_request(endpoint=junk))
+    assert data["error_code"] == "E002"
+    assert data["context"]["field"] == "player_meta.contact_endpoint"
+    assert data["context"]["expected"] == "a URL such as http://192.168.1.20:8101/mcp"
+    assert Agent.objects.count() == 0
+
+
+def test_an_agent_beside_the_site_is_at_home_under_every_address_of_the_machine(
+    client: Client, own_addresses: set[str]
+) -> None:
+    own_addresses.add("192.0.2.1")
+    make.open_league("fall")
+    for _ in range(2):
+        assert register(client, caller="192.0.2.1")["player_id"] == "P01"
+    assert Agent.objects.get().endpoint == "http://localhost:8101/mcp"

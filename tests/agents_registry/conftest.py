@@ -1,0 +1,17 @@
+"""Lookups of agents' names that find what a test says."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents_registry.addresses import programs
+from league_sdk.transport.names import Names
+from tests.clock import Clock
+from tests.league_sdk.transport.test_names import Zones
+
+
+@pytest.fixture
+def zones(monkeypatch: pytest.MonkeyPatch) -> Zones:
+    lookups = Zones()
+    monkeypatch.setattr(programs, "NAMES", Names(lookups, Clock()))
+    return lookups

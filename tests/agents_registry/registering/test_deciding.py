@@ -1,0 +1,130 @@
+"""Decide whether a registration is taken, and as whom; without a database."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from agents_registry.models import Agent, Kind
+from agents_registry.registering.deciding import Facts, Refused, Taken, Way, Why, decide
+from agents_registry.requests.reading import read_request
+from tests import wire
+
+HOME, ELSEWHERE, NEW_HOME = "10.0.0.5", "10.0.0.66", "10.0.0.7"
+
+
+def facts(*, caller: str = HOME, at: str = HOME, kind: Kind = Kind.PLAYER, **what: Any) -> Facts:
+    """The facts of a registration from ``caller`` for an agent at the address ``at``."""
+    made = wire.player_request if kind == Kind.PLAYER else partial(wire.referee_request, progress=True)
+    params = made("Alpha", endpoint=f"http://{at}:8101/mcp")
+    return Facts(request=read_request(params, kind=kind, caller=caller), **what)
+
+
+def known(like: Facts, **changes: Any) -> Facts:
+    """The same facts, with a known agent of this name whose address is at home."""
+    there = facts(kind=like.request.kind).request
+    agent = Agent(
+        kind=there.kind,
+        code="P01",
+        endpoint=there.address.url,
+        endpoint_key=there.address.key,
+        version=there.version,
+        state="ACTIVE",
+    )
+    for name, value in changes.items():
+        setattr(agent, name, value)
+    return replace(like, known=agent)
+
+
+def taken(given: Facts) -> Taken:
+    decision = decide(given)
+    assert isinstance(decision, Taken)
+    return decision
+
+
+def test_a_new_agent_is_taken_and_has_no_past() -> None:
+    assert decide(facts()) == Taken(
+        way=Way.NEW,
+        state="REGISTERED",
+        owner_id=None,
+        trusted=False,
+        site_key=False,
+        comes_back=False,
+        forgets=True,
+        proven=True,
+        at_home=True,
+        moved=False,
+        doubts=False,
+        voids=False,
+        voids_all=False,
+        begins_anew=False,
+    )
+
+
+def test_a_new_agent_called_from_elsewhere_is_proven_only_by_its_owners_code() -> None:
+    assert taken(facts(caller=ELSEWHERE)).proven is False
+    mine = taken(facts(caller=ELSEWHERE, owner_id=3))
+    assert (mine.owner_id, mine.proven) == (3, True)
+
+
+PROOFS: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any], bool]] = [
+    ({}, {}, {}, True),
+    ({"caller": ELSEWHERE}, {}, {}, False),
+    ({"caller": ELSEWHERE}, {"has_token": True}, {}, True),
+    ({"caller": ELSEWHERE}, {}, {"readmit": True}, True),
+    ({"caller": ELSEWHERE}, {"owner_id": 3}, {"owner_id": 3}, True),
+    ({}, {"owner_id": 4}, {"owner_id": 3}, False),
+    ({}, {"owner_id": 4}, {}, True),
+    ({"kind": Kind.REFEREE}, {}, {"site_key": True}, False),
+    ({"kind": Kind.REFEREE, "caller": ELSEWHERE}, {"has_site_key": True}, {"site_key": True}, True),
+]
+"""The call, what the request has, what the known agent has, and whether this proves to be that agent."""
+
+
+@pytest.mark.parametrize(("where", "shown", "is_", "proof"), PROOFS)
+@pytest.mark.parametrize("in_lobby", [False, True])
+def test_what_proves_to_be_a_known_agent(
+    where: dict[str, Any], shown: dict[str, Any], is_: dict[str, Any], proof: bool, in_lobby: bool
+) -> None:
+    given = known(facts(**where, **shown, in_lobby=in_lobby), **is_)
+    decision = decide(given)
+    if proof:
+        assert isinstance(decision, Taken)
+        assert decision.way is (Way.FROM_LOBBY if in_lobby else Way.AGAIN)
+    else:
+        assert decision == Refused(Why.NOT_THE_SAME, given.known)
+
+
+def test_a_referee_that_moves_stays_trusted_only_with_its_token() -> None:
+    moves = facts(kind=Kind.REFEREE, at=NEW_HOME)
+    assert taken(known(moves, trusted=True)).trusted is False
+    assert taken(known(replace(moves, has_token=True), trusted=True)).trusted is True
+    assert taken(known(facts(kind=Kind.REFEREE), trusted=True)).trusted is True
+
+
+def test_a_new_address_is_not_proven_by_the_old_one() -> None:
+    moves = facts(at=NEW_HOME, caller=HOME, has_token=True, token_is_proven=True)
+    decision = taken(known(moves))
+    assert (decision.proven, decision.doubts, decision.forgets, decision.voids) == (False, True, True, False)
+    there = taken(known(replace(moves, request=facts(at=NEW_HOME, caller=NEW_HOME).request)))
+    assert (there.proven, there.doubts, there.voids) == (True, False, True)
+
+
+def test_a_proven_token_proves_the_next_one() -> None:
+    stays = facts(caller=ELSEWHERE, has_token=True, token_is_proven=True)
+    assert (taken(known(stays)).proven, taken(known(replace(stays, token_is_proven=False))).proven) == (True, False)
+
+
+def test_a_referee_that_registers_again_loses_its_attempts() -> None:
+    referee = facts(kind=Kind.REFEREE)
+    assert (taken(referee).begins_anew, taken(known(referee)).begins_anew) == (False, True)
+    assert taken(known(facts())).begins_anew is False
+
+
+def test_the_instructors_click_shows_who_is_at_the_address_of_then_and_at_no_other() -> None:
+    stays, moves = (facts(caller=ELSEWHERE, at=where, has_token=True) for where in (HOME, NEW_HOME))
+    assert (taken(known(stays, readmit=True)).at_home, taken(known(stays)).at_home) == (True, False)
+    assert taken(known(moves, readmit=True)).at_home is False

@@ -1,0 +1,99 @@
+"""Agents without an address are known by league and name, and proven by their token (ruling, section 13)."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from agents_registry.models import Agent, AgentToken
+from tests import factories as make
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+
+
+def register(client: Client, name: str = "Ada", caller: str = "203.0.113.5", **changes: object) -> dict[str, object]:
+    given = {"delivery": "poll"} if "endpoint" not in changes else {}
+    return wire.ask(client, "register_player", wire.player_request(name, **given, **changes), caller=caller)
+
+
+@pytest.fixture
+def league(client: Client) -> Client:
+    make.open_league("fall")
+    return client
+
+
+def test_a_player_needs_no_address_if_it_says_that_it_dials_out(league: Client) -> None:
+    assert register(league)["status"] == "ACCEPTED"
+    agent = Agent.objects.get()
+    assert (agent.endpoint, agent.is_inbox_only) == (f"inbox://{agent.pk}", True)
+    # Nobody can name its inbox: its first token proves it.
+    assert AgentToken.objects.get().proven
+
+
+def test_a_player_without_an_address_or_delivery_is_refused_with_the_field(league: Client) -> None:
+    request = wire.player_request("Ada")
+    del request["player_meta"]["contact_endpoint"]
+    answer = wire.post(league, wire.request("register_player", request)).json()
+    assert answer["error"]["data"]["error_code"] == "E003"
+    assert "delivery" in answer["error"]["data"]["context"]["expected"]
+
+
+@pytest.mark.parametrize("delivery", ["push", "poll ", "", 5, None, ["poll"]])
+def test_an_inbox_cannot_be_a_contact_endpoint_and_only_the_two_words_mean_dialling_out(
+    league: Client, delivery: object
+) -> None:
+    request = wire.player_request("Ada", endpoint="inbox://1")
+    request["player_meta"]["delivery"] = delivery
+    answer = wire.post(league, wire.request("register_player", request)).json()
+    assert answer["error"]["data"]["error_code"] == "E002"
+    assert not Agent.objects.exists()
+
+
+def test_an_agent_without_address_registers_again_only_with_its_token(league: Client) -> None:
+    first = register(league)
+    stranger = register(league, caller="198.51.100.7")
+    assert (stranger["status"], stranger["player_id"]) == ("REJECTED", None)
+    again = register(league, auth_token=first["auth_token"])
+    assert (again["status"], again["player_id"]) == ("ACCEPTED", first["player_id"])
+    assert Agent.objects.count() == 1
+    assert all(AgentToken.objects.values_list("proven", flat=True))
+
+
+def test_an_agent_may_change_to_an_address_and_back_with_its_token(league: Client) -> None:
+    first = register(league)
+    token = first["auth_token"]
+    listening = register(league, endpoint="http://203.0.113.5:8101/mcp", auth_token=token)
+    assert listening["player_id"] == first["player_id"]
+    assert Agent.objects.get().endpoint == "http://203.0.113.5:8101/mcp"
+    back = register(league, auth_token=token)
+    assert back["player_id"] == first["player_id"]
+    assert Agent.objects.get().is_inbox_only
+
+
+def test_two_leagues_may_have_players_of_one_name(league: Client) -> None:
+    make.open_league("winter")
+    register(league, league_id="fall")
+    register(league, league_id="winter", caller="198.51.100.7")
+    keys = set(Agent.objects.values_list("endpoint_key", flat=True))
+    assert len(keys) == 2
+
+
+def test_an_agent_without_address_keeps_its_inbox_when_it_moves_from_the_lobby(client: Client) -> None:
+    first = register(client)
+    make.open_league(str(first["league_id"]))
+    agent = Agent.objects.get()
+    assert agent.league_id == first["league_id"]
+    assert agent.endpoint == f"inbox://{agent.pk}"
+    assert register(client, auth_token=first["auth_token"])["player_id"] == first["player_id"]
+
+
+def test_the_way_from_the_lobby_into_a_league_proves_no_new_address(client: Client) -> None:
+    """Else whoever waits with an inbox could name any machine, have the site call it, and read what it answers."""
+    waiting = register(client)
+    make.open_league("fall", registration_code="known-to-all")
+    proof = {"auth_token": waiting["auth_token"], "code": "known-to-all"}
+    moved = register(client, endpoint="http://192.0.2.7:631/mcp", league_id="fall", **proof)
+    assert (moved["status"], moved["player_id"]) == ("ACCEPTED", waiting["player_id"])
+    assert Agent.objects.get().endpoint == "http://192.0.2.7:631/mcp"
+    assert not any(AgentToken.objects.values_list("proven", flat=True))

@@ -1,0 +1,32 @@
+"""Whoever says that it listens is pinged at once, so that it knows whether it can be called (ruling, section 13)."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from agents_registry.models import Agent
+from tests import factories as make
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+HOME = "203.0.113.5"
+
+
+@pytest.mark.parametrize(
+    ("given", "pinged"),
+    [
+        ({"endpoint": f"http://{HOME}:8101/mcp"}, True),
+        # A stranger's address: nobody is called because somebody else names it.
+        ({"endpoint": "http://198.51.100.7:8101/mcp"}, False),
+        # It has no address.
+        ({"delivery": "poll"}, False),
+    ],
+    ids=["its own", "a stranger's", "none"],
+)
+def test_an_agent_is_pinged_at_its_own_address_only(client: Client, given: dict[str, str], pinged: bool) -> None:
+    make.open_league("fall")
+    request = wire.player_request("Ada", **given)
+    request["player_meta"].setdefault("delivery", "push")
+    wire.ask(client, "register_player", request, caller=HOME)
+    assert Agent.objects.get().check_wanted is pinged

@@ -1,0 +1,91 @@
+"""When a referee that registers under a known name and port stays trusted."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from agents_registry.models import Agent, Kind
+from agents_registry.registering import credentials, registration
+from agents_registry.requests.reading import read_request
+from league_sdk.protocol.errors import TokenInvalid
+from matches.league import opening, outbox, progress
+from tests.factories import hire, join
+from tests.wire import referee_request
+
+pytestmark = pytest.mark.django_db
+
+
+def again(*, caller: str = "127.0.0.1", endpoint: str | None = None, **changes: str) -> Agent:
+    """Register "Referee 1" at port 8001 once more."""
+    params = referee_request("Referee 1", port=8001, **({"endpoint": endpoint} if endpoint else {}), **changes)
+    request = read_request(params, kind=Kind.REFEREE, caller=caller)
+    return registration.register(request=request, league_id=None).agent
+
+
+def test_a_referee_of_the_site_comes_back_with_the_key_or_its_token_only() -> None:
+    site = hire("Referee 1", trusted=True)
+    with pytest.raises(registration.NotTaken):
+        again()
+    with pytest.raises(registration.NotTaken):
+        again(endpoint="http://10.9.9.9:8001/mcp", caller="10.9.9.9")
+    assert site.fresh().endpoint == "http://localhost:8001/mcp"
+    assert again(auth_token=site.token).code == again(code=settings.LEAGUE_REFEREE_KEY).code == "REF01"
+
+
+def test_a_students_referee_keeps_its_tick_at_its_address_and_loses_it_elsewhere() -> None:
+    hire("Referee 1", trusted=False)
+    registration.trust(agent_ids=[Agent.objects.get().pk], trusted=True)
+    assert again().trusted is True
+    moved = again(endpoint="http://10.9.9.9:8001/mcp")
+    assert (moved.code, moved.trusted) == ("REF01", False)
+
+
+def test_a_stranger_under_the_name_of_a_site_referee_loses_its_tokens_when_that_registers() -> None:
+    """Names and ports of the site's referees are predictable: a stranger may register under the next one."""
+    params = referee_request("Referee 1", port=8001, endpoint="http://10.9.9.9:8001/mcp")
+    request = read_request(params, kind=Kind.REFEREE, caller="10.9.9.9")
+    early = registration.register(request=request, league_id=None)
+    before = credentials.league_token(early.agent)
+    site = hire("Referee 1", trusted=True)
+    assert (site.agent.pk, site.agent.site_key) == (early.agent.pk, True)
+    with pytest.raises(TokenInvalid):
+        credentials.authenticate(early.auth_token)
+    assert credentials.league_token(site.fresh()) != before
+    assert credentials.authenticate(site.token).pk == site.agent.pk
+
+
+def test_an_agent_that_registers_again_and_again_keeps_its_newest_tokens() -> None:
+    first = join("Alpha", None)
+    for _ in range(20):
+        newest = join("Alpha", None)
+    assert newest.agent.pk == first.agent.pk
+    assert newest.agent.tokens.count() == registration.MAX_TOKENS_PER_AGENT
+    assert credentials.authenticate(newest.token).pk == first.agent.pk
+    with pytest.raises(TokenInvalid):
+        credentials.authenticate(first.token)
+
+
+def test_revoked_tokens_are_void_and_so_is_what_our_messages_carried() -> None:
+    member = join("Alpha", None)
+    before = credentials.league_token(member.agent)
+    credentials.revoke_tokens(agent_ids=[member.agent.pk])
+    with pytest.raises(TokenInvalid):
+        credentials.authenticate(member.token)
+    assert credentials.league_token(member.fresh()) != before
+
+
+def test_a_referee_that_is_leaving_or_silent_is_given_nothing() -> None:
+    league = opening.create_league(league_id="evening", display_name="Evening")
+    referee = hire("Referee 1").agent
+    assert outbox.referees_of(league) == [referee]
+    progress.progress(referee=referee, items=[], leaving=True)
+    assert outbox.referees_of(league) == []
+    referee.refresh_from_db()
+    progress.progress(referee=referee, items=[])
+    assert outbox.referees_of(league) == [referee]
+    Agent.objects.update(heard_at=timezone.now() - timedelta(seconds=60))
+    assert outbox.referees_of(league) == []

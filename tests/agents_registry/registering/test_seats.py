@@ -1,0 +1,267 @@
+"""One program has one seat: who has the seat of an address that several players name."""
+
+from __future__ import annotations
+
+import pytest
+
+from agents_registry.addresses import programs
+from agents_registry.models import Agent, Gateway, Kind, RosterEntry
+from agents_registry.registering import registration, seats
+from agents_registry.requests.reading import read_request
+from matches.league import entry
+from matches.models import League
+from tests import factories as make
+from tests import wire
+
+pytestmark = pytest.mark.django_db
+HOME, ELSEWHERE, FAR = "192.0.2.7", "192.0.2.66", "192.0.2.67"
+ADDRESS = f"http://{HOME}:8101/mcp"
+
+
+def join(name: str, caller: str = HOME, endpoint: str = ADDRESS, league: str | None = None, code: str = "") -> Agent:
+    """Register a player from an address."""
+    codes = {"registration_code": code} if code else {}
+    params = wire.player_request(name, endpoint=endpoint, **codes)
+    done = entry.register_player(request=read_request(params, kind=Kind.PLAYER, caller=caller), named=league)
+    assert done.agent is not None, done.reason
+    return done.agent
+
+
+def replaced() -> dict[str, str]:
+    """By name, who has the seat of each player without one."""
+    names = {agent.pk: agent.name for agent in Agent.objects.all()}
+    return {names[pk]: other.name for pk, other in seats.replaced(Agent.objects.order_by("pk")).items()}
+
+
+def enters() -> list[str]:
+    """Who comes from the lobby into a league that opens."""
+    make.open_league("fall")
+    return sorted(Agent.objects.filter(league_id="fall").values_list("name", flat=True))
+
+
+def test_whoever_names_a_rivals_address_does_not_displace_it() -> None:
+    join("Rival")
+    thief = join("Thief", ELSEWHERE)
+    assert replaced() == {"Thief": "Rival"}
+    assert enters() == ["Rival"]
+    thief.refresh_from_db()
+    assert thief.notes[-1] == "stayed in the lobby: its address is that of Rival"
+    assert not thief.check_wanted
+
+
+def test_whoever_names_a_rivals_address_first_loses_it_once_the_rival_comes() -> None:
+    join("Thief", ELSEWHERE)
+    join("Rival")
+    assert enters() == ["Rival"]
+
+
+def test_a_program_under_a_new_name_replaces_the_old_one_that_has_lost_its_token() -> None:
+    join("Draft")
+    join("Final")
+    assert enters() == ["Final"]
+
+
+def test_ten_names_of_one_program_have_one_seat() -> None:
+    for number in range(10):
+        join(f"Copy {number}")
+    assert enters() == ["Copy 9"]
+
+
+def test_ten_names_at_an_address_that_nobody_has_shown_to_be_at_have_one_seat() -> None:
+    for number in range(10):
+        join(f"Copy {number}", ELSEWHERE)
+    assert enters() == ["Copy 0"]
+
+
+def test_where_nobody_can_show_it_nobody_loses_a_seat_to_somebody_elsewhere() -> None:
+    join("Behind a tunnel", ELSEWHERE)
+    join("Perhaps a thief", FAR)
+    assert enters() == ["Behind a tunnel", "Perhaps a thief"]
+
+
+def test_a_caller_that_is_not_known_is_nobody_in_particular() -> None:
+    join("Alpha", "")
+    join("Beta", "")
+    assert replaced() == {}
+
+
+def test_the_instructors_click_shows_who_is_there() -> None:
+    join("Thief", ELSEWHERE)
+    agent = join("Behind a tunnel", ELSEWHERE)
+    assert replaced() == {"Behind a tunnel": "Thief"}
+    registration.readmit(agent_ids=[agent.pk])
+    join("Behind a tunnel", ELSEWHERE)
+    assert replaced() == {"Thief": "Behind a tunnel"}
+
+
+def test_the_instructors_click_also_counts_for_an_agent_that_has_kept_its_token() -> None:
+    """As the kit does: else a thief behind the same router, who came first, keeps the seat."""
+    join("Thief", ELSEWHERE)
+    token = registration_token("Behind a tunnel", ELSEWHERE, ADDRESS)
+    registration.readmit(agent_ids=[Agent.objects.get(name="Behind a tunnel").pk])
+    registration_token("Behind a tunnel", ELSEWHERE, ADDRESS, token)
+    assert replaced() == {"Thief": "Behind a tunnel"}
+
+
+def test_a_rival_that_listens_and_also_dials_out_is_at_its_address() -> None:
+    """As players of the SDK and the kit do while they wait for a league that has not called them."""
+    rival = join("Rival")
+    registration.note_lines(opened={rival.pk: "poll"}, closed=[], contested=[])
+    thief = join("Thief", ELSEWHERE)
+    assert replaced() == {"Thief": "Rival"}
+    registration.note_lines(opened={thief.pk: "poll"}, closed=[], contested=[])
+    assert replaced() == {}
+
+
+def test_a_class_behind_one_router_that_dials_out_keeps_all_its_seats() -> None:
+    """All call from one address and name one port: the site reads localhost as that address."""
+    agents = [join(f"Of {number}", endpoint="http://localhost:8101/mcp") for number in range(3)]
+    assert {agent.endpoint for agent in agents} == {ADDRESS}
+    registration.note_lines(opened={agents[0].pk: "poll", agents[1].pk: "websocket"}, closed=[], contested=[])
+    assert replaced() == {}
+    join("Listens")
+    assert replaced() == {"Of 2": "Listens"}
+
+
+def test_players_without_an_address_are_programs_of_their_own() -> None:
+    for name in ("Alpha", "Beta"):
+        params = wire.player_request(name)
+        params["player_meta"] = {"display_name": name, "delivery": "poll"}
+        entry.register_player(request=read_request(params, kind=Kind.PLAYER, caller=HOME), named=None)
+    assert replaced() == {}
+
+
+def test_another_port_of_a_host_is_another_program_and_another_name_of_it_is_not() -> None:
+    join("Alpha", "127.0.0.1", "http://127.0.0.1:8101/mcp")
+    join("Beta", "127.0.0.1", "http://127.0.0.1:8102/mcp")
+    assert replaced() == {}
+    join("Gamma", "127.0.0.1", "http://localhost:8102/mcp/")
+    join("Delta", "127.0.0.1", "http://127.0.0.2:8102/mcp")
+    assert replaced() == {"Beta": "Gamma", "Delta": "Gamma"}
+
+
+def test_paths_of_one_server_are_told_apart_also_behind_a_gateway() -> None:
+    join("Alpha", endpoint=f"http://{HOME}:80/alpha")
+    join("Beta", endpoint=f"http://{HOME}:80/beta")
+    assert replaced() == {}
+    Gateway.objects.create(host=HOME, marked_at=Agent.objects.earliest("pk").registered_at)
+    assert replaced() == {}
+    join("Gamma", endpoint=f"http://{HOME}:80/beta")
+    assert replaced() == {"Beta": "Gamma"}
+
+
+def test_who_has_come_to_the_address_in_another_league_is_there_now() -> None:
+    ghost = join("Ghost")
+    make.open_league("other", registration_code="none")
+    join("Living", league="other", code="none")
+    assert enters() == []
+    ghost.refresh_from_db()
+    assert ghost.notes[-1] == "stayed in the lobby: Living has registered at its address since"
+
+
+def test_a_player_of_another_league_keeps_others_from_playing_with_its_program() -> None:
+    make.open_league("other", registration_code="none")
+    join("Rival", league="other", code="none")
+    League.objects.update(state="SCHEDULED")
+    join("Thief", ELSEWHERE)
+    assert enters() == []
+
+
+def test_a_player_of_a_league_that_is_over_keeps_nobody_out() -> None:
+    make.open_league("old")
+    join("Old", league="old")
+    League.objects.update(state="STOPPED")
+    join("New")
+    assert enters() == ["New"]
+
+
+def test_a_program_at_the_address_of_a_league_that_is_over_is_not_taken_for_its_player() -> None:
+    make.open_league("old")
+    join("Old", league="old")
+    League.objects.update(state="STOPPED")
+    join("Behind a proxy now", ELSEWHERE)
+    assert enters() == ["Behind a proxy now"]
+
+
+def test_all_names_of_one_owner_have_seats_and_somebody_elses_code_takes_none() -> None:
+    make.open_league("fall")
+    people = [
+        RosterEntry.objects.create(league_id="fall", name=name, email=f"{name}@example.com", code=f"{name}-code-1")
+        for name in ("ada", "bob")
+    ]
+    for number in range(3):
+        join(f"Ada {number}", league="fall", code=people[0].code)
+    # A personal code shows who somebody is, not that the address is theirs.
+    join("Bob", ELSEWHERE, league="fall", code=people[1].code)
+    assert replaced() == {"Bob": "Ada 2"}
+
+
+def test_a_player_that_the_instructor_added_keeps_its_seat() -> None:
+    make.open_league("fall")
+    entry.add_by_hand(league_id="fall", name="By hand", endpoint=ADDRESS)
+    join("Thief", ELSEWHERE, league="fall")
+    assert replaced() == {"Thief": "By hand"}
+    join("Itself", league="fall")
+    assert replaced() == {"Thief": "Itself"}
+
+
+def test_who_leaves_its_address_for_a_line_is_not_there_any_more() -> None:
+    first = make.join("Alpha", port=8101)
+    assert first.fresh().shown_at is not None
+    params = wire.player_request("Alpha", auth_token=first.token)
+    params["player_meta"] = {"display_name": "Alpha", "delivery": "poll"}
+    entry.register_player(request=read_request(params, kind=Kind.PLAYER, caller=ELSEWHERE), named=None)
+    assert first.fresh().is_inbox_only
+    assert first.fresh().shown_at is None
+
+
+@pytest.mark.parametrize("way", ["?1", "/", "/x"])
+def test_whoever_names_another_path_of_a_rivals_program_does_not_play_with_it(way: str) -> None:
+    """Many programs answer at every path, and none minds what follows a question mark."""
+    join("Rival")
+    join("Thief", ELSEWHERE, f"{ADDRESS}{way}")
+    assert replaced() == {"Thief": "Rival"}
+    Gateway.objects.create(host=HOME, marked_at=Agent.objects.earliest("pk").registered_at)
+    assert replaced() == ({"Thief": "Rival"} if way in ("?1", "/") else {})
+
+
+def test_an_address_that_an_agent_had_before_neither_hides_nor_shows_it() -> None:
+    join("Rival")
+    token = registration_token("Thief", ELSEWHERE, f"http://{ELSEWHERE}:8101/mcp")
+    # A conductor has started meanwhile.
+    programs.fill()
+    token = registration_token("Thief", ELSEWHERE, None, token)
+    registration_token("Thief", ELSEWHERE, ADDRESS, token)
+    assert replaced() == {"Thief": "Rival"}
+
+
+def registration_token(name: str, caller: str, endpoint: str | None, token: str = "") -> str:
+    """Register a player with its token, at an address or with an inbox; returns the new token."""
+    where = {"delivery": "poll"} if endpoint is None else {"endpoint": endpoint}
+    params = wire.player_request(name, auth_token=token, **where)
+    done = entry.register_player(request=read_request(params, kind=Kind.PLAYER, caller=caller), named=None)
+    return done.auth_token
+
+
+def test_who_waits_longest_does_not_decide_whether_a_league_that_is_over_counts() -> None:
+    join("Waits since long ago", FAR, f"http://{FAR}:8101/mcp")
+    make.open_league("old", registration_code="none")
+    join("Old", league="old", code="none")
+    League.objects.update(state="STOPPED")
+    join("Behind a proxy now", ELSEWHERE)
+    assert enters() == ["Behind a proxy now", "Waits since long ago"]
+
+
+def test_who_has_come_to_an_address_since_speaks_for_it_alone() -> None:
+    """A student who sat at this machine yesterday kept a token."""
+    ghost = join("Ghost")
+    assert seats.speak_for(ghost.endpoint_key) == {ghost.pk}
+    rival = join("Rival")
+    assert seats.speak_for(rival.endpoint_key) == {rival.pk}
+
+
+def test_another_path_of_a_program_that_the_instructor_added_is_not_somebody_elses() -> None:
+    make.open_league("fall")
+    entry.add_by_hand(league_id="fall", name="By hand", endpoint=ADDRESS)
+    join("Thief", ELSEWHERE, f"{ADDRESS}?1", league="fall")
+    assert replaced() == {"Thief": "By hand"}

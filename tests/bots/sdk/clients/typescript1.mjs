@@ -1,0 +1,19 @@
+// A client made with the TypeScript SDK 1.
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { LEAGUE, STANDINGS, show, takePart } from './playing.mjs';
+
+const client = new Client({ name: 'TypeScript1', version: '1.0.0' });
+const told = new Promise(resolve =>
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
+        if (params.uri === STANDINGS) resolve();
+    })
+);
+const transport = new StreamableHTTPClientTransport(LEAGUE);
+await client.connect(transport);
+show({ version: transport.protocolVersion });
+await client.subscribeResource({ uri: STANDINGS });
+await takePart(client, told);
+await transport.terminateSession();
+await client.close();

@@ -1,0 +1,16 @@
+// A client made with the TypeScript SDK 2, which finds out by itself which era the server speaks.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { LEAGUE, STANDINGS, show, takePart } from './playing.mjs';
+
+const client = new Client({ name: 'TypeScript2', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
+const told = new Promise(resolve =>
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+        if (params.uri === STANDINGS) resolve();
+    })
+);
+await client.connect(new StreamableHTTPClientTransport(LEAGUE));
+show({ version: client.getNegotiatedProtocolVersion() });
+const subscription = await client.listen({ resourceSubscriptions: [STANDINGS] });
+await takePart(client, told);
+await subscription.close();
+await client.close();

@@ -1,0 +1,124 @@
+"""How players of a run fetch their messages that dial out: by long poll or by socket, as section 13 has it.
+
+They come back at once from whatever broke, bring an answer until somebody has it, and answer a message that is offered
+twice as they did before. They import nothing of the project.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+
+PUSH, POLL, SOCKET = "push", "poll", "websocket"
+BACK_AFTER_S = 0.05
+BRING_S = 4.0
+"""An answer is brought for so long; nobody waits longer for one."""
+TRY_S = 1.0
+"""One try to bring it, or to open a socket: a process that is stopped answers nothing."""
+_BROKEN = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
+
+
+@dataclass(slots=True)
+class Line:
+    """The line of one player.
+
+    Args:
+        way: POLL or SOCKET.
+        token: its auth_token.
+        addresses: where the site is found, each through something that cuts connections.
+        rng: chooses among them.
+        answer: answers one request, once for each id.
+
+    Attributes:
+        odd: a sentence for each thing that must not happen on it.
+    """
+
+    way: str
+    token: str
+    addresses: list[str]
+    rng: random.Random
+    answer: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+    odd: list[str] = field(default_factory=list)
+    _answers: dict[int, tuple[str, asyncio.Task[dict[str, Any]]]] = field(default_factory=dict)
+    _bringing: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def keep(self) -> None:
+        """Keep it open until cancelled."""
+        head = {"Authorization": f"Bearer {self.token}"}
+        try:
+            async with aiohttp.ClientSession(headers=head, timeout=aiohttp.ClientTimeout(total=40)) as http:
+                while True:
+                    # Cut, or the site is being restarted.
+                    with contextlib.suppress(*_BROKEN):
+                        await (self._poll(http) if self.way == POLL else self._socket(http))
+                    await asyncio.sleep(BACK_AFTER_S)
+        finally:
+            for task in (*self._bringing, *(task for _said, task in self._answers.values())):
+                task.cancel()
+
+    async def _poll(self, http: aiohttp.ClientSession) -> None:
+        after = ""
+        while True:
+            url = f"{self.rng.choice(self.addresses)}/inbox"
+            async with http.get(url, params={"wait": "10", "after": after}) as reply:
+                if reply.status != 200:
+                    self._refused(reply.status)
+                    return
+                news = await reply.json()
+            after = news["next"]
+            for message in news["messages"]:
+                self._take(message["request"], lambda response: self._bring(http, response))
+
+    async def _bring(self, http: aiohttp.ClientSession, response: dict[str, Any]) -> None:
+        async with asyncio.timeout(BRING_S):
+            while True:
+                with contextlib.suppress(*_BROKEN):
+                    url, body = f"{self.rng.choice(self.addresses)}/inbox", {"responses": [response]}
+                    async with http.post(url, json=body, timeout=aiohttp.ClientTimeout(total=TRY_S)) as reply:
+                        if reply.status == 200:
+                            return
+                        self._refused(reply.status)
+                await asyncio.sleep(BACK_AFTER_S)
+
+    async def _socket(self, http: aiohttp.ClientSession) -> None:
+        url = f"{self.rng.choice(self.addresses)}/ws/inbox"
+        async with asyncio.timeout(TRY_S):
+            line = await http.ws_connect(url)
+        async with line:
+            async for frame in line:
+                if frame.type is aiohttp.WSMsgType.TEXT:
+                    self._take(frame.json(), line.send_json)
+        if line.close_code in (4401, 4409):
+            self._refused(line.close_code)
+
+    def _refused(self, code: int) -> None:
+        if code in (401, 409, 4401, 4409):
+            self.odd.append(f"its line was ended with {code}, and it has no other")
+
+    def _take(self, request: dict[str, Any], bring: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+        number, said = request["id"], json.dumps(request, sort_keys=True)
+        if number not in self._answers:
+            self._answers[number] = said, asyncio.create_task(self._answered(request))
+        elif self._answers[number][0] != said:
+            self.odd.append(f"the id {number} was used for two messages")
+        task = asyncio.create_task(self._brought(self._answers[number][1], bring))
+        self._bringing.add(task)
+        task.add_done_callback(self._bringing.discard)
+
+    async def _answered(self, request: dict[str, Any]) -> dict[str, Any]:
+        return await self.answer(request) | {"id": request["id"]}
+
+    async def _brought(
+        self, answering: asyncio.Task[dict[str, Any]], bring: Callable[[dict[str, Any]], Awaitable[None]]
+    ) -> None:
+        response = await asyncio.shield(answering)
+        # A socket that broke meanwhile is offered the message again when it is open again.
+        with contextlib.suppress(*_BROKEN):
+            await bring(response)

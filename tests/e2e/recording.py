@@ -1,0 +1,94 @@
+"""A proxy before a program on this machine: passes every request on, and records what it was."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from aiohttp import ClientError, ClientSession, ClientTimeout, web
+
+from tests.bots.base import listening
+
+KEPT = ("content-type", "mcp-session-id", "allow")
+NOT_PASSED_ON = ("host", "content-length", "transfer-encoding", "connection")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One request.
+
+    Attributes:
+        verb: of HTTP.
+        method: of JSON-RPC; empty if there was none.
+        session, version: as its headers of MCP have them.
+        status: of the answer.
+        gave: the session id in the answer.
+    """
+
+    verb: str
+    method: str
+    session: str
+    version: str
+    status: int
+    gave: str
+
+
+@contextmanager
+def recording(port: int, into: list[Recorded]) -> Iterator[str]:
+    """Serve before a program at a port of 127.0.0.1 until the block ends; gives the address to call it by."""
+    loop, ready, over = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
+    address: list[str] = []
+
+    async def serve() -> None:
+        async with ClientSession(timeout=ClientTimeout(total=60), auto_decompress=False) as session:
+
+            async def handle(request: web.Request) -> web.StreamResponse:
+                return await _pass_on(session, request, port, into)
+
+            async with listening(handle) as url:
+                address.append(url)
+                ready.set()
+                await over.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=[serve()], daemon=True)
+    thread.start()
+    assert ready.wait(20)
+    try:
+        yield address[0]
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(20)
+        loop.close()
+
+
+async def _pass_on(session: ClientSession, request: web.Request, port: int, into: list[Recorded]) -> web.StreamResponse:
+    raw = await request.read()
+    try:
+        body = json.loads(raw)
+    except ValueError:
+        body = {}
+    headers = {name: value for name, value in request.headers.items() if name.lower() not in NOT_PASSED_ON}
+    url = f"http://127.0.0.1:{port}{request.rel_url}"
+    try:
+        async with session.request(request.method, url, headers=headers, data=raw) as reply:
+            answer = await reply.read()
+            given = {name: value for name, value in reply.headers.items() if name.lower() in KEPT}
+            status = reply.status
+    except ClientError:
+        answer, given, status = b"", {}, 502
+    seen, told = request.headers, {name.lower(): value for name, value in given.items()}
+    into.append(
+        Recorded(
+            request.method,
+            str(body.get("method", "")),
+            seen.get("mcp-session-id", ""),
+            seen.get("mcp-protocol-version", ""),
+            status,
+            told.get("mcp-session-id", ""),
+        )
+    )
+    return web.Response(status=status, body=answer, headers=given)

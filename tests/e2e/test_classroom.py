@@ -1,0 +1,105 @@
+"""The classroom: agents that nobody can call, on a slow network that loses packets (ruling, section 13)."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.bridges import PYTHON, manager
+from tests.e2e.classroom import Classroom, classroom
+from tests.e2e.ports import free_port
+from tests.e2e.site import Instructor, Site, bots
+from tests.e2e.test_dial_out_sdk import sdk_players
+from tests.e2e.test_kits import KitPlayer
+from tests.places import ROOT
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(400)]
+LEAGUE = "league_2025_even_odd"
+DIALECTS = ("OtherWords", "SmallBody")
+"""Agents of the zoo (``tests/bots/zoo``): the league finds by trying how to speak to the first; the second answers by
+calls of its own to the referee."""
+KITS = {"Python": (sys.executable, "player.py"), "JavaScript": ("node", "player.mjs")}
+ASLEEP = (2, 3)
+"""The rounds that the laptop of the player "Sleeper" sleeps through."""
+
+
+@pytest.fixture
+def room() -> Any:
+    with classroom() as opened:
+        yield opened
+
+
+def open_site(room: Classroom, folder: Path) -> Site:
+    """A site that the agents of the classroom reach."""
+    port = free_port()
+    return Site(
+        folder / "data", "--no-demo", "--host", "0.0.0.0", "--public-url", f"http://{room.site}:{port}", port=port
+    )
+
+
+def start_kits(room: Classroom, site: Instructor, folder: Path, stack: ExitStack) -> Iterator[KitPlayer]:
+    """The players of the starter kit, in each language that this machine can run.
+
+    They listen at a port. The league cannot call it, so they fetch their messages instead."""
+    shutil.copytree(ROOT / "examples" / "kit", folder)
+    for language, command in KITS.items():
+        if shutil.which(command[0]):
+            options = ("--league", f"{site.url}/mcp", "--name", f"Kit in {language}", "--port", "0", "--call-wait", "1")
+            kit = KitPlayer(folder, *room.command(*command), *options)
+            stack.callback(kit.close)
+            yield kit
+
+
+def losses(site: Site) -> list[tuple[int, str]]:
+    """The technical losses of the league: for each the round and the name of the player that lost."""
+    names = {row["player_id"]: row["display_name"] for row in site.get(f"/leagues/{LEAGUE}/standings")}
+    technical_losses = []
+    for match in site.get(f"/leagues/{LEAGUE}/matches"):
+        if match["status"] not in ("WIN", "DRAW"):
+            lost = {match["player_A_id"], match["player_B_id"]} - {match["winner"]}
+            technical_losses += [(match["round_id"], names[player]) for player in sorted(lost)]
+    return technical_losses
+
+
+def test_only_a_player_whose_laptop_slept_has_technical_losses(
+    room: Classroom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as stack:
+        site = open_site(room, tmp_path)
+        stack.callback(site.close)
+        there = Instructor(f"http://{room.site}:{site.port}")
+        stack.callback(there.http.close)
+        with room.inside(monkeypatch, tmp_path):
+            program = room.command(*PYTHON, "-m", "league_sdk", "bridge")
+            here, log = stack.enter_context(manager(there, tmp_path, program=program))
+            options = ("--log-folder", str(tmp_path), "--bots", ",".join(DIALECTS))
+            lines = stack.enter_context(bots(here, "zoo", *options))
+            assert [line for line in lines if not line.startswith("READY ")] == []
+            ways = {"Listener": ("--port", "0", "--call-wait", "1"), "Sleeper": ("--dial-out",)}
+            players = stack.enter_context(sdk_players(there, **ways))
+        kits = list(start_kits(room, there, tmp_path / "kit", stack))
+        players["Listener"].read_until("the league did not call http://127.0.0.1:")
+        for player in players.values():
+            player.read_until("messages are fetched from the league now")
+        for kit in kits:
+            kit.wait_for_line("its messages are fetched as well")
+
+        room.set_network(delay_s=0.3, loss=0.2)
+        site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
+        site.wait_for_round(LEAGUE, ASLEEP[0] - 1)
+        players["Sleeper"].process.send_signal(signal.SIGSTOP)
+        site.wait_for_round(LEAGUE, ASLEEP[-1])
+        players["Sleeper"].process.send_signal(signal.SIGCONT)
+        room.move()
+        site.wait_until(LEAGUE, "COMPLETED", patience_s=200)
+        lost = losses(site)
+        assert {round_id for round_id, _name in lost} <= set(ASLEEP), log.read_text()
+        assert {name for _round_id, name in lost} == {"Sleeper"}, log.read_text()
+        assert site.stop() == 0

@@ -1,0 +1,140 @@
+"""Players that are MCP servers, each made with another SDK as a student would: played without a fault, told everything.
+
+They are called through a recording proxy, beside plain players of 004 chapter 8, in one league.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bots.sdk.installing import FOLDER, PYTHONS, is_installed
+from tests.e2e.ports import free_port
+from tests.e2e.recording import Recorded, recording
+from tests.e2e.site import Player, Site, wait_for
+from tests.mcp_suite.tools import absent
+from tests.places import ROOT
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(240)]
+PLAYERS = ROOT / "tests/bots/sdk"
+CAST = {
+    "Python2": "python2.py",
+    "Python1": "python1.py",
+    "FastMcp4": "fastmcp4.py",
+    "TypeScript1": "typescript1.mjs",
+    "TypeScript2": "typescript2.mjs",
+    "StatelessOnly": "stateless_only.mjs",
+}
+WITH_SESSIONS = {"Python1", "TypeScript1"}
+PLAIN = 2
+ROUNDS = len(CAST) + PLAIN - 1
+HEARD = {
+    "FastMcp4": (
+        *("receive_invitation", "pick_parity", "game_over"),
+        *("new_round", "standings_table", "end_of_round", "league_completed"),
+    ),
+    "TypeScript1": (
+        *("handleGameInvitation", "chooseParity", "notifyMatchResult"),
+        *("notifyRound", "updateStandings", "notifyRoundCompleted", "notifyLeagueCompleted"),
+    ),
+}
+CANONICAL = (
+    *("handle_game_invitation", "choose_parity", "notify_match_result"),
+    *("notify_round", "update_standings", "notify_round_completed", "notify_league_completed"),
+)
+"""The tools of a player, in the order: a match's three, then the broadcasts of each round, then the last one."""
+
+
+@dataclass
+class Student:
+    """One player: what it was sent, and what its tools heard."""
+
+    name: str
+    folder: Path
+    requests: list[Recorded] = field(default_factory=list)
+
+    def heard(self) -> list[dict[str, Any]]:
+        """Every call of its tools, with the arguments."""
+        path = self.folder / f"{self.name}.jsonl"
+        return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+
+    def output(self) -> str:
+        """What its program has printed."""
+        return (self.folder / f"{self.name}.out").read_text("utf-8")
+
+
+@contextmanager
+def student(sdks: Path, name: str, site: Site, league: str, folder: Path) -> Iterator[Student]:
+    """A player as a process of its own, registered with the address of a proxy before it."""
+    one, port = Student(name, folder), free_port()
+    program = folder / CAST[name]
+    command = [sdks / program.stem / "bin" / "python"] if program.stem in PYTHONS else [shutil.which("node") or "node"]
+    with recording(port, one.requests) as endpoint, (folder / f"{name}.out").open("w") as out:
+        own = {"PORT": str(port), "ENDPOINT": endpoint, "LEAGUE": f"{site.url}/mcp", "LEAGUE_ID": league}
+        own["HEARD"] = str(folder / f"{name}.jsonl")
+        process = subprocess.Popen([*command, program], env=os.environ | own, stdout=out, stderr=out)
+        try:
+            yield one
+        finally:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def sdks() -> Path:
+    """The folder with the SDKs."""
+    folder = Path(os.environ.get(FOLDER, "/nowhere"))
+    if not is_installed(folder):
+        absent(f"the SDKs of MCP are not installed ({FOLDER} names their folder; see CONTRIBUTING.md)")
+    if shutil.which("node") is None:
+        absent("Node is not installed, which runs the players in TypeScript")
+    return folder
+
+
+def test_players_made_with_any_sdk_play_without_a_fault_and_hear_every_broadcast(sdks: Path, tmp_path: Path) -> None:
+    site, folder = Site(tmp_path / "data", "--no-demo"), tmp_path / "players"
+    shutil.copytree(PLAYERS, folder)
+    (folder / "node_modules").symlink_to(sdks / "node_modules")
+    with ExitStack() as stack:
+        stack.callback(site.close)
+        site.create("sdk", retry_base_s=0.25)
+        students = [stack.enter_context(student(sdks, name, site, "sdk", folder)) for name in CAST]
+        for number in range(PLAIN):
+            plain = Player(site, f"Plain{number}", tmp_path, "--league-id", "sdk")
+            stack.callback(plain.close)
+        for one in students:
+            wait_for(f"{one.name} has joined", lambda one=one: "JOINED" in one.output())
+        site.play_to_the_end("sdk")
+        for one in students:
+            last = HEARD.get(one.name, CANONICAL)[-1]
+            wait_for(f"{one.name} heard the end", lambda one=one, last=last: last in str(one.heard()[-1:]))
+
+        matches = [site.get(f"/leagues/sdk/matches/{one['match_id']}") for one in site.get("/leagues/sdk/matches")]
+        assert [fault for match in matches for fault in match["result"]["faults"]] == []
+        assert {match["status"] for match in matches} <= {"WIN", "DRAW"}
+        assert plain.deviations() == []
+        assert site.stop() == 0
+
+    for one in students:
+        names = HEARD.get(one.name, CANONICAL)
+        counts = Counter(call["tool"] for call in one.heard())
+        assert counts == dict.fromkeys(names[:-1], ROUNDS) | {names[-1]: 1}, one.name
+        opened = {request.gave for request in one.requests if request.method == "initialize"} - {""}
+        closed = {request.session for request in one.requests if request.verb == "DELETE"}
+        assert (bool(opened), opened - closed) == (one.name in WITH_SESSIONS, set()), one.name
+        calls = [request for request in one.requests if request.method == "tools/call"]
+        assert len(calls) == sum(counts.values()), one.name
+        # Finding out: the first broadcast that was not understood, discover and the list of its tools, and sessions.
+        assert len(one.requests) - len(calls) <= 3 + 4 * len(opened), (one.name, one.requests)
+        if one.name not in WITH_SESSIONS:
+            assert {request.version for request in calls} == {"2026-07-28"}, one.name

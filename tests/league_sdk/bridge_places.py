@@ -1,0 +1,148 @@
+"""A league and an agent that are played, for the tests of the bridge."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+from league_sdk.bridge import Relay, Reply, Server
+from tests.bots.base import RESET
+
+TOKEN = "tok_" + "0" * 32
+PATIENCE_S = 20.0
+CUT = -1
+"""In place of a status: the connection is reset within the body."""
+Said = tuple[int, bytes] | None
+"""Status and body; None closes the connection without a word."""
+Says = Callable[["Asked"], Said]
+Calls = Callable[..., Reply]
+"""Calls what listens, by body, path and headers."""
+
+
+class Asked:
+    """One call that came: verb, target, headers and body."""
+
+    def __init__(self, handler: BaseHTTPRequestHandler) -> None:
+        self.verb, self.target, self.headers = handler.command, handler.path, handler.headers
+        self.body = handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Place:
+    """A server that answers as it is told.
+
+    Args:
+        says: the answer to a call.
+        port: where it listens; any by default.
+        one_by_one: it takes the next connection when it is done with one.
+    """
+
+    def __init__(self, says: Says, port: int = 0, *, one_by_one: bool = False) -> None:
+        self.asked: list[Asked] = []
+        place = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                asked = Asked(self)
+                place.asked.append(asked)
+                said = says(asked)
+                if said is None:
+                    return
+                self.send_response(200 if said[0] == CUT else said[0])
+                self.send_header("Content-Type", "application/json")
+                if said[0] == CUT:
+                    self.send_header("Content-Length", str(len(said[1]) + 100))
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                self.end_headers()
+                self.wfile.write(said[1])
+
+            do_GET = do_POST  # noqa: N815
+
+            def log_message(self, *args: Any) -> None: ...
+
+        class Server(HTTPServer if one_by_one else ThreadingHTTPServer):  # type: ignore[misc]
+            daemon_threads = True
+
+            def handle_error(self, request: Any, client_address: Any) -> None: ...  # The caller hung up.
+
+        self._server = Server(("127.0.0.1", port), Handler)
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        self.port = self._server.server_port
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def message(number: int = 7, seconds_left: float = 10.0, **http: Any) -> dict[str, Any]:
+    """One of an inbox."""
+    request = {"jsonrpc": "2.0", "method": "choose_parity", "params": {"match_id": "R1M1"}, "id": number}
+    return {"cursor": "7", "seconds_left": seconds_left, "request": request, "http": {"id": 1001, **http}}
+
+
+def ok(body: Any) -> tuple[int, bytes]:
+    """A good answer with this body."""
+    return 200, json.dumps(body).encode()
+
+
+class League:
+    """Gives these polls one after the other, then says that another program took over; keeps what is brought.
+
+    Args:
+        polls: a list of messages, or another answer.
+        wants: answers to so many messages before the end.
+
+    Attributes:
+        refusals: what is said to the first answers instead.
+    """
+
+    def __init__(self, *polls: Said | list[dict[str, Any]], wants: int = 1) -> None:
+        self._polls, self._wants = list(polls), wants
+        self.brought: list[dict[str, Any]] = []
+        self.all_here = threading.Event()
+        self.refusals: list[Said] = []
+
+    def __call__(self, asked: Asked) -> Said:
+        """Answer a poll, or take what is brought."""
+        if asked.verb == "POST":
+            if self.refusals:
+                return self.refusals.pop(0)
+            self.brought += asked.json["responses"]
+            if len({one["id"] for one in self.brought}) >= self._wants:
+                self.all_here.set()
+            return ok({"accepted": 1, "not_awaited": []})
+        assert asked.headers["Authorization"] == f"Bearer {TOKEN}"
+        if self._polls:
+            poll = self._polls.pop(0)
+            return ok({"messages": poll, "next": "7"}) if isinstance(poll, list) else poll
+        assert self.all_here.wait(PATIENCE_S), "the answers did not come"
+        return 409, b"{}"
+
+
+def relayed(league: Place, agent: str) -> str:
+    """Run a relay to its end; why it ended."""
+    return Relay("Ada", urlsplit(league.url), "/inbox", TOKEN, Server(agent)).run()
+
+
+def accepted(asked: Asked) -> Said:
+    """A league that takes every agent, and has no messages for any."""
+    if asked.verb == "GET":
+        return 409, b"{}"
+    result = {"status": "ACCEPTED", "player_id": "P01", "auth_token": TOKEN, "inbox": {"poll_url": "http://x/inbox"}}
+    return ok({"jsonrpc": "2.0", "id": 1, "result": result})
+
+
+def entering(name: str, agent: Place) -> dict[str, Any]:
+    """A registration."""
+    meta = {"display_name": name, "contact_endpoint": agent.url}
+    return {"jsonrpc": "2.0", "id": 1, "method": "register_player", "params": {"player_meta": meta}}

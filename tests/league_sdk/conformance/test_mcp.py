@@ -1,0 +1,225 @@
+"""The check of players that are MCP servers: what MCP allows is no mistake, and what a student has to mend is named."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from league_sdk.conformance.report import Report, Verdict
+from league_sdk.dialects.discovery import MAX_PAGES
+from tests.league_sdk.conformance.agents import BRIEF, NAMES, TOKEN, Agent, Wrong, checked, clause, found, having
+
+pytestmark = pytest.mark.usefixtures("impatient")
+VERSION = "2026-07-28"
+STRING, OBJECT = {"type": "string"}, {"type": "object"}
+SCHEMA = {
+    "type": "object",
+    "properties": {"match_id": STRING, "conversation_id": STRING, "game_result": OBJECT},
+    "required": ["conversation_id"],
+}
+CLAUSES = {"mcp.version", "mcp.tools", "mcp.arguments", "mcp.results"}
+
+
+class Server(Agent):
+    """A player that is an MCP server of the handshake era, without sessions; tests override its methods."""
+
+    tools = tuple(NAMES)
+    schema: Any = SCHEMA
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+        self.deleted: list[str] = []
+
+    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.method == "DELETE":
+            self.deleted.append(request.headers.get("Mcp-Session-Id", ""))
+            return web.Response(status=204)
+        return await super().serve(request)
+
+    async def call(self, method: Any, params: Any) -> Any:
+        self.asked.append(method)
+        if method == "initialize":
+            return self.initialized(params)
+        if method == "tools/list":
+            return self.listed(params)
+        if method == "ping":
+            return {}
+        if method != "tools/call":
+            raise Wrong(-32601)
+        name = params.get("name")
+        if name not in self.tools:
+            return self.failed(f"Unknown tool: {name} {TOKEN}")
+        try:
+            return self.result(await super().call(self.meaning(name), params.get("arguments") or {}))
+        except (Wrong, KeyError) as error:
+            return self.failed(f"Error executing tool {name}: {error!r}")
+
+    def meaning(self, name: str) -> str:
+        """The method of chapter 8 for a tool."""
+        return name
+
+    def initialized(self, params: Any) -> Any:
+        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "t"}}
+
+    def listed(self, params: Any) -> Any:
+        return {"tools": [{"name": name, "inputSchema": self.schema} for name in self.tools]}
+
+    def result(self, message: Any) -> Any:
+        return {"content": [{"type": "text", "text": json.dumps(message)}], "isError": False}
+
+    def failed(self, why: str) -> Any:
+        return {"content": [{"type": "text", "text": why}], "isError": True}
+
+
+class Stateless(Server):
+    """A server of the stateless version."""
+
+    async def call(self, method: Any, params: Any) -> Any:
+        if method == "server/discover":
+            return {"supportedVersions": [VERSION], "capabilities": {"tools": {}}}
+        if method == "initialize":
+            raise Wrong(-32022)
+        return await super().call(method, params)
+
+
+class WithSessions(Server):
+    """A server that wants a session for each call, and answers with a stream of events."""
+
+    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.method == "DELETE":
+            return await super().serve(request)
+        body = await request.read()
+        method = json.loads(body).get("method") if body.startswith(b"{") and body.endswith(b"}") else ""
+        if method != "initialize" and request.headers.get("Mcp-Session-Id") != "s1":
+            return web.json_response(self.error(None, -32600) | {"id": "server-error"}, status=400)
+        reply = await super().serve(request)
+        if method == "initialize":
+            reply.headers["Mcp-Session-Id"] = "s1"
+        if method == "tools/call" and isinstance(reply, web.Response) and reply.text:
+            return web.Response(text=f"event: message\ndata: {reply.text}\n\n", content_type="text/event-stream")
+        return reply
+
+    def error(self, rpc_id: Any, code: int) -> Any:
+        return {"jsonrpc": "2.0", "error": {"code": code, "message": "Missing session ID"}, "id": rpc_id}
+
+
+@pytest.mark.parametrize("kind", [Server, Stateless, WithSessions], ids=lambda kind: kind.__name__)
+async def test_nothing_that_mcp_allows_is_a_mistake(kind: type[Server]) -> None:
+    agent = kind()
+    report = await checked(agent)
+    assert report.can_play
+    assert found(report) == (set(), set()), [(one.id, one.why) for one in report.clauses if one.verdict != "conforms"]
+    assert having(report, Verdict.CONFORMS) >= CLAUSES
+    version = VERSION if kind is Stateless else "2025-06-18"
+    assert clause(report, "mcp.version").why == f"It speaks MCP {version}."
+    assert "handle_game_invitation, choose_parity" in clause(report, "mcp.tools").why
+    # Every session is ended.
+    assert set(agent.deleted) == ({"s1"} if kind is WithSessions else set())
+
+
+async def test_an_agent_that_is_called_by_methods_is_asked_nothing_of_mcp() -> None:
+    agent = Agent()
+    report = await checked(agent)
+    assert not CLAUSES & {one.id for one in report.clauses}
+    assert "server/discover" not in agent.methods and "initialize" not in agent.methods
+
+
+def only(report: Report, name: str) -> str:
+    """The reason of a clause, which is the only one of MCP that is not as it should be."""
+    assert report.can_play
+    _failed, tolerated = found(report)
+    assert CLAUSES & tolerated == {name}, [(one.id, one.why) for one in report.clauses if one.id in CLAUSES]
+    return clause(report, name).why
+
+
+class NoHandshake(Server):
+    def initialized(self, params: Any) -> Any:
+        raise Wrong(-32601)
+
+
+async def test_a_server_that_no_client_can_connect_to_is_told() -> None:
+    why = only(await checked(NoHandshake()), "mcp.version")
+    assert "answers neither server/discover nor initialize" in why
+
+
+class NoResultTool(Server):
+    tools = tuple(name for name in NAMES if name != "notify_match_result")
+
+
+async def test_a_message_without_a_tool_is_named_with_the_tool_that_would_do() -> None:
+    why = only(await checked(NoResultTool()), "mcp.tools")
+    assert why == "Nothing in its list is for GAME_OVER: name a tool notify_match_result."
+
+
+class WantsMood(Server):
+    schema = SCHEMA | {"properties": SCHEMA["properties"] | {"mood": STRING}, "required": ["mood"]}
+
+
+async def test_an_argument_that_no_message_has_is_named() -> None:
+    why = only(await checked(WantsMood()), "mcp.arguments")
+    assert why.startswith(
+        "handle_game_invitation requires mood, which no field of GAME_INVITATION is: it is sent empty."
+    )
+
+
+class NoContent(Server):
+    def result(self, message: Any) -> Any:
+        return message
+
+
+async def test_a_result_without_content_is_told() -> None:
+    assert "has no list content" in only(await checked(NoContent()), "mcp.results")
+
+
+class OwnNames(Server):
+    tools = ("receive_invitation", "pick_parity", "game_over")
+
+    def meaning(self, name: str) -> str:
+        return dict(zip(self.tools, NAMES, strict=False))[name]
+
+
+async def test_tools_may_have_names_of_their_own_and_broadcasts_without_a_tool_are_told() -> None:
+    report = await checked(OwnNames())
+    assert having(report, Verdict.CONFORMS) >= CLAUSES and clause(report, "method.names").verdict is Verdict.CONFORMS
+    told = clause(report, "message.standings_update")
+    assert told.verdict is Verdict.TOLERATED
+    # What the tool said is quoted, without the token in it.
+    assert "an error: Unknown tool: update_standings" in told.why or "no tool for this" in told.why
+    assert TOKEN not in json.dumps(report.to_json())
+
+
+class Endless(Stateless):
+    """Its list of tools has no end, and names no tool of use among very many."""
+
+    def listed(self, params: Any) -> Any:
+        more = [{"name": f"t{number}", "inputSchema": {"properties": {"x": {"$ref": "#"}}}} for number in range(5000)]
+        return super().listed(params) | {"nextCursor": f"c{len(self.asked)}", "more": more}
+
+
+class Strange(Stateless):
+    """Its answers have the right names and the wrong types."""
+
+    def listed(self, params: Any) -> Any:
+        return {
+            "tools": [None, 7, {"name": ["x"]}, {"name": "y" * 9000}, {"name": "z", "inputSchema": 5}],
+            "nextCursor": 7,
+        }
+
+    def result(self, message: Any) -> Any:
+        return {"content": [None, {"text": 7}, "x"], "structuredContent": message, "isError": "no"}
+
+    def failed(self, why: str) -> Any:
+        return {"content": [7, {"type": "text", "text": None}], "isError": True}
+
+
+@pytest.mark.parametrize("kind", [Endless, Strange], ids=lambda kind: kind.__name__)
+async def test_a_hostile_server_is_checked_to_the_end(kind: type[Server]) -> None:
+    agent = kind()
+    report = await checked(agent, limits=BRIEF)
+    assert having(report, Verdict.CONFORMS) >= {"mcp.version", "mcp.results"}
+    assert agent.asked.count("tools/list") <= 2 * MAX_PAGES
+    assert len(json.dumps(report.to_json())) < 400_000

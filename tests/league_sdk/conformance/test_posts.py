@@ -1,0 +1,152 @@
+"""Answers by POST count in a check as they count in a match: for whoever shows a token of the player."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from league_sdk.asking.mailbox import MAX_UNREAD_ANSWERS
+from league_sdk.conformance.posts import Posts
+from league_sdk.protocol import rpc, tokens
+from league_sdk.protocol.tokens import new_token
+from league_sdk.simulated_league import Identity, Match
+from tests.league_sdk.conformance.agents import BRIEF, TOKEN, Agent, Params, checked, clause, post
+from tests.places import sample
+
+pytestmark = pytest.mark.usefixtures("impatient")
+HERE, OTHERS = "127.0.0.1", new_token()
+MADE_UP = "tok_" + "0" * 32
+"""A constant, as the door below is: the ids of tests must be the same in every process of a run."""
+OWN = {tokens.digest(TOKEN), tokens.digest(OTHERS)}
+"""Of the agent, and of somebody who registered its address."""
+MATCH = Match(4711, "PLAYER_A", "conv-1", door="tok_" + "1" * 32)
+ACK = sample("GAME_JOIN_ACK") | {"match_id": MATCH.match_id}
+
+
+class Posting(Agent):
+    """Answers by POST to the port that it is told, at the path that it knows by heart, with a token."""
+
+    def __init__(self, token: str | None) -> None:
+        super().__init__()
+        self.token = token
+        self.sending: set[asyncio.Task[None]] = set()
+
+    async def join(self, params: Params) -> Any:
+        return self.later("GAME_JOIN_ACK", await super().join(params), params)
+
+    async def choose(self, params: Params) -> Any:
+        return self.later("CHOOSE_PARITY_RESPONSE", await super().choose(params), params)
+
+    def later(self, method: str, message: Params, params: Params) -> Any:
+        message = {name: value for name, value in message.items() if name != "auth_token"}
+        message |= {} if self.token is None else {"auth_token": self.token}
+        task = asyncio.create_task(self.send(method, message, params))
+        self.sending.add(task)
+        task.add_done_callback(self.sending.discard)
+        return {"status": "RECEIVED"} if method != "GAME_JOIN_ACK" else {"status": "PENDING"}
+
+    async def send(self, method: str, message: Params, params: Params) -> None:
+        target = urlsplit(params["referee_endpoint"])._replace(path="/mcp").geturl()
+        await post(target, rpc.call(method, message, 1))
+
+
+@pytest.mark.parametrize(
+    ("token", "why"),
+    [
+        (TOKEN, ""),
+        (MADE_UP, "A POST of its own was refused: This is not the token of a player of the match."),
+        (None, "A POST of its own was refused: auth_token is missing."),
+    ],
+)
+async def test_a_registered_player_has_to_show_its_token_as_in_a_match(token: str | None, why: str) -> None:
+    limits = BRIEF
+    report = await checked(Posting(token), listen=HERE, limits=limits, identity=Identity(known=True), tokens=OWN)
+    assert report.can_play is (not why), report.summary
+    assert why in clause(report, "join.in_time").why
+
+
+async def test_answers_to_the_league_manager_count() -> None:
+    """The agent posts to an address that it knows by heart, and the league manager passes that on."""
+    handed: list[Any] = []
+
+    class ToTheManager(Posting):
+        async def send(self, method: str, message: Params, params: Params) -> None:
+            handed[0](method, message)
+
+    report = await checked(
+        ToTheManager(TOKEN), listen=HERE, limits=BRIEF, identity=Identity(known=True), on_posts=handed.append
+    )
+    assert report.can_play, report.summary
+
+
+def opened(owns: bool = True) -> tuple[Posts, Any]:
+    """A door with one match in play, whose invitation is open."""
+    posts = Posts(OWN, {tokens.digest(TOKEN)}) if owns else Posts()
+    return posts, posts.open(MATCH, Identity())
+
+
+async def said(posts: Posts, message: Mapping[str, Any], path: str = "/mcp") -> int:
+    """The status of the door's answer, or the code of its error."""
+    reply = await posts.hear(rpc.dumps(rpc.call("GAME_JOIN_ACK", message, 1)), path)
+    assert isinstance(reply.body, bytes)
+    body = rpc.loads(reply.body)
+    return body["error"]["code"] if "error" in body else reply.status
+
+
+@pytest.mark.parametrize(
+    ("message", "path", "code"),
+    [
+        (ACK | {"auth_token": MADE_UP}, f"/mcp/{MATCH.door}", -32001),
+        (ACK | {"auth_token": None}, f"/mcp/{MATCH.door}", -32001),
+        (ACK | {"auth_token": TOKEN, "match_id": "R4712M1"}, "/mcp", -32602),
+        (ACK | {"auth_token": OTHERS, "match_id": None}, "/mcp", -32602),
+        (ACK | {"auth_token": TOKEN, "match_id": None}, "/mcp", 200),
+        (ACK | {"auth_token": MADE_UP, "match_id": None}, "/mcp", -32602),
+        (ACK | {"auth_token": TOKEN, "match_id": None}, f"/mcp/{MATCH.door}", 200),
+        (ACK | {"auth_token": TOKEN}, "/mcp", 200),
+    ],
+)
+async def test_nobody_answers_in_the_check_of_another_player(message: Params, path: str, code: int) -> None:
+    posts, match = opened()
+    with match.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
+        assert await said(posts, message, path) == code
+        assert len(box.messages) == (1 if code == 200 else 0)
+        box.messages.clear()
+
+
+async def test_where_no_token_is_certainly_the_programs_a_post_has_to_name_its_match() -> None:
+    posts = Posts(OWN)
+    match = posts.open(MATCH, Identity())
+    with match.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
+        assert await said(posts, ACK | {"auth_token": TOKEN, "match_id": None}) == -32602
+        assert list(box.messages) == []
+
+
+@pytest.mark.parametrize(("path", "code"), [("/mcp", -32001), (f"/mcp/{MATCH.door}", 200)])
+async def test_of_a_player_that_nobody_knows_the_path_is_the_proof(path: str, code: int) -> None:
+    posts, match = opened(owns=False)
+    with match.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
+        assert await said(posts, ACK | {"auth_token": MADE_UP}, path) == code
+        box.messages.clear()
+
+
+async def test_a_flood_and_a_repetition_fill_nothing() -> None:
+    posts, match = opened()
+    with match.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
+        for _ in range(50):
+            await said(posts, ACK | {"auth_token": TOKEN})
+        assert len(box.messages) == 1
+        for number in range(50):
+            posts.relayed("GAME_JOIN_ACK", ACK | {"number": number})
+        assert len(box.messages) == MAX_UNREAD_ANSWERS
+        box.messages.clear()
+    # Of the next match, an answer to the one before is none.
+    later = posts.open(Match(4712, "PLAYER_A", "conv-2"), Identity())
+    with later.mailbox.expecting("P01", "GAME_JOIN_ACK") as box:
+        posts.relayed("GAME_JOIN_ACK", ACK)
+        assert await said(posts, ACK | {"auth_token": TOKEN}) == -32602
+        assert list(box.messages) == []

@@ -1,0 +1,91 @@
+"""The check asks as often as a match does, with GAME_ERRORs in between, and takes for an answer what a match takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from league_sdk.conformance.report import Verdict
+from league_sdk.conformance.subject import Limits
+from tests.league_sdk.conformance.agents import BRIEF, Agent, Params, Wrong, checked, clause, having
+
+pytestmark = pytest.mark.usefixtures("impatient")
+
+
+class Hesitant(Agent):
+    """Chooses illegally until it gets a GAME_ERROR in the same match."""
+
+    async def choose(self, params: Params) -> Any:
+        told = [one["match_id"] for one in self.seen if one["message_type"] == "GAME_ERROR"]
+        self.choices += 1
+        parity = "even" if params["match_id"] in told else "neither"
+        return self.message("CHOOSE_PARITY_RESPONSE", params, parity_choice=parity)
+
+
+class SilentFirst(Agent):
+    """Does not answer its first invitation and its first request for a choice in time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: set[str] = set()
+
+    async def first(self, kind: str) -> None:
+        if kind not in self.asked:
+            self.asked.add(kind)
+            await self.never()
+
+    async def join(self, params: Params) -> Any:
+        await self.first("join")
+        return await super().join(params)
+
+    async def choose(self, params: Params) -> Any:
+        await self.first("choose")
+        return await super().choose(params)
+
+
+AMPLE = replace(BRIEF, join_s=5, move_s=5, game_over_s=5, other_s=5, contact_s=5, overall_s=60)
+"""For an agent that always answers, also on a busy machine."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "limits"),
+    [(Hesitant, AMPLE), (SilentFirst, replace(AMPLE, join_s=1, move_s=1))],
+    ids=["Hesitant", "Silent"],
+)
+async def test_an_agent_that_a_match_asks_again_is_asked_again(kind: type[Agent], limits: Limits) -> None:
+    report = await checked(kind(), limits=limits)
+    assert report.can_play, report.summary
+    assert having(report, Verdict.FAILS) == set()
+
+
+async def test_an_agent_that_never_chooses_legally_is_asked_as_often_as_in_a_match() -> None:
+    class Neither(Agent):
+        async def choose(self, params: Params) -> Any:
+            self.choices += 1
+            return self.message("CHOOSE_PARITY_RESPONSE", params, parity_choice="neither")
+
+    agent = Neither()
+    report = await checked(agent, limits=BRIEF)
+    assert not report.can_play
+    first = next(one["match_id"] for one in agent.seen if one["message_type"] == "GAME_INVITATION")
+    kinds = [one["message_type"] for one in agent.seen if one.get("match_id") == first]
+    choices = ["CHOOSE_PARITY_CALL", "GAME_ERROR"] * 4
+    assert kinds == ["GAME_INVITATION", *choices, "GAME_OVER"]
+
+
+class MovesOnly(Agent):
+    """Knows no invitations: it has said that it is ready."""
+
+    async def join(self, params: Params) -> Any:
+        raise Wrong(-32601)
+
+
+@pytest.mark.parametrize(("ready_in", "can_play"), [("canonical", True), ("", False)])
+async def test_an_agent_that_is_ready_joins_without_a_yes(ready_in: str, can_play: bool) -> None:
+    report = await checked(MovesOnly(), limits=BRIEF, ready_in=ready_in)
+    assert report.can_play is can_play
+    if can_play:
+        assert clause(report, "join.accepts").why.startswith("It has said that it is ready for its games")
+        assert "AGENT_READY_REQUEST" not in report.spoken

@@ -1,0 +1,172 @@
+"""A check says of agents that no document describes what a referee makes of them, over real connections.
+
+All of them play leagues in ``tests/e2e/test_strangers.py``, and are checked in ``test_check.py`` there; these few take
+a moment.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from league_sdk.asking.callbacks import find_seat
+from league_sdk.asking.clock import Clock
+from league_sdk.conformance.player import check_player
+from league_sdk.conformance.report import Report
+from league_sdk.conformance.subject import Identity, Limits, Subject
+from league_sdk.dialects import inbound
+from league_sdk.judging.calls.canary import Canary
+from league_sdk.judging.calls.player_line import PlayerLine
+from league_sdk.judging.match.brief import Brief, Seat, Standings
+from league_sdk.judging.match.conversation import Conversation
+from league_sdk.judging.match.log import MatchLog
+from league_sdk.judging.match.play import play_match
+from league_sdk.protocol import tokens
+from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.rules.registry import games
+from league_sdk.transport.breaker import Breaker
+from league_sdk.transport.client import Client
+from league_sdk.transport.policy import EndpointPolicy
+from tests.bots.base import Asked, listening
+from tests.bots.strangers.base import Reply, Stranger
+from tests.bots.strangers.cast import STRANGERS
+from tests.bots.words import CHOOSE, INVITE
+from tests.league_sdk.conformance.blamed import blamed
+
+LEAGUE, LEAGUE_ID = "http://127.0.0.1:9/mcp", "league_2025_even_odd"
+RULES = LeagueSettings(
+    join_timeout_s=1, move_timeout_s=1, game_over_timeout_s=1, generic_timeout_s=1, max_retries=1, retry_base_s=0.05
+)
+
+
+class Declines(Stranger):
+    """Refuses every invitation."""
+
+    def message(self, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        said = super().message(kind, fields)
+        return said | ({"accept": False} if kind == INVITE else {})
+
+
+class ChoosesNothing(Stranger):
+    """Its choice is none of the two."""
+
+    def choose(self, match: str) -> str:
+        return "neither"
+
+
+class ErrsAtChoices(Stranger):
+    """Its server fails when it has to choose."""
+
+    def answer(self, kind: str, fields: dict[str, Any], asked: Asked) -> Reply:
+        return (
+            Reply({"detail": "Internal Server Error"}, 500) if kind == CHOOSE else super().answer(kind, fields, asked)
+        )
+
+
+PLAYS = [
+    STRANGERS[name]
+    for name in ("NestedResponse", "BareWords", "Camel", "ForbidsExtra", "SaysHtml", "CallsBackByName", "CallsBackFlat")
+]
+FAILS: dict[type[Stranger], str] = {
+    Declines: "GAME_INVITATION",
+    ChoosesNothing: "CHOOSE_PARITY_CALL",
+    ErrsAtChoices: "CHOOSE_PARITY_CALL",
+}
+
+
+async def checked(one: Stranger) -> Report:
+    """The report of a check of a registered stranger, with the limits of its league."""
+    client = Client(agent_type="check")
+    digests = {tokens.digest(one.token)}
+    try:
+        subject = Subject(
+            url=one.address,
+            listen="127.0.0.1",
+            limits=Limits.of_league(RULES),
+            identity=Identity(one.player_id, LEAGUE_ID, tokens.new_token(), known=True),
+            tokens=digests,
+            own_tokens=digests,
+            farewell=False,
+        )
+        return await check_player(subject, client)
+    finally:
+        await client.aclose()
+
+
+async def played(one: Stranger, other: Stranger) -> list[str]:
+    """The messages that the first loses a match for against the second, with a referee that listens at a port."""
+    clock, talks = Clock(), list[Conversation]()
+
+    async def door(request: web.BaseRequest) -> web.StreamResponse:
+        came = inbound.read(await request.json())
+        found = find_seat([(talks[0].brief, talks[0].mailbox)], came.message, trusted_token="")
+        assert found is not None
+        return web.json_response(found[1].deliver(found[0].player_id, came.name, came.message))
+
+    line = PlayerLine(EndpointPolicy(), clock, Breaker(clock.monotonic), Canary(clock), probe=lambda: "")
+    try:
+        # Each seat has a path of its own below that of the referee.
+        async with listening({"/mcp/{seat}": door}) as address:
+            roles = zip((one, other), ("PLAYER_A", "PLAYER_B"), strict=True)
+            brief = Brief(
+                league_id=LEAGUE_ID,
+                round_id=1,
+                match_id="R1M1",
+                attempt=1,
+                game_type="even_odd",
+                conversation_id="conv-r1m1-001",
+                settings=RULES,
+                referee_id="REF01",
+                referee_endpoint=f"{address}/mcp",
+                **{f"player_{role[-1].lower()}": seat(who, role) for who, role in roles},
+            )
+            game = games()["even_odd"]
+            ask, tell = line.for_match(RULES, game.choice_field)
+            talks.append(Conversation(brief, ask, tell, clock, MatchLog()))
+            verdict = await play_match(talks[0], game, rng=random.Random(1))
+    finally:
+        await line.aclose()
+    assert {fault.player_id for fault in verdict.faults} <= {one.player_id}
+    return [fault.message_type for fault in verdict.faults]
+
+
+def seat(who: Stranger, role: str) -> Seat:
+    return Seat(
+        player_id=who.player_id,
+        role=role,
+        endpoint=who.address,
+        league_token=tokens.new_token(),
+        token_digests=(tokens.digest(who.token),),
+        standings=Standings(),
+        dialect="canonical",
+    )
+
+
+async def both(kind: type[Stranger], folder: Path) -> tuple[Report, list[str]]:
+    """The report on a stranger, and what another of its kind loses a match for."""
+    cast = [who(LEAGUE, folder / f"{number}.jsonl") for number, who in enumerate((kind, kind, Stranger))]
+    for number, who in enumerate(cast, 1):
+        who.player_id, who.token = f"P{number:02d}", tokens.new_token()
+        await who.listener.open()
+    try:
+        return await checked(cast[0]), await played(cast[1], cast[2])
+    finally:
+        for who in cast:
+            await who.stop()
+
+
+@pytest.mark.parametrize("kind", PLAYS, ids=lambda kind: kind.__name__)
+async def test_a_stranger_that_is_played_passes(kind: type[Stranger], tmp_path: Path) -> None:
+    report, lost = await both(kind, tmp_path)
+    assert (report.can_play, lost) == (True, []), report.summary
+
+
+@pytest.mark.parametrize(("kind", "why"), FAILS.items(), ids=lambda one: getattr(one, "__name__", ""))
+async def test_a_stranger_that_loses_fails_for_the_same_message(kind: type[Stranger], why: str, tmp_path: Path) -> None:
+    report, lost = await both(kind, tmp_path)
+    assert (report.can_play, blamed(report), lost) == (False, why, [why]), report.summary

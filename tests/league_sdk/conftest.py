@@ -1,0 +1,71 @@
+"""Fixtures for the tests of the bridge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partialmethod
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from league_sdk import bridge
+from league_sdk.bridge import Bridge, Manager, Reply, Tokens
+from tests.league_sdk.bridge_places import PATIENCE_S, Calls, Place, Says
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bridges try again without waiting, and their servers close without waiting."""
+    monkeypatch.setattr(bridge, "BACKOFF_S", 0.0)
+    monkeypatch.setattr(Manager, "serve_forever", partialmethod(Manager.serve_forever, 0.01))
+
+
+@pytest.fixture
+def places(hasty: None) -> Iterator[Callable[..., Place]]:
+    """A function that starts servers (``Place``); they are closed after the test."""
+    made: list[Place] = []
+
+    def make(says: Says, port: int = 0, *, one_by_one: bool = False) -> Place:
+        made.append(Place(says, port, one_by_one=one_by_one))
+        return made[-1]
+
+    yield make
+    for place in made:
+        place.close()
+
+
+@pytest.fixture
+def listening(tmp_path: Path, hasty: None) -> Iterator[Callable[[Place], int]]:
+    """A function that starts a bridge in front of a league; it returns the bridge's port."""
+    opened: list[Manager] = []
+
+    def at(league: Place) -> int:
+        opened.extend(bridge.listen(Bridge(league.url, Tokens(tmp_path / "kept.json")), "127.0.0.1:0"))
+        return opened[-1].server_port
+
+    yield at
+    for one in opened:
+        one.shutdown()
+        one.server_close()
+
+
+@pytest.fixture
+def calling(listening: Callable[[Place], int]) -> Callable[[Place], Calls]:
+    """A function that starts a bridge in front of a league; it returns a function that posts to the bridge."""
+
+    def at(league: Place) -> Calls:
+        here = urlsplit(f"http://127.0.0.1:{listening(league)}")
+
+        def call(body: Any, path: str = "/mcp", **headers: str) -> Reply:
+            raw, line = body if isinstance(body, bytes) else json.dumps(body).encode(), bridge.Connection(here)
+            try:
+                return line.call("POST", path, raw, headers, bridge.Limits(PATIENCE_S, 1000))
+            finally:
+                line.drop()
+
+        return call
+
+    return at

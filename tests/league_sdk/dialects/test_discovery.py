@@ -1,0 +1,173 @@
+"""What an agent is: which version of MCP it takes calls in, its session and its tools; and what a hostile one gains."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from typing import Any
+
+import pytest
+
+from league_sdk.dialects import discovery
+from league_sdk.dialects.discovery import MAX_PAGES
+from league_sdk.dialects.memory import Memory, read_learned
+from league_sdk.dialects.session import MCP_VERSION, STATELESS_VERSION, UNSUPPORTED_VERSION, Session
+from league_sdk.dialects.tools import MAX_TOOLS
+from league_sdk.transport.client import Reply, TimedOut
+
+TOOL = {"name": "chooseParity", "inputSchema": {"type": "object", "properties": {"matchId": {"type": "string"}}}}
+Answer = Callable[[dict[str, Any], dict[str, str]], Any]
+
+
+def result(body: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": body.get("id"), "result": fields}
+
+
+def refused(code: int, message: str = "no", **data: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message, "data": data}}
+
+
+def tools(body: dict[str, Any]) -> dict[str, Any]:
+    return result(body, tools=[TOOL])
+
+
+async def discovered(answer: Answer, session_id: str = "") -> tuple[Memory, list[str]]:
+    """What was found out of an agent that answers so, and the methods that it was sent."""
+    memory, heard = Memory(), []
+
+    async def post(body: dict[str, Any], *, limit_s: float, headers: dict[str, str] | None = None) -> Reply:
+        heard.append(body["method"])
+        came = answer(body, headers or {})
+        if isinstance(came, Exception):
+            raise came
+        given = {"mcp-session-id": session_id} if session_id and body["method"] == "initialize" else {}
+        return Reply(200, came, "", 0.0, given)
+
+    await discovery.discover(post, memory, partial(next, count(1)), limit_s=3)
+    return memory, heard
+
+
+def both_eras(body: dict[str, Any], _headers: dict[str, str]) -> Any:
+    if body["method"] == "server/discover":
+        return result(body, resultType="complete", supportedVersions=[STATELESS_VERSION], capabilities={})
+    return tools(body)
+
+
+async def test_a_server_that_takes_stateless_calls_gets_them() -> None:
+    memory, heard = await discovered(both_eras)
+    assert (memory.mcp, memory.session) == (STATELESS_VERSION, Session(version=STATELESS_VERSION))
+    assert heard == ["server/discover", "tools/list"]
+    assert memory.spoken["CHOOSE_PARITY_CALL"] == "tools_list"
+    assert memory.own["CHOOSE_PARITY_CALL"].name == "chooseParity"
+    assert memory.shared()["mcp"] == STATELESS_VERSION and "session" not in memory.shared()
+
+
+def handshake(body: dict[str, Any], headers: dict[str, str]) -> Any:
+    if body["method"] == "initialize":
+        return result(body, protocolVersion=body["params"]["protocolVersion"], capabilities={"tools": {}})
+    return tools(body) if headers.get("mcp-session-id") == "s1" else refused(-32600, "Missing session ID")
+
+
+async def test_a_server_with_sessions_gets_one() -> None:
+    memory, heard = await discovered(handshake, "s1")
+    assert (memory.mcp, memory.session, memory.wants_session) == (MCP_VERSION, Session("s1", MCP_VERSION), True)
+    assert heard == ["server/discover", "initialize", "notifications/initialized", "tools/list"]
+    assert (memory.shared()["mcp"], memory.shared()["session"]) == (MCP_VERSION, True)
+
+
+@pytest.mark.parametrize(
+    ("supported", "mcp", "asked"),
+    [
+        (["2025-03-26"], "2025-03-26", ["server/discover", "initialize", "notifications/initialized", "tools/list"]),
+        ([STATELESS_VERSION], STATELESS_VERSION, ["server/discover", "tools/list"]),
+    ],
+)
+async def test_the_versions_that_a_server_names_are_heeded(supported: list[str], mcp: str, asked: list[str]) -> None:
+    def answer(body: dict[str, Any], headers: dict[str, str]) -> Any:
+        if body["method"] == "tools/list":
+            return tools(body)
+        if body["method"] == "initialize" and body["params"]["protocolVersion"] in supported:
+            return result(body, protocolVersion=body["params"]["protocolVersion"], capabilities={})
+        return refused(UNSUPPORTED_VERSION, supported=supported)
+
+    memory, heard = await discovered(answer)
+    assert (memory.mcp, heard) == (mcp, asked)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda body, _: refused(-32601, "Method not found"),
+        lambda body, _: {"error": "Unknown method"},
+        lambda body, _: result(body, status="ok"),
+        lambda body, _: result(body, protocolVersion=3, capabilities={}),
+        lambda body, _: result(body, protocolVersion="2025-06-18"),
+        lambda body, _: None,
+        lambda body, _: ["tools"],
+        # It names for ever a version that it then does not take.
+        lambda body, _: refused(UNSUPPORTED_VERSION, supported=["2024-11-05"]),
+        lambda body, _: refused(UNSUPPORTED_VERSION, supported={"2025-06-18": True}),
+    ],
+)
+async def test_any_other_program_is_no_mcp_server_and_soon_left_alone(answer: Answer) -> None:
+    memory, heard = await discovered(answer)
+    assert (memory.mcp, memory.session, memory.own, memory.shared()) == ("", None, {}, {"mcp": ""})
+    assert heard in (["server/discover", "initialize"], ["server/discover", "initialize", "initialize"])
+
+
+async def test_a_list_in_pages_is_read_to_its_end_or_so_many_pages() -> None:
+    def endless(body: dict[str, Any], headers: dict[str, str]) -> Any:
+        if body["method"] != "tools/list":
+            return both_eras(body, headers)
+        page = int(body["params"].get("cursor", 0))
+        return result(body, tools=[{"name": f"tool{page}"}], nextCursor=str(page + 1))
+
+    memory, heard = await discovered(endless)
+    assert list(memory.tools or {}) == [f"tool{page}" for page in range(MAX_PAGES)]
+    assert heard.count("tools/list") == MAX_PAGES
+
+
+async def test_of_many_pages_full_of_tools_no_more_are_kept_than_of_one() -> None:
+    def crowded(body: dict[str, Any], headers: dict[str, str]) -> Any:
+        if body["method"] != "tools/list":
+            return both_eras(body, headers)
+        page = int(body["params"].get("cursor", 0))
+        return result(body, tools=[{"name": f"tool{page}.{n}"} for n in range(40)], nextCursor=str(page + 1))
+
+    memory, _ = await discovered(crowded)
+    assert len(memory.tools or {}) == MAX_TOOLS
+
+
+async def test_a_failure_leaves_open_what_the_agent_is() -> None:
+    with pytest.raises(TimedOut):
+        await discovered(lambda body, _: TimedOut("no answer", connected=True))
+
+
+async def test_all_requests_share_one_limit() -> None:
+    limits: list[float] = []
+    clock = count(0.0, 0.5)
+
+    async def post(body: dict[str, Any], *, limit_s: float, headers: Any = None) -> Reply:
+        limits.append(limit_s)
+        await asyncio.sleep(0)
+        return Reply(200, handshake(body, {"mcp-session-id": "s1"}), "", 0.0)
+
+    await discovery.discover(post, Memory(), partial(next, count(1)), limit_s=3, now=lambda: next(clock))
+    assert limits == [2.5, 2.0, 1.5, 1.0]
+
+
+def test_what_was_found_is_shared_with_whoever_calls_next() -> None:
+    stateless, sessions, plain = ({"mcp": STATELESS_VERSION}, {"mcp": MCP_VERSION, "session": True}, {"mcp": ""})
+    assert [read_learned(one) for one in (stateless, sessions, plain)] == [stateless, sessions, plain]
+    assert read_learned({"mcp": "1.0", "session": "yes"}) == {}
+    memory = Memory()
+    memory.learn_from({}, stateless)
+    assert memory.session == Session(version=STATELESS_VERSION)
+    # It has changed: the next referee finds sessions.
+    memory.session = None
+    memory.learn_from({}, stateless)
+    assert memory.session is None
+    memory.learn_from({}, sessions)
+    assert (memory.mcp, memory.wants_session) == (MCP_VERSION, True)

@@ -1,0 +1,63 @@
+"""A referee's line to a player that dials out: what the player causes is never taken for a failure of the league."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
+import pytest
+
+from league_sdk.judging.calls.inbox_line import InboxLine
+from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.inbox import OUTCOME_HEADER, Outcome
+from league_sdk.transport.client import Broken, Client, NotReached, Reply
+from tests.league_sdk.judging.line_agent import CALL, P01
+from tests.league_sdk.judging.scripted import Clock
+
+SEAT = replace(P01, endpoint="inbox://7", inbox_key="1.1.7.sig")
+REFUSAL = {"jsonrpc": "2.0", "error": {"code": -32600, "message": "The body is too large.", "data": None}, "id": None}
+
+
+class League:
+    """Instead of the league manager: it answers every delivery alike."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply, self.delivered = reply, 0
+
+    async def post(self, url: str, message: Any, *, limit_s: float, headers: Any = None) -> Reply:
+        self.delivered += 1
+        return self.reply
+
+
+async def outcome_of(reply: Reply) -> tuple[Exception, int]:
+    """What a referee makes of the league's answer to a delivery, and how often it delivered."""
+    league = League(reply)
+    line = InboxLine("http://league:8000/mcp", cast("Client", league), Clock(), lambda: "tok")
+    directly = partial(cast("Client", league).post, SEAT.endpoint, CALL)
+    with pytest.raises((Broken, NotReached)) as caught:
+        await line.post(SEAT, CALL, limit_s=5.0, directly=directly, headers={})
+    return caught.value, league.delivered
+
+
+async def test_an_answer_that_is_too_large_is_the_players_failure() -> None:
+    heads = {OUTCOME_HEADER.lower(): Outcome.TOO_LARGE.value}
+    error, delivered = await outcome_of(Reply(504, {}, "", 0.1, heads))
+    assert isinstance(error, Broken)
+    assert (error.cause, delivered) == (Cause.CONNECT, 1)
+    assert "larger than 65536 bytes" in str(error)
+
+
+@pytest.mark.parametrize("status", [400, 413])
+async def test_a_message_that_an_agents_own_tools_make_too_large_is_the_players_failure(status: int) -> None:
+    error, delivered = await outcome_of(Reply(status, REFUSAL, "", 0.1))
+    assert isinstance(error, Broken)
+    assert (error.cause, delivered) == (Cause.CONNECT, 1)
+
+
+@pytest.mark.parametrize("reply", [Reply(502, None, "", 0.1), Reply(429, REFUSAL, "", 0.1), Reply(413, None, "", 0.1)])
+async def test_a_league_that_is_away_is_asked_until_the_time_is_over(reply: Reply) -> None:
+    error, delivered = await outcome_of(reply)
+    assert isinstance(error, NotReached)
+    assert error.cause is Cause.LEAGUE
+    assert delivered > 1

@@ -1,0 +1,201 @@
+"""A referee's line to agents of other dialects: the limit of a hunt, callbacks, what is remembered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from league_sdk.asking.hunting import CALLED_BACK
+from league_sdk.judging.calls.player_line import PlayerLine
+from league_sdk.judging.match.brief import Seat
+from league_sdk.protocol.league_settings import LeagueSettings
+from league_sdk.protocol.notes import Code, Note, note
+from league_sdk.transport.client import Broken, NotReached
+from tests.league_sdk.judging.line_agent import CALL, INVITATION, P01, UNKNOWN, Agent, Answer, ask, in_turn, meet, ok
+from tests.league_sdk.judging.scripted import seat
+
+OVER = {"message_type": "GAME_OVER", "match_id": "R1M1"}
+
+
+async def cut_short(line: PlayerLine, agent: Agent, *why: str) -> None:
+    """Ask for a choice, and end that as soon as the agent was called."""
+    asked = asyncio.create_task(ask(line, CALL, limit_s=30.0))
+    await agent.called.wait()
+    asked.cancel(*why)
+    await asyncio.gather(asked, return_exceptions=True)
+
+
+def knows(method: str, result: Any) -> Callable[[dict[str, Any]], Answer]:
+    return lambda body: ok(result) if body.get("method") == method else UNKNOWN
+
+
+async def test_all_dialects_of_a_try_share_its_limit() -> None:
+    agent, line = meet(knows("GAME_INVITATION", {"accept": True}), seconds=1.0)
+    heard = await ask(line, INVITATION)
+    assert (heard.message, heard.error_code, heard.elapsed_s) == ({"accept": True}, None, 2.0)
+    assert (agent.heard, agent.limits) == (["handle_game_invitation", "GAME_INVITATION"], [5, 4])
+    assert [str(one) for one in heard.notes] == [
+        "handle_game_invitation was not understood (error -32601)",
+        "id was 1, expected 1002",
+        "asked as message_type: GAME_INVITATION",
+    ]
+    assert line.spoken(P01) == {"GAME_INVITATION": "message_type"}
+
+
+async def test_another_dialect_is_tried_when_a_method_breaks_the_connection() -> None:
+    broken = Broken("the connection was closed without an answer", connected=True)
+    _agent, line = meet(lambda body: ok({"accept": True}) if body.get("method") == "GAME_INVITATION" else broken)
+    heard = await ask(line, INVITATION)
+    assert (heard.message, str(heard.notes[0])) == ({"accept": True}, "handle_game_invitation broke the connection")
+
+
+async def test_an_unreachable_player_is_tried_in_one_dialect_only() -> None:
+    agent, line = meet(lambda _: NotReached("no connection: Connection refused", connected=False))
+    heard = await ask(line, INVITATION)
+    assert (heard.error_code, heard.connected, len(agent.heard)) == ("E009", False, 1)
+
+
+async def test_an_ambiguous_refusal_is_believed_when_no_dialect_works() -> None:
+    agent, line = meet(lambda _: ok({"accept": False, "error": "busy"}))
+    heard = await ask(line, INVITATION)
+    assert (heard.error_code, heard.message["accept"]) == (None, False)
+    assert len(agent.heard) > 5
+
+
+async def test_a_success_without_an_answer_waits_for_a_callback() -> None:
+    agent, line = meet(lambda _: ok({"status": "ok"}))
+    heard = await ask(line, CALL, limit_s=30.0)
+    assert (heard.error_code, round(agent.clock.seconds, 6)) == ("E001", 30.0)
+    assert str(heard.problem).startswith("its reply {'jsonrpc'")
+    assert isinstance(heard.problem, Note) and heard.problem.public == note(Code.NO_ANSWER_IN_REPLY)
+
+
+async def test_a_player_that_is_known_to_call_back_is_waited_for() -> None:
+    agent, line = meet(lambda _: ok({"status": "RECEIVED"}))
+    await cut_short(line, agent, CALLED_BACK)
+    assert (agent.heard, line.spoken(P01)) == (["choose_parity"], {"CHOOSE_PARITY_CALL": "canonical"})
+    heard = await ask(line, CALL, limit_s=30.0)
+    assert (heard.error_code, agent.heard) == ("E001", ["choose_parity"] * 2)
+
+
+async def test_the_dialect_of_the_call_that_a_callback_ended_is_remembered() -> None:
+    """An agent that says ok to everything, and understands only one thing."""
+    agent, line = meet(lambda _: ok({"status": "ok"}), seconds=0.01)
+    asked = asyncio.create_task(ask(line, INVITATION))
+    while "GAME_INVITATION" not in agent.heard:
+        agent.called.clear()
+        await agent.called.wait()
+    asked.cancel(CALLED_BACK)
+    await asyncio.gather(asked, return_exceptions=True)
+    assert line.spoken(P01) == {"GAME_INVITATION": "message_type"}
+    _ask, tell = line.for_match(LeagueSettings())
+    await tell(P01, OVER, limit_s=5.0)
+    assert agent.heard[-1] == "GAME_OVER"
+
+
+async def test_a_cancelled_ask_remembers_no_dialect() -> None:
+    agent, line = meet(lambda _: ok({"status": "RECEIVED"}))
+    await cut_short(line, agent)
+    assert line.spoken(P01) == {}
+
+
+async def test_a_cancelled_ask_cancels_its_request() -> None:
+    agent, line = meet(lambda _: ok({"status": "RECEIVED"}), seconds=30.0)
+    await cut_short(line, agent)
+    assert agent.ended == ["cancelled"]
+
+
+async def test_a_callback_closes_the_circuit_breaker() -> None:
+    down: list[Answer] = [NotReached("no connection", connected=False)] * 5
+    agent, line = meet(lambda _: down.pop() if down else ok({"status": "RECEIVED"}))
+    for _ in range(5):
+        await ask(line, INVITATION)
+    assert (await ask(line, INVITATION)).problem == "not called: 5 failures in a row"
+    await agent.clock.sleep(LeagueSettings().breaker_reset_s)
+    agent.called.clear()
+    await cut_short(line, agent, CALLED_BACK)
+    heard = await ask(line, CALL)
+    assert (heard.http_status, len(agent.heard)) == (200, 7)
+
+
+async def test_game_over_starts_a_hunt_once() -> None:
+    agent, line = meet(lambda _: UNKNOWN)
+    _ask, tell = line.for_match(LeagueSettings())
+    await tell(P01, OVER, limit_s=5.0)
+    assert len(agent.heard) > 5
+    agent.heard.clear()
+    heard = await tell(P01, OVER, limit_s=5.0)
+    assert (agent.heard, heard.error_code) == (["notify_match_result"], "E002")
+
+
+async def test_a_player_that_registered_in_another_dialect_is_asked_in_it() -> None:
+    agent, line = meet(lambda _: ok({"accept": True}))
+    await ask(line, INVITATION)
+    await ask(line, INVITATION, seat=seat("P01", "PLAYER_A", dialect="handle_message"))
+    assert agent.heard == ["handle_game_invitation", "handle_message"]
+
+
+async def test_every_request_of_a_hunt_is_on_the_transcript() -> None:
+    agent, line = meet(in_turn(UNKNOWN, Broken("broke off", connected=True), ok({"accept": True})))
+    wire = (await ask(line, INVITATION)).wire
+    assert [one["status"] for one in wire] == [200, None, 200]
+    assert wire[0]["shape"] == "canonical" and wire[-1]["shape"] != "canonical"
+    assert wire[-1]["request"] == agent.posted[-1][1]
+    assert [one["id"] for one in wire] == [body["id"] for _, body in agent.posted]
+
+
+def registered(name: str, **known: Any) -> Seat:
+    return replace(P01, registration=name, **known)
+
+
+async def test_another_agent_at_the_same_address_begins_afresh() -> None:
+    _agent, line = meet(speaks_only("handle_message"))
+    await ask(line, INVITATION, seat=registered("1.1"))
+    assert (line.spoken(registered("1.1")), line.spoken(registered("1.2"))) == (
+        {"GAME_INVITATION": "handle_message"},
+        {},
+    )
+
+
+async def test_what_other_referees_have_found_out_is_used_at_once() -> None:
+    agent, line = meet(speaks_only("handle_message"))
+    await ask(line, INVITATION, seat=registered("1.1", spoken={"GAME_INVITATION": "handle_message"}))
+    assert agent.heard == ["handle_message"]
+
+
+async def test_a_wrong_report_of_how_a_player_speaks_costs_requests_and_nothing_else() -> None:
+    own = {"own": {"GAME_INVITATION": {"name": "format_disk", "arguments": []}}, "session": True}
+    seat = registered("1.1", spoken={"GAME_INVITATION": "tools_list", "GAME_OVER": "legacy"}, learned=own)
+    _agent, line = meet(speaks_only("handle_game_invitation", "notify_match_result"))
+    heard = await ask(line, INVITATION, seat=seat)
+    assert (heard.error_code, heard.message) == (None, {"accept": True})
+    _ask, tell = line.for_match(LeagueSettings())
+    told = await tell(seat, OVER, limit_s=5.0)
+    assert told.error_code is None
+    assert line.spoken(seat)["GAME_OVER"] == "canonical"
+
+
+async def test_an_agent_with_tools_is_asked_for_their_names_after_its_first_match() -> None:
+    def reply(body: dict[str, Any]) -> Any:
+        if body["method"] == "tools/list":
+            listed = [{"name": name, "inputSchema": {}} for name in ("handle_game_invitation", "notify_standings")]
+            return ok({"tools": listed})
+        return ok({"accept": True}) if body["method"] == "tools/call" else UNKNOWN
+
+    agent, line = meet(reply)
+    seat = replace(registered("1.1"), dialect="tools_call")
+    await ask(line, INVITATION, seat=seat)
+    _ask, tell = line.for_match(LeagueSettings())
+    for _ in range(2):
+        await tell(seat, OVER, limit_s=5.0)
+    assert agent.heard == ["tools/call", "tools/call", "tools/list", "tools/call"]
+    own = line.learned(seat)["own"]
+    assert own["LEAGUE_STANDINGS_UPDATE"] == {"name": "notify_standings", "arguments": []}
+    assert line.learned(replace(seat, learned=line.learned(seat))) == {}
+
+
+def speaks_only(*methods: str) -> Callable[[dict[str, Any]], Any]:
+    """An agent that knows these methods."""
+    return lambda body: ok({"accept": True}) if body.get("method") in methods else UNKNOWN

@@ -1,0 +1,82 @@
+"""A player that is an MCP server with a session: greeted once, greeted again when it has forgotten us."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from league_sdk.dialects import session
+from league_sdk.dialects.session import STATELESS_VERSION
+from league_sdk.transport.client import Reply
+from tests.league_sdk.judging.line_agent import INVITATION, P01, Agent, ask, line_to, ok, said
+
+FORGOTTEN = said(404, {"jsonrpc": "2.0", "id": "x", "error": {"code": -32001, "message": "Session not found"}})
+
+
+class Server(Agent):
+    """A server that wants a session; a stubborn one takes none."""
+
+    def __init__(self, *, stubborn: bool = False) -> None:
+        super().__init__(self.reply)
+        self.sessions: set[str] = set()
+        self.stubborn = stubborn
+
+    def reply(self, body: dict[str, Any]) -> Reply:
+        if body.get("method") == "initialize":
+            held = f"s{self.heard.count('initialize')}"
+            self.sessions.add(held)
+            answer = {
+                "jsonrpc": "2.0",
+                "id": body["id"],
+                "result": {"protocolVersion": "2025-03-26", "capabilities": {}},
+            }
+            return Reply(200, answer, "", 0, {"mcp-session-id": held})
+        if self.stubborn or self.headers.get("mcp-session-id") not in self.sessions:
+            return FORGOTTEN
+        return said(202, None) if str(body.get("method")).startswith("notifications/") else ok({"accept": True})
+
+
+async def test_a_session_is_opened_kept_and_opened_again() -> None:
+    server = Server()
+    line = line_to(server)
+    opening = ["handle_game_invitation", "initialize", "notifications/initialized", "handle_game_invitation"]
+    assert ((await ask(line, INVITATION)).message, server.heard) == ({"accept": True}, opening)
+    await ask(line, INVITATION)
+    assert server.heard[4:] == ["handle_game_invitation"]
+    server.sessions.clear()
+    assert (await ask(line, INVITATION)).message == {"accept": True}
+    assert server.heard[5:] == opening
+
+
+async def test_a_server_that_is_known_to_want_a_session_gets_one_before_the_first_call() -> None:
+    server = Server()
+    line = line_to(server)
+    known = replace(P01, learned={"session": True, "mcp": "2025-03-26"})
+    assert (await ask(line, INVITATION, seat=known)).message == {"accept": True}
+    assert server.heard == ["initialize", "notifications/initialized", "handle_game_invitation"]
+    assert line.learned(known) == {}
+
+
+async def test_a_server_that_is_known_to_take_stateless_calls_gets_them() -> None:
+    server = Agent(lambda _: ok({"accept": True}))
+    line = line_to(server)
+    tool = {"name": "join", "arguments": [["match_id", "string", True, []]]}
+    known = {"spoken": {"GAME_INVITATION": "tools_list"}, "learned": {"mcp": STATELESS_VERSION}}
+    known["learned"]["own"] = {"GAME_INVITATION": tool}
+    await ask(line, INVITATION, seat=replace(P01, **known))
+    assert (server.heard, server.headers["mcp-name"]) == (["tools/call"], "join")
+    assert server.posted[0][1]["params"]["arguments"] == {"match_id": "R1M1"}
+
+
+async def test_sessions_are_ended_when_a_referee_stops() -> None:
+    server = Server()
+    line = line_to(server)
+    await ask(line, INVITATION)
+    await line.aclose()
+    assert server.deleted == [(P01.endpoint, "s1")]
+
+
+async def test_a_server_that_accepts_no_session_is_not_asked_for_ever() -> None:
+    server = Server(stubborn=True)
+    heard = await ask(line_to(server), INVITATION)
+    assert (heard.error_code, server.heard.count("initialize")) == ("E002", session.MAX_USELESS_SESSIONS)

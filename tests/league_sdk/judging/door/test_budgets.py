@@ -1,0 +1,176 @@
+"""What a referee's door takes from whom: a seat's player and the league manager are served while strangers flood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from league_sdk.judging.door.budgets import (
+    ADDRESS_LIMITS,
+    LEAGUE,
+    MAX_PENDING_BYTES,
+    MONITOR,
+    SEAT_LIMITS,
+    STRANGER,
+    STRANGERS_LIMITS,
+    Budgets,
+)
+from league_sdk.protocol import tokens
+from tests.clock import Clock
+
+HERE, THERE = "192.0.2.1", "198.51.100.7"
+DOOR = "tok_" + "5420341d" * 4
+TOKEN = "tok_" + "5420341d" * 4
+PLAYERS = "tok_" + "0d1ce0d1" * 4
+"""The auth_token of the player at that seat."""
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def budgets(clock: Clock) -> Budgets:
+    made = Budgets(clock)
+    made.open_seats([DOOR])
+    made.know_players({tokens.digest(PLAYERS): DOOR})
+    made.expect_league(tokens.digest(TOKEN))
+    return made
+
+
+def used_up(budgets: Budgets, caller: str, address: str = HERE) -> int:
+    """How many requests are taken at once."""
+    taken = 0
+    while budgets.take_request(caller, address):
+        taken += 1
+    return taken
+
+
+@pytest.mark.parametrize(
+    ("path", "authorization", "expected"),
+    [
+        (f"/mcp/{DOOR}", "", DOOR),
+        (f"/behind/a/proxy/{DOOR}?x=1", "", DOOR),
+        (f"/mcp/{DOOR}/", "", STRANGER),
+        (f"/mcp/{DOOR[:-1]}", "", STRANGER),
+        (f"/mcp?{DOOR}", "", STRANGER),
+        ("/mcp", "", STRANGER),
+        ("/mcp", f"Bearer {TOKEN}", LEAGUE),
+        ("/mcp", f"bearer  {TOKEN} ", LEAGUE),
+        ("/mcp", f"Basic {TOKEN}", STRANGER),
+        ("/mcp", f"Bearer {PLAYERS}", DOOR),
+        ("/mcp", f"Basic {PLAYERS}", STRANGER),
+        ("/mcp", f"Bearer {tokens.digest(PLAYERS)}", STRANGER),
+        ("/metrics", f"Bearer {PLAYERS}", MONITOR),
+        ("/mcp", "Bearer tok_" + "0" * 32, STRANGER),
+        ("/mcp", "Bearer ", STRANGER),
+        ("/health", "", MONITOR),
+        ("/metrics?x", "", MONITOR),
+    ],
+)
+def test_the_head_tells_who_is_calling(budgets: Budgets, path: str, authorization: str, expected: str) -> None:
+    assert budgets.caller(path, authorization) == expected
+
+
+def test_before_registration_no_caller_is_the_league_manager() -> None:
+    assert [Budgets().caller("/mcp", f"Bearer {said}") for said in ("", "x", TOKEN)] == [STRANGER] * 3
+
+
+def test_a_seat_is_served_while_its_address_floods(budgets: Budgets) -> None:
+    assert used_up(budgets, STRANGER) == ADDRESS_LIMITS.requests.burst
+    assert used_up(budgets, DOOR) == SEAT_LIMITS.requests.burst
+    assert all(budgets.take_request(LEAGUE, HERE) for _ in range(10_000))
+    assert budgets.turned_away == {STRANGER: 1, "seat": 1}
+
+
+def test_strangers_share_a_budget_and_no_address_uses_all_of_it(budgets: Budgets) -> None:
+    taken = [used_up(budgets, STRANGER, f"192.0.2.{n}") for n in range(8)]
+    assert taken[0] == ADDRESS_LIMITS.requests.burst
+    assert sum(taken) == STRANGERS_LIMITS.requests.burst
+
+
+def test_a_refused_request_uses_up_no_other_budget(budgets: Budgets) -> None:
+    used_up(budgets, STRANGER)
+    for _ in range(10_000):
+        assert not budgets.take_request(STRANGER, HERE)
+    assert used_up(budgets, STRANGER, THERE) == ADDRESS_LIMITS.requests.burst
+
+
+def test_a_used_budget_refills(budgets: Budgets, clock: Clock) -> None:
+    used_up(budgets, STRANGER)
+    clock.now += 1
+    assert used_up(budgets, STRANGER) == ADDRESS_LIMITS.requests.per_s
+    clock.now += 3600
+    assert used_up(budgets, STRANGER) == ADDRESS_LIMITS.requests.burst
+
+
+def test_bytes_over_the_budget_become_a_debt(budgets: Budgets, clock: Clock) -> None:
+    rate = SEAT_LIMITS.size
+    assert budgets.take_bytes(DOOR, HERE, int(rate.burst + 2 * rate.per_s))
+    clock.now += 1.9
+    assert not budgets.has_room(DOOR, HERE)
+    clock.now += 0.2
+    assert budgets.take_bytes(DOOR, HERE, 1)
+    assert budgets.take_bytes(STRANGER, HERE, 1)
+
+
+def test_the_player_of_a_closed_seat_is_a_stranger(budgets: Budgets) -> None:
+    budgets.close_seats([DOOR])
+    assert budgets.caller(f"/mcp/{DOOR}", "") == STRANGER
+    # Also on a connection that is open from before.
+    assert used_up(budgets, DOOR) == ADDRESS_LIMITS.requests.burst
+    assert not budgets.take_request(STRANGER, HERE)
+
+
+def test_one_ipv6_network_shares_a_budget(budgets: Budgets) -> None:
+    used_up(budgets, STRANGER, "2001:db8:1:2::1")
+    assert not budgets.take_request(STRANGER, "2001:db8:1:2:ffff::2")
+    assert budgets.take_request(STRANGER, "2001:db8:1:3::1")
+    used_up(budgets, STRANGER, HERE)
+    assert not budgets.take_request(STRANGER, f"::ffff:{HERE}")
+
+
+def test_the_number_of_pending_requests_is_limited(budgets: Budgets) -> None:
+    def waiting(caller: str) -> int:
+        held: list[Any] = []
+        while True:
+            one = budgets.pending_request(caller, HERE)
+            within = one.__enter__()
+            held.append(one)
+            if not within:
+                break
+        for one in held:
+            one.__exit__(None, None, None)
+        return len(held) - 1
+
+    # What ended has given its place back.
+    assert [waiting(caller) for caller in (STRANGER, DOOR, STRANGER)] == [32, 4, 32]
+
+
+def test_the_bytes_that_wait_for_judging_are_limited(budgets: Budgets) -> None:
+    with (
+        budgets.pending_body(STRANGER, MAX_PENDING_BYTES) as first,
+        budgets.pending_body(DOOR, 1) as second,
+        budgets.pending_body(LEAGUE, 65_536) as third,
+    ):
+        assert (first, second, third) == (True, False, True)
+    with budgets.pending_body(DOOR, 1) as again:
+        assert again
+
+
+def test_the_number_of_addresses_with_a_budget_is_limited(clock: Clock) -> None:
+    budgets = Budgets(clock, max_addresses=3)
+    for n in range(100):
+        budgets.take_request(STRANGER, f"192.0.2.{n}")
+    assert len(budgets._addresses) == 3
+
+
+def test_a_players_token_means_nothing_when_its_seat_is_closed(budgets: Budgets) -> None:
+    other = "tok_" + "1" * 32
+    budgets.open_seats([other])
+    budgets.know_players({"f" * 64: other})
+    budgets.close_seats([DOOR])
+    assert budgets.caller("/mcp", f"Bearer {PLAYERS}") == STRANGER
+    assert budgets._players == {"f" * 64: other}

@@ -1,0 +1,41 @@
+"""Every bot of the zoo plays with the referee's own code: nobody is configured, and nobody loses for how it speaks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.bots.zoo.base import Bot
+from tests.bots.zoo.cast import BOTS
+from tests.bots.zoo.mixed import mixtures
+from tests.bots.zoo.registering import Chapter8
+from tests.league_sdk.judging.zoo_match import House, meet, ready
+
+ALL = BOTS | mixtures()
+ROUNDS = 3
+
+
+async def played(kind: type[Bot]) -> tuple[House, Bot, list[str]]:
+    """Some matches against an agent of chapter 8; the faults of the bot."""
+    house, (bot, other) = meet(kind, Chapter8)
+    lost = []
+    for number in range(1, ROUNDS + 1):
+        verdict, _ = await house.play(
+            house.seat(bot, "PLAYER_A", **ready(bot)), house.seat(other, "PLAYER_B"), number=number
+        )
+        lost += [f"{one.error_code} {one.message_type} {one.detail}" for one in verdict.faults]
+    return house, bot, lost
+
+
+def understood(house: House, bot: Bot) -> str:
+    """What it was asked and made of it, for the error message."""
+    lines = [
+        f"{str(one.body)[:200]}\n   {one.reply.verdict} -> {str(one.reply.body)[:160]}" for one in house.asked(bot)
+    ]
+    return f"{bot.__doc__}\n" + "\n".join(lines[:30])
+
+
+@pytest.mark.parametrize("name", ALL)
+async def test_a_bot_is_played_without_a_fault_and_hears_the_end(name: str) -> None:
+    house, bot, lost = await played(ALL[name])
+    assert lost == [], understood(house, bot)
+    assert len(house.asked(bot, "GAME_OVER")) == ROUNDS, understood(house, bot)

@@ -1,0 +1,107 @@
+"""What a referee shows of its matches once GAME_OVER was told, and for how long (004 5.4.1; ruling, section 12)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from league_sdk.judging.worker import shown
+from league_sdk.judging.worker.referee import Referee
+from league_sdk.protocol import tokens
+from league_sdk.protocol.errors import InvalidFormat, TokenInvalid, TokenMissing
+from league_sdk.protocol.states import MatchState
+from tests.league_sdk.judging.staged import DETAILS, KEY, WIN, Stage, begin
+from tests.league_sdk.judging.starts import LEAGUE_TOKEN, Link, tell, with_tokens
+
+OURS = {"match_id": "R1M1", "auth_token": tell("league_2P01")}
+SEED = "5e" * 32
+
+
+async def test_the_steps_are_those_of_the_last_game_over(referee: Referee, stage: Stage) -> None:
+    await begin(referee, with_tokens(draw_seed=SEED, play=1))
+    stage.logs[KEY].set_state(MatchState.COLLECTING_CHOICES, stage.clock.now())
+    await stage.over(WIN)
+    told = referee.shown.told(OURS)
+    assert told.choices()["choices"] == DETAILS["choices"]
+    assert told.choices()["at"] is not None
+    drawn = {name: told.draw()[name] for name in ("drawn_number", "number_parity", "draw_seed", "play")}
+    assert drawn == {"drawn_number": 8, "number_parity": "even", "draw_seed": SEED, "play": 1}
+    assert told.end()["game_result"] == DETAILS | {
+        "status": "WIN", "winner_player_id": "P01", "reason": WIN.reason, "draw_seed": SEED, "play": 1,
+    }  # fmt: skip
+    # The instructor has it played again: it has no result until that one was told.
+    again = (*KEY[:2], 2)
+    await begin(referee, with_tokens(attempt=2, play=2, conversation_id="conv-again"))
+    with pytest.raises(InvalidFormat, match="after GAME_OVER"):
+        referee.shown.told(OURS)
+    referee._give_up(again)
+    with pytest.raises(InvalidFormat, match="not being played here"):
+        referee.shown.told(OURS)
+
+
+async def test_a_match_that_is_sealed_and_not_told_shows_nothing(referee: Referee, stage: Stage, link: Link) -> None:
+    await begin(referee, with_tokens(seals=True))
+    match = referee._running[KEY]
+    match.seal, match.sealed = WIN.to_seal(match.brief), True
+    with pytest.raises(InvalidFormat) as caught:
+        referee.shown.told(OURS)
+    assert caught.value.context == {
+        "field": "match_id",
+        "seen": '"R1M1"',
+        "expected": "a match whose players were all told its end",
+    }
+    assert "8" not in str(referee.shown.state(OURS))
+
+
+@pytest.mark.parametrize("token", [7, [OURS["auth_token"]], "tok_" + "9" * 32, LEAGUE_TOKEN, "f" * 64])
+async def test_only_its_players_are_told(referee: Referee, stage: Stage, token: Any) -> None:
+    await begin(referee, with_tokens())
+    with pytest.raises(TokenInvalid):
+        referee.shown.told(OURS | {"auth_token": token})
+    await stage.over(WIN)
+    for asked in (OURS | {"auth_token": token}, OURS | {"league_id": "other"}, OURS | {"match_id": "R9M9"}):
+        with pytest.raises(InvalidFormat) as caught:
+            referee.shown.told(asked)
+        assert caught.value.legacy_code == "G003"
+    with pytest.raises(TokenMissing):
+        referee.shown.told(OURS | {"auth_token": None})
+    for player in ("P01", "P02"):
+        assert referee.shown.told(OURS | {"auth_token": tell("league_2" + player)}).end()["attempt"] == 1
+
+
+async def test_whoever_only_named_an_address_is_not_told(referee: Referee, stage: Stage) -> None:
+    given = tokens.digest(OURS["auth_token"])
+    start = with_tokens()
+    start["player_A"] = start["player_A"] | {"unproven_sha256": [given]}
+    await begin(referee, start)
+    running = referee._running[KEY]
+    await stage.over(WIN)
+    with pytest.raises(InvalidFormat):
+        referee.shown.told(OURS)
+    assert referee.shown.told(OURS | {"auth_token": tell("league_2P02")}).attempt == 1
+    # The same while its report is on the way.
+    referee._running[KEY] = running
+    with pytest.raises(TokenInvalid):
+        referee.shown.told(OURS)
+    del referee._running[KEY]
+    # An answer from the address carried it.
+    await begin(referee, start | {"attempt": 2, "conversation_id": "conv-again"})
+    again = (*KEY[:2], 2)
+    stage.logs[again].proofs["P01"] = given
+    await stage.over(WIN, again)
+    assert referee.shown.told(OURS).attempt == 2
+
+
+async def test_of_many_matches_the_last_are_shown(
+    referee: Referee, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shown, "MAX_TOLD", 2)
+    for number in (1, 2, 3):
+        key = (KEY[0], f"R{number}M1", 1)
+        await begin(referee, with_tokens(match_id=key[1]))
+        await stage.over(WIN, key)
+    assert [key[1] for key in referee.shown._told] == ["R2M1", "R3M1"]
+    with pytest.raises(InvalidFormat):
+        referee.shown.told(OURS)
+    assert referee.shown.told(OURS | {"match_id": "R2M1"}).match_id == "R2M1"

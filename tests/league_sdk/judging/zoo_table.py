@@ -1,0 +1,62 @@
+"""The table of ``docs/dialects.md``: which shape answers how many agents of the zoo, and how soon it is found.
+
+``python -m tests.league_sdk.judging.zoo_table`` prints it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+
+from league_sdk.dialects.shapes import SHAPES
+from tests.bots.zoo.cast import BOTS
+from tests.bots.zoo.registering import Chapter8
+from tests.league_sdk.judging.zoo_match import meet, ready
+
+ASKED = ("GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER")
+
+
+@dataclass
+class Found:
+    """What was counted.
+
+    Attributes:
+        answered: by shape and message type, how many agents understood it in this shape.
+        requests: by number of requests for the first invitation, how many agents were found by so many.
+    """
+
+    answered: Counter[tuple[str, str]] = field(default_factory=Counter)
+    requests: Counter[int] = field(default_factory=Counter)
+
+
+async def count() -> Found:
+    """Play one match with each agent of the zoo."""
+    counts = Found()
+    for kind in BOTS.values():
+        house, (bot, other) = meet(kind, Chapter8)
+        seat = house.seat(bot, "PLAYER_A", **ready(bot))
+        await house.play(seat, house.seat(other, "PLAYER_B"))
+        spoken = house.line.spoken(seat) or {"GAME_INVITATION": "canonical"}
+        counts.answered.update((spoken[kind], kind) for kind in ASKED if kind in spoken)
+        invited = [n for n, one in enumerate(house.asked(bot), 1) if one.reply.kind == ASKED[0]]
+        counts.requests[invited[0] if invited else 0] += 1
+    return counts
+
+
+def table(found: Found) -> str:
+    """The counts in Markdown."""
+    lines = ["| shape | invitation | choice | end of a match |", "|---|---|---|---|"]
+    for shape in SHAPES:
+        numbers = [found.answered[shape, kind] for kind in ASKED]
+        if any(numbers):
+            lines.append(f"| `{shape}` | {' | '.join(map(str, numbers))} |")
+    lines += ["", "| requests until the first invitation was understood | agents |", "|---|---|"]
+    within = {"1": (1, 1), "2 to 6": (2, 6), "7 to 30": (7, 30), "none is understood": (0, 0)}
+    for label, (minimum, maximum) in within.items():
+        lines.append(f"| {label} | {sum(n for count, n in found.requests.items() if minimum <= count <= maximum)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table(asyncio.run(count())))

@@ -1,0 +1,148 @@
+"""What a client that wants to do harm can have a server keep, and what it can take from other clients."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from league_sdk.mcp import listening, sessions
+from league_sdk.mcp.errors import SessionGone
+from league_sdk.mcp.registry import MAX_URI_CHARS
+from league_sdk.mcp.requests import MAX_ID_CHARS, HttpRequest, run_at_once
+from league_sdk.mcp.sessions import Sessions
+from tests.league_sdk.mcp.talking import Talk, handshake, stateless
+
+LONG_URI = f"test://many/{'x' * MAX_URI_CHARS}/part"
+
+
+@pytest.mark.parametrize("rpc_id", ["x" * (MAX_ID_CHARS + 1), 10**MAX_ID_CHARS], ids=["text", "number"])
+async def test_an_id_that_every_message_of_a_stream_would_repeat_is_short(rpc_id: Any) -> None:
+    body, headers = stateless("subscriptions/listen", notifications={})
+    for sent, head in ((body | {"id": rpc_id}, headers), (handshake("ping", rpc_id=rpc_id), {})):
+        answer = await Talk().send(sent, **head)
+        assert (answer.status, answer.code) == (400, -32600)
+
+
+async def test_no_session_and_no_stream_remembers_a_long_address() -> None:
+    talk = Talk()
+    session = await talk.session()
+    for method in ("resources/subscribe", "resources/read"):
+        assert (await talk.send(handshake(method, uri=LONG_URI), mcp_session_id=session)).code == -32602
+    body, headers = stateless("subscriptions/listen", notifications={"resourceSubscriptions": [LONG_URI]})
+    reply = await talk.server.handle(talk.request(body, **headers))
+    assert not isinstance(reply.body, bytes | None)
+    assert b"x" * 100 not in await anext(reply.body)
+
+
+async def test_a_session_remembers_no_capability_that_means_nothing_here() -> None:
+    talk = Talk()
+    session = await talk.session(elicitation={"form": ["x"] * 1_000}, junk=[[]] * 1_000)
+    assert talk.sessions.get(session).capabilities == {"elicitation": {}}
+
+
+# Others' sessions and streams -------------------------------------------------------------------
+
+
+async def _opens(talk: Talk, session: str) -> Any:
+    reply = await talk.server.handle(talk.request(b"", method="GET", mcp_session_id=session))
+    assert not isinstance(reply.body, bytes | None)
+    return reply.body
+
+
+async def test_who_opens_the_most_sessions_loses_its_own_and_those_without_a_stream_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sessions, "MAX_SESSIONS", 4)
+    talk = Talk(caller="other")
+    other = await talk.session()
+    talk.caller = "crowd"
+    streaming, oldest = await talk.session(), await talk.session()
+    await _opens(talk, streaming)
+    newer = [await talk.session() for _ in range(2)]
+    assert (await talk.send(handshake("ping"), mcp_session_id=oldest)).status == 404
+    talk.caller = "late"
+    late = await talk.session()
+    for session in (other, streaming, newer[1], late):
+        assert (await talk.send(handshake("ping"), mcp_session_id=session)).status == 200
+    talk.server.close()
+
+
+async def test_who_opens_the_most_streams_loses_its_own_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "MAX_LISTENERS", 3)
+    talk = Talk(caller="other")
+    streams = [await _opens(talk, await talk.session())]
+    talk.caller = "crowd"
+    streams += [await _opens(talk, await talk.session()) for _ in range(2)]
+    talk.caller = "late"
+    streams.append(await _opens(talk, await talk.session()))
+    reading = [asyncio.ensure_future(anext(stream, b"ended")) for stream in streams]
+    await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
+    assert [one.done() for one in reading] == [False, True, False, False]
+    talk.server.listeners.list_changed("tools")
+    assert [b"list_changed" in part for part in await asyncio.gather(*reading)] == [True, False, True, True]
+    talk.server.close()
+
+
+def test_sessions_are_opened_and_ended_in_several_threads_at_once() -> None:
+    opened = Sessions(lambda: 0.0)
+
+    def opens(caller: int) -> int:
+        gone = 0
+        for _ in range(1_500):
+            session = opened.open(str(caller), "2025-11-25", {})
+            try:
+                opened.end(session.id)
+            except SessionGone:
+                gone += 1
+        return gone
+
+    for _ in range(500):
+        opened.open("idle", "2025-11-25", {})
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(3) as threads:
+            assert sum(threads.map(opens, range(3))) == 0
+    finally:
+        sys.setswitchinterval(before)
+    assert len(opened) == 500
+
+
+async def test_other_work_goes_on_between_the_listeners_that_are_told() -> None:
+    order: list[str] = []
+    listeners = listening.Listeners()
+    for name in ("first", "second"):
+        wanted = listening.Filter(uris={"test://one"})
+        listeners.add(wanted, name, lambda method, params, name=name: order.append(name), order.clear)
+    telling = asyncio.create_task(listeners.updated_in_turn(["test://one"]))
+    await asyncio.sleep(0)
+    order.append("other work")
+    await telling
+    assert order == ["first", "other work", "second"]
+
+
+# Answers ------------------------------------------------------------------------------------------
+
+
+async def test_what_waits_for_a_stream_is_sent_in_one_part() -> None:
+    talk = Talk()
+    stream = await _opens(talk, await talk.session())
+    for kind in ("tools", "prompts"):
+        talk.server.listeners.list_changed(kind)  # type: ignore[arg-type]
+    assert (await anext(stream)).count(b"data: ") == 2
+    talk.server.close()
+
+
+def test_a_client_that_reads_streams_alone_can_read_what_it_has_done() -> None:
+    body, headers = stateless("tools/call", name="echo", arguments={"a": 1})
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    request = HttpRequest("POST", named | {"accept": "text/event-stream"}, at_once=True, decoded=body)
+    reply = run_at_once(Talk().server.handle(request))
+    assert reply.headers["Content-Type"] == "text/event-stream"
+    assert isinstance(reply.body, bytes)
+    assert json.loads(reply.body.partition(b"data: ")[2])["result"]["structuredContent"]["arguments"] == {"a": 1}

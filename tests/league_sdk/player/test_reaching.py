@@ -1,0 +1,103 @@
+"""How the league reaches a player, and the auth_token that a player keeps."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from league_sdk.dialling import Ended, Inbox, NotAllowed
+from league_sdk.player import Player
+from league_sdk.player.reaching import KeptTokens, keep_reachable
+from league_sdk.player.registration import request_for
+from tests.bots.base import listening
+
+LEAGUE = "http://127.0.0.1:8000/mcp"
+HERE = "http://127.0.0.1:8101/mcp"
+
+
+async def test_a_player_that_the_league_has_called_fetches_nothing() -> None:
+    player, said = Player("Alpha"), list[str]()
+    player.called.set()
+    await keep_reachable(player, HERE, say=said.append, call_wait_s=60)
+    assert said == []
+
+
+async def test_a_player_that_nobody_calls_says_so_and_dials_out() -> None:
+    async def refuse(request: web.BaseRequest) -> web.Response:
+        return web.Response(status=401)
+
+    async with listening(refuse) as url:
+        inbox = Inbox(url, url.replace("http", "ws", 1), "tok_1")
+        player, said = Player("Alpha", inbox=inbox), list[str]()
+        with pytest.raises(NotAllowed):
+            await keep_reachable(player, HERE, say=said.append, call_wait_s=0)
+    assert said == [f"Alpha: the league did not call {HERE} within 0 s, so messages are fetched, too"]
+
+
+async def test_where_there_are_no_inboxes_a_player_that_listens_goes_on_and_another_one_ends() -> None:
+    said: list[str] = []
+    await keep_reachable(Player("Alpha"), HERE, say=said.append, call_wait_s=0)
+    with pytest.raises(Ended, match="no inboxes"):
+        await keep_reachable(Player("Alpha"), "", say=said.append)
+    assert said == []
+
+
+async def test_a_call_while_it_waits_is_enough() -> None:
+    player, said = Player("Alpha"), list[str]()
+    waiting = asyncio.create_task(keep_reachable(player, HERE, say=said.append, call_wait_s=60))
+    await asyncio.sleep(0)
+    player.called.set()
+    await waiting
+    assert said == []
+
+
+def test_a_kept_token_is_shown_to_its_league_only(tmp_path: Path) -> None:
+    player = Player("Alpha", auth_token="tok_1")
+    KeptTokens(tmp_path / "data", LEAGUE).keep(player)
+    (file,) = (tmp_path / "data").iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    for name, league, token in [("Alpha", LEAGUE, "tok_1"), ("Beta", LEAGUE, ""), ("Alpha", "http://other/mcp", "")]:
+        again = Player(name)
+        KeptTokens(tmp_path / "data", league).recall(again)
+        assert again.auth_token == token
+
+
+def test_without_a_data_folder_nothing_is_kept() -> None:
+    player = Player("Alpha", auth_token="tok_1")
+    KeptTokens(None, LEAGUE).keep(player)
+    KeptTokens(None, LEAGUE).recall(again := Player("Alpha"))
+    assert again.auth_token == ""
+
+
+def test_a_file_that_is_none_is_a_sentence(tmp_path: Path) -> None:
+    kept = KeptTokens(tmp_path, LEAGUE)
+    kept.keep(Player("Alpha", auth_token="tok_1"))
+    (file,) = tmp_path.iterdir()
+    file.write_text("[]", encoding="utf-8")
+    with pytest.raises(ValueError, match="auth_token is missing"):
+        kept.recall(Player("Alpha"))
+
+
+def test_a_registration_without_address_names_the_delivery_and_has_the_token() -> None:
+    asked = request_for(Player("Alpha", auth_token="tok_1"), "", None)
+    assert asked["auth_token"] == "tok_1"
+    assert asked["player_meta"]["delivery"] == "websocket"
+    assert "contact_endpoint" not in asked["player_meta"]
+
+
+async def test_only_a_message_with_the_league_token_shows_that_the_league_can_call() -> None:
+    player = Player("Alpha", registering=True)
+    early = asyncio.create_task(player.note_call({"auth_token": "tok_league"}))
+    await asyncio.sleep(0)
+    for said in ({}, {"auth_token": ""}, {"auth_token": 5}, {"auth_token": "tok_neighbour"}, {"auth_token": "tok_own"}):
+        stranger = Player("Beta", auth_token="tok_own", league_token="tok_league")
+        await stranger.note_call(said)
+        assert not stranger.called.is_set()
+    # One that comes before the answer to the registration counts, too.
+    assert not player.called.is_set()
+    player.accept({"player_id": "P01", "auth_token": "tok_own", "league_token": "tok_league"})
+    await early
+    assert player.called.is_set()

@@ -1,0 +1,245 @@
+"""The bridge beside a league and an agent that are played: what it relays and says."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from league_sdk import bridge
+from league_sdk.bridge import TAKEN_OVER, Outbox
+from tests.league_sdk.bridge_places import PATIENCE_S, TOKEN, Asked, League, Place, Said, message, ok, relayed
+
+
+def test_a_message_goes_to_the_agent_as_it_was_sent_and_its_reply_comes_back(places: Any) -> None:
+    agent = places(lambda asked: ok({"jsonrpc": "2.0", "id": 1001, "result": {"parity_choice": "even"}}))
+    said = League([message()])
+    assert relayed(places(said), agent.url) == TAKEN_OVER
+    [asked] = agent.asked
+    assert (asked.target, asked.json) == ("/mcp", message()["request"] | {"id": 1001})
+    [brought] = said.brought
+    assert (brought["id"], brought["http"]["status"]) == (7, 200)
+    assert json.loads(brought["http"]["body"])["result"] == {"parity_choice": "even"}
+
+
+def test_another_path_and_a_session_go_to_the_agents_own_host(places: Any) -> None:
+    agent = places(lambda asked: (404, b"Not Found"))
+    told = {"mcp-session-id": "s1", "mcp-method": "tools/call", "authorization": "no", "host": "elsewhere"}
+    said = League([message(path="/mcp/", headers=told)])
+    relayed(places(said), agent.url)
+    [asked] = agent.asked
+    assert (asked.target, asked.headers["mcp-session-id"], asked.headers["authorization"]) == ("/mcp/", "s1", None)
+    assert (asked.headers["mcp-method"], asked.headers["host"]) == ("tools/call", f"127.0.0.1:{agent.port}")
+    assert (said.brought[0]["http"]["status"], said.brought[0]["http"]["body"]) == (404, "Not Found")
+
+
+def test_a_request_without_an_id_reaches_the_agent_without_one(places: Any) -> None:
+    agent = places(lambda asked: ok({}))
+    bare = message()
+    del bare["http"]["id"]
+    relayed(places(League([bare])), agent.url)
+    assert "id" not in agent.asked[0].json
+
+
+@pytest.mark.parametrize("body", [b"\xff\xfe", b"<html>", b"", b'{"open', b"[" * 9000])
+def test_a_body_that_is_no_json_comes_as_it_is(places: Any, body: bytes) -> None:
+    agent, said = places(lambda asked: (500, body)), League([message()])
+    relayed(places(said), agent.url)
+    http = said.brought[0]["http"]
+    assert http["status"] == 500
+    assert http.get("base64") == "//4=" if body == b"\xff\xfe" else http["body"] == body.decode()
+
+
+def test_a_body_that_is_too_large_is_named_and_not_sent(places: Any) -> None:
+    agent, said = places(lambda asked: (200, b"x" * 100_000)), League([message()])
+    relayed(places(said), agent.url)
+    assert "larger than" in said.brought[0]["http"]["problem"]
+
+
+def test_a_body_that_grows_by_being_quoted_is_named_as_too_large(places: Any) -> None:
+    agent, said = places(lambda asked: (200, b"\x01" * 50_000)), League([message()])
+    relayed(places(said), agent.url)
+    assert "larger than" in said.brought[0]["http"]["problem"]
+
+
+def test_an_agent_that_is_absent_is_named(places: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    gone = Place(lambda asked: None)
+    gone.close()
+    said = League([message()])
+    relayed(places(said), gone.url)
+    assert said.brought[0]["http"] == {"problem": f"{gone.url}: nobody listens there", "sent": False}
+    assert "did not answer: http" in capsys.readouterr().out
+
+
+def test_an_agent_that_hangs_up_is_named(places: Any) -> None:
+    said = League([message()])
+    relayed(places(said), places(lambda asked: None).url)
+    assert said.brought[0]["http"]["sent"] is True
+
+
+def test_an_agent_that_is_slow_is_given_up_and_others_are_answered(places: Any) -> None:
+    never = threading.Event()
+
+    def agent(asked: Asked) -> tuple[int, bytes]:
+        if asked.json["id"] == 1:
+            never.wait(PATIENCE_S)
+        return ok({})
+
+    said = League([message(7, 0.3, id=1), message(8)])
+    relayed(places(said), places(agent).url)
+    never.set()
+    assert [one["id"] for one in said.brought] == [8]
+
+
+@pytest.mark.parametrize("news", [[5], [{"request": []}], [{"request": {"id": "7"}}]])
+def test_a_bridge_ignores_what_is_not_a_message(places: Any, news: list[Any]) -> None:
+    agent = places(lambda asked: ok({}))
+    said = League([*news, message()])
+    assert relayed(places(said), agent.url) == TAKEN_OVER
+    assert len(agent.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        TOKEN,
+        "Bearer my-own-secret",
+        "{'auth_token': 'my-own-secret'}",
+        '{"text": "{\\"auth_token\\": \\"my-own-secret\\"}"}',
+        '"leagueToken":"my-own-secret"',
+        "registration_code=my-own-secret&x=1",
+        "password: my-own-secret",
+    ],
+)
+def test_a_bridge_prints_no_secret(capsys: pytest.CaptureFixture[str], secret: str) -> None:
+    bridge.say(f"a {secret} b\x1b[2Jc\nd")
+    printed = capsys.readouterr().out
+    assert not any(one in printed for one in ("my-own-secret", "0000", "\x1b"))
+    assert printed[9:].startswith("a ")
+    assert printed.endswith(" b [2Jc d\n")
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
+def test_a_line_that_a_terminal_cannot_show_ends_nothing(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    out = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(out, encoding=encoding))
+    bridge.say("שלום… a")
+    assert out.getvalue().endswith(b" a\n")
+    out.close()
+    bridge.say("nobody reads this")
+
+
+def test_what_an_agent_says_of_its_token_is_not_printed(places: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    inner = {"accept": True, "auth_token": "my-own-secret"}
+    agent = places(lambda asked: ok({"result": {"content": [{"type": "text", "text": json.dumps(inner)}], "m": inner}}))
+    said = League([message()])
+    relayed(places(said), agent.url)
+    assert "accept" in (printed := capsys.readouterr().out)
+    assert "my-own-secret" not in printed
+    assert "my-own-secret" in said.brought[0]["http"]["body"]
+
+
+def test_messages_reach_the_agent_in_their_order(places: Any) -> None:
+    agent = places(lambda asked: ok({}), one_by_one=True)
+    said = League([message(number, id=number) for number in range(1, 31)], wants=30)
+    relayed(places(said), agent.url)
+    assert [asked.json["id"] for asked in agent.asked] == list(range(1, 31))
+
+
+def test_a_league_cannot_make_a_bridge_do_more_at_once_than_there_is_room_for(
+    places: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bridge, "MAX_AT_ONCE", 3)
+    three_calls, release, calls_now, max_calls = threading.Event(), threading.Event(), 0, 0
+
+    def agent(asked: Asked) -> Said:
+        nonlocal calls_now, max_calls
+        calls_now += 1
+        max_calls = max(max_calls, calls_now)
+        if calls_now == 3:
+            three_calls.set()
+        release.wait(PATIENCE_S)
+        calls_now -= 1
+        return ok({})
+
+    said, listening = League([message(number) for number in range(1, 41)], wants=40), places(agent)
+    running = threading.Thread(target=relayed, args=(places(said), listening.url), daemon=True)
+    running.start()
+    assert three_calls.wait(PATIENCE_S)
+    assert len(listening.asked) == 3
+    release.set()
+    running.join(PATIENCE_S)
+    assert max_calls <= 3
+    assert {one["id"] for one in said.brought} == set(range(1, 41))
+
+
+def test_news_that_are_too_large_are_not_read(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridge, "MAX_NEWS_BYTES", 1000)
+    agent, said = places(lambda asked: ok({})), League((200, b" " * 100_000), [message()])
+    assert relayed(places(said), agent.url) == TAKEN_OVER
+    assert len(said.brought) == 1
+
+
+@pytest.mark.parametrize("path", ["http://192.0.2.1:22/", "//192.0.2.1/", "@192.0.2.1/", "/a\r\nX: y", "", "/\u05d0"])
+def test_a_league_cannot_make_a_bridge_call_anybody_but_the_agent(places: Any, path: str) -> None:
+    agent = places(lambda asked: ok({}))
+    said = League([message(path=path), message(8)], wants=2)
+    assert relayed(places(said), agent.url) == TAKEN_OVER
+    assert {one["id"] for one in said.brought} == {7, 8}
+    assert all(asked.headers["X"] is None for asked in agent.asked)
+
+
+def test_an_answer_waits_behind_none_that_is_slow_on_its_way(places: Any) -> None:
+    """On a bad network a request may take seconds: the next answer goes beside it, and takes it along."""
+    stuck, brought, here = threading.Event(), list[list[int]](), threading.Event()
+
+    def league(asked: Asked) -> tuple[int, bytes]:
+        brought.append([one["id"] for one in asked.json["responses"]])
+        here.set()
+        if len(brought) == 1:
+            stuck.wait(PATIENCE_S)
+        return ok({"accepted": 1, "not_awaited": []})
+
+    out = Outbox("Ada", urlsplit(places(league).url), "/inbox", {}, threading.Event())
+    slow = threading.Thread(target=out.bring, args=({"id": 7}, PATIENCE_S), daemon=True)
+    slow.start()
+    assert here.wait(PATIENCE_S)
+    out.bring({"id": 8}, PATIENCE_S)
+    assert brought == [[7], [8, 7]]
+    stuck.set()
+    slow.join(PATIENCE_S)
+    assert not slow.is_alive()
+
+
+def test_a_lonely_answer_that_is_slow_on_its_way_is_brought_once_more(
+    places: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bridge, "SLOW_S", 0.01)
+    again, brought = threading.Event(), list[int]()
+
+    def league(asked: Asked) -> tuple[int, bytes]:
+        brought.append(asked.json["responses"][0]["id"])
+        if len(brought) == 1:
+            assert again.wait(PATIENCE_S), "it was not brought again"
+        again.set()
+        return ok({"accepted": 1, "not_awaited": []})
+
+    Outbox("Ada", urlsplit(places(league).url), "/inbox", {}, threading.Event()).bring({"id": 7}, PATIENCE_S)
+    assert brought == [7, 7]
+
+
+def test_an_answer_whose_time_is_over_is_not_brought(places: Any) -> None:
+    brought = list[Any]()
+    out = Outbox("Ada", urlsplit(places(brought.append).url), "/inbox", {}, threading.Event())
+    out.bring({"id": 7}, 0.0)
+    assert brought == []
+
+
+def test_the_bridge_has_only_syntax_of_python_3_9() -> None:
+    ast.parse(Path(bridge.__file__).read_text(encoding="utf-8"), feature_version=(3, 9))

@@ -1,0 +1,217 @@
+"""A bridge goes on after sleep, another network, and whatever happens to the league: no answer is lost or doubled."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from league_sdk import bridge
+from league_sdk.bridge import (
+    NOT_VALID,
+    TAKEN_OVER,
+    Bridge,
+    Connection,
+    Limits,
+    NoReply,
+    Relay,
+    Server,
+    Tokens,
+    moved,
+)
+from tests.e2e.ports import free_port
+from tests.league_sdk.bridge_places import (
+    CUT,
+    PATIENCE_S,
+    TOKEN,
+    Asked,
+    League,
+    Said,
+    accepted,
+    message,
+    ok,
+    relayed,
+)
+
+pytestmark = pytest.mark.usefixtures("hasty")
+
+
+def test_sleep_and_another_network_are_seen() -> None:
+    sights = iter([(0.0, "10.0.0.1"), (1.0, "10.0.0.1"), (61.0, "10.0.0.1"), (62.0, ""), (63.0, "10.0.0.9")])
+    assert list(moved(sights)) == [False, True, True, True]
+
+
+@pytest.mark.timeout(60)
+def test_a_connection_that_never_opens_is_given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network changed as it was begun: its other end answers an address that this machine has no more."""
+    monkeypatch.setattr(bridge, "CONNECT_S", 0.05)
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        # Nobody accepts, and the kernel takes no more than these.
+        for waiting in (first, second):
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        line = Connection(urlsplit(f"http://127.0.0.1:{full.getsockname()[1]}"))
+        with pytest.raises(NoReply) as given_up:
+            line.call("GET", "/", None, {}, Limits(3600.0, 1000))
+    assert (given_up.value.sent, given_up.value.late) == (False, True)
+
+
+@pytest.mark.parametrize("after", [(100.0, "10.0.0.1"), (1.0, "192.168.1.7"), (1.0, "")])
+def test_a_poll_that_is_held_is_begun_anew_after_sleep_or_in_another_network(
+    places: Any, tmp_path: Path, after: tuple[float, str]
+) -> None:
+    agent, said = places(lambda asked: ok({})), League([message()])
+    begun, never = threading.Event(), threading.Event()
+
+    def league(asked: Asked) -> Said:
+        if begun.is_set():
+            return said(asked)
+        begun.set()
+        never.wait(PATIENCE_S)
+        return None
+
+    one = Bridge(places(league).url, Tokens(tmp_path / "kept.json"))
+    relay, ended = one.relay("Ada", "/inbox", TOKEN, Server(agent.url)), list[str]()
+    running = threading.Thread(target=lambda: ended.append(relay.run()), daemon=True)
+    running.start()
+    assert begun.wait(PATIENCE_S)
+    bridge.watch(one, iter([(0.0, "10.0.0.1"), (0.5, "10.0.0.1"), after]))
+    running.join(PATIENCE_S)
+    never.set()
+    assert (ended, len(agent.asked), {one["id"] for one in said.brought}) == ([TAKEN_OVER], 1, {7})
+
+
+def test_a_league_that_is_away_for_a_moment_is_polled_again(places: Any) -> None:
+    agent = places(lambda asked: ok({}))
+    away: list[Said] = [(502, b"<html>"), None, (503, b"no"), (200, b"no json"), (200, b"[]"), (429, b"{}"), (404, b"")]
+    said = League(*away, [message()])
+    assert relayed(places(said), agent.url) == TAKEN_OVER
+    assert (len(agent.asked), {one["id"] for one in said.brought}) == (1, {7})
+
+
+def test_a_poll_that_breaks_off_is_polled_again(places: Any) -> None:
+    agent = places(lambda asked: ok({}))
+    said = League((CUT, b'{"messages": [{"cursor": "7", "req'), (CUT, b""), [message()])
+    assert relayed(places(said), agent.url) == TAKEN_OVER
+    assert (len(agent.asked), {one["id"] for one in said.brought}) == (1, {7})
+
+
+@pytest.mark.parametrize("refused", [None, (CUT, b"{"), (503, b"no"), (502, b""), (429, b"{}")])
+def test_an_answer_that_was_lost_is_brought_again_and_the_agent_not_asked(places: Any, refused: Said) -> None:
+    agent = places(lambda asked: ok({}))
+    said = League([message()])
+    said.refusals = [refused] * 3
+    relayed(places(said), agent.url)
+    assert (len(agent.asked), {one["id"] for one in said.brought}) == (1, {7})
+
+
+def test_a_message_that_comes_twice_is_answered_once_by_the_agent(places: Any) -> None:
+    agent = places(lambda asked: ok({"n": asked.json["id"]}))
+    said = League([message(), message(8)], [message(), message(8)], wants=2)
+    relayed(places(said), agent.url)
+    assert [asked.json["id"] for asked in agent.asked] == [1001, 1001]
+    assert {one["id"] for one in said.brought} == {7, 8}
+
+
+def test_a_site_that_is_started_again_gets_every_answer_and_the_agent_is_asked_once(places: Any) -> None:
+    agent, asked_for_more, never = places(lambda asked: ok({})), threading.Event(), threading.Event()
+    polls = [ok({"messages": [message()], "next": "old"})]
+
+    def stopping(asked: Asked) -> Said:
+        if asked.verb == "POST":
+            return 503, b"stopping"
+        if not polls:
+            asked_for_more.set()
+            never.wait(PATIENCE_S)
+            return None
+        return polls.pop()
+
+    # No port from which calls go out: a caller of a closed one may reach itself.
+    site = places(stopping, free_port())
+    ended: list[str] = []
+    running = threading.Thread(target=lambda: ended.append(relayed(site, agent.url)), daemon=True)
+    running.start()
+    assert asked_for_more.wait(PATIENCE_S)
+    site.close()
+    # It knows no cursor any more and offers what is unanswered again.
+    said = League([message(), message(8)], wants=2)
+    again = places(said, site.port)
+    never.set()
+    running.join(PATIENCE_S)
+    assert ended == [TAKEN_OVER]
+    assert "after=old" in again.asked[0].target or again.asked[0].verb == "POST"
+    assert len(agent.asked) == 2
+    assert {one["id"] for one in said.brought} == {7, 8}
+
+
+def test_a_name_that_is_not_found_for_a_while_is_looked_up_again(
+    places: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent, said, real = places(lambda asked: ok({})), League([message()]), socket.getaddrinfo
+    failures = 4
+
+    def getaddrinfo(host: Any, *arguments: Any, **options: Any) -> Any:
+        nonlocal failures
+        if host != "league.test":
+            return real(host, *arguments, **options)
+        if failures:
+            failures -= 1
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return real("127.0.0.1", *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    league = urlsplit(f"http://league.test:{places(said).port}/mcp")
+    assert Relay("Ada", league, "/inbox", TOKEN, Server(agent.url)).run() == TAKEN_OVER
+    assert (len(agent.asked), {one["id"] for one in said.brought}) == (1, {7})
+    printed = capsys.readouterr().out
+    assert "the league cannot be reached (its name is not found); trying again until it can." in printed
+    assert "the league is there again" in printed
+    assert printed.count("cannot be reached") == 1
+
+
+def test_a_league_that_is_not_up_yet_is_registered_at_when_it_is(places: Any, tmp_path: Path) -> None:
+    answers: list[Said] = [(503, b"no"), None, (502, b"")]
+    league = places(lambda asked: answers.pop(0) if answers else accepted(asked))
+    one = Bridge(league.url, Tokens(tmp_path / "kept.json"))
+    one.server = Server("http://127.0.0.1:9/mcp")
+    assert one.register("Ada", ["even_odd"], "") is not None
+    assert len(league.asked) == 4
+
+
+def test_a_relay_that_is_replaced_says_nothing(places: Any) -> None:
+    relay = Relay("Ada", urlsplit("http://127.0.0.1:9/mcp"), "/inbox", TOKEN, Server("http://127.0.0.1:9/mcp"))
+
+    def league(asked: Asked) -> Said:
+        relay.stop()
+        return 409, b"{}"
+
+    relay = Relay("Ada", urlsplit(places(league).url), "/inbox", TOKEN, Server("http://127.0.0.1:9/mcp"))
+    assert relay.run() == ""
+
+
+def test_a_token_that_is_not_valid_any_more_ends_the_relay(places: Any) -> None:
+    assert relayed(places(lambda asked: (401, b"{}")), "http://127.0.0.1:9/mcp") == NOT_VALID
+
+
+def test_the_waits_grow_to_a_limit_and_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridge, "BACKOFF_S", 0.25)
+    waited: list[float] = []
+
+    class Wake(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            assert timeout is not None
+            waited.append(timeout)
+            return False
+
+    for failures in range(1, 12):
+        bridge.pause(failures, Wake())
+    for failures, seconds in enumerate(waited, 1):
+        whole = min(15.0, 0.25 * 2**failures)
+        assert whole / 2 <= seconds <= whole
+    assert len(set(waited)) == len(waited)

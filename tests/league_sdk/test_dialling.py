@@ -1,0 +1,365 @@
+"""Dialling out, at an inbox whose every answer a test prepares."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from aiohttp import WSCloseCode, web
+
+from league_sdk import dialling as dialling_out
+from league_sdk.dialling import DialledLine, Ended, Inbox, NotAllowed, TakenOver, inbox_of
+from league_sdk.protocol import SDK_VERSION
+from league_sdk.serving import Port
+
+PATIENCE_S = 20.0
+Poll = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+Socket = Callable[[web.WebSocketResponse], Awaitable[None]]
+
+
+@dataclass
+class Site:
+    """An inbox that does with each poll and each socket what the next one in its list does, and the last one again.
+
+    Attributes:
+        polls, sockets: what happens.
+        brought: every response that arrived, as (way, response).
+        headers: of every request.
+        asked: the query of every poll.
+        refuse_posts: so many POSTs are answered with 503.
+    """
+
+    polls: list[Poll] = field(default_factory=list)
+    sockets: list[Socket] = field(default_factory=list)
+    brought: asyncio.Queue[tuple[str, dict[str, Any]]] = field(default_factory=asyncio.Queue)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    asked: list[dict[str, str]] = field(default_factory=list)
+    refuse_posts: int = 0
+    port: int = 0
+
+    @property
+    def inbox(self) -> Inbox:
+        return Inbox(f"http://127.0.0.1:{self.port}/inbox", f"ws://127.0.0.1:{self.port}/ws/inbox", "tok")
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        self.headers.append(dict(request.headers))
+        if request.path == "/inbox" and request.method == "POST":
+            if self.refuse_posts:
+                self.refuse_posts -= 1
+                return web.Response(status=503)
+            for response in (await request.json())["responses"]:
+                self.brought.put_nowait(("poll", response))
+            return web.json_response({"accepted": 1, "not_awaited": []})
+        if request.path == "/inbox":
+            self.asked.append(dict(request.query))
+            return await (self.polls.pop(0) if len(self.polls) > 1 else self.polls[0])(request)
+        if not self.sockets:
+            return web.Response(status=404)
+        line = web.WebSocketResponse()
+        await line.prepare(request)
+        await (self.sockets.pop(0) if len(self.sockets) > 1 else self.sockets[0])(line)
+        return line
+
+    async def take(self, line: web.WebSocketResponse, number: int = 1) -> None:
+        """Take so many answers from a socket."""
+        for _ in range(number):
+            self.brought.put_nowait(("websocket", await line.receive_json()))
+
+    async def was_brought(self) -> tuple[str, dict[str, Any]]:
+        async with asyncio.timeout(PATIENCE_S):
+            return await self.brought.get()
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    site = Site()
+    port = Port(site.handle)
+    site.port = await port.open("127.0.0.1")
+    yield site
+    await port.close()
+
+
+async def until(reached: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not reached():  # noqa: ASYNC110 - what is waited for happens in a server's handler
+            await asyncio.sleep(0)
+
+
+def ask(number: int) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "ping", "params": {"n": number}, "id": number}
+
+
+def news(*numbers: int, following: str = "c") -> Poll:
+    async def poll(request: web.BaseRequest) -> web.StreamResponse:
+        return web.json_response(
+            {"messages": [{"cursor": "c", "request": ask(number)} for number in numbers], "next": following}
+        )
+
+    return poll
+
+
+def status(code: int, text: str = "", **headers: str) -> Poll:
+    async def poll(request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(status=code, text=text, headers=headers)
+
+    return poll
+
+
+async def held(request: web.BaseRequest) -> web.StreamResponse:
+    """Nothing is new for as long as the agent waits."""
+    return await asyncio.Future()
+
+
+@dataclass
+class Agent:
+    """Answers, and remembers what it was asked."""
+
+    seen: list[int] = field(default_factory=list)
+    may_answer: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.may_answer.set()
+
+    async def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.seen.append(request["id"])
+        await self.may_answer.wait()
+        return {"jsonrpc": "2.0", "id": request["id"], "result": {"answer": len(self.seen)}}
+
+
+@contextmanager
+def dialling(site: Site, agent: Agent, *ways: str, said: list[str] | None = None) -> Iterator[asyncio.Task[None]]:
+    say = (said if said is not None else []).append
+    line = DialledLine(site.inbox, agent.answer, ways=ways or ("websocket", "poll"), say=say, first_backoff_s=0.001)
+    keeping = asyncio.get_running_loop().create_task(line.keep())
+    try:
+        yield keeping
+    finally:
+        keeping.cancel()
+
+
+async def ended(keeping: asyncio.Task[None]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        await keeping
+
+
+async def test_polls_hand_over_and_bring_with_the_cursor_of_the_last_one(site: Site) -> None:
+    site.polls, agent = [news(1, 2, following="a-b"), held], Agent()
+    with dialling(site, agent, "poll"):
+        brought = [await site.was_brought() for _ in range(2)]
+        assert sorted(response["id"] for _way, response in brought) == [1, 2]
+        await until(lambda: len(site.asked) == 2)
+    assert site.asked[:2] == [{"wait": "25", "after": ""}, {"wait": "25", "after": "a-b"}]
+    assert site.headers[0]["Authorization"] == "Bearer tok"
+    assert site.headers[0]["User-Agent"] == f"player/{SDK_VERSION}"
+
+
+async def test_a_socket_answers_messages_beside_each_other(site: Site) -> None:
+    async def two(line: web.WebSocketResponse) -> None:
+        await line.send_json(ask(1))
+        await line.send_json(ask(2))
+        await until(lambda: len(agent.seen) == 2)
+        agent.may_answer.set()
+        await site.take(line, 2)
+        await line.receive()
+
+    site.sockets, site.polls, agent = [two], [held], Agent()
+    agent.may_answer.clear()
+    with dialling(site, agent):
+        assert {(await site.was_brought())[0] for _ in range(2)} == {"websocket"}
+    assert site.asked == []
+
+
+async def test_an_agent_polls_if_no_socket_can_be_opened(site: Site) -> None:
+    said: list[str] = []
+    site.polls = [news(7), held]
+    with dialling(site, Agent(), said=said):
+        assert (await site.was_brought())[1]["id"] == 7
+    assert said == ["messages are fetched from the league now (by poll)"]
+
+
+async def test_a_message_offered_again_on_the_next_line_gets_the_same_answer_and_is_played_once(site: Site) -> None:
+    async def cut(line: web.WebSocketResponse) -> None:
+        await line.send_json(ask(5))
+        await until(lambda: bool(agent.seen))
+        await line.close(code=WSCloseCode.GOING_AWAY)
+        agent.may_answer.set()
+
+    site.sockets, agent = [cut], Agent()
+    site.polls = [news(5), news(5, 6), held]
+    agent.may_answer.clear()
+    with dialling(site, agent):
+        brought = [await site.was_brought() for _ in range(3)]
+    assert agent.seen == [5, 6]
+    first = {"jsonrpc": "2.0", "id": 5, "result": {"answer": 1}}
+    assert [response for _way, response in brought if response["id"] == 5] == [first, first]
+
+
+async def test_an_answer_that_cannot_be_brought_is_brought_again(site: Site) -> None:
+    site.polls, site.refuse_posts = [news(3), held], 3
+    with dialling(site, Agent(), "poll"):
+        assert (await site.was_brought())[1]["id"] == 3
+    assert site.refuse_posts == 0
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        status(503),
+        status(200, "<html>a router's page</html>"),
+        status(200, "[]"),
+        status(200, '{"messages": 1, "next": "c"}'),
+        status(302),
+        status(429, **{"Retry-After": "0.01"}),
+    ],
+    ids=["503", "html", "list", "messages", "redirect", "too often"],
+)
+async def test_after_an_unusable_answer_an_agent_polls_again_without_a_cursor(site: Site, broken: Poll) -> None:
+    site.polls = [news(1), broken, news(2), held]
+    with dialling(site, Agent(), "poll"):
+        assert [(await site.was_brought())[1]["id"] for _ in range(2)] == [1, 2]
+    assert [asked["after"] for asked in site.asked[:3]] == ["", "c", ""]
+
+
+async def test_a_site_that_is_started_again_is_found_again(site: Site) -> None:
+    said: list[str] = []
+    site.polls = [news(1), held]
+    port = Port(site.handle)
+    site.port = number = await port.open("127.0.0.1")
+    with dialling(site, Agent(), "poll", said=said):
+        assert (await site.was_brought())[1]["id"] == 1
+        await port.close()
+        site.polls = [news(2), held]
+        again = Port(site.handle)
+        await again.open("127.0.0.1", number)
+        assert (await site.was_brought())[1]["id"] == 2
+        await again.close()
+    assert [text.partition(" (")[0] for text in said][:3] == [
+        "messages are fetched from the league now",
+        "the line to the league is broken",
+        "messages are fetched from the league now",
+    ]
+
+
+async def test_frames_and_messages_that_are_none_are_passed_over(site: Site) -> None:
+    async def noise(line: web.WebSocketResponse) -> None:
+        for text in ("no json", "[]", "{}", '{"id": "text"}', '{"id": true}', '{"id": NaN}'):
+            await line.send_str(text)
+        await line.send_bytes(b"\xff")
+        await line.send_json(ask(9))
+        await site.take(line)
+        await line.receive()
+
+    site.sockets, agent = [noise], Agent()
+    with dialling(site, agent, "websocket"):
+        assert (await site.was_brought())[1]["id"] == 9
+    assert agent.seen == [9]
+
+
+async def test_an_agent_that_fails_answers_with_an_error(site: Site) -> None:
+    async def fail(request: dict[str, Any]) -> dict[str, Any]:
+        raise RuntimeError("the strategy")
+
+    site.polls = [news(4), held]
+    keeping = asyncio.create_task(DialledLine(site.inbox, fail, ways=("poll",)).keep())
+    _way, response = await site.was_brought()
+    keeping.cancel()
+    await asyncio.wait([keeping])
+    assert (response["id"], response["error"]["code"]) == (4, -32603)
+
+
+@pytest.mark.parametrize(("code", "why"), [(409, TakenOver), (401, NotAllowed)])
+async def test_a_poll_that_is_taken_over_or_not_allowed_ends_it(site: Site, code: int, why: type[Ended]) -> None:
+    site.polls = [status(code)]
+    with dialling(site, Agent(), "poll") as keeping, pytest.raises(why, match="auth_token"):
+        await ended(keeping)
+    assert len(site.asked) == 1
+
+
+@pytest.mark.parametrize(("code", "why"), [(4409, TakenOver), (4401, NotAllowed)])
+async def test_a_socket_that_is_taken_over_or_not_allowed_ends_it(site: Site, code: int, why: type[Ended]) -> None:
+    async def close(line: web.WebSocketResponse) -> None:
+        await line.close(code=code)
+
+    site.sockets, site.polls = [close], [held]
+    with dialling(site, Agent()) as keeping, pytest.raises(why, match="auth_token"):
+        await ended(keeping)
+    assert site.asked == []
+
+
+async def test_only_so_many_answers_are_remembered(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dialling_out, "MAX_REMEMBERED", 40)
+    numbers = [list(range(first, first + 5)) for first in range(1, 51, 5)]
+    site.polls, agent = [*(news(*some) for some in numbers), news(1), held], Agent()
+    with dialling(site, agent, "poll"):
+        for _ in range(51):
+            await site.was_brought()
+    assert agent.seen.count(1) == 2
+
+
+def test_an_inbox_is_where_the_registration_was_answered() -> None:
+    told = {"poll_url": "http://10.0.0.7:8000/inbox", "websocket_url": "ws://10.0.0.7:8000/ws/inbox"}
+    inbox = inbox_of({"auth_token": "t", "inbox": told}, "https://tunnel.example/mcp", "referee")
+    assert inbox == Inbox("https://tunnel.example/inbox", "wss://tunnel.example/ws/inbox", "t", "referee")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"auth_token": "t"},
+        {"auth_token": "", "inbox": {"poll_url": "http://a/inbox", "websocket_url": "ws://a/i"}},
+        {"auth_token": "t", "inbox": {"poll_url": 1, "websocket_url": "ws://a/i"}},
+        {"auth_token": "t", "inbox": {"poll_url": "http://[", "websocket_url": "ws://a/i"}},
+    ],
+)
+def test_a_league_without_an_inbox_has_none(answer: dict[str, Any]) -> None:
+    assert inbox_of(answer, "http://127.0.0.1:8000/mcp") is None
+
+
+async def test_a_cancelled_line_leaves_no_task_behind(site: Site) -> None:
+    site.polls, agent = [news(1), held], Agent()
+    agent.may_answer.clear()
+    before = asyncio.all_tasks()
+    with dialling(site, agent, "poll") as keeping:
+        await until(lambda: len(site.asked) == 2)
+    with suppress(asyncio.CancelledError):
+        await ended(keeping)
+    await asyncio.sleep(0)
+    ours = {task for task in asyncio.all_tasks() - before if "dialling" in str(task.get_coro())}
+    assert ours == set()
+
+
+@pytest.mark.parametrize("way", ["poll", "websocket"])
+async def test_a_machine_that_has_another_address_dials_again_at_once(
+    site: Site, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody tells it that its connections are dead; what it was not given is offered on the new line."""
+    addresses = ["192.0.2.7"]
+    monkeypatch.setattr(dialling_out, "WATCH_S", 0.01)
+    monkeypatch.setattr(dialling_out, "outward_address", lambda: addresses[0])
+    said: list[str] = []
+
+    async def on_the_new_line(line: web.WebSocketResponse) -> None:
+        await line.send_json(ask(2))
+        await site.take(line)
+        await line.receive()
+
+    async def dead_soon(line: web.WebSocketResponse) -> None:
+        await line.send_json(ask(1))
+        await site.take(line)
+        addresses[0] = "192.0.2.8"
+        await line.receive()
+
+    async def dead(request: web.BaseRequest) -> web.StreamResponse:
+        addresses[0] = "192.0.2.8"
+        return await held(request)
+
+    site.polls, site.sockets = [news(1), dead, news(2), held], [dead_soon, on_the_new_line]
+    with dialling(site, Agent(), way, said=said):
+        assert (await site.was_brought())[1]["id"] == 1
+        assert (await site.was_brought())[1]["id"] == 2
+    assert any("its network has changed" in text for text in said)

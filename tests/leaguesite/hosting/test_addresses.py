@@ -1,0 +1,52 @@
+"""The public URL: what may be given, and whether it is this machine's."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from leaguesite.hosting.addresses import UnusableUrl, is_elsewhere, lan_address, public_url
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        (None, "http://127.0.0.1:8000"),
+        ("https://league.example.org/", "https://league.example.org"),
+        (" https://League.Example.org:443 ", "https://league.example.org"),
+        ("http://10.0.0.5:8000", "http://10.0.0.5:8000"),
+        ("http://[2001:db8::7]:8000", "http://[2001:db8::7]:8000"),
+    ],
+)
+def test_a_public_url_is_used_as_browsers_write_it(given: str | None, used: str) -> None:
+    assert public_url("127.0.0.1", 8000, given) == used
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *("league.example.org", "league.example.org:8000", "ftp://league.example.org", "https://", "https:///x"),
+        *("https://league.example.org/leagues", "https://a@league.example.org", "https://league.example.org:x"),
+        *("https://league.example.org?x", "https://league.example.org#x", "https://league.example.org:0"),
+    ],
+)
+def test_any_other_public_url_is_refused_with_what_is_expected(given: str) -> None:
+    with pytest.raises(UnusableUrl, match=r"^The public URL .* cannot be used: expected http:// or https://"):
+        public_url("127.0.0.1", 8000, given)
+
+
+def test_the_command_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEAGUE_PUBLIC_URL", "league.example.org")
+    with pytest.raises(CommandError, match=r"^The public URL league\.example\.org cannot be used"):
+        call_command("host", port=0)
+
+
+@pytest.mark.parametrize(
+    ("url", "elsewhere"),
+    [
+        *(("http://127.0.0.1:8000", False), ("http://localhost:8000", False), (f"http://{lan_address()}:8000", False)),
+        *(("http://192.0.2.1:8000", True), ("https://no-such-name.invalid", True)),
+    ],
+)
+def test_an_address_is_this_machines_or_anothers(url: str, elsewhere: bool) -> None:
+    assert is_elsewhere(url) is elsewhere

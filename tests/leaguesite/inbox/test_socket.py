@@ -1,0 +1,121 @@
+"""The inbox as a WebSocket: strangers keep no agent out, and no agent sends without end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from agents_registry.models import Kind
+from agents_registry.rate_limits import attempts as counting
+from league_sdk.protocol import rpc, tokens
+from leaguesite.inbox import socket
+from leaguesite.inbox.admission import Seats
+from leaguesite.inbox.socket import TRY_LATER, Inbox
+from leaguesite.serving.known_tokens import Bearer, KnownTokens
+from matches.inbox.hub import hub
+
+TOKEN, ADA = "tok_" + "a" * 32, 7
+
+
+class Agents(Inbox):
+    """The sockets of a site whose only agent is ADA."""
+
+    async def _owner(self, token: str, address: str) -> int | None:
+        return ADA if token == TOKEN else None
+
+
+class Socket:
+    """One socket from the address of a school."""
+
+    def __init__(self, token: str = "") -> None:
+        headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
+        self.said: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.heard: list[dict[str, Any]] = []
+        self.said.put_nowait({"type": "websocket.connect"})
+        scope = {"caller": "203.0.113.5", "headers": headers}
+        self.task = asyncio.create_task(Agents()(scope, self.said.get, self._hear))
+
+    async def _hear(self, message: dict[str, Any]) -> None:
+        self.heard.append(message)
+
+    def say(self, frame: Any) -> None:
+        self.said.put_nowait({"type": "websocket.receive", "text": rpc.dumps(frame).decode()})
+
+    async def code(self) -> int:
+        """With which code it is closed."""
+        await asyncio.wait_for(self.task, 5)
+        return int(self.heard[-1]["code"])
+
+
+async def settled() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture(autouse=True)
+def site(monkeypatch: pytest.MonkeyPatch) -> KnownTokens:
+    known = KnownTokens()
+    monkeypatch.setattr(socket, "known_tokens", known)
+    monkeypatch.setattr(socket, "SEATS", Seats(max_lines=2))
+    monkeypatch.setattr(socket, "DOORSTEP", Seats(max_lines=2))
+    return known
+
+
+def learn(known: KnownTokens) -> None:
+    known._bearers[tokens.digest(TOKEN)] = Bearer(ADA, Kind.PLAYER, ours=False)
+
+
+async def test_strangers_that_say_nothing_keep_no_agent_out(site: KnownTokens) -> None:
+    strangers = [Socket() for _ in range(3)]
+    await settled()
+    assert await strangers[2].code() == TRY_LATER
+    learn(site)
+    agent = Socket(TOKEN)
+    await settled()
+    assert [line.agent for line in hub.lines()] == [ADA]
+    for one in (*strangers[:2], agent):
+        one.said.put_nowait({"type": "websocket.disconnect"})
+    await asyncio.gather(*(one.task for one in (*strangers[:2], agent)))
+
+
+async def test_an_agent_that_has_shown_its_token_leaves_the_doorstep() -> None:
+    agents = [Socket() for _ in range(2)]
+    for one in agents:
+        one.say({"auth_token": TOKEN})
+        await settled()
+    newest = Socket(TOKEN)
+    await settled()
+    assert [one.task.done() for one in (*agents, newest)] == [True, True, False]
+    newest.said.put_nowait({"type": "websocket.disconnect"})
+    await newest.task
+
+
+async def test_frames_are_counted_as_calls(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    settings.LEAGUE_CALLS_PER_TOKEN = "5 per 60 second"
+    monkeypatch.setattr(socket, "attempts", counting.Attempts())
+    agent = Socket(TOKEN)
+    for number in range(6):
+        agent.say({"id": number, "result": {}})
+    assert await agent.code() == TRY_LATER
+
+
+async def test_a_socket_whose_agent_left_while_the_process_stood_still_takes_no_line_over(site: KnownTokens) -> None:
+    learn(site)
+    stale = Socket(TOKEN)
+    stale.said.put_nowait({"type": "websocket.disconnect"})
+    with hub.line(ADA, "websocket", token="of the newer line") as newer:
+        await asyncio.wait_for(stale.task, 5)
+        assert hub.lines() == [newer]
+        assert not newer.over
+    assert [message["type"] for message in stale.heard] == ["websocket.accept"]
+
+
+async def test_a_frame_that_came_while_the_token_was_looked_up_is_not_lost(site: KnownTokens) -> None:
+    learn(site)
+    agent = Socket(TOKEN)
+    for _ in range(socket.MAX_WRONG_FRAMES + 1):
+        agent.say("no response")
+    assert await agent.code() == socket.NOT_A_RESPONSE
+    assert hub.lines() == []

@@ -1,0 +1,162 @@
+"""What somebody in the room can do to others by MCP: use up their share, ask what takes long, and ask what fails."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from agents_registry.rate_limits.attempts import STRANGERS, attempts
+from league_sdk.mcp import sessions
+from league_sdk.mcp.declaring import DeclaredTool
+from league_sdk.mcp.listening import Filter
+from leaguesite.inbox import answering
+from leaguesite.mcp import mounting
+from leaguesite.mcp.tools import TOOLS
+from leaguesite.serving.known_tokens import known_tokens
+from matches.view import lists, queries
+from tests import factories as make
+from tests.league_sdk.mcp.talking import handshake, stateless
+from tests.leaguesite.mcp.test_mounting import ask, call, post, read
+
+pytestmark = pytest.mark.django_db
+HERE = "127.0.0.1"
+HOSTILE: list[Any] = [None, "", 0, -1, 1.5, True, [], {}, [[]], {"a": {}}, "x" * 300, "R1M1\n", 10**30, "\ufeff"]
+
+
+def use_up() -> None:
+    """What somebody without a token may call from this address."""
+    while attempts.count_call(STRANGERS, HERE) is None:
+        pass
+
+
+def status(client: Client, method: str, token: str = "", **params: Any) -> int:
+    body, headers = stateless(method, **params)
+    return int(post(client, body, token, **headers).status_code)
+
+
+# Others' share ------------------------------------------------------------------------------------
+
+
+def test_an_agent_that_reads_only_is_no_stranger_after_a_restart(client: Client) -> None:
+    token = make.setting(players=2).players[0].token
+    known_tokens.forget_all()
+    use_up()
+    assert status(client, "resources/read", uri="league://standings") == 429
+    assert status(client, "resources/read", "tok_of_nobody", uri="league://standings") == 429
+    assert status(client, "resources/read", token, uri="league://standings") == 200
+
+
+def test_a_call_of_no_tool_counts_as_a_call(client: Client) -> None:
+    use_up()
+    assert status(client, "tools/call", name="no_such_tool") == 429
+    assert status(client, "tools/call") == 429
+
+
+def test_an_agent_keeps_its_session_whoever_opens_more_behind_its_address(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "MAX_SESSIONS", 3 + len(mounting.server.sessions))
+    token = make.setting(players=2).players[0].token
+    hello = handshake("initialize", protocolVersion="2025-11-25", capabilities={})
+    own = post(client, hello, token).headers["Mcp-Session-Id"]
+    for number in range(6):
+        # An IPv6 network has one share as well.
+        client.post("/mcp", hello, content_type="application/json", REMOTE_ADDR=f"2001:db8::{number}")
+    assert post(client, handshake("ping"), token, mcp_session_id=own).status_code == 200
+    mounting.server.close()
+
+
+# What takes long ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "made"),
+    [
+        ("standings", queries, "standings_rows"),
+        ("agents", queries, "agents_of"),
+        ("rounds", lists, "schedule"),
+        ("players/P01/history", queries, "player_stats"),
+    ],
+)
+def test_however_many_read_what_grows_with_a_league_it_is_made_once(
+    client: Client, monkeypatch: pytest.MonkeyPatch, name: str, where: Any, made: str
+) -> None:
+    make.playing(players=2)
+    makes, times = getattr(where, made), []
+
+    def noted(*arguments: Any, **named: Any) -> Any:
+        times.append(1)
+        return makes(*arguments, **named)
+
+    monkeypatch.setattr(where, made, noted)
+    first = read(client, f"league://fall/{name}")
+    assert first == read(client, f"league://fall/{name}")
+    assert len(times) == 1
+
+
+def test_a_long_schedule_comes_in_part_and_says_so(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leaguesite.mcp.resources.MAX_BYTES", 600)
+    make.playing(players=4)
+    found = read(client, "league://fall/rounds")
+    assert (found["total"], found["next_cursor"] is None) == (6, False)
+
+
+async def test_a_league_that_changes_all_the_time_is_told_of_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mounting, "TELL_INTERVAL_S", 0)
+    told, telling, others = [], mounting.Telling(), asyncio.Event()
+    wanted = Filter(uris={"league://fall/standings", "league://fall/matches/R1M1"})
+    ways = [(lambda method, params: told.append(params["uri"])), (lambda method, params: others.set())]
+    listeners = [mounting.server.listeners.add(wanted, HERE, way, print) for way in ways]
+    running = asyncio.create_task(telling.run())
+    try:
+        for _ in range(50):
+            telling.hear({"leagues": {"fall": ["R1M1"]}})
+        assert told == []
+        await others.wait()
+    finally:
+        running.cancel()
+        for listener in listeners:
+            mounting.server.listeners.remove(listener)
+    assert told == ["league://fall/matches/R1M1", "league://fall/standings"]
+
+
+# What fails ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_no_tool_fails_whatever_it_is_told(client: Client, tool: DeclaredTool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "MAX_WAIT_S", 0.0)
+    place = make.playing(players=2)
+    fields = (*tool.properties, "match_id", "round_id", "message_type", "params", "player_meta", "message")
+    hostile: list[dict[str, Any]] = [{}] + [{name: value} for name in fields for value in HOSTILE]
+    hostile += [dict.fromkeys(fields, value) for value in HOSTILE]
+    for token in (place.players[0].token, ""):
+        for arguments in hostile:
+            result = ask(client, "tools/call", token, name=tool.name, arguments=arguments)
+            assert result["structuredContent"] or not result["isError"], arguments
+
+
+def test_leagues_are_listed_with_times_as_in_messages(client: Client) -> None:
+    make.playing(players=2)
+    [line] = call(client, "list_leagues")["leagues"]
+    assert (line["league_id"], line["completed_at"], line["created_at"][-1]) == ("fall", None, "Z")
+
+
+@pytest.mark.parametrize("typed", ["x" * 60_000, "%" * 60_000, "_", "%"])
+def test_what_no_id_begins_with_completes_to_nothing(client: Client, typed: str) -> None:
+    make.open_league("fall")
+    reference = {"type": "ref/resource", "uri": "league://{id}/standings"}
+    answer = ask(client, "completion/complete", ref=reference, argument={"name": "id", "value": typed})
+    assert answer["completion"]["values"] == []
+
+
+@pytest.mark.parametrize("part", ["%00", "a%2Fb", "%ed%a0%80", "x" * 200, "..", "'", "%25", "7%0a8"])
+@pytest.mark.parametrize(
+    "uri", ["league://{}/standings", "league://fall/matches/{}", "league://fall/players/{}/history"]
+)
+def test_a_hostile_address_is_that_of_nothing(client: Client, uri: str, part: str) -> None:
+    make.setting(players=2)
+    assert status(client, "resources/read", uri=uri.format(part)) == 400

@@ -1,0 +1,44 @@
+"""What the three servers say of their tools is what clients of MCP can read: some refuse a schema that says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from league_sdk.judging.door import tools as of_a_referee
+from league_sdk.mcp.declaring import DeclaredTool
+from league_sdk.player import tools as of_a_player
+from leaguesite.mcp import tools as of_the_league_manager
+
+SERVERS = {"league manager": of_the_league_manager, "referee": of_a_referee, "player": of_a_player}
+TOOLS = [pytest.param(tool, id=f"{name}: {tool.name}") for name, module in SERVERS.items() for tool in module.TOOLS]
+WORDS = {"type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"}
+"""One of which each part of a schema has."""
+
+
+def parts(schema: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every schema within a schema that stands for a value, with its place."""
+    if not isinstance(schema, dict):
+        return
+    yield where, schema
+    for word in ("properties", "$defs"):
+        for name, part in schema.get(word, {}).items():
+            yield from parts(part, f"{where}.{name}")
+    for word in ("items", "additionalProperties"):
+        yield from parts(schema.get(word), f"{where}.{word}")
+    for word in ("anyOf", "oneOf"):
+        for part in schema.get(word, []):
+            yield from parts(part, f"{where}.{word}")
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_every_part_of_a_schema_says_which_values_it_takes(tool: DeclaredTool) -> None:
+    for schema in (tool.input_schema, tool.output_schema):
+        Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        assert [where for where, part in parts(schema, tool.name) if not WORDS & set(part)] == []
+        # Legal, and not known to clients that map a schema onto a language with one type for each value.
+        assert [where for where, part in parts(schema, tool.name) if isinstance(part.get("type"), list)] == []

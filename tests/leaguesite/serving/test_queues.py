@@ -1,0 +1,229 @@
+"""Which thread a request waits for, in whose name, and how many may wait."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from asgiref.testing import ApplicationCommunicator
+from django.core import signals
+
+from agents_registry.registering import registration
+from leaguesite.serving import devices, queues, threads
+from leaguesite.serving.known_tokens import known_tokens
+from tests import factories as make
+from tests import wire
+from tests.leaguesite.serving.asgi import Held, answered, begin, send
+from tests.matches.agent_server import Agents
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def here() -> Agents:
+    return Agents()
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    """The agents' thread stands still."""
+    held = Held()
+    monkeypatch.setitem(threads.THREADS, "agents", held.pool)
+    yield held
+    held.end()
+
+
+async def call(params: dict[str, Any], method: str, *, address: str = "192.0.2.7", bearer: str = "") -> Any:
+    """A call of an agent that is on its way."""
+    headers = {"content_type": "application/json"} | ({"authorization": f"Bearer {bearer}"} if bearer else {})
+    return await begin("POST", "/mcp", json.dumps(wire.request(method, params)).encode(), address=address, **headers)
+
+
+async def status(talk: ApplicationCommunicator) -> int:
+    return (await answered(talk)).status
+
+
+async def result(talk: ApplicationCommunicator) -> Any:
+    return (await answered(talk)).json["result"]
+
+
+async def heartbeat(referee: make.Member, *, bearer: bool = True) -> Any:
+    params = make.signed(referee, "report_progress", matches=[])
+    return await call(params, "report_progress", bearer=referee.token if bearer else "")
+
+
+@pytest.mark.parametrize("bearer", [True, False])
+async def test_a_referee_of_ours_waits_for_no_agent(
+    here: Agents, monkeypatch: pytest.MonkeyPatch, bearer: bool
+) -> None:
+    referee = await here.in_db(lambda: make.hire("Referee"))
+    assert referee.agent.site_key
+    # The first one is learned from.
+    assert await result(await heartbeat(referee)) == {"matches": []}
+    held = Held()
+    monkeypatch.setitem(threads.THREADS, "agents", held.pool)
+    try:
+        waiting = await held.wait_for(await call({}, "ping"))
+        assert await result(await heartbeat(referee, bearer=bearer)) == {"matches": []}
+    finally:
+        held.end()
+    assert await result(waiting[0]) == {"status": "ok"}
+
+
+async def test_a_token_that_is_revoked_is_forgotten(here: Agents) -> None:
+    referee = await here.in_db(lambda: make.hire("Referee"))
+    await answered(await heartbeat(referee))
+    assert known_tokens.owner(referee.token) is not None
+    await here.in_db(lambda: referee.agent.tokens.all().delete())
+    assert (await answered(await heartbeat(referee))).json["error"]["data"]["error_code"] == "E012"
+    assert known_tokens.owner(referee.token) is None
+
+
+async def test_neither_a_player_nor_a_foreign_referee_waits_in_the_queue_of_our_referees(
+    here: Agents, held: Held
+) -> None:
+    def both() -> list[make.Member]:
+        make.open_league("fall")
+        foreign = make.hire("Foreign", trusted=False)
+        registration.trust(agent_ids=[foreign.agent.pk], trusted=True)
+        return [make.join("Student", "fall"), foreign]
+
+    members = await here.in_db(both)
+    for one in members:
+        known_tokens.learn(one.token, one.agent)
+    talks = [await call({}, "ping", bearer=one.token) for one in members]
+    await held.wait_for(*talks)
+    held.end()
+    assert [await status(talk) for talk in talks] == [200, 200]
+
+
+async def test_a_caller_with_many_calls_delays_another_by_one_call(here: Agents, held: Held) -> None:
+    order: list[str] = []
+
+    def note(scope: Any, **_: Any) -> None:
+        order.append(scope["client"][0])
+
+    signals.request_started.connect(note)
+    loud, quiet = "192.0.2.7", "192.0.2.8"
+    talks = [await call({}, "ping", address=loud) for _ in range(20)]
+    await held.wait_for(*talks)
+    talks += await held.wait_for(await call({}, "ping", address=quiet))
+    held.end()
+    assert [await status(talk) for talk in talks] == [200] * 21
+    signals.request_started.disconnect(note)
+    assert order.index(quiet) == 1
+
+
+async def test_more_calls_of_one_token_or_address_than_may_wait_are_429(
+    here: Agents, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await here.in_db(lambda: make.open_league("fall"))
+    student = await here.in_db(lambda: make.join("Student", "fall"))
+    known_tokens.learn(student.token, student.agent)
+    monkeypatch.setitem(queues.MAX_PER_OWNER, "player", 2)
+    monkeypatch.setitem(queues.MAX_PER_ADDRESS, "agents", 3)
+    monkeypatch.setitem(queues.MAX_UNKNOWN_CALLERS, "agents", 4)
+    talks = [await call({}, "ping", bearer=student.token) for _ in range(2)]
+    talks += [await call({}, "ping") for _ in range(3)]
+    await held.wait_for(*talks)
+    refused = [await call({}, "ping", bearer=student.token), await call({}, "ping", bearer="tok_made_up")]
+    assert [await status(talk) for talk in refused] == [429, 429]
+    # Another address is not shut out by this one, until strangers have filled their share.
+    talks += await held.wait_for(await call({}, "ping", address="192.0.2.9"))
+    assert await status(await call({}, "ping", address="192.0.2.10")) == 429
+    held.end()
+    assert [await status(talk) for talk in talks] == [200] * 6
+    monkeypatch.setitem(threads.THREADS, "agents", threads.pages_thread)
+    assert await status(await call({}, "ping", bearer=student.token)) == 200
+
+
+async def test_a_browser_that_has_logged_in_has_room_beside_a_crowd_at_the_desk(
+    here: Agents, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The crowd may be behind the instructor's own address."""
+    monkeypatch.setitem(threads.THREADS, "desk", held.pool)
+    monkeypatch.setitem(queues.MAX_PER_ADDRESS, "desk", 3)
+    monkeypatch.setitem(queues.MAX_PER_OWNER, "desk", 1)
+
+    async def get(cookie: str = "") -> ApplicationCommunicator:
+        return await begin("GET", "/admin/login/", cookie=cookie)
+
+    crowd = [await get() for _ in range(3)]
+    await held.wait_for(*crowd)
+    known = f"{devices.COOKIE}={devices.new_cookie('instructor')}"
+    forged = known[:-1] + ("a" if known[-1] != "a" else "b")
+    assert [await status(await get(cookie)) for cookie in ("", forged)] == [429, 429]
+    crowd += await held.wait_for(await get(known))
+    # A copied cookie is one browser: it fills no more of the line.
+    assert await status(await get(known)) == 429
+    held.end()
+    assert [await status(talk) for talk in crowd] == [200] * 4
+
+
+async def test_the_desk_waits_for_no_page(here: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held()
+    monkeypatch.setitem(threads.THREADS, "pages", held.pool)
+
+    try:
+        waiting = await held.wait_for(await begin("GET", "/health"))
+        assert (await send("GET", "/admin/login/")).status == 200
+    finally:
+        held.end()
+    await asyncio.gather(*(status(talk) for talk in waiting))
+
+
+async def log_in(name: str, address: str, *cookie: str) -> ApplicationCommunicator:
+    """A login that is on its way."""
+    sent = {"content_type": "application/x-www-form-urlencoded"} | ({"cookie": cookie[0]} if cookie else {})
+    form = urlencode({"username": name, "password": "x"})
+    return await begin("POST", "/admin/login/", form.encode(), address=address, **sent)
+
+
+async def test_logins_with_unknown_names_neither_lock_the_instructor_out_nor_delay_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each is new, so none is refused as a guess, and each password is looked at."""
+    guesser, own = "192.0.2.7", f"{devices.COOKIE}={devices.new_cookie('instructor')}"
+    held = Held()
+    monkeypatch.setitem(threads.THREADS, "logins", held.pool)
+    try:
+        waiting = await held.wait_for(*[await log_in(f"nobody {number}", guesser) for number in range(2)])
+        # Of one address two wait; of its /64 in IPv6 as well.
+        assert [await status(await log_in(f"noone {number}", guesser)) for number in range(3)] == [429] * 3
+        waiting += await held.wait_for(*[await log_in("nobody", f"2001:db8::{number}") for number in (1, 2)])
+        assert await status(await log_in("nobody", "2001:db8::3")) == 429
+        # The instructor's own browser is let through at the guesser's address: 403 is Django's, for no CSRF token.
+        assert await status(await log_in("instructor", guesser, own)) == 403
+        # From many addresses the line is filled, and still it is.
+        left = queues.MAX_WAITING["logins"] - len(waiting)
+        waiting += await held.wait_for(*[await log_in("nobody", f"198.51.100.{number}") for number in range(left)])
+        assert await status(await log_in("nobody", "203.0.113.1")) == 429
+        assert await status(await log_in("instructor", guesser, own)) == 403
+        # A cookie that we did not sign is none.
+        assert await status(await log_in("instructor", guesser, own[:-1])) == 429
+    finally:
+        held.end()
+    assert [await status(one) for one in waiting] == [403] * queues.MAX_WAITING["logins"]
+
+
+async def test_logins_make_room_in_the_queue_once_they_are_answered() -> None:
+    for _ in range(queues.MAX_LOGINS_PER_CALLER + 1):
+        assert await status(await log_in("nobody", "192.0.2.7")) == 403
+
+
+async def test_a_known_browser_cannot_fill_its_queue_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An assistant's, too, may be left to somebody."""
+    held = Held()
+    monkeypatch.setitem(threads.THREADS, "known-logins", held.pool)
+    first, second = (f"{devices.COOKIE}={devices.new_cookie('assistant')}" for _ in range(2))
+    try:
+        waiting = await held.wait_for(*[await log_in("x", "192.0.2.7", first) for _ in range(2)])
+        assert await status(await log_in("x", "192.0.2.9", first)) == 429
+        waiting += await held.wait_for(await log_in("x", "192.0.2.7", second))
+    finally:
+        held.end()
+    assert [await status(one) for one in waiting] == [403] * 3

@@ -1,0 +1,182 @@
+"""Whoever reads Hebrew reads no English, on no page, list, form or refusal of the site, but for codes and names; and no
+time stands there without its zone.
+
+What scripts write is seen by ``tests/e2e/test_hostile_names.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import Group, User
+from django.contrib.contenttypes.models import ContentType
+from django.test import Client
+from django.urls import URLPattern, get_resolver, reverse
+
+from agents_registry.models import Agent, RosterEntry
+from agents_registry.registering import registration
+from league_sdk.conformance.clauses.manager import MANAGER
+from league_sdk.conformance.clauses.player import PLAYER
+from league_sdk.conformance.clauses.referee import REFEREE
+from league_sdk.conformance.clauses.rules import Role
+from league_sdk.protocol.notes import Code, note
+from league_sdk.protocol.states import AgentState
+from matches.league import staffing
+from matches.models import Check, League
+from tests import factories as make
+from tests import rich
+from tests.leaguesite.skin.latin import ALLOWED, GAMES, PROTOCOL, latin, texts_of, times_without_zone
+from tests.matches.reports import EXCHANGES, by_the_rules
+from tests.matches.view.test_roles import EVERYBODY, LINES
+
+pytestmark = pytest.mark.django_db
+
+LEAGUES = ("fall", "winter", "spring")
+CORRECTIONS = ("set_result", "void", "replay", "points", "withdraw")
+PAGES = {
+    "index": ((),),
+    "check": ((),),
+    "check_report": (),
+    **{name: tuple((league,) for league in LEAGUES) for name in ("board", "charts", "screen", "replay", "embed")},
+    **{name: tuple((league,) for league in LEAGUES) for name in ("join", "mine")},
+    "match": tuple((league, match) for league in ("fall", "spring") for match in ("R1M1", "R1M2")),
+    "player": tuple((league, player) for league in LEAGUES for player in ("P01", "P02", "P04")),
+}
+"""The public pages by the name of their route, with the arguments of each."""
+NO_PAGES = {"mine_close", "mine_again", "protocol", "check_json", "match_messages", "replay_fragments", "join_kit"}
+"""Routes that answer with no page, or in English only, as the protocol does."""
+OWN = ("wrong game", "both were right", "it was the right one", "late", "Not so", "gone", "nobody listens at")
+"""What the instructor and the agents of the tests wrote."""
+SAMPLES = ("name,email,code Dana",)
+
+
+@pytest.fixture
+def place() -> make.Setting:
+    """A league that is over, one that nobody has started, and one in play; agents in every state."""
+    found = rich.over()
+    make.open_league("winter")
+    members = [make.join(f"Winter {number}", "winter", port=8200 + number) for number in range(1, 7)]
+    for member, state in zip(members, AgentState, strict=False):
+        Agent.objects.filter(pk=member.agent.pk).update(state=state)
+    found_there = str(note(Code.NOBODY_LISTENS))
+    for member in members[2:]:
+        registration.note_ping(agent_id=member.agent.pk, problem=found_there, found=found_there)
+    make.playing("spring", players=4)
+    User.objects.create_user("staff without a role", password="x" * 12, is_staff=True)
+    staffing.give_role(league_id="fall", username="staff without a role", name="assistant")
+    Group.objects.create(name="teachers")
+    return found
+
+
+def written() -> list[str]:
+    """What people and agents wrote of themselves, wherever it may stand."""
+    found = [*OWN, *SAMPLES, *GAMES, rich.STAFF, rich.TO_ONE, rich.TO_ROOM, "teachers", "staff without a role"]
+    for rows in (
+        Agent.objects.values_list("display_name", "endpoint"),
+        League.objects.values_list("pk", "display_name"),
+        RosterEntry.objects.values_list("name", "code"),
+    ):
+        found += [text for row in rows for text in row]
+    return found
+
+
+def reader() -> Client:
+    """Somebody who reads Hebrew."""
+    client = Client()
+    client.cookies["django_language"] = "he"
+    return client
+
+
+def instructor() -> Client:
+    client = reader()
+    user, _made = User.objects.get_or_create(username="עדה", is_staff=True, is_superuser=True)
+    client.force_login(user)
+    LogEntry.objects.create(
+        user=user,
+        content_type=ContentType.objects.get_for_model(User),
+        object_id=str(user.pk),
+        object_repr="עדה",
+        action_flag=CHANGE,
+        change_message='[{"changed": {"fields": ["Email address", "Staff status"]}}]',
+    )
+    return client
+
+
+def strange(
+    client: Client, own: list[str], method: str, path: str, data: Any = None, *, allowed: Collection[str] = ALLOWED
+) -> list[str]:
+    """What stands in English in the answer, if it is a page, or is a bare time; ``own`` is what people wrote."""
+    answer = client.get(path) if method == "GET" else client.post(path, data or {})
+    if answer.streaming:
+        b"".join(answer.streaming_content)  # which closes the file
+        return []
+    if answer.status_code not in (200, 404) or not answer["Content-Type"].startswith("text/html"):
+        return []
+    page = answer.content.decode()
+    found = latin(texts_of(page), allowed, own) + [f"no zone: {time}" for time in times_without_zone(page)]
+    return [f"{method} {path}: {one}" for one in found]
+
+
+def addresses_of_the_desk(place: make.Setting) -> Iterator[tuple[str, str]]:
+    for name in EVERYBODY - {"jsi18n", "logout", "app_list"}:
+        yield "GET", reverse(f"admin:{name}")
+    for app in ("matches", "agents_registry", "auth"):
+        yield "GET", reverse("admin:app_list", args=[app])
+    for league in LEAGUES:
+        for name, lines in LINES.items():
+            for line in lines:
+                path = reverse(f"admin:{name}", args=line.args(make.Setting(league, place.players, place.referees)))
+                if line.get == 200:
+                    yield "GET", path
+                if line.post == 200:
+                    yield "POST", path
+        path = reverse("admin:matches_league_correct", args=[league])
+        yield from (("GET", f"{path}?kind={kind}&match=R1M1") for kind in CORRECTIONS)
+    for agent in Agent.objects.all():
+        yield "GET", reverse("admin:agents_registry_agent_change", args=[agent.pk])
+    yield "GET", reverse("admin:matches_league_correction_undo", args=["fall", 1])
+
+
+def test_no_page_of_the_desk_has_english_in_hebrew(place: make.Setting) -> None:
+    client, own, wrong = instructor(), written(), []
+    for method, path in dict.fromkeys(addresses_of_the_desk(place)):
+        wrong += strange(client, own, method, path)
+    assert wrong == [], "\n".join(wrong)
+
+
+def test_no_public_page_has_english_in_hebrew(place: make.Setting) -> None:
+    client, own, wrong = reader(), written(), []
+    shown = PAGES | {"check_report": tuple((check,) for check in Check.objects.values_list("pk", flat=True))}
+    for name, every in shown.items():
+        for args in every:
+            wrong += strange(client, own, "GET", reverse(name, args=args))
+    for path in ("/nowhere/", "/leagues/nowhere/", "/admin/login/"):
+        wrong += strange(client, own, "GET", path)
+    for path, data in {
+        "/admin/login/": {"username": "nobody", "password": "wrong"},
+        "/check": {"endpoint": "ftp://example.org"},
+        "/leagues/fall/mine/": {"secret": "wrong"},
+    }.items():
+        wrong += strange(client, own, "POST", path, data)
+    for member in place.players:
+        owner = reader()
+        assert owner.post("/leagues/fall/mine/", {"secret": member.token}).status_code == 303
+        wrong += strange(owner, own, "GET", "/leagues/fall/mine/")
+    assert wrong == [], "\n".join(wrong)
+
+
+@pytest.mark.parametrize("what", EXCHANGES)
+@pytest.mark.parametrize("role", [PLAYER, REFEREE, MANAGER], ids=lambda role: role.name)
+def test_no_report_of_a_check_has_english_in_hebrew(role: Role, what: str) -> None:
+    check = rich.check(make.join("Checked", make.open_league("fall").pk).agent, passed=False)
+    Check.objects.filter(pk=check.pk).update(role=role.name, report=by_the_rules(role, what).to_json())
+    wrong = strange(reader(), written(), "GET", reverse("check_report", args=[check.pk]), allowed=ALLOWED | PROTOCOL)
+    assert wrong == [], "\n".join(wrong)
+
+
+def test_every_public_page_is_read_here() -> None:
+    names = {one.name for one in get_resolver("matches.audience.urls").url_patterns if isinstance(one, URLPattern)}
+    assert names - {None} == set(PAGES) | NO_PAGES

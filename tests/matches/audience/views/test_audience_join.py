@@ -1,0 +1,28 @@
+"""The join page: the game, the limits, the protocol, and the way in for an agent that nobody can call."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_join_page_tells_rules_limits_and_the_way_in_without_an_address(client: Client) -> None:
+    make.open_league("fall")
+    page = client.get("/leagues/fall/join/").content.decode()
+    for told in (
+        "Who alone guessed its parity wins",
+        "30 s to choose or to move",
+        "If nobody can call your agent",
+        '<a href="/protocol.md">',
+    ):
+        assert told in page, told
+
+
+def test_the_protocol_is_read_at_the_site(client: Client) -> None:
+    answer = client.get("/protocol.md")
+    assert (answer.status_code, answer["Content-Type"]) == (200, "text/plain; charset=utf-8")
+    assert "## Dialling out" in answer.content.decode()

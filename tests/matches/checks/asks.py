@@ -1,0 +1,31 @@
+"""Helpers that ask for checks and run them at given times."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from agents_registry.addresses.callers import Caller
+from league_sdk.protocol.notes import Note
+from matches.checks import asking, runs, taking
+from matches.models import Check
+from tests.matches.reports import report
+
+NOW = datetime(2030, 1, 15, 10, 0, tzinfo=UTC)
+HERE, FAR = Caller("127.0.0.1"), Caller("192.0.2.7")
+TEACHER = Caller("192.0.2.9", instructor=True)
+URL = "http://127.0.0.1:8101/mcp"
+
+
+def after(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+def ask(endpoint: str = URL, caller: Caller = HERE, **how: Any) -> Check:
+    return asking.ask(endpoint=endpoint, caller=caller, now=how.pop("now", NOW), **how)
+
+
+def run(check: Check, *, passed: bool = True, found: Note | str | None = None, now: datetime = NOW, **how: Any) -> None:
+    """Claim a check and finish it with a report; ``found``: by its first call."""
+    [job] = [one for one in taking.take(now=now) if one.check_id == check.pk]
+    assert runs.finish(check_id=job.check_id, run=job.run, report=report(passed=passed, **how), found=found, now=now)

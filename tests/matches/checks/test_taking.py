@@ -1,0 +1,159 @@
+"""Which queued checks are claimed, and which programs get no match meanwhile."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.db import IntegrityError
+from django.utils import timezone
+
+from agents_registry.addresses import programs
+from agents_registry.addresses.callers import Caller
+from agents_registry.models import Agent
+from league_sdk.protocol.league_settings import LeagueSettings
+from matches.checks import runs, taking, tending
+from matches.league import results
+from matches.models import Check, CheckState
+from tests import factories as make
+from tests.matches.checks.asks import FAR, NOW, TEACHER, after, ask
+from tests.matches.reports import report
+
+pytestmark = pytest.mark.django_db
+
+
+def taken(room: int = taking.MAX_RUNNING, now: datetime = NOW) -> list[str]:
+    """Claim checks; returns their addresses in order."""
+    return [job.endpoint for job in taking.take(now=now, room=room)]
+
+
+def at(host: str, *ports: int) -> list[str]:
+    return [f"http://{host}:{port}/mcp" for port in ports]
+
+
+def test_one_check_per_address_and_a_limited_number_in_all_run_at_once() -> None:
+    same = [ask(f"http://127.0.0.1:8101/{path}") for path in ("a", "b")]
+    others = [ask(f"http://127.0.0.1:{9000 + number}/mcp", TEACHER) for number in range(10)]
+    began = [job.check_id for job in taking.take(now=NOW)]
+    assert began == [same[0].pk, *(check.pk for check in others[:5])]
+    assert taking.take(now=NOW, room=0) == []
+    assert [job.check_id for job in taking.take(now=NOW, room=4)] == [check.pk for check in others[5:7]]
+    runs.finish(check_id=same[0].pk, run=1, report=report())
+    assert [job.check_id for job in taking.take(now=NOW, room=3)] == [same[1].pk]
+
+
+def test_a_place_or_requester_has_two_running_checks_while_others_wait() -> None:
+    slow = at("192.0.2.7", 9000, 9001, 9002, 9003)
+    others = [f"http://192.0.2.{number}:8101/mcp" for number in (20, 21)]
+    for url in slow:
+        ask(url, FAR)
+    far = [ask(url, TEACHER).endpoint for url in at("198.51.100.4", 9000, 9001, 9002)]
+    for url, number in zip(others, (20, 21), strict=True):
+        ask(url, Caller(f"192.0.2.{number}"))
+    assert taken() == [*slow[:2], *far[:2], *others]
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [("[2001:db8::1]", "[2001:db8::2]", "[2001:db8::3]"), ("a.zone.example", "b.zone.example", "c.zone.example")],
+)
+def test_names_of_a_zone_and_addresses_of_a_network_are_one_place(
+    hosts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs.NAMES, "addresses", lambda host, tell: ("192.0.2.30",))
+    for host in hosts:
+        ask(f"http://{host}:8101/mcp", TEACHER)
+    last = ask("http://192.0.2.20:8101/mcp", Caller("192.0.2.20"))
+    assert taken(room=5) == [*(f"http://{host}:8101/mcp" for host in hosts[:2]), last.endpoint]
+
+
+def test_checks_that_a_league_demands_come_first_and_have_two_reserved_places() -> None:
+    for number in range(20, 30):
+        ask(f"http://192.0.2.{number}:8101/mcp", Caller(f"192.0.2.{number}"))
+    assert len(taken()) == 6
+    make.open_league("fall", require_check=True)
+    ada, bob = make.join("Ada", "fall", port=8101), make.join("Bob", "fall", port=8102)
+    tending.tend(now=NOW - timedelta(hours=1))
+    Check.objects.filter(asked_by="").update(due_at=after(1))
+    # Bob has asked himself meanwhile.
+    Check.objects.filter(agent=bob.agent).update(asked_by="127.0.0.1")
+    assert taken(room=2, now=after(2)) == [ada.agent.endpoint, bob.agent.endpoint]
+
+
+def test_the_database_allows_one_running_check_per_address() -> None:
+    first, second = (ask(f"http://127.0.0.1:8101/{path}") for path in ("a", "b"))
+    Check.objects.filter(pk=first.pk).update(state=CheckState.RUNNING)
+    with pytest.raises(IntegrityError):
+        Check.objects.filter(pk=second.pk).update(state=CheckState.RUNNING)
+
+
+def test_an_agent_in_a_match_is_checked_after_the_match() -> None:
+    place = make.playing(players=2)
+    check = ask(place.players[0].agent.endpoint)
+    assert taking.take(now=NOW) == []
+    make.report(place.match("R1M1"), "P01")
+    assert [job.check_id for job in taking.take(now=NOW)] == [check.pk]
+
+
+def test_a_program_under_check_gets_its_match_after_the_check() -> None:
+    """Here somebody has it checked at another of its addresses as its round starts."""
+    place = make.setting(players=2)
+    make.open_league("winter")
+    alias = make.join("Alias", "winter", endpoint=f"{place.players[0].agent.endpoint}/x")
+    ask("", FAR, token=alias.token)
+    [job] = taking.take(now=NOW)
+    make.playing_on(place)
+    assert place.states() == {"R1M1": "READY"}
+    runs.finish(check_id=job.check_id, run=job.run, report=report(passed=True), now=NOW)
+    make.look()
+    assert place.states() == {"R1M1": "ASSIGNED"}
+
+
+def test_a_slow_check_delays_a_match_for_a_limited_time() -> None:
+    """The agent under check decides itself how long the check takes."""
+    place = make.setting(players=2)
+    begun = timezone.now() - timedelta(seconds=taking.MAX_MATCH_DELAY_S)
+    ask("", FAR, token=place.players[0].token, now=begun)
+    assert len(taking.take(now=begun)) == 1
+    make.playing_on(place)
+    assert place.states() == {"R1M1": "ASSIGNED"}
+
+
+def test_a_host_name_cannot_bring_a_check_to_a_program_whose_match_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: dict[str, tuple[str, ...]] = {}
+    monkeypatch.setattr(programs.NAMES, "addresses", lambda host, tell: known.get(host))
+    make.hire()
+    make.open_league("fall")
+    victim = make.join("Victim", "fall", endpoint="http://192.0.2.7:8101/mcp")
+    make.join("Beta", "fall", endpoint="http://192.0.2.8:8101/mcp")
+    make.open_league("winter")
+    alias = make.join("Alias", "winter", endpoint="http://alias.example:8101/x")
+    place = make.Setting("fall", [victim], [])
+    make.playing_on(place)
+    ask("", FAR, token=alias.token)
+    # Where it leads to is not known yet; then, that it leads to a program that plays.
+    assert taken() == []
+    known["alias.example"] = ("192.0.2.7",)
+    assert taken() == []
+    results.cancel(league_id="fall", match_id="R1M1", why="over")
+    [job] = taking.take(now=NOW)
+    # Wherever the name leads a moment later: this is what is called.
+    assert job.pinned == (("alias.example", ("192.0.2.7",)),)
+
+
+@pytest.mark.parametrize("at_home", [True, False])
+def test_a_check_has_the_limits_of_the_agents_league_or_of_the_one_it_waits_for(at_home: bool) -> None:
+    make.open_league("fall", move_timeout_s=2)
+    member = make.join("Ada", "fall" if at_home else None, port=8101)
+    if not at_home:
+        Agent.objects.update(promised_league_id="fall")
+    ask(member.agent.endpoint)
+    [job] = taking.take(now=NOW)
+    assert job.rules.move_timeout_s == 2
+
+
+def test_a_check_of_a_stranger_has_the_defaults() -> None:
+    make.open_league("fall", move_timeout_s=2)
+    ask()
+    [job] = taking.take(now=NOW)
+    assert job.rules == LeagueSettings()

@@ -1,0 +1,249 @@
+"""By which way an agent is checked, whom the report tells of, and what nobody gains by a line of its own."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+
+from agents_registry.models import Agent
+from matches.checks import asking, runs, taking, tending
+from matches.checks.taking import Job
+from matches.inbox.hub import hub
+from matches.league import lifecycle
+from matches.models import Check, CheckWay
+from matches.view import readiness
+from tests import factories as make
+from tests.matches.checks.asks import FAR, HERE, NOW, TEACHER, after, ask
+from tests.matches.reports import clause, report
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No agent of an earlier test had a line a moment ago."""
+    monkeypatch.setattr(hub, "_seen", {})
+
+
+def dialler(name: str = "Ada", league: str = "fall") -> make.Member:
+    """A player without an address."""
+    return make.join(name, league, delivery="poll")
+
+
+def queue(agent: Agent, seconds: float = 0) -> Check:
+    """What the instructor asks for on the desk."""
+    [check] = asking.ask_for_agents(agent_ids=[agent.pk], now=after(seconds))
+    return check
+
+
+def take(seconds: float = 0) -> list[Job]:
+    return taking.take(now=after(seconds))
+
+
+def finish(job: Job, *, passed: bool = True) -> None:
+    failed = clause("choice.legal", "fails", why="It chose 7.")
+    clauses = {} if passed else {"clauses": (clause(), failed)}
+    assert runs.finish(check_id=job.check_id, run=job.run, report=report(passed=passed, **clauses), now=NOW)
+
+
+def word(agent: Agent) -> str:
+    return readiness.readiness([Agent.objects.get(pk=agent.pk)])[agent.pk].word.value
+
+
+def test_an_agent_without_an_address_is_checked_over_its_line_whatever_it_does() -> None:
+    make.open_league("fall")
+    ada = dialler()
+    for seconds, way in ((0, "websocket"), (1, "inbox")):
+        check = queue(ada.agent, seconds)
+        if way == "inbox":
+            hub._seen.clear()
+            [job] = take(seconds)
+        else:
+            with hub.line(ada.agent.pk, way, token="t"):
+                [job] = take(seconds)
+        check.refresh_from_db()
+        assert (job.check_id, job.agent, check.way) == (check.pk, ada.agent.pk, way)
+        finish(job)
+
+
+def test_an_agent_that_opens_its_line_only_for_checks_is_not_called_ready() -> None:
+    make.open_league("fall")
+    ada = dialler().agent
+    rows = Agent.objects.filter(pk=ada.pk)
+    with hub.line(ada.pk, "poll", token="t"):
+        rows.update(line="poll", line_seen_at=timezone.now())
+        queue(ada)
+        [job] = take()
+        finish(job)
+        assert word(ada) == "ready"
+    rows.update(line="")
+    known = readiness.readiness([rows.get()])[ada.pk]
+    assert (known.word.value, known.able) == ("unreachable", False)
+    assert known.step == "Start it: it fetches no messages."
+
+
+def test_an_agent_with_both_ways_is_checked_by_the_one_that_its_league_would_use() -> None:
+    make.open_league("fall")
+    ada = make.join("Ada", "fall", port=8101).agent
+    check = queue(ada)
+    with hub.line(ada.pk, "poll", token="t"):
+        [job] = take()
+        assert (job.agent, job.pinned) == (ada.pk, ())
+        # The process stops: the check waits again, and the line is gone.
+        runs.give_back([(job.check_id, job.run)])
+    hub._seen.clear()
+    [job] = take()
+    check.refresh_from_db()
+    assert (job.agent, job.endpoint, check.way, check.endpoint_key) == (None, ada.endpoint, "", ada.endpoint_key)
+
+
+def test_whoever_names_an_address_has_that_address_checked() -> None:
+    """Somebody has registered there, with the class code, and has a line: the student's own check does not go there."""
+    make.open_league("fall")
+    mallory = make.join("Mallory", "fall", port=8101).agent
+    with hub.line(mallory.pk, "poll", token="t"):
+        own = queue(mallory)
+        for seconds, caller in ((1, HERE), (2, TEACHER)):
+            asked = ask(caller=caller, now=after(seconds))
+            assert (asked.way, asked.pk == own.pk) == (CheckWay.ADDRESS, False)
+        jobs = {job.check_id: job.agent for job in take(3)}
+        assert jobs == {own.pk: mallory.pk, asked.pk: None}
+
+
+def test_a_check_over_a_line_changes_no_readiness_of_others_at_the_same_address() -> None:
+    """Else anybody could have another shown as unable to play, and left out where a league demands a check."""
+    make.open_league("fall", require_check=True)
+    ada = make.join("Ada", "fall", port=8101).agent
+    mallory = make.join("Mallory", "fall", port=8101).agent
+    queue(ada)
+    [job] = take()
+    finish(job)
+    assert (word(ada), word(mallory)) == ("ready", "ready")
+    with hub.line(mallory.pk, "poll", token="t"):
+        queue(mallory, 1)
+        [job] = [one for one in take(1) if one.agent == mallory.pk]
+    finish(job, passed=False)
+    assert (word(ada), word(mallory)) == ("ready", "wrong_answers")
+    assert Agent.objects.get(pk=ada.pk).problem == ""
+
+
+def test_while_an_agent_dials_out_only_checks_over_its_line_count() -> None:
+    make.open_league("fall")
+    ada = make.join("Ada", "fall", port=8101).agent
+    with hub.line(ada.pk, "poll", token="t"):
+        queue(ada)
+        [job] = take()
+        finish(job)
+    Agent.objects.filter(pk=ada.pk).update(line="poll", line_seen_at=timezone.now())
+    ask(now=after(1))
+    [job] = take(1)
+    finish(job, passed=False)
+    assert word(ada) == "ready"
+    Agent.objects.filter(pk=ada.pk).update(line="")
+    assert word(ada) == "wrong_answers"
+
+
+def test_a_check_over_a_line_holds_no_match_but_the_agents_own() -> None:
+    place = make.setting(players=4)
+    victim, mallory = place.players[0].agent, place.players[1].agent
+    Agent.objects.filter(pk=mallory.pk).update(endpoint=victim.endpoint, endpoint_key=victim.endpoint_key)
+    with hub.line(mallory.pk, "poll", token="t"):
+        asking.ask_for_agents(agent_ids=[mallory.pk])
+        assert [job.agent for job in taking.take(now=timezone.now())] == [mallory.pk]
+    assert taking.occupied() == {f"agent:{mallory.pk}"}
+
+
+def test_a_check_whose_line_is_gone_calls_the_address_unless_somebody_plays_or_is_checked_there() -> None:
+    make.open_league("fall")
+    ada = make.join("Ada", "fall", port=8101).agent
+    with hub.line(ada.pk, "poll", token="t"):
+        queue(ada)
+        [job] = take()
+    assert taking.occupied() == {f"agent:{ada.pk}"}
+    beside = ask("http://127.0.0.1:8101/mcp", HERE, now=after(1))
+    [other] = take(1)
+    assert other.check_id == beside.pk
+    assert not taking.falls_back(job)
+    finish(other)
+    assert taking.falls_back(job)
+    # From now on nobody else is sent there: no match, and no other check.
+    assert taking.occupied() == {f"agent:{ada.pk}", "127.0.0.1|8101"}
+    finish(job)
+    assert taking.occupied() == set()
+
+
+def test_a_check_over_a_line_does_not_call_the_address_of_one_that_plays() -> None:
+    make.open_league("fall")
+    make.hire("Judge", port=8001)
+    ada, _bob = make.join("Ada", "fall", port=8101).agent, make.join("Bob", "fall", port=8102)
+    with hub.line(ada.pk, "poll", token="t"):
+        queue(ada)
+        [job] = take()
+    assert job.keys == {"127.0.0.1|8101"}
+    lifecycle.start_league(league_id="fall")
+    assert not taking.falls_back(job)
+
+
+def test_an_agent_without_an_address_falls_back_to_none() -> None:
+    make.open_league("fall")
+    ada = dialler()
+    queue(ada.agent)
+    [job] = take()
+    assert (job.keys, taking.falls_back(job)) == (frozenset(), False)
+
+
+def test_a_match_comes_before_the_check_of_its_player() -> None:
+    make.open_league("fall")
+    make.hire("Judge", port=8001)
+    ada, _bob = dialler(), dialler("Bob")
+    early = tending.after_registration(agent=Agent.objects.select_related("league").get(pk=ada.agent.pk), now=NOW)
+    assert early is not None
+    [job] = take(10)
+    assert taking.overtaken([job]) == set()
+    lifecycle.start_league(league_id="fall")
+    assert taking.overtaken([job]) == {early.pk}
+    runs.give_back([(job.check_id, job.run)])
+    assert take(20) == []
+
+
+def test_registrations_have_two_at_a_time_checked_in_the_turn_of_their_places() -> None:
+    make.open_league("fall")
+    for name in ("Ada", "Bob", "Eve", "Kim"):
+        agent = dialler(name).agent
+        place = "192.0.2.1" if name != "Kim" else "192.0.2.2"
+        Agent.objects.filter(pk=agent.pk).update(registered_from=place)
+        agent = Agent.objects.select_related("league").get(pk=agent.pk)
+        assert tending.after_registration(agent=agent, now=NOW) is not None
+    assert sorted(job.seen_from for job in take(10)) == ["192.0.2.1", "192.0.2.2"]
+    assert take(11) == []
+
+
+def test_hundreds_of_wishes_for_a_check_are_one() -> None:
+    make.open_league("fall")
+    ada = dialler()
+    for number in range(200):
+        assert ask("", FAR, token=ada.token, now=after(number / 10)).agent_id == ada.agent.pk
+    assert Check.objects.count() == 1
+    [job] = take(60)
+    assert job.agent == ada.agent.pk
+    # Wishes while it runs are for it, and one that ended is not begun again more than so often.
+    assert ask("", FAR, token=ada.token, now=after(61)).pk == job.check_id
+    finish(job)
+    for number in range(asking.MAX_CHECKS_PER_MINUTE - 1):
+        ask("", FAR, token=ada.token, now=after(number / 100))
+        [job] = take(62)
+        finish(job)
+    with pytest.raises(asking.TooManyChecks):
+        ask("", FAR, token=ada.token, now=after(1))
+
+
+def test_a_check_that_waits_is_found_by_both_keys() -> None:
+    """The agent opens its line between two wishes: it is still one check."""
+    make.open_league("fall")
+    ada = make.join("Ada", "fall", port=8101)
+    first = ask("", FAR, token=ada.token)
+    with hub.line(ada.agent.pk, "poll", token="t"):
+        assert ask("", FAR, token=ada.token, now=after(1)).pk == first.pk
+        [job] = take(2)
+        assert (job.check_id, job.agent) == (first.pk, ada.agent.pk)
+        assert ask("", FAR, token=ada.token, now=after(3)).pk == first.pk

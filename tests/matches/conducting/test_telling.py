@@ -1,0 +1,185 @@
+"""Broadcasts to players that are MCP servers: asked once what they are, told in their way, and ended politely."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from league_sdk.dialects.arguments import Argument
+from league_sdk.dialects.memory import Memory
+from league_sdk.dialects.session import STATELESS_VERSION
+from league_sdk.dialects.tools import Tool
+from league_sdk.protocol import rpc
+from league_sdk.transport.client import NotReached, Reply, TimedOut
+from matches.conducting.parcels import Parcel
+from matches.conducting.telling import DISCOVERY_S, MAX_DISCOVERIES, Telling
+
+URL = "http://127.0.0.1:8101/mcp"
+ROUND = {"message_type": "ROUND_ANNOUNCEMENT", "round_id": 1}
+SCHEMA = {"type": "object", "properties": {"roundId": {"type": "integer"}, "mood": {}}, "required": ["roundId", "mood"]}
+
+
+def error(code: int, message: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+
+
+def ok(body: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": body.get("id"), "result": fields}
+
+
+class Player:
+    """Instead of the HTTP client: a player that answers as the test says."""
+
+    def __init__(self, answer: Callable[[dict[str, Any]], Any]) -> None:
+        self.answer = answer
+        self.heard: list[str] = []
+        self.told: list[dict[str, Any]] = []
+        self.limits: list[float] = []
+        self.deleted: list[str] = []
+        self.session = ""
+
+    async def post(self, url: str, body: Any, *, limit_s: float, headers: Any = None) -> Reply:
+        body = rpc.loads(body) if isinstance(body, bytes) else body
+        self.heard.append(body["method"])
+        self.limits.append(round(limit_s))
+        self.told += [body["params"]] if body["method"] == "tools/call" else []
+        self.session = (headers or {}).get("mcp-session-id", "")
+        came = self.answer(body)
+        if isinstance(came, Exception):
+            raise came
+        given = {"mcp-session-id": f"s{self.heard.count('initialize')}"} if body["method"] == "initialize" else {}
+        return Reply(200, came, "", 0.0, given)
+
+    async def delete(self, url: str, headers: Mapping[str, str], *, limit_s: float) -> None:
+        self.deleted.append(headers["mcp-session-id"])
+
+
+def retold(found: Memory) -> tuple[bytes, tuple[str, ...]]:
+    tool = found.own.get("ROUND_ANNOUNCEMENT") or Tool("notify_round")
+    body, unfilled = tool.call("tools_list", ROUND, 7)
+    return rpc.dumps(body), unfilled
+
+
+def parcel(learned: Mapping[str, Any] | None = None, **changes: Any) -> Parcel:
+    body = rpc.dumps(rpc.call("notify_round", ROUND, 7))
+    known = {"kind": "ROUND_ANNOUNCEMENT", "registration": "5.1", "retold": retold, "learned": learned or {}}
+    return Parcel(7, URL, **{"body": body, "limit_s": 10.0, **known, **changes})
+
+
+def stateless(body: dict[str, Any]) -> Any:
+    if body["method"] == "server/discover":
+        return ok(body, supportedVersions=[STATELESS_VERSION], capabilities={})
+    if body["method"] == "tools/list":
+        return ok(body, tools=[{"name": "newRound", "inputSchema": SCHEMA}])
+    return ok(body, content=[]) if body["method"] == "tools/call" else error(-32601, "Method not found")
+
+
+async def test_an_mcp_server_is_asked_once_and_hears_the_first_broadcast() -> None:
+    player = Player(stateless)
+    telling = Telling(player)  # type: ignore[arg-type]
+    found = await telling.tell(player, parcel())
+    assert player.heard == ["notify_round", "server/discover", "tools/list", "tools/call"]
+    assert player.told[0]["arguments"] == {"roundId": 1, "mood": ""}
+    assert (found.registration, found.spoken["ROUND_ANNOUNCEMENT"]) == ("5.1", "tools_list")
+    assert found.learned is not None and found.learned["mcp"] == STATELESS_VERSION
+    assert found.notes == ("ROUND_ANNOUNCEMENT: no message has a value for mood",)
+    # The next one is encoded as it was found, in another process.
+    player.heard.clear()
+    other = Telling(player)  # type: ignore[arg-type]
+    body = rpc.dumps(Tool("newRound", "", (Argument("roundId", "integer", required=True),)).call("", ROUND, 8)[0])
+    assert not await other.tell(player, parcel(found.learned, body=body))
+    assert player.heard == ["tools/call"]
+    assert "_meta" in player.told[-1]
+
+
+async def test_a_player_that_understands_is_never_asked() -> None:
+    player = Player(lambda body: ok(body, status="received"))
+    telling = Telling(player)  # type: ignore[arg-type]
+    assert not await telling.tell(player, parcel())
+    assert player.heard == ["notify_round"]
+
+
+async def test_a_plain_player_that_does_not_understand_is_asked_once_for_all() -> None:
+    player = Player(lambda body: error(-32601, "Method not found"))
+    telling = Telling(player)  # type: ignore[arg-type]
+    found = await telling.tell(player, parcel())
+    assert (player.heard, found.learned) == (["notify_round", "server/discover", "initialize"], {"mcp": ""})
+    await telling.tell(player, parcel(found.learned))
+    assert player.heard[3:] == ["notify_round"]
+
+
+def with_sessions(player: Player) -> Callable[[dict[str, Any]], Any]:
+    def answer(body: dict[str, Any]) -> Any:
+        if body["method"] == "initialize":
+            return ok(body, protocolVersion="2025-06-18", capabilities={})
+        if not player.session:
+            return error(-32600, "Bad Request: Missing session ID")
+        return stateless(body) if body["method"].startswith("tools/") else None
+
+    return answer
+
+
+async def test_a_session_is_kept_for_the_next_broadcast_and_ended() -> None:
+    player = Player(lambda body: None)
+    player.answer = with_sessions(player)
+    telling = Telling(player)  # type: ignore[arg-type]
+    found = await telling.tell(player, parcel())
+    opening = ["server/discover", "initialize", "notifications/initialized", "tools/list"]
+    assert player.heard == ["notify_round", *opening, "tools/call"]
+    assert found.learned is not None and found.learned["session"] is True
+    await telling.tell(player, parcel(found.learned, body=retold(Memory())[0]))
+    assert (player.heard[6:], player.session, player.deleted) == (["tools/call"], "s1", [])
+    await telling.aclose()
+    assert player.deleted == ["s1"]
+
+
+async def test_a_server_that_wants_a_new_session_each_time_gains_little() -> None:
+    player = Player(lambda body: None)
+
+    def answer(body: dict[str, Any]) -> Any:
+        if body["method"] == "initialize":
+            return ok(body, protocolVersion="2025-06-18", capabilities={})
+        return error(-32001, "Session not found")
+
+    player.answer = answer
+    telling = Telling(player)  # type: ignore[arg-type]
+    known = parcel({"mcp": "2025-06-18", "session": True})
+    for _ in range(2 * MAX_DISCOVERIES):
+        await telling.tell(player, known)
+    assert player.heard.count("server/discover") == MAX_DISCOVERIES
+    player.heard.clear()
+    await telling.tell(player, known)
+    assert player.heard == ["notify_round"]
+
+
+async def test_a_slow_answer_to_discover_is_cut_off_and_costs_the_player_its_broadcast_only() -> None:
+    def answer(body: dict[str, Any]) -> Any:
+        return TimedOut("slow", connected=True) if body["method"] == "server/discover" else error(-32601, "no")
+
+    player = Player(answer)
+    telling = Telling(player)  # type: ignore[arg-type]
+    found = await telling.tell(player, parcel())
+    assert player.limits == [10, round(DISCOVERY_S)]
+    assert found.learned == {"mcp": ""}
+
+
+async def test_a_tool_that_fails_is_quoted_to_the_owner_once() -> None:
+    def answer(body: dict[str, Any]) -> Any:
+        said = [{"type": "text", "text": "1 validation error: roundId is missing"}]
+        return ok(body, content=said, isError=True) if body["method"] == "tools/call" else stateless(body)
+
+    player = Player(answer)
+    telling = Telling(player)  # type: ignore[arg-type]
+    known = parcel({"mcp": STATELESS_VERSION}, body=retold(Memory())[0])
+    found = await telling.tell(player, known)
+    assert found.notes == ("ROUND_ANNOUNCEMENT: its tool failed: 1 validation error: roundId is missing",)
+    assert not await telling.tell(player, known)
+
+
+async def test_a_failed_connection_is_the_senders_to_try_again() -> None:
+    player = Player(lambda body: NotReached("no connection", connected=False))
+    with pytest.raises(NotReached):
+        await Telling(player).tell(player, parcel())  # type: ignore[arg-type]
+    assert player.heard == ["notify_round"]

@@ -1,0 +1,51 @@
+"""An instructor at the desk of a league: what is shown, what is said after a click, and who somebody is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.contrib.messages import get_messages
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from matches.league import staffing
+
+LEAGUES = "/admin/matches/league/"
+DESK = f"{LEAGUES}fall/change/"
+NOW = f"{LEAGUES}fall/now/"
+
+
+def shown(desk: Client, league_id: str = "fall") -> dict[str, Any]:
+    desk_context: dict[str, Any] = desk.get(f"{LEAGUES}{league_id}/change/").context["desk"]
+    return desk_context
+
+
+def said(answer: Any) -> list[str]:
+    """The sentences that answer a click."""
+    return [str(message) for message in get_messages(answer.wsgi_request)]
+
+
+def post(desk: Client, path: str, league_id: str = "fall", **data: Any) -> str:
+    """POST to the desk; the last sentence that answers."""
+    answer = desk.post(f"{LEAGUES}{league_id}/{path}/", data)
+    assert (answer.status_code, answer["Location"]) == (302, f"{LEAGUES}{league_id}/change/")
+    return said(answer)[-1]
+
+
+def person(role: str, *leagues: str) -> Client:
+    """The browser of someone of the staff who has a role in some leagues."""
+    name = "-".join([role, *leagues])
+    user = User.objects.create_user(name, password="x" * 12, is_staff=True)
+    for league_id in leagues:
+        staffing.give_role(league_id=league_id, username=name, name=role)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def count_queries(desk: Client, address: str) -> int:
+    with CaptureQueriesContext(connection) as seen:
+        assert desk.get(address).status_code == 200
+    return len(seen)

@@ -1,0 +1,59 @@
+"""The admin's lists speak the reader's language, also where the model has the protocol's words in capitals."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+
+from matches.league import notices
+from matches.models import Match
+from tests import factories as make
+from tests.matches.desk.clicking import LEAGUES
+
+pytestmark = pytest.mark.django_db
+MATCHES, AGENTS = "/admin/matches/match/", "/admin/agents_registry/agent/"
+CAPITALS = re.compile(r"\b[A-Z]{4,}\b")
+
+
+def words_on(desk: Client, address: str) -> str:
+    """The text of a page, without tags and scripts."""
+    text = desk.get(address).content.decode()
+    main = text[text.index("<main") :]
+    return re.sub(r"<script.*?</script>|<[^>]*>", " ", main, flags=re.S)
+
+
+def test_lists_and_filters_in_hebrew_have_no_words_of_the_protocol(desk: Client) -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    desk.cookies["django_language"] = "he"
+    for address in (LEAGUES, MATCHES):
+        assert CAPITALS.findall(words_on(desk, address)) == [], address
+    shown = words_on(desk, MATCHES)
+    assert ("שחקן א" in shown, "Player A" in shown) == (True, False)
+
+
+def test_the_filters_of_matches_and_leagues_choose_by_value(desk: Client) -> None:
+    place = make.playing(players=4)
+    make.finish_round(place)
+    waiting = Match.objects.filter(state="PENDING").count()
+    chosen = desk.get(MATCHES, {"state": "PENDING"}).context["cl"].result_count
+    won = desk.get(MATCHES, {"status": "WIN"}).context["cl"].result_count
+    assert (chosen, won) == (waiting, Match.objects.filter(status="WIN").count())
+    assert 0 < waiting < Match.objects.count()
+    leagues = [desk.get(LEAGUES, {"state": state}).context["cl"].result_count for state in ("RUNNING", "STOPPED")]
+    assert leagues == [1, 0]
+
+
+def test_times_in_the_admin_are_in_the_readers_zone_with_utc_beside(desk: Client) -> None:
+    make.playing(players=2)
+    notices.say(league_id="fall", text="We begin", by="x")
+    agent = desk.get(AGENTS).context["cl"].queryset[0].pk
+    pages = (AGENTS, f"{AGENTS}{agent}/change/", "/admin/matches/auditentry/")
+    for address in (*pages, f"{LEAGUES}fall/notices/", f"{LEAGUES}fall/papers/evidence/"):
+        text = desk.get(address).content.decode()
+        clocks = re.findall(r"<time[^>]*data-local>[^<]*UTC</time>", text)
+        bare = re.findall(r"\d\d:\d\d", re.sub(r"<(time|script).*?</\1>", "", text, flags=re.S))
+        assert (bare, "js/local.js" in text) == ([], True), address
+        assert clocks or "auditentry" in address, address

@@ -1,0 +1,262 @@
+"""Messages for agents that dial out: offered, handed over, answered, and never to or by somebody else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from matches.inbox.hub import MAX_OFFERS_PER_AGENT, MAX_OFFERS_PER_SEAT, MAX_STRAYS, Hub
+from matches.inbox.lines import Line, NotAnswered, NotConnected, Offer
+
+ADA, BOB = 1, 2
+REQUEST = {"jsonrpc": "2.0", "method": "choose_parity", "params": {"match_id": "R1M1"}, "id": 1001}
+
+
+def ask(hub: Hub, agent: int = ADA, **limits: float) -> asyncio.Task[dict[str, Any]]:
+    """A caller that waits."""
+    wanted: dict[str, float] = {"limit_s": 30, "grace_s": 30} | limits
+    call: Coroutine[Any, Any, dict[str, Any]] = hub.ask(agent, REQUEST, **wanted)
+    return asyncio.create_task(call)
+
+
+async def settled() -> None:
+    """Until every task has gone as far as it can."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def answer_to(offer: Offer) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "result": {"parity_choice": "even"}, "id": offer.id}
+
+
+async def test_a_message_waits_for_the_line_and_its_answer_goes_back_under_the_callers_id() -> None:
+    hub = Hub()
+    caller = ask(hub)
+    await settled()
+    with hub.line(ADA, "poll", token="t") as line:
+        [offer] = hub.due(line)
+        assert offer.request == REQUEST | {"id": offer.id}
+        assert hub.answer(ADA, answer_to(offer))
+    assert await caller == {"jsonrpc": "2.0", "result": {"parity_choice": "even"}, "id": 1001}
+    assert hub.waiting(ADA) == []
+
+
+async def test_an_open_line_hears_of_a_new_message() -> None:
+    hub = Hub()
+    with hub.line(ADA, "websocket", token="t") as line:
+        assert hub.due(line) == []
+        caller = ask(hub)
+        await asyncio.wait_for(line.news.wait(), 5)
+        [offer] = hub.due(line)
+        assert hub.due(line) == []
+        hub.answer(ADA, answer_to(offer))
+        assert (await caller)["result"]
+
+
+async def test_an_agent_without_a_line_is_not_connected() -> None:
+    hub = Hub()
+    with pytest.raises(NotConnected):
+        await ask(hub, grace_s=0)
+    assert hub.waiting(ADA) == []
+
+
+async def test_a_message_that_was_taken_and_not_answered_is_told_apart() -> None:
+    hub = Hub()
+    with hub.line(ADA, "poll", token="t") as line:
+        caller = ask(hub, limit_s=0.01)
+        await settled()
+        assert hub.due(line)
+        with pytest.raises(NotAnswered):
+            await caller
+
+
+async def test_another_agents_answer_and_a_late_answer_are_refused() -> None:
+    hub = Hub()
+    caller = ask(hub)
+    await settled()
+    with hub.line(ADA, "poll", token="t") as line:
+        [offer] = hub.due(line)
+        assert not hub.answer(BOB, answer_to(offer))
+        assert not any(
+            hub.answer(ADA, answer_to(offer) | {"id": odd}) for odd in (0, 1001, True, "x", None, offer.id + 1)
+        )
+        assert hub.answer(ADA, answer_to(offer))
+        assert not hub.answer(ADA, {"jsonrpc": "2.0", "result": {"parity_choice": "odd"}, "id": offer.id})
+    assert (await caller)["result"] == {"parity_choice": "even"}
+    assert not hub.answer(ADA, answer_to(offer))
+
+
+async def test_what_is_unanswered_is_offered_again_on_the_next_line_unless_the_agent_has_it() -> None:
+    hub = Hub()
+    callers = [ask(hub), ask(hub)]
+    await settled()
+    with hub.line(ADA, "poll", token="t") as first:
+        one, two = hub.due(first)
+    with hub.line(ADA, "poll", token="t", known={one.id}) as second:
+        assert hub.due(second) == [two]
+    with hub.line(ADA, "poll", token="t") as third:
+        assert hub.due(third) == [one, two]
+    for offer in (one, two):
+        hub.answer(ADA, answer_to(offer))
+    await asyncio.gather(*callers)
+
+
+async def test_a_newer_line_takes_over_and_three_takeovers_are_a_contest() -> None:
+    hub, contested = Hub(), list[int]()
+    hub.on_contest = contested.append
+    with ExitStack() as stack:
+        lines = [stack.enter_context(hub.line(ADA, "poll", token=str(n))) for n in range(4)]
+        assert [line.taken_over for line in lines] == [True, True, True, False]
+        assert contested == [ADA]
+        assert hub.dials_out(ADA)
+        caller = ask(hub)
+        await settled()
+        [offer] = hub.due(lines[-1])
+        hub.answer(ADA, answer_to(offer))
+        await caller
+    assert hub.lines() == []
+
+
+async def test_ids_are_never_used_twice_and_are_exact_in_javascript() -> None:
+    hub = Hub()
+    callers = [ask(hub) for _ in range(MAX_OFFERS_PER_AGENT)]
+    await settled()
+    ids = hub.waiting(ADA)
+    assert len(set(ids)) == MAX_OFFERS_PER_AGENT
+    assert max(ids) < 2**53
+    with pytest.raises(NotConnected):
+        await ask(hub)
+    assert len(hub.waiting(ADA)) == MAX_OFFERS_PER_AGENT
+    for caller in callers:
+        caller.cancel()
+    await asyncio.gather(*callers, return_exceptions=True)
+    assert hub.waiting(ADA) == []
+
+
+async def test_a_caller_that_breaks_off_leaves_nothing() -> None:
+    hub = Hub()
+    caller = ask(hub)
+    await settled()
+    caller.cancel()
+    await settled()
+    assert hub.waiting(ADA) == []
+
+
+class Wire:
+    """Two hubs of two processes; what one says the other hears at once."""
+
+    def __init__(self) -> None:
+        self.here, self.there = Hub(), Hub()
+        self.here.between, self.there.between = _To(self.there, self.here), _To(self.here, self.there)
+
+
+class _To:
+    def __init__(self, other: Hub, own: Hub) -> None:
+        self._other, self._own = other, own
+
+    def offered(self, offer: Offer) -> None:
+        self._other.hear_offer(offer)
+
+    def withdrawn(self, offer_id: int, agent: int) -> None:
+        self._other.hear_withdrawn(offer_id, agent)
+
+    def taken(self, offer_id: int) -> None:
+        self._other.hear_taken(offer_id)
+
+    def answered(self, offer_id: int, agent: int, response: dict[str, Any]) -> None:
+        self._other.hear_answer(offer_id, agent, response)
+
+    def opened(self, line: Line) -> None:
+        for offer in self._other.hear_opened(line.agent, line.way, line.opened_at):
+            self._own.hear_offer(offer)
+
+
+async def test_line_and_caller_may_be_at_two_processes() -> None:
+    wire = Wire()
+    with wire.there.line(ADA, "websocket", token="t") as line:
+        assert wire.here.dials_out(ADA)
+        caller = ask(wire.here)
+        await settled()
+        [offer] = wire.there.due(line)
+        assert wire.there.answer(ADA, answer_to(offer))
+        assert (await caller)["result"]
+        assert wire.there.waiting(ADA) == wire.here.waiting(ADA) == []
+
+
+async def test_a_line_at_another_process_takes_over_and_gets_what_waits() -> None:
+    wire = Wire()
+    caller = ask(wire.here)
+    await settled()
+    with wire.here.line(ADA, "poll", token="t") as old:
+        assert len(wire.here.due(old)) == 1
+        with wire.there.line(ADA, "poll", token="t") as new:
+            assert old.taken_over
+            [offer] = wire.there.due(new)
+            # The answer comes to the process of the caller, where the agent has no line.
+            wire.here.answer(ADA, answer_to(offer))
+            await caller
+    assert wire.there.waiting(ADA) == []
+
+
+async def test_a_caller_elsewhere_that_waits_no_longer_withdraws_its_message() -> None:
+    wire = Wire()
+    with wire.there.line(ADA, "poll", token="t"):
+        caller = ask(wire.here)
+        await settled()
+        assert len(wire.there.waiting(ADA)) == 1
+        caller.cancel()
+        await settled()
+        assert wire.there.waiting(ADA) == []
+
+
+async def test_an_answer_through_another_process_counts_only_for_its_own_agent() -> None:
+    wire = Wire()
+    caller = ask(wire.here)
+    await settled()
+    [waiting] = wire.here.waiting(ADA)
+    wire.there.answer(BOB, {"jsonrpc": "2.0", "result": {}, "id": waiting})
+    await settled()
+    assert not caller.done()
+    assert wire.there.answer(ADA, {"jsonrpc": "2.0", "result": {"ok": True}, "id": waiting})
+    assert (await caller)["result"] == {"ok": True}
+
+
+async def test_the_referee_of_one_seat_does_not_fill_an_inbox() -> None:
+    hub = Hub()
+    greedy = [
+        asyncio.create_task(hub.ask(ADA, REQUEST, limit_s=30, grace_s=30, seat="1.1"))
+        for _ in range(MAX_OFFERS_PER_AGENT)
+    ]
+    await settled()
+    assert len(hub.waiting(ADA)) == MAX_OFFERS_PER_SEAT
+    with hub.line(ADA, "poll", token="t") as line:
+        caller = asyncio.create_task(hub.ask(ADA, REQUEST, limit_s=30, grace_s=30, seat="2.1"))
+        await settled()
+        for offer in hub.due(line):
+            hub.answer(ADA, answer_to(offer))
+        assert (await caller)["result"]
+    refused = [one for one in await asyncio.gather(*greedy, return_exceptions=True) if isinstance(one, NotConnected)]
+    assert len(refused) == MAX_OFFERS_PER_AGENT - MAX_OFFERS_PER_SEAT
+
+
+async def test_made_up_answers_do_not_fill_the_way_to_the_other_processes() -> None:
+    wire = Wire()
+    heard: list[int] = []
+    wire.here.hear_answer = lambda offer_id, agent, response: heard.append(offer_id)  # type: ignore[method-assign]
+    for number in range(10 * MAX_STRAYS):
+        wire.there.answer(ADA, {"id": number, "result": {}})
+    assert len(heard) == MAX_STRAYS
+    assert wire.there.answer(BOB, {"id": 1, "result": {}})
+
+
+async def test_word_of_an_older_line_that_comes_late_ends_no_newer_one() -> None:
+    hub = Hub()
+    with hub.line(1, "poll", token="t") as line:
+        assert hub.hear_opened(1, "poll", line.opened_at - 1) == []
+        assert not line.taken_over
+        hub.hear_opened(1, "poll", line.opened_at + 1)
+        assert line.taken_over

@@ -1,0 +1,256 @@
+"""The freeze is a secret: what anyone may read is the same, byte for byte, whatever happens after it.
+
+Also for those who try: moments of the past, foreign players, headers, later corrections.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.utils import timezone
+
+from agents_registry.models import Agent
+from agents_registry.registering import registration
+from matches.audience import pages
+from matches.audience.pages import PageKey, mine
+from matches.league import freeze, lifecycle, losses, notices, opening
+from matches.league.corrections import applying
+from matches.models import League, Match
+from tests import factories as make
+from tests import rich, wire
+from tests.leaguesite import public_addresses
+from tests.matches.correcting import do
+
+pytestmark = pytest.mark.django_db
+
+QUERIES = ("GET_STANDINGS", "GET_SCHEDULE", "GET_PLAYER_STATS", "GET_NEXT_MATCH")
+_CSRF = re.compile(rb'(name="csrfmiddlewaretoken" value=")[^"]+')
+
+
+class _GiveUp(Exception):
+    """Raised to roll a transaction back."""
+
+
+def kept(play_on: Callable[[make.Setting], None], look: Callable[[], dict[str, Any]], place: make.Setting) -> Any:
+    """What ``look`` returns after ``play_on``; everything is rolled back afterwards."""
+    values: dict[str, Any] = {}
+    try:
+        with transaction.atomic():
+            play_on(place)
+            values = look()
+            raise _GiveUp
+    except _GiveUp:
+        return values
+
+
+@pytest.fixture
+def place() -> make.Setting:
+    """Four players with transcripts; round 1 is played, the board is frozen, and round 2 is announced.
+
+    A student's referee is there that nobody has let judge.
+    """
+    place = make.playing(players=4)
+    place.referees.append(make.hire("Student", port=8008, trusted=False, progress=False))
+    freeze.plan(league_id="fall", from_round=2)
+    rich.play(place)
+    lifecycle.start_league(league_id="fall")
+    # The referee is not taken for lost, however long the looks at all pages take.
+    Agent.objects.filter(kind="referee").update(heard_at=timezone.now() + timedelta(hours=1))
+    return place
+
+
+def play_round(place: make.Setting) -> None:
+    if not place.league.rounds.filter(state="ANNOUNCING").exists():
+        lifecycle.start_league(league_id="fall")
+    make.open_current("fall")
+    rich.play(place)
+
+
+def quiet(place: make.Setting) -> None:
+    """Change nothing after the freeze."""
+
+
+def second_wins(place: make.Setting) -> None:
+    make.open_current("fall")
+    make.finish_round(place, 1)
+
+
+def draws_and_goes_on(place: make.Setting) -> None:
+    """Draws, a silent player, a lost referee, a pause."""
+    make.open_current("fall")
+    make.look()
+    match = place.match("R2M1")
+    make.report(match, None, **make.silent(match, match.player_a.code))
+    losses.lose_attempt(matches=Match.objects.filter(match_id="R2M2"), why="test")
+    make.finish_round(place, None)
+    lifecycle.pause(league_id="fall")
+    lifecycle.resume(league_id="fall")
+
+
+def corrected(place: make.Setting) -> None:
+    """Make every kind of correction of round 1, and undo one."""
+    do("set_result", match_id="R1M1", status="DRAW")
+    do("void", match_id="R1M2")
+    do("points", player_id="P03", points=-4)
+    applying.undo(league_id="fall", number=2, reason="it was right", by="ada")
+    do("disqualify", player_id="P04", matches_become="lose")
+
+
+def replayed(place: make.Setting) -> None:
+    """Replay a match of round 1 to its end, and another one that is still being played."""
+    make.open_current("fall")
+    do("replay", match_id="R1M1")
+    rich.play(place)
+    do("replay", match_id="R1M2")
+    make.look()
+
+
+def renamed(place: make.Setting) -> None:
+    """Agents with new names, versions, addresses; some are gone, one is withdrawn."""
+    Agent.objects.filter(code="P01").update(display_name="A new name", version="9.9.9", problem="gone")
+    Agent.objects.filter(code="P02").update(endpoint="http://10.9.9.9:1/x", silences=3)
+    registration.retire(agent_ids=Agent.objects.filter(code="P03").values_list("pk", flat=True))
+    do("withdraw", player_id="P03", matches_become="keep")
+
+
+def to_the_end(place: make.Setting) -> None:
+    lifecycle.run_all(league_id="fall")
+    make.open_current("fall")
+    rich.play(place)
+    while place.league.state == "RUNNING":
+        play_round(place)
+
+
+def stopped(place: make.Setting) -> None:
+    play_round(place)
+    notices.say(league_id="fall", text="to one", by="ada", player_id="P01")
+    lifecycle.pause(league_id="fall")
+    lifecycle.stop(league_id="fall")
+
+
+def public(client: Client, place: make.Setting) -> dict[str, Any]:
+    """Everything that anyone may read: pages, the API, frames, queries of agents, and answers to reports."""
+    last = League.objects.get(pk="fall").frozen_seq
+    paths = {*public_addresses.pages("fall"), *public_addresses.api_addresses("fall")} - {"/health"}
+    for match in place.league.matches.values_list("match_id", flat=True):
+        paths |= {f"/leagues/fall/matches/{match}/", f"/leagues/fall/matches/{match}/messages"}
+        paths |= {f"/api/leagues/fall/matches/{match}"}
+    paths |= {f"/leagues/fall/players/{code}/" for code in ("P01", "P02", "P03", "P04")}
+    moments = [last, last + 1, last + 7, 10**30, "x", ""]
+    paths |= {f"/leagues/fall/replay/fragments/?at={at}" for at in [*range(last), *moments]}
+    # The page puts the same fragments into a frame.
+    paths |= {f"/leagues/fall/replay/?at={at}" for at in [0, *moments]}
+    bodies: dict[str, Any] = {}
+    for path in sorted(paths):
+        answer = client.get(path, headers={"Accept-Encoding": "identity"})
+        assert answer.status_code in (200, 302, 405), (path, answer.status_code)
+        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        bodies[path] = _CSRF.sub(rb"\1", body)
+        # All headers, also lengths and ETags; the bodies of forms hold random tokens.
+        bodies[f"headers of {path}"] = sorted(answer.items()) if b"csrf" not in body else None
+    feed = client.get("/api/leagues/fall/events?limit=500").json()
+    bodies["feed"] = feed
+    bodies["feed on"] = client.get(f"/api/leagues/fall/events?since={feed['next']}").json()
+    for language in ("en", "he"):
+        bodies[f"frame index {language}"] = pages.fragments(PageKey(), language)
+        for kind in pages.KINDS:
+            items = {"match": ["R1M1", "R1M2", "R2M1", "R3M1"], "player": ["P01", "P02", "P03", "P04"]}
+            for item in items.get(kind, [None]):
+                bodies[f"frame {kind} {item} {language}"] = pages.fragments(PageKey(kind, "fall", item), language)
+    for query in QUERIES:
+        for player in ("P02", "P03", "P04"):
+            params = make.signed(place.players[0], "LEAGUE_QUERY", league_id="fall", query_type=query)
+            asked = wire.ask(client, "league_query", params | {"query_params": {"player_id": player}})
+            bodies[f"{query} {player}"] = wire.plain(asked)
+            for judge in place.referees[1:]:
+                by_judge = make.signed(judge, "LEAGUE_QUERY", league_id="fall", query_type=query)
+                asked = wire.ask(client, "league_query", by_judge | {"query_params": {"player_id": player}})
+                bodies[f"{query} {player} {judge.agent.name}"] = wire.plain(asked)
+    return bodies | reported(client, place)
+
+
+def reported(client: Client, place: make.Setting) -> dict[str, Any]:
+    """The answers to reports of an untrusted referee about matches of others."""
+    answers = {}
+    for judge in place.referees[1:]:
+        for match_id in ("R1M1", "R2M1", "R2M2", "R3M1"):
+            for attempt in (None, 1, 2, 3):
+                fields = {"match_id": match_id, "attempt": attempt, "result": {"winner": "P01", "score": {}}}
+                by_judge = make.signed(judge, "MATCH_RESULT_REPORT", league_id="fall", **fields)
+                refused = wire.refused(client, "report_match_result", by_judge)
+                answers[f"report of {match_id} {attempt} by {judge.agent.name}"] = refused["message"]
+    return answers
+
+
+def edited(place: make.Setting) -> None:
+    """Change the league's settings and play on by them."""
+    name = place.league.display_name
+    changed = {"win_points": 7, "technical_loss_points": -3, "auto_advance": True, "move_timeout_s": 9}
+    opening.edit_league(league_id="fall", display_name=name, settings=changed)
+    play_round(place)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "histories",
+    [(second_wins, draws_and_goes_on, to_the_end, stopped), (corrected, replayed, renamed, edited)],
+    ids=["the league goes on", "the staff acts"],
+)
+def test_no_public_page_changes_after_the_freeze(
+    client: Client, place: make.Setting, histories: tuple[Callable[[make.Setting], None], ...]
+) -> None:
+    expected = kept(quiet, lambda: public(client, place), place)
+    for history in histories:
+        seen = kept(history, lambda: public(client, place), place)
+        assert sorted(seen) == sorted(expected), history.__name__
+        assert [name for name in expected if expected[name] != seen[name]] == [], history.__name__
+
+
+def test_a_player_gets_its_own_next_match_while_the_board_is_frozen(client: Client, place: make.Setting) -> None:
+    play_round(place)
+    rounds = []
+    for who in place.players[:2]:
+        asked = make.signed(who, "LEAGUE_QUERY", league_id="fall", query_type="GET_NEXT_MATCH")
+        answer = wire.ask(client, "league_query", asked | {"query_params": {"player_id": "P01"}})
+        rounds.append(answer["data"]["next_match"]["round_id"])
+    assert rounds == [3, 2]
+
+
+@pytest.mark.parametrize("named", ["fall", None])
+def test_registering_again_does_not_reveal_that_a_frozen_league_has_ended(
+    place: make.Setting, named: str | None
+) -> None:
+    to_the_end(place)
+    assert place.league.state == "COMPLETED"
+    known = place.players[0].agent
+    again = make.join(known.display_name, named, endpoint=known.endpoint)
+    assert (again.agent.pk, again.fresh().state) == (known.pk, "ACTIVE")
+
+
+def test_my_agent_does_not_show_corrections_while_the_board_is_frozen() -> None:
+    """Before the unveiling the owner sees the referee's result, not the correction."""
+    place = make.playing(players=4)
+    make.finish_round(place)
+    freeze.plan(league_id="fall", from_round=2)
+    lifecycle.start_league(league_id="fall")
+    league, agent = place.league, place.match("R1M1").player_a
+
+    def told() -> list[tuple[str, str]]:
+        rows = mine.context(place.league, [agent])["matches"]
+        return [(row.match_id, row.letter) for row in rows]
+
+    before = told()
+    assert ("R1M1", "W") in before
+    do("void", league_id=league.pk, match_id="R1M1", reason="wrong game", by="someone")
+    assert told() == before
+    make.open_current("fall")
+    make.finish_round(place)
+    assert len([how for _, how in told() if how]) == 2
+    freeze.lift(league_id="fall")
+    assert ("R1M1", "C") in told()

@@ -1,0 +1,191 @@
+"""Which sockets are refused, and which are closed: of staff who may no longer watch, of browsers that take nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from matches.audience.pages import PageKey
+from matches.live import hub as hubs
+from matches.live.socket import NOT_ALLOWED, TRY_LATER, Limits, Seats, Times, _Socket
+from matches.models import Role, RoleName
+from tests import factories as make
+from tests.matches.agent_server import PATIENCE_S, Agents
+from tests.matches.live.browsing import BOARD, MATCH, browsing, serving, socket_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HERE, THERE, UNKNOWN = "192.0.2.1", "192.0.2.2", ""
+
+
+# Staff --------------------------------------------------------------------------------------------
+
+
+async def test_a_staff_socket_is_closed_when_the_person_logs_out(here: Agents) -> None:
+    browser = Client()
+
+    def log_in() -> str:
+        make.playing()
+        browser.force_login(get_user_model().objects.create_superuser("ada"))
+        return browser.cookies["sessionid"].value
+
+    session = await here.in_db(log_in)
+    socket = socket_of(BOARD, query="?as=staff", session=session, app=serving(times=Times(allowed_interval_s=0.01)))
+    assert (await socket.connect(timeout=PATIENCE_S))[0]
+    await socket.receive_json_from(timeout=PATIENCE_S)
+    await here.in_db(browser.logout)
+    closed = await socket.receive_output(timeout=PATIENCE_S)
+    assert (closed["type"], closed["code"]) == ("websocket.close", NOT_ALLOWED)
+    await socket.wait(timeout=PATIENCE_S)
+
+
+async def test_a_staff_socket_needs_a_role_in_the_league(here: Agents) -> None:
+    def log_in() -> str:
+        make.playing()
+        make.open_league("other")
+        person = get_user_model().objects.create_user("bob", is_staff=True)
+        Role.objects.create(league_id="other", user=person, name=RoleName.INSTRUCTOR)
+        browser = Client()
+        browser.force_login(person)
+        return browser.cookies["sessionid"].value
+
+    known = await here.in_db(log_in)
+    others = [PageKey(kind, "fall") for kind in ("charts", "screen", "join")]
+    for key in (BOARD, MATCH, PageKey("players", "fall", "P01"), *others):
+        for session in (known, "x", None):
+            socket = socket_of(key, query="?as=staff", session=session)
+            assert await socket.connect(timeout=PATIENCE_S) == (False, NOT_ALLOWED)
+
+
+# Browsers that take nothing -----------------------------------------------------------------------
+
+
+class Taking:
+    """A server's side of a socket whose browser takes so many messages and then nothing more."""
+
+    def __init__(self, max_messages: int, **times: float) -> None:
+        self.max_messages = max_messages
+        self.sent: list[dict[str, Any]] = []
+        page = hubs.Page(BOARD, "en")
+        page.update({"header": "as it is"})
+        listener = hubs.Listener(page)
+        listener.news.set()
+        self.socket = _Socket(listener, self._send, Times(patience_s=0.01, **times))
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        if len(self.sent) >= self.max_messages:
+            # As the server does: what cannot be written keeps the writer waiting.
+            await asyncio.get_running_loop().create_future()
+        self.sent.append(message)
+
+    async def ended(self) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            await self.socket.keep_sending()
+
+
+async def test_a_browser_that_acknowledges_nothing_is_disconnected_after_one_frame() -> None:
+    taking = Taking(10_000, heartbeat_s=0.001)
+    await taking.ended()
+    assert json.loads(taking.sent[0]["text"])["type"] == "snapshot"
+    assert taking.sent[-1] == {"type": "websocket.close", "code": TRY_LATER}
+    between = {json.loads(message["text"])["type"] for message in taking.sent[1:-1]}
+    assert between <= {"heartbeat"}
+
+
+async def test_a_browser_that_has_acknowledged_everything_stays_connected() -> None:
+    taking = Taking(200, heartbeat_s=0.001)
+    heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    heard.put_nowait({"type": "websocket.receive", "text": '{"type":"ack"}'})
+    reading = asyncio.create_task(taking.socket.keep_reading(heard.get))
+    await taking.ended()
+    reading.cancel()
+    # It went on until the browser took nothing more, far beyond the patience with one that says nothing.
+    assert [len(taking.sent), taking.sent[-1]["type"]] == [200, "websocket.send"]
+
+
+async def test_a_browser_that_reads_nothing_is_disconnected() -> None:
+    taking = Taking(0, closing_s=0.01)
+    await taking.ended()
+    assert taking.sent == []
+
+
+# Too many -----------------------------------------------------------------------------------------
+
+
+def seated(seats: Seats, caller: str, key: PageKey) -> bool:
+    with seats.taken(caller, key, "en") as listener:
+        return listener
+
+
+@pytest.mark.parametrize(
+    ("limit", "boards", "matches"),
+    [
+        # Whether there is room for a third socket on the board, and for one on a match: from here, from elsewhere.
+        ("sockets", [False, False], [False, False]),
+        ("from_address", [False, True], [False, True]),
+        ("from_address_on_page", [False, True], [True, True]),
+    ],
+)
+async def test_sockets_are_limited_by_ip_address_and_page(limit: str, boards: list[bool], matches: list[bool]) -> None:
+    seats = Seats(replace(Limits(), **{limit: 2}))
+    with seats.taken(HERE, BOARD, "en") as first, seats.taken(HERE, BOARD, "he") as second:
+        assert (first, second) == (True, True)
+        assert [seated(seats, caller, BOARD) for caller in (HERE, THERE)] == boards
+        assert [seated(seats, caller, MATCH) for caller in (HERE, THERE)] == matches
+    assert not seats._open
+
+
+@pytest.mark.parametrize(
+    ("limits", "matches"),
+    [
+        (Limits(pages=2), [False, False, False]),
+        (Limits(pages_from_address=2), [False, True, True]),
+        (Limits(), [True, True, True]),
+    ],
+)
+async def test_different_pages_are_limited_in_total_and_by_ip_address(limits: Limits, matches: list[bool]) -> None:
+    """A board in two languages from one address; then a match, from there, from elsewhere, and from who knows where."""
+    seats = Seats(limits)
+    with seats.taken(HERE, BOARD, "en"), seats.taken(HERE, BOARD, "he"):
+        assert [seated(seats, caller, MATCH) for caller in (HERE, THERE, UNKNOWN)] == matches
+        # What is open already costs nothing more.
+        assert [seated(seats, caller, BOARD) for caller in (HERE, THERE, UNKNOWN)] == [True, True, True]
+    # They have gone, and so have their pages.
+    assert seated(seats, HERE, MATCH)
+    assert not seats._open
+
+
+async def test_two_hundred_students_behind_one_ip_address_stay_within_the_limits() -> None:
+    """Behind one address: everybody their own page and that of a match, some of them what everybody looks at."""
+    seats = Seats()
+    common = [PageKey(kind, "fall") for kind in ("board", "charts", "screen", "join")]
+    own = [PageKey("player", "fall", f"P{number:03}") for number in range(200)]
+    matches = [PageKey("match", "fall", f"R1M{number}") for number in range(100)]
+    earlier = [PageKey("match", "fall", f"R0M{number}") for number in range(200)]
+    with ExitStack() as stack:
+        for key in (*common * 50, *own, *matches * 2, *earlier):
+            assert stack.enter_context(seats.taken(HERE, key, "en"))
+        for key in common:
+            assert stack.enter_context(seats.taken(HERE, key, "he"))
+
+
+@pytest.mark.parametrize(
+    ("limits", "refused"),
+    [(Limits(pages=1), [(MATCH, ""), (BOARD, "?language=he")]), (Limits(sockets=1), [(BOARD, "")])],
+)
+async def test_a_socket_beyond_a_limit_is_closed_with_try_later(
+    here: Agents, limits: Limits, refused: list[tuple[PageKey, str]]
+) -> None:
+    await here.in_db(make.playing)
+    site = serving(seats=Seats(limits))
+    async with browsing(BOARD, app=site):
+        for key, query in refused:
+            assert await socket_of(key, query=query, app=site).connect(timeout=PATIENCE_S) == (False, TRY_LATER)
+    async with browsing(BOARD, app=site) as again:
+        assert (await again.frame())["type"] == "snapshot"
