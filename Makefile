@@ -40,8 +40,8 @@ run: setup-run  ## run the whole site in one command: web, conductor, referees
 # one worker: its tests share what they look at. Three files at a time keep two processors busy.
 # 5 is pytest's word for: nothing was selected, as with TESTS=tests/matches among those.
 test: setup lint  ## check the style, the types and the import arrows, then run all tests but the long ones
-	$(BIN)/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -m "not long and not e2e" $(TESTS) || [ $$? = 5 ]
-	$(BIN)/python -m pytest -n 3 --dist loadfile -m "e2e and not long" $(TESTS) || [ $$? = 5 ]
+	.ci/pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -m "not long and not e2e" $(TESTS) || [ $$? = 5 ]
+	.ci/pytest -n 3 --dist loadfile -m "e2e and not long" $(TESTS) || [ $$? = 5 ]
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .

@@ -1,0 +1,69 @@
+"""What CI makes of a test that fails: once more, alone, and named if it passes then; what is broken fails."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.places import ROOT
+
+COUNTED = """
+from pathlib import Path
+import pytest
+
+@pytest.mark.parametrize("number", range({tests}))
+def test_it(number):
+    runs = Path(__file__).with_name(f"runs-{{number}}")
+    runs.write_text(runs.read_text() + "x" if runs.exists() else "x")
+    assert len(runs.read_text()) > {failures}, "not yet"
+
+def test_another():
+    pass
+"""
+"""Tests each of which fails as often as is said, and one that passes."""
+
+
+def run(folder: Path, written: str) -> tuple[int, str]:
+    """The exit status and the words of a run of CI with this file of tests."""
+    (folder / "test_some.py").write_text(written, encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n", encoding="utf-8")
+    command = [".ci/pytest", "-q", "-n", "0", "-c", str(folder / "pytest.ini"), "--rootdir", str(folder), str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def runs(folder: Path) -> dict[str, int]:
+    """How often each of the counted tests ran."""
+    return {one.name: len(one.read_text(encoding="utf-8")) for one in sorted(folder.glob("runs-*"))}
+
+
+def test_what_fails_once_passes_and_is_named(tmp_path: Path) -> None:
+    status, said = run(tmp_path, COUNTED.format(tests=2, failures=1))
+    assert status == 0, said
+    assert runs(tmp_path) == {"runs-0": 2, "runs-1": 2}
+    flaky = said.partition("FLAKY: ")[2].splitlines()
+    assert flaky[1:] == ["test_some.py::test_it[0]", "test_some.py::test_it[1]"]
+
+
+def test_what_is_broken_fails(tmp_path: Path) -> None:
+    status, said = run(tmp_path, COUNTED.format(tests=1, failures=2))
+    assert (status, runs(tmp_path)) == (1, {"runs-0": 2})
+    assert "FLAKY" not in said
+
+
+def test_where_many_fail_nothing_is_run_again(tmp_path: Path) -> None:
+    status, said = run(tmp_path, COUNTED.format(tests=6, failures=1))
+    assert status == 1
+    assert set(runs(tmp_path).values()) == {1}
+    assert "More than 5 tests failed" in said
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"), [("import no_such_module", 2), ("", 5), (COUNTED.format(tests=1, failures=0), 0)]
+)
+def test_other_ends_are_passed_on(tmp_path: Path, written: str, expected: int) -> None:
+    status, said = run(tmp_path, written)
+    assert status == expected, said
+    assert "once more" not in said
