@@ -19,14 +19,16 @@ from unfold.admin import ModelAdmin
 import matches.desk.audit
 import matches.desk.checks  # noqa: F401 - the admin of agents
 from matches.desk import acting, busy, lists, overview
-from matches.desk.access import ListActions, OwnRows
+from matches.desk.access import OwnRows
 from matches.desk.acting import DeskAction, Subject
 from matches.desk.actions import ACTIONS
 from matches.desk.corrections import CorrectionPages
+from matches.desk.facts import Facts
 from matches.desk.page import DeskPages
 from matches.desk.papers import PaperPages
 from matches.desk.people import PeoplePages
 from matches.desk.settings_form import GROUPS, LeagueForm
+from matches.desk.ticked import ListActions
 from matches.league import entry, names
 from matches.league.errors import ActionRefused
 from matches.models import League, Match
@@ -127,13 +129,20 @@ class LeagueAdmin(CorrectionPages, PaperPages, PeoplePages, DeskPages, ListActio
 
     # Actions on ticked rows ------------------------------------------------------------------
 
-    def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[League]) -> None:
-        """Carry out an action on each ticked league, and show the result of each."""
+    def check_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[League]) -> None:
+        """Refuse an action that the person may not do in each ticked league."""
         if action.needs is None:
             raise PermissionDenied
         theirs = set(roles.leagues(request.user, action.needs).values_list("pk", flat=True))
         if not theirs.issuperset(league.pk for league in queryset):
             raise PermissionDenied
+
+    def about(self, request: HttpRequest, row: League) -> Facts:
+        """The facts of a ticked league. They cost some queries for each, as the action itself does."""
+        return Facts(row, roles.allowed(request.user, row.pk))
+
+    def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[League]) -> None:
+        """Carry out an action on each ticked league, and show the result of each."""
         for league in queryset:
             do = partial(acting.carry_out, action, by=request.user, league_id=league.pk)
             try:

@@ -1,4 +1,4 @@
-"""Mixins for the admin of leagues and agents: permissions, URLs, and how buttons, forms and lists carry out actions."""
+"""Mixins for the admin of leagues and agents: permissions, URLs, and how buttons and forms carry out actions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.contrib.admin.options import IS_POPUP_VAR
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.db.models import QuerySet
@@ -18,8 +17,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
 from matches.desk import acting, busy
-from matches.desk.acting import DeskAction, Subject
-from matches.desk.actions import listed
+from matches.desk.acting import DeskAction
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
 from matches.view import roles
@@ -192,34 +190,3 @@ class OwnRows(ChosenRows):
         if row is None and not request.user.is_superuser:
             raise PermissionDenied
         return row
-
-
-class ListActions(AdminMixin):
-    """Mixin before a ModelAdmin: its list offers the actions of one subject.
-
-    Attributes:
-        subject: of the actions.
-    """
-
-    subject: Subject
-
-    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """The actions that the person may do in any league; permissions are checked again for every ticked row."""
-        actions: dict[str, Any] = super().get_actions(request)
-        if IS_POPUP_VAR in request.GET:
-            return actions
-        offered = listed(self.subject)
-        needed = {action.needs for action in offered.values() if action.needs is not None}
-        may = {needs for needs in needed if roles.leagues(request.user, needs).exists()}
-        for name, action in offered.items():
-            if action.needs in may and action.listed is not None:
-                actions[name] = (_to_rows(action), name, action.listed.label)
-        return actions
-
-    def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Carry out an action on the ticked rows."""
-        raise NotImplementedError
-
-
-def _to_rows(action: DeskAction) -> Callable[[ListActions, HttpRequest, QuerySet[Any]], None]:
-    return lambda admin, request, queryset: admin.do_to_rows(action, request, queryset)

@@ -70,6 +70,19 @@ class Click:
 
 
 @dataclass(frozen=True)
+class Foretold:
+    """What an action would do to one ticked row.
+
+    Attributes:
+        does: sentences about what is usual.
+        warnings: sentences that the instructor should have read before.
+    """
+
+    does: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Listed:
     """How an action is offered for the ticked rows of an admin list.
 
@@ -78,11 +91,14 @@ class Listed:
         label: in the menu.
         done: the sentence that confirms it, or a function that makes it from the number of rows; empty:
             :attr:`DeskAction.done`.
+        tells: makes from a ticked row (of a league: its facts) what the action would do to it (:class:`Foretold`). If
+            that warns of anything for any row, a second click is needed (``desk.ticked``). None: it runs at once.
     """
 
     name: str
     label: Any
     done: Any = ""
+    tells: Callable[[Any], Foretold] | None = None
 
 
 @dataclass(frozen=True)

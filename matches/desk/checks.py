@@ -7,6 +7,7 @@ extends it.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
@@ -21,10 +22,12 @@ from django.utils.translation import gettext_lazy as _
 
 from agents_registry.admin import AgentAdmin
 from agents_registry.models import Agent, Kind
-from matches.desk import acting
-from matches.desk.access import ListActions, OwnRows
+from matches.desk import acting, busy
+from matches.desk.access import OwnRows
 from matches.desk.acting import AGENT, DeskAction
 from matches.desk.actions import ACTIONS, listed
+from matches.desk.ticked import ListActions
+from matches.league.errors import ActionRefused
 from matches.view import roles
 from matches.view.readiness import Readiness, readiness
 from matches.view.roles import Action
@@ -124,10 +127,23 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
     def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
         acting.carry_out(ACTIONS[AGENT, "edit"], by=request.user, agent=obj)
 
+    def row_name(self, row: Agent) -> str:
+        """An agent's id and name, with its league: ids are alike in all leagues."""
+        name = f"{row.code} {row.display_name}"
+        return f"{name} ({row.league.display_name})" if row.league is not None else name
+
     def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
-        """Carry out an action on the ticked agents."""
+        """Carry out an action on the ticked agents: on all of them, or on none."""
         numbers = list(queryset.values_list("pk", flat=True))
-        done = acting.carry_out(action, by=request.user, agent_ids=numbers)
+        do = partial(acting.carry_out, action, by=request.user, agent_ids=numbers)
+        try:
+            done = busy.retry_once(do)
+        except ActionRefused as refusal:
+            self.message_user(request, str(refusal), messages.ERROR)
+            return
+        except busy.DATABASE_ERRORS as error:
+            self.message_user(request, busy.sentence(error), messages.ERROR)
+            return
         count = len(done if done is not None else numbers)
         sentence = action.listed.done if action.listed is not None else ""
         if callable(sentence):

@@ -90,9 +90,7 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
         league = get_league(league_id)
         _refuse_start(league)
         referees = _judges(league, alive_at)
-        coming = league.rounds.filter(state=RoundState.PENDING).order_by("number").first()
-        if coming is None:
-            raise ActionRefused(_("Every round of %(league)s has been played.") % named(league))
+        coming = _coming(league)
         freeze.begin_before(league, coming.number)
         # Any start, by hand or by the clock, carries out a planned start.
         League.objects.filter(pk=league.pk, starts_at__isnull=False).update(**_NO_PLAN)
@@ -125,6 +123,31 @@ def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
         changed(league.pk)
         coming.state, coming.started_at = RoundState.ANNOUNCING, now
         return coming
+
+
+def refuse_start(league: League) -> None:
+    """Refuse what :func:`start_league` would refuse now; nothing is changed. So the desk says what a start would do.
+
+    Raises:
+        ActionRefused: with what to do.
+    """
+    if league.state == LeagueState.REGISTRATION:
+        if making.is_being_made(league):
+            return
+        opening.refuse_close(league)
+        refuse_paused(league)
+        _judges(league, None)
+        return
+    _refuse_start(league)
+    _judges(league, None)
+    _coming(league)
+
+
+def _coming(league: League) -> Round:
+    coming = league.rounds.filter(state=RoundState.PENDING).order_by("number").first()
+    if coming is None:
+        raise ActionRefused(_("Every round of %(league)s has been played.") % named(league))
+    return coming
 
 
 def _judges(league: League, alive_at: datetime | None) -> list[Agent]:

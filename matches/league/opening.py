@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import ValidationError as SettingsError
 
-from agents_registry.models import Kind
+from agents_registry.models import Agent, Kind
 from agents_registry.registering import places, registration
 from agents_registry.rosters import roster
 from league_sdk.ledger.kinds import EventKind
@@ -179,10 +179,7 @@ def close_registration(*, league_id: str) -> League:
     with transaction.atomic():
         # The lock lets a registration that is under way either finish first or be refused.
         league = League.objects.select_for_update(no_key=True).get(pk=get_league(league_id).pk)
-        players = sorted(league.agents.filter(kind=Kind.PLAYER), key=lambda player: natural(player.code))
-        left_out = readiness.not_ready(league, players)
-        absent = [player.pk for player in players if player.code in left_out]
-        players = [player for player in players if player.code not in left_out]
+        players, absent, left_out = _entering(league)
         refuse_over(league)
         if league.state != LeagueState.REGISTRATION:
             raise ActionRefused(_("The schedule of %(league)s is made already: start the next round.") % named(league))
@@ -198,12 +195,30 @@ def close_registration(*, league_id: str) -> League:
         if left_out:
             league.left_out = left_out
             League.objects.filter(pk=league.pk).update(left_out=left_out)
-            registration.retire(agent_ids=absent)
+            registration.retire(agent_ids=[player.pk for player in absent])
             record(league.pk, EventKind.LEFT_OUT, players=", ".join(left_out))
         if whole:
             making.record_schedule(league, players)
         changed(league.pk)
         return league
+
+
+def refuse_close(league: League) -> None:
+    """Refuse an open league that cannot get a schedule yet; nothing is changed.
+
+    Raises:
+        ActionRefused: too few players.
+    """
+    players, _absent, left_out = _entering(league)
+    _refuse_too_few(league, len(players), left_out)
+
+
+def _entering(league: League) -> tuple[list[Agent], list[Agent], dict[str, Any]]:
+    """The players that get matches if registration is closed now, those that are left out, and why by their ids."""
+    players = sorted(league.agents.filter(kind=Kind.PLAYER), key=lambda player: natural(player.code))
+    left_out = readiness.not_ready(league, players)
+    absent = [player for player in players if player.code in left_out]
+    return [player for player in players if player.code not in left_out], absent, left_out
 
 
 def _refuse_too_few(league: League, count: int, left_out: dict[str, Any]) -> None:

@@ -61,6 +61,7 @@ DESK = {
     "roster": f"/admin/matches/league/{OPEN}/roster/",
     "agents": "/admin/agents_registry/agent/",
     "agent": "/admin/agents_registry/agent/1/change/",
+    "revoking": "/admin/agents_registry/agent/",
 }
 MAY_SCROLL = {"charts"}
 """Pages that may be wider than the screen."""
@@ -128,6 +129,11 @@ def visit(page: Page, place: Place, name: str, path: str) -> None:
         page.fill("[name=reason]", "seen in the room")
         page.click("button[name=preview]")
         page.wait_for_selector("[name=fingerprint]", state="attached")
+    if name == "revoking":
+        page.locator("input.action-select").first.check()
+        page.select_option("select[name=action]", "revoke_tokens")
+        page.click("#changelist-form button[name=index]")
+        page.wait_for_selector("#ticked")
     page.wait_for_load_state("networkidle")
 
 

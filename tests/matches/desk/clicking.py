@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
 from django.db import connection
+from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -32,6 +34,23 @@ def post(desk: Client, path: str, league_id: str = "fall", **data: Any) -> str:
     answer = desk.post(f"{LEAGUES}{league_id}/{path}/", data)
     assert (answer.status_code, answer["Location"]) == (302, f"{LEAGUES}{league_id}/change/")
     return said(answer)[-1]
+
+
+def asks(answer: Any) -> bool:
+    """Whether an action on ticked rows was answered with the page that asks first."""
+    return answer.status_code == 200 and b'id="ticked"' in answer.content
+
+
+def confirm(desk: Client, asked: HttpResponse) -> Any:
+    """Click the button of the page that asks (``desk.ticked``): its form is sent as it stands there."""
+    form = re.search(r'<form method="post"[^>]*id="ticked".*?</form>', asked.content.decode(), flags=re.S)
+    assert form is not None
+    sent: dict[str, list[str]] = {}
+    for name, value in re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', form[0]):
+        sent.setdefault(name, []).append(value.replace("&quot;", '"'))
+    address = re.search(r'action="([^"]*)"', form[0])
+    assert address is not None
+    return desk.post(address[1].replace("&amp;", "&"), sent)
 
 
 def person(role: str, *leagues: str) -> Client:

@@ -1,0 +1,60 @@
+"""What a start would be refused with is told before, in the words in which it is refused then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from agents_registry.models import Agent
+from matches.league import lifecycle, opening
+from matches.league.errors import ActionRefused
+from matches.models import League
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+def played() -> None:
+    place = make.playing(players=2)
+    make.finish_round(place)
+    League.objects.update(state="RUNNING")
+
+
+def no_referee() -> None:
+    make.setting(players=2)
+    Agent.objects.filter(kind="referee").update(trusted=False)
+
+
+def nobody_ready() -> None:
+    make.setting(players=3)
+    opening.edit_league(league_id="fall", display_name="Fall", settings={"require_check": True})
+
+
+def paused() -> None:
+    make.setting(players=2)
+    lifecycle.pause(league_id="fall")
+
+
+def stopped() -> None:
+    make.setting(players=2)
+    lifecycle.stop(league_id="fall")
+
+
+REFUSED = [played, make.playing, no_referee, nobody_ready, paused, stopped, make.open_league]
+
+
+@pytest.mark.parametrize("arranged", REFUSED)
+def test_the_refusal_is_the_same_before_and_at_the_start(arranged: Callable[[], object]) -> None:
+    arranged()
+    with pytest.raises(ActionRefused) as told:
+        lifecycle.refuse_start(League.objects.get(pk="fall"))
+    with pytest.raises(ActionRefused) as refused:
+        lifecycle.start_league(league_id="fall")
+    assert str(told.value) == str(refused.value)
+
+
+def test_what_may_start_is_not_refused() -> None:
+    make.setting(players=2)
+    lifecycle.refuse_start(League.objects.get(pk="fall"))
+    assert lifecycle.start_league(league_id="fall").state == "RUNNING"
